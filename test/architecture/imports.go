@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package architecture holds the project to its architecture: which package may import which.
+// Package architecture checks the imports among the project's packages against a table.
 package architecture
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Graph has the packages of the project, as paths from its root, and the imports of each.
+// Graph maps each package of the project to its imports. Names are paths from the project's root.
 type Graph map[string][]string
 
 // Check returns the violations of a table in the form of [Imports].
@@ -52,8 +52,8 @@ func Check(table string, graph Graph) (violations []string) {
 	return violations
 }
 
-// ships reports whether a package is part of a release: of an operator, of its plugin of kubectl, or
-// of a library.
+// ships reports whether a package is part of a release:
+// of an operator, of the kubectl plugin, or of a library.
 func ships(name string) bool {
 	folder, _, _ := strings.Cut(name, "/")
 	return folder != "test" && folder != "tools" && path.Base(name) != "specs" && !strings.HasSuffix(name, "test")

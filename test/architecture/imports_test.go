@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// prefix begins the import path of each package of the project.
+// prefix is the module path that all packages of the project share.
 const prefix = "jutsu.com/operators/"
 
 var update = flag.Bool("update", false, "write the table into docs/understand/architecture.md")
@@ -46,7 +46,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// list adds the packages of a workspace, or of a module where the workspace is "off", to a graph.
+// list adds packages and their imports to a graph. workspace is the value of GOWORK: "off" lists
+// the packages of a module that is not in go.work.
 func list(t *testing.T, graph Graph, folder, workspace, packages string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "list", "-f",
@@ -97,7 +98,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCheck has a small project, and what Check reports when one thing of it is changed.
+// TestCheck changes one thing of a small project or
+// of its table, and expects violations from Check.
 func TestCheck(t *testing.T) {
 	const table = `
 [libs]
@@ -220,7 +222,7 @@ dojo/internal/{worktest,specs}: ./environment
 
 const move = "move the code that needs it, or hand over the value from above"
 
-// imports adds a package, or imports to one.
+// imports returns a change that adds imports to a package, and the package if it is new.
 func imports(name string, more ...string) func(Graph) {
 	return func(g Graph) { g[name] = append(g[name], more...) }
 }

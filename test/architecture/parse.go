@@ -15,7 +15,7 @@ type row struct {
 	text     string
 	packages []string
 	imports  []string
-	// section has the imports that all rows of a section allow.
+	// section holds the imports that every row of the section may use.
 	section *section
 }
 
@@ -30,8 +30,8 @@ func (r *row) allows(imported string) bool {
 	return slices.ContainsFunc(r.imports, allows) || slices.ContainsFunc(r.section.imports, allows)
 }
 
-// unused returns the patterns of a row that match nothing. The first row of a section answers for
-// those of the section.
+// unused returns the patterns of a row that match nothing. The first row of a section also returns
+// the unused patterns of the section.
 func (r *row) unused(graph Graph) (patterns []string) {
 	packages := slices.Collect(maps.Keys(graph))
 	patterns = slices.Concat(unmatched(r.packages, packages), unmatched(r.imports, importsOf(graph, r)))
@@ -45,7 +45,7 @@ func (r *row) has(name string) bool {
 	return slices.ContainsFunc(r.packages, func(pattern string) bool { return matches(pattern, name) })
 }
 
-// importsOf returns the imports of the packages of some rows.
+// importsOf returns all imports of the packages that the rows match.
 func importsOf(graph Graph, rows ...*row) (imports []string) {
 	for name, imported := range graph {
 		if slices.ContainsFunc(rows, func(r *row) bool { return r.has(name) }) {
@@ -87,7 +87,8 @@ func parse(table string) (rows []*row, violations []string) {
 	return rows, violations
 }
 
-// joined returns the lines of a table without comments, each with those that continue it.
+// joined returns the lines of a table without comments.
+// Continuation lines are appended to their line.
 func joined(table string) (lines []string) {
 	for line := range strings.Lines(table) {
 		line, _, _ = strings.Cut(line, "#")
@@ -118,8 +119,8 @@ func (s *section) expand(list string) (patterns []string) {
 	return patterns
 }
 
-// braces expands {a,b} as a shell does. An inner pair is expanded first, so that the other choices
-// of the outer one may come several times.
+// braces expands {a,b} as a shell does. It expands an
+// inner pair first, so the result may repeat words.
 func braces(word string) (expanded []string) {
 	end := max(0, strings.IndexByte(word, '}'))
 	begin := strings.LastIndexByte(word[:end], '{')

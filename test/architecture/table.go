@@ -2,15 +2,15 @@
 
 package architecture
 
-// Imports has a line for each package of the project: the packages of the project that it may
-// import. Tests are free.
+// Imports lists, for each package of the project, the packages of the project that it may import.
+// Tests may import any package.
 //
-//   - "PACKAGES: IMPORTS" is a line, which indented lines continue. Each package has exactly one.
-//   - "[FOLDER] IMPORTS" begins a section: "./" is FOLDER, and all lines allow these imports too.
+//   - "PACKAGES: IMPORTS" is a line. Indented lines continue it. Each package has exactly one line.
+//   - "[FOLDER] IMPORTS" begins a section. Its lines write "./" for FOLDER and may use IMPORTS too.
 //   - {a,b} expands as in a shell, * is one element of a path, x/... is x and everything below it.
 //   - # begins a comment.
 //
-// Rules about packages of others are in .golangci.yml (depguard). docs/understand/architecture.md
+// Rules about third-party packages are in .golangci.yml (depguard). docs/understand/architecture.md
 // shows the table; `go test ./architecture -update`, in test/, writes it there.
 const Imports = `
 apis/{core/v1,discord/v1alpha1}: # users import it

@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// livesAtOnce is the number of the measured tenant's objects that exist at a time.
+	// livesAtOnce is the number of objects of the measured tenant that exist at the same time.
 	livesAtOnce = 3
 
 	abuseCreated = "created to Ready"
@@ -36,16 +36,19 @@ const (
 	abuseDeleted = "deleted to gone"
 )
 
-// tenant works as usual in the benchmark's namespace while another tenant attacks.
+// tenant creates, edits and deletes objects in the
+// benchmark's namespace while another tenant attacks.
 type tenant struct {
 	object func(i int) client.Object
-	// beside objects are created before the object, and deleted after it.
+	// beside returns objects that are created before the object, and deleted after it.
 	beside func(i int) []client.Object
 	edit   func(client.Object)
 	ready  func(client.Object) bool
-	// finish writes after a create or an edit as an operator does, if none watches the object.
+	// finish makes the writes of an operator after a create or an edit. It is nil if the cluster
+	// makes the object ready by itself.
 	finish func(ctx context.Context, s *stage, o client.Object) error
-	// least does the same without an operator, if possible: the attack slows that down too.
+	// least, if not nil, does the same work without an operator.
+	// Its times are the lower bound, which an attack raises too.
 	least *tenant
 }
 
@@ -70,7 +73,7 @@ func channelTenant(c crowd) tenant {
 	return tenant{
 		object: func(i int) client.Object {
 			made := c.channel(i)
-			made.Spec.GroupRef.Name = groupName(0, 0) // only a few exist at a time
+			made.Spec.GroupRef.Name = groupName(0, 0)
 			return made
 		},
 		edit:  func(o client.Object) { o.(*v1alpha1.DiscordChannel).Spec.Topic = new("Edited") },
@@ -94,8 +97,8 @@ func channelTenant(c crowd) tenant {
 
 const wanted = "example.org/wanted"
 
-// finishConfigMap writes as often as discord-operator writes a channel: once after each change, and
-// a finalizer before.
+// finishConfigMap makes as many writes as discord-operator makes for a channel: a first write, like
+// the finalizer, and one write after each change.
 func finishConfigMap(ctx context.Context, s *stage, o client.Object) error {
 	if o.(*corev1.ConfigMap).Data == nil {
 		label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"example.org/direct":"yes"}}}`))
@@ -131,7 +134,7 @@ func (b *bench) abuse(ctx context.Context, s *stage, at sheet, t tenant, attacks
 	before := must(s.operator.Leader(ctx, s.Admin))
 	p := s.startProcess(ctx)
 	s.awaitLeader(ctx, before)
-	t.live(ctx, s, lives, b.lives, all) // until refused objects are no longer retried
+	t.live(ctx, s, lives, b.lives, all) // live runs until the operator no longer retries refused objects
 	_, peak := residentBytes(p.PID())
 	at.add("a start under all attacks: peak RSS", peak/mib, "MiB")
 }
@@ -163,7 +166,7 @@ func (l *lifeTimes) addTo(at sheet, phase string) {
 	}
 }
 
-// bound adds the times without an operator, as the lower bounds.
+// bound adds l, the times without an operator, as lower bounds of the measured times.
 func (l *lifeTimes) bound(at sheet, phase string) {
 	if len(l.created) == 0 {
 		return
@@ -174,7 +177,8 @@ func (l *lifeTimes) bound(at sheet, phase string) {
 	}
 }
 
-// live also lives without an operator in between, and continues until the flood is over.
+// live runs at least n lives, and more until flooded is closed. Each life with the operator is
+// followed by one without it, if t.least is set.
 func (t tenant) live(ctx context.Context, s *stage, first, n int, flooded <-chan struct{}) (own, least *lifeTimes) {
 	own, least = &lifeTimes{}, &lifeTimes{}
 	var mu sync.Mutex
@@ -286,7 +290,8 @@ func (s *stage) await(ctx context.Context, o client.Object, done func(error) (bo
 	return nil
 }
 
-// deployedAsIs sets the arguments and environment of the Deployment, GOMEMLIMIT among them.
+// deployedAsIs runs the operator with its Deployment's
+// arguments and environment, such as GOMEMLIMIT.
 func deployedAsIs(o *environment.Options) { o.Deployed = true }
 
 func (b *bench) abuseDojos(ctx context.Context, s *stage, at sheet) {
@@ -324,7 +329,7 @@ func (b *bench) abuseChannels(ctx context.Context, s *stage, at sheet) {
 	for _, o := range s.discord.parents() {
 		check(s.Admin.Create(ctx, o))
 	}
-	kept := s.discord.channel(0) // the attackers refer to it
+	kept := s.discord.channel(0)
 	kept.Name = keptChannel
 	check(s.Admin.Create(ctx, kept))
 	check(s.await(ctx, kept, func(err error) (bool, error) {

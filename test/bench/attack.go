@@ -29,23 +29,25 @@ const (
 	abuseNamespace, quotaNamespace = "abuse", "abuse-quota"
 	// keptChannel is the victim's DiscordChannel.
 	keptChannel = "kept"
-	// Faster creates would measure the API server's cores.
+	// attackPace is long enough that the figures show the operator and not a busy API server.
 	attackPace = 20 * time.Millisecond
 
-	// The share of servers and of forged objects among n Dojos.
+	// An attack with n Dojos has n/serversOf servers, and n/forgedOf forged objects.
 	serversOf, forgedOf = 20, 10
 )
 
 type attack struct {
 	name string
-	// begin prepares an attack that creates n Dojos, or the share above. The objects stay.
+	// begin prepares an attack that creates n Dojos, or
+	// fewer objects of another kind. The objects stay.
 	begin func(ctx context.Context, s *stage, n int) background
 }
 
-// background ends by itself, or when ending is closed. It calls flooded when all objects exist.
+// background creates an attack's objects. An attack that continues afterwards calls flooded first,
+// and returns when ending is closed.
 type background func(ctx context.Context, flooded func(), ending <-chan struct{}) error
 
-// The first result is closed when all objects exist.
+// start runs an attack. It closes flooded when all objects exist.
 func (do background) start(ctx context.Context) (flooded <-chan struct{}, end func()) {
 	created, ending, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	done := sync.OnceFunc(func() { close(created) })
@@ -99,7 +101,7 @@ func refusedDojos(ctx context.Context, s *stage, n int) background {
 	})
 }
 
-// forgedForDojos are objects of 1 MiB that look like the dojo-operator's children of a Dojo.
+// forgedForDojos creates objects of 1 MiB that look like children of a Dojo.
 func forgedForDojos(ctx context.Context, s *stage, n int) background {
 	owner := dojo(0)
 	owner.Spec.Replicas = new(int32(0))
@@ -110,7 +112,7 @@ func forgedForDojos(ctx context.Context, s *stage, n int) background {
 	}, client.FieldOwner(environment.Dojo.Name))
 }
 
-// forgedForChannels are Secrets of 1 MiB that look like the operator's for a DiscordChannel.
+// forgedForChannels creates Secrets of 1 MiB that look like children of a DiscordChannel.
 func forgedForChannels(ctx context.Context, s *stage, n int) background {
 	owner := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: abuseNamespace, Name: "owner"},
 		Spec: v1alpha1.DiscordChannelSpec{Name: "owner", ServerRef: &v1alpha1.ServerReference{Name: "none"}}}
@@ -126,7 +128,7 @@ func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerR
 	o.SetName(fmt.Sprintf("forged-%04d", i))
 	labels := map[string]string{"app.kubernetes.io/managed-by": as.Name, "app.kubernetes.io/name": "dojo",
 		"app.kubernetes.io/instance": "tokyo"}
-	for j := range 1000 { // 100 KiB, and as much again in managedFields
+	for j := range 1000 { // 100 KiB, and another 100 KiB in managedFields
 		labels[fmt.Sprintf("example.org/%04d-%s", j, strings.Repeat("k", 20))] = strings.Repeat("v", 63)
 	}
 	o.SetLabels(labels)
@@ -134,7 +136,7 @@ func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerR
 	o.SetAnnotations(map[string]string{
 		corev1api.AllowedNamespacesAnnotation: long, v1alpha1.AllowedServersAnnotation: long})
 	owners := []metav1.OwnerReference{*owner}
-	for range 500 { // 70 KiB; Kubernetes would delete the object of an owner that does not exist
+	for range 500 { // 70 KiB; the owner exists, because Kubernetes garbage-collects an object without a live owner
 		also := *owner
 		also.Controller, also.BlockOwnerDeletion = nil, nil
 		owners = append(owners, also)
@@ -143,14 +145,15 @@ func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerR
 	return o
 }
 
-// filling is the size of an object without its metadata.
+// filling is the size in bytes of a forged object without its metadata.
 const filling = 550 << 10
 
 func forgedSecret() client.Object {
 	return &corev1.Secret{Data: map[string][]byte{"data": bytes.Repeat([]byte("d"), filling)}}
 }
 
-// forgedKinds are the kinds that the dojo-operator watches, filled and inactive.
+// forgedKinds makes objects of the kinds that the
+// dojo-operator watches. They are large and run nothing.
 var forgedKinds = []func() client.Object{
 	forgedSecret,
 	func() client.Object {
@@ -187,7 +190,8 @@ func filledPod(restart corev1.RestartPolicy) corev1.PodSpec {
 	}}}
 }
 
-// dojoReferences are Dojos with the victim's credentials and the names of the operators' Services.
+// dojoReferences creates Dojos with the victim's credentials.
+// The first ones have the names of the operators' Services.
 func dojoReferences(_ context.Context, s *stage, n int) background {
 	return flood(s, n/serversOf, func(i int) client.Object {
 		d := dojo(i + 1)
@@ -199,7 +203,7 @@ func dojoReferences(_ context.Context, s *stage, n int) background {
 	})
 }
 
-// refusedTokens are servers with a refused token. Each second their Secret changes.
+// refusedTokens creates servers whose token Discord refuses, and edits their Secret each second.
 func refusedTokens(ctx context.Context, s *stage, n int) background {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "bot"},
 		StringData: map[string]string{"token": wrongToken(0)}}
@@ -241,11 +245,11 @@ func refusedServer(s *stage, i int) client.Object {
 	}
 }
 
-// wrongToken has the form of a bot's token, or the operator would not try it.
+// wrongToken has the form of a bot token. The operator does not send other tokens to Discord.
 func wrongToken(i int) string { return fmt.Sprintf("wrong.token.%027d", i) }
 
-// channelReferences are channels in the victim's group and server, which adopt the victim's channel
-// and name its Secrets.
+// channelReferences creates channels in the victim's group and server. They adopt the victim's
+// channel and name its Secrets.
 func channelReferences(kept *v1alpha1.DiscordChannel) func(context.Context, *stage, int) background {
 	return func(_ context.Context, s *stage, n int) background {
 		return flood(s, n/serversOf, func(i int) client.Object {

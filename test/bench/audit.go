@@ -30,11 +30,11 @@ type request struct {
 		} `json:"metadata"`
 	} `json:"responseObject"`
 
-	// noop is a successful write without a change.
+	// noop is true for a successful write that changed nothing.
 	noop bool
 }
 
-// resource returns for instance "dojos/status".
+// resource returns the resource with its subresource, such as "dojos/status".
 func (r *request) resource() string {
 	if r.Object.Subresource != "" {
 		return r.Object.Resource + "/" + r.Object.Subresource
@@ -99,7 +99,8 @@ func (a *auditLog) add(line []byte) error {
 		return nil
 	}
 	a.seen[r.AuditID] = true
-	// Every change gets a new resourceVersion. A known one means that the write changed nothing.
+	// Every change gets a new resourceVersion. A version
+	// that was seen before shows a write without change.
 	if version := r.Answer.Metadata.ResourceVersion; version != "" && r.write() && r.Status.Code < 300 {
 		r.noop = a.versions[version]
 		a.versions[version] = true

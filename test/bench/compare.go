@@ -16,14 +16,16 @@ import (
 type significance string
 
 const (
-	// differs: the runs hardly have one distribution (Mann-Whitney, p < 0.05).
+	// differs means that both sets of runs hardly have the
+	// same distribution (Mann-Whitney test, p < 0.05).
 	differs significance = "DIFFERS"
 	noise   significance = "noise"
-	// unknown: too few runs for p < 0.05.
+	// unknown means too few runs for p < 0.05.
 	unknown significance = "too few runs"
 )
 
-// enough runs of each allow p < 0.05: 2 of the 70 orders of 4 and 4 runs are as far apart.
+// enough is the fewest runs per report that allow p < 0.05: of
+// the 70 orders of 4 and 4 runs, only 2 separate them completely.
 const enough = 4
 
 type compared struct {
@@ -31,7 +33,7 @@ type compared struct {
 	significance  significance
 }
 
-// change returns the relative change; infinite from zero.
+// change returns the relative change. It is infinite if the value was zero.
 func (c compared) change() float64 {
 	switch c.before.Value {
 	case c.after.Value:
@@ -58,7 +60,7 @@ func compare(args []string, out io.Writer) error {
 	if len(all) == 0 {
 		return errors.New("the two files have no figure in common")
 	}
-	_, _ = io.WriteString(out, comparison(all)) // to the terminal
+	_, _ = io.WriteString(out, comparison(all)) // a failed write to the terminal is ignored
 	if before.Machine != after.Machine {
 		_, _ = fmt.Fprintf(out, "NOT the same machine: %s, and %s\n", before.Machine, after.Machine)
 	}
@@ -101,7 +103,7 @@ func comparison(all []compared) string {
 			formatNumber(c.before.Value)+ofRuns(c.before), formatNumber(c.after.Value)+ofRuns(c.after),
 			c.before.Unit, 100*c.change(), c.significance)
 	}
-	_ = w.Flush() // a buffer takes everything
+	_ = w.Flush() // a write to a buffer never fails
 	_, _ = fmt.Fprintf(&text, "\n%d of %d figures differ by more than the noise (Mann-Whitney, p < 0.05)", count[differs],
 		len(all))
 	if few := count[unknown]; few > 0 {

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// The operator keeps a fifth of Discord's 50 calls per second for creates; the pause keeps that
-	// limit out of the figures.
+	// The operator uses at most a fifth of Discord's 50 calls per second for creates. With this
+	// pause between drifts, the figures do not depend on that limit.
 	drifts     = 100
 	driftPause = 40 * time.Millisecond
 
@@ -47,7 +47,7 @@ func (b *bench) loadDiscord(ctx context.Context, s *stage, d *simulated, at shee
 	s.awaitQuiet(ctx, b.quiet)
 }
 
-// createChannels returns when each channel's create began, and a stopwatch for Ready.
+// createChannels returns the time when each channel's create began, and a stopwatch for Ready.
 func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at sheet) (map[string]time.Time,
 	*stopwatch) {
 	b.say("%s: creating %d channels", at.scenario, at.n)
@@ -62,7 +62,7 @@ func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at s
 	return began, watch
 }
 
-// addDiscordCosts leaves out calls that are needed once, and the groups' calls.
+// addDiscordCosts adds calls and reconciles per channel. Creates of groups do not count.
 func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, moment time.Time) {
 	creates, hooks, others := 0, 0, 0
 	for route, n := range d.RequestCounts() {
@@ -83,7 +83,8 @@ func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, mome
 	at.add("reconciles", now.total(metricReconciles, "controller", "discordchannel")/float64(at.n), "per channel")
 }
 
-// addChannelWrites: each channel needs an intent and a final status, and with a webhook a Secret.
+// addChannelWrites compares with the fewest writes: the finalizer, the final status, and a Secret
+// if the channel has a webhook.
 func addChannelWrites(s *stage, d *simulated, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	t := count(slices.DeleteFunc(requests, func(r *request) bool {

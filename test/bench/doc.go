@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command bench measures the operators: `make bench`. It prints a table and writes
-// out/bench/figures.json and profiles. No figure makes it fail.
+// out/bench/figures.json and profiles. It does not fail because of a figure.
 //
 // The API server (whose audit log counts requests), the controllers and the operator's binary are
 // real; nodes and Discord are simulated. Metrics and profiles come from the operator's own
@@ -9,19 +9,20 @@
 //
 // One file per scenario:
 //
-//	load.go      many Dojos at once: seconds to Ready, and the requests meanwhile
-//	one.go       one more Dojo beside many, and beside none
-//	direct.go    the same children without an operator, until all their pods are available
+//	load.go      many Dojos at once: seconds to Ready, and requests
+//	one.go       one more Dojo, in a cluster with many and in an empty one
+//	direct.go    the children of many Dojos, created without an operator
 //	idle.go      requests per minute at rest
 //	rotation.go  the database password of all Dojos changes at once
 //	restart.go   the operator restarts without a change
 //	takeover.go  two operators: the leader stops, or is killed
-//	memory.go    memory for Secrets of others
+//	memory.go    memory for Secrets that the operator does not manage
 //	discord.go   many channels at once, in one guild or in many: calls, writes, idle traffic, drift
 //	outage.go    an outage of Discord when half of the channels exist
 //	lost.go      the answers to creates are lost in a guild with a long audit log
-//	abuse.go     one tenant works while another attacks: attack.go
-//	resync.go    without the Gateway: calls of polling, and the delay of drift correction
+//	abuse.go     one tenant works while another attacks (attack.go, granted.go)
+//	roles.go     many roles at once: calls, and their order
+//	resync.go    polling without the Gateway: calls, and the delay of drift correction
 //
 // A scenario measures one thing on a stage (stage.go: a cluster with operators on demand) and adds
 // figures with their lower bounds to a sheet of the report (report.go, table.go). It waits with

@@ -41,7 +41,8 @@ func granted(ctx context.Context, s *stage, n int) background {
 	}
 }
 
-// disturb edits one of the objects, and recreates objects that stay on Discord.
+// disturb edits object i. If that is a channel with the policy Retain, disturb recreates it, and
+// the former channel stays on Discord.
 func (s *stage) disturb(ctx context.Context, i, second int) error {
 	o := grantedObject(i)
 	if c, isChannel := o.(*v1alpha1.DiscordChannel); isChannel && c.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
@@ -71,9 +72,10 @@ func grantedObject(i int) client.Object {
 var (
 	otherServer = v1alpha1.ServerReference{Namespace: namespace, Name: "server-0"}
 
-	// Objects that Discord or the operator refuses, that take many calls, or that stay on Discord.
+	// grantedObjects are refused by Discord or by the
+	// operator, take many calls, or stay on Discord.
 	grantedObjects = []func(i int) client.Object{
-		func(int) client.Object { // permissions that only administrators write
+		func(int) client.Object { // only administrators may write these permissions
 			return grantedChannel(v1alpha1.DiscordChannelSpec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{
 				{Role: "@everyone", Allow: []v1alpha1.Permission{"ManageRoles"}}}})
 		},
@@ -94,7 +96,7 @@ func grantedChannel(spec v1alpha1.DiscordChannelSpec) client.Object {
 	return &v1alpha1.DiscordChannel{Spec: spec}
 }
 
-// grantedRole lists the maximum of members, none of them in the server.
+// grantedRole lists the maximum of members. None of them is in the server.
 func grantedRole(permission v1alpha1.Permission, i int) client.Object {
 	r := &v1alpha1.DiscordRole{Spec: v1alpha1.DiscordRoleSpec{ServerRef: otherServer, Name: "granted",
 		Permissions: []v1alpha1.Permission{permission}}}

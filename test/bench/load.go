@@ -25,7 +25,8 @@ const (
 	sourceSecret = "dojo-app"
 	creators     = 32
 
-	// Per Dojo: Progressing and Ready; a Secret, a Deployment and a Service.
+	// The fewest writes per Dojo. Status: Progressing and
+	// Ready. Children: a Secret, a Deployment and a Service.
 	leastStatusWrites = 2
 	leastChildWrites  = 3
 
@@ -66,7 +67,7 @@ func (b *bench) createDojos(ctx context.Context, s *stage, at sheet) {
 	at.add("operator's CPU time", cpuSeconds(s.current().PID())-cpu, "s")
 }
 
-// addLastChild reports when the operator wrote the last child: the rest is the cluster's time.
+// addLastChild adds the time until the operator wrote the last child. The cluster takes the rest.
 func addLastChild(s *stage, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	last := moment
@@ -90,7 +91,7 @@ func addRequests(s *stage, at sheet, moment time.Time, least requiredWrites) {
 	at.addAgainst(least.child, "child writes", each(t.byClass[classChild]), "per Dojo")
 	addWasted(at, t)
 	for _, name := range slices.Sorted(maps.Keys(t.byRequest)) {
-		if !strings.HasSuffix(name, " leases") { // their number grows with time, not with Dojos
+		if !strings.HasSuffix(name, " leases") { // leader election's requests depend on time, not on Dojos
 			at.add("requests: "+name, each(t.byRequest[name]), "per Dojo")
 		}
 	}
@@ -113,7 +114,7 @@ func addResident(at sheet, p *process) {
 	at.add("operator's peak RSS", peak/mib, "MiB")
 }
 
-// createAll returns the start of each call by the name that create returns.
+// createAll returns when each create began, by the name that create returns.
 func createAll(ctx context.Context, n int, create func(context.Context, int) (string, error)) map[string]time.Time {
 	began := make(map[string]time.Time, n)
 	var mu sync.Mutex

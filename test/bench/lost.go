@@ -9,10 +9,12 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// foreignCreates is the number of others' creates in the audit log, half of them after the lost ones.
+// foreignCreates is the number of other users' creates in
+// the audit log. Half of them follow the lost creates.
 const foreignCreates = 10_000
 
-// lost drops the answers to the creates of all channels, in a guild whose audit log others fill.
+// lost drops the answers to the creates of all channels,
+// in a guild with many foreign audit log entries.
 func (b *bench) lost(ctx context.Context, s *stage, at sheet) {
 	d := s.discord
 	d.FillAuditLog(d.guilds[0], foreignCreates/2)

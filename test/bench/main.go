@@ -22,7 +22,7 @@ import (
 type options struct {
 	dojos   []int
 	secrets int
-	// channels are per guild; groups come on top.
+	// channels is the number of channels per guild, without the groups' categories.
 	channels  []int
 	guilds    int // of 50 channels
 	webhooks  []bool
@@ -31,7 +31,8 @@ type options struct {
 	outage    time.Duration
 	resync    time.Duration // the period of polling without the Gateway
 	idle      time.Duration
-	// flood is the number of an attacker's Dojos; its other objects are a share of that.
+	// flood is the number of Dojos that an attacker creates.
+	// Attacks with other kinds create fewer objects.
 	flood            int
 	lives            int
 	repeat           int
@@ -39,7 +40,8 @@ type options struct {
 	out              string
 	only             string
 	profileAPIServer bool
-	// quiet must pass without a request; it is longer than any pause of an operator.
+	// An operator counts as idle after the time quiet without a
+	// request. quiet is longer than any pause of an operator.
 	quiet    time.Duration
 	operator []string
 }

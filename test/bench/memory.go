@@ -20,7 +20,7 @@ func (b *bench) memory(ctx context.Context, s *stage, at sheet) {
 	b.say("%s: creating %d Secrets of 10 KiB", at.scenario, at.n)
 	createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
 		data := make([]byte, secretSize)
-		_, _ = rand.Read(data) // it never fails
+		_, _ = rand.Read(data) // rand.Read never fails
 		secret := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("unrelated-%05d", i)},
 			Data:       map[string][]byte{"data": data},
@@ -44,17 +44,17 @@ func (b *bench) memory(ctx context.Context, s *stage, at sheet) {
 	}
 }
 
-// usage in bytes.
+// usage holds bytes.
 type usage struct{ rss, peak, heap float64 }
 
-// footprint returns medians of several idle processes.
+// footprint returns the medians of b.repeat idle processes.
 func (b *bench) footprint(ctx context.Context, s *stage) usage {
 	var rss, peak, heap []float64
 	for range b.repeat {
 		b.say("memory: starting the operator")
 		p := s.startLeader(ctx)
 		s.awaitQuiet(ctx, b.quiet)
-		now, most := residentBytes(p.PID()) // first: reading the heap costs memory
+		now, most := residentBytes(p.PID()) // before liveHeap, which itself costs memory
 		live := p.liveHeap(ctx)
 		check(p.Stop(environment.Grace))
 		rss, peak, heap = append(rss, now), append(peak, most), append(heap, live)

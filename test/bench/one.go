@@ -15,7 +15,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// one creates single Dojos beside the existing ones, and returns the median of seconds to Ready.
+// one creates one Dojo at a time beside the existing
+// Dojos. It returns the median of seconds to Ready.
 func (b *bench) one(ctx context.Context, s *stage, beside int) float64 {
 	b.say("%s: creating %d Dojos one after the other, beside %d", s.scenario, b.repeat, beside)
 	return b.single(ctx, s, "one", &corev1api.Dojo{}, ready, func(name string) []client.Object {
@@ -25,7 +26,7 @@ func (b *bench) one(ctx context.Context, s *stage, beside int) float64 {
 	})
 }
 
-// oneDirect creates the children of single Dojos without the operator.
+// oneDirect creates the children of one Dojo at a time without the operator.
 func (b *bench) oneDirect(ctx context.Context, s *stage) float64 {
 	b.say("%s: creating the children of %d Dojos without the operator", s.scenario, b.repeat)
 	made := childrenOf(ctx, s, 1)[0]
@@ -34,13 +35,14 @@ func (b *bench) oneDirect(ctx context.Context, s *stage) float64 {
 	})
 }
 
-// The lower bound is the time beside none.
+// oneBeside compares with s.alone, the time of a Dojo in an empty cluster, as the lower bound.
 func (b *bench) oneBeside(ctx context.Context, s *stage, at sheet) {
 	at.addAgainst(s.alone, "one more Dojo: created to Ready", b.one(ctx, s, at.n), "s")
 	at.add("its children, made directly: created to available", b.oneDirect(ctx, s), "s")
 }
 
-// single returns the median of seconds until the object of the kind is done.
+// single creates objects b.repeat times. It returns
+// the median of seconds until one of kind is done.
 func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client.Object,
 	done func(client.Object) bool, made func(name string) []client.Object) float64 {
 	var took []float64
@@ -62,7 +64,7 @@ func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client
 	return quantile(took, 0.5)
 }
 
-// renamed replaces the first Dojo's name everywhere in a child.
+// renamed returns a copy of a child with another name in place of the first Dojo's name.
 func renamed[O client.Object](child O, name string) O {
 	text := must(json.Marshal(child))
 	var other O

@@ -19,8 +19,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// A process cannot end a CPU profile early, so longer profiles are merged from slices. Those of the
-// API server are longer, because each costs it more.
+// A process cannot end a CPU profile early, so longer profiles are merged from slices. The API
+// server's slices are longer, because each slice costs it more.
 const (
 	slice          = 2 * time.Second
 	apiServerSlice = 5 * time.Second
@@ -66,12 +66,12 @@ func heapAlloc(text string) (float64, error) {
 type fetch func(ctx context.Context, query string) ([]byte, error)
 
 // profiled does the work and writes its CPU profile (FILE.cpu.pb.gz) and all allocations since the
-// start (FILE.allocs.pb.gz). 100 interrupts per second of CPU time do not show in the figures.
+// start (FILE.allocs.pb.gz). 100 interrupts per second of CPU time do not distort the figures.
 func (p *process) profiled(ctx context.Context, file string, work func()) {
 	fetch(p.get).during(ctx, file, slice, work)
 }
 
-// apiServerProfiled works on request only: symbolizing its profile costs the API server time.
+// apiServerProfiled profiles only if a flag asks for it: symbolizing costs the API server CPU time.
 func (b *bench) apiServerProfiled(ctx context.Context, s *stage, file string, work func()) {
 	if !b.profileAPIServer {
 		work()
@@ -151,7 +151,7 @@ func (get fetch) keep(ctx context.Context, file string, slices []*profile.Profil
 	return os.WriteFile(file+".allocs.pb.gz", allocs, 0o600)
 }
 
-// keepHeap writes the live heap after a garbage collection, FILE.heap.pb.gz.
+// keepHeap collects garbage and writes the live heap to FILE.heap.pb.gz.
 func (p *process) keepHeap(ctx context.Context, file string) error {
 	heap, err := p.get(ctx, "heap?gc=1")
 	if err != nil {

@@ -18,15 +18,15 @@ import (
 
 type figure struct {
 	Scenario string `json:"scenario"`
-	// N is the number of objects of the scenario's kind, 0 for none.
+	// N is the number of objects of the scenario's kind. 0 means none.
 	N     int     `json:"n,omitempty"`
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
-	// Least is a lower bound of Value for any operator; nil if unknown.
+	// Least is the lower bound of Value for any operator. It is nil if unknown.
 	Least *float64 `json:"least,omitempty"`
-	// Unit in words: s, MiB, per Dojo ...
+	// Unit is for readers: s, MiB, per Dojo ...
 	Unit string `json:"unit"`
-	// Runs are the single runs if there were several: the other values are then medians.
+	// Runs are the values of the single runs. With several runs, Value is their median.
 	Runs []float64 `json:"runs,omitempty"`
 }
 

@@ -9,7 +9,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// restart counts the work of a restarted operator although nothing has changed.
+// restart counts the requests of a restarted operator. Nothing has changed since its stop.
 func (b *bench) restart(ctx context.Context, s *stage, at sheet) {
 	b.say("%s: stopping the operator and starting it again", at.scenario)
 	before := must(s.operator.Leader(ctx, s.Admin))

@@ -23,11 +23,11 @@ func (b *bench) withoutGateway(ctx context.Context, s *stage, at sheet) {
 	d.Gateway().Drop(0)
 	b.say("%s: reading every %s instead of hearing from the Gateway", at.scenario, b.resync)
 	read := d.readings(ctx, 3)
-	// The guild, its channels, and the bot's roles.
+	// The lower bound: the operator reads the guild, its channels, and the bot's roles.
 	at.addAgainst(3, "calls that read a guild", read, "per period")
 	textChannels := d.textChannels()
 	textChannels = textChannels[:min(len(textChannels), drifts)]
-	// Over two periods, so that all moments of a period count alike.
+	// The drifts spread over two periods, so that all moments of a period count alike.
 	took := d.repairs(ctx, textChannels, 2*b.resync/time.Duration(len(textChannels)))
 	unit := fmt.Sprintf("s, at a period of %s", b.resync)
 	at.add("drift to repair without events, p50", quantile(took, 0.5), unit)
@@ -43,9 +43,9 @@ func (d *simulated) readings(ctx context.Context, times int) (callsEach float64)
 	return callsEach
 }
 
-// callsPerReading excludes calls about the Gateway. Each read lists the channels once, so between
-// two lists are as many calls of each kind as reads. One more or less is possible: a reconcile that
-// a read has caused may ask for the bot's roles only after the next list.
+// callsPerReading counts reads, without calls about the Gateway. A reading lists the channels once,
+// so each kind of call comes as often as the list. A reading may also cause a reconcile whose call
+// for the bot's roles follows the next list; rounding corrects for that.
 func callsPerReading(requests []discordtest.Request, times int) (callsEach float64, complete bool) {
 	lists, calls := 0, map[string]int{}
 	for _, r := range requests {

@@ -26,7 +26,7 @@ const (
 	createRole = "POST /guilds/{guild_id}/roles"
 	moveRoles  = "PATCH /guilds/{guild_id}/roles"
 	patchRole  = "PATCH /guilds/{guild_id}/roles/{role_id}"
-	// patchChannel: all changes of a channel at once take one call.
+	// patchChannel is one call, however many fields of the channel change.
 	patchChannel = "PATCH /channels/{channel_id}"
 
 	roleToReady = "role created to Ready"
@@ -97,7 +97,7 @@ func (b *bench) editOne(ctx context.Context, s *stage, at sheet) {
 	})
 }
 
-// edited checks that an edit takes one call of a route, and no other.
+// edited adds the calls of an edit, which should be one call of the route and no other call.
 func (s sheet) edited(ctx context.Context, b *bench, on *stage, route, what string, edit func()) {
 	before := on.discord.RequestCounts()
 	edit()
@@ -137,7 +137,7 @@ func (d *simulated) since(before map[string]int) map[string]int {
 	return now
 }
 
-// rolesInOrder expects the first role right below the bot's.
+// rolesInOrder returns an error unless role 0 is right below the bot's role and all others follow.
 func (d *simulated) rolesInOrder(n int) error {
 	guild := d.Guild(d.guilds[0])
 	ranked := guild.RankedRoles() // the lowest is @everyone, the highest the bot's

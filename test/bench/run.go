@@ -31,7 +31,7 @@ type part struct {
 }
 
 func run(ctx context.Context, o *options, progress io.Writer) (*report, error) {
-	log.SetLogger(logr.Discard()) // of the libraries: errors are returned
+	log.SetLogger(logr.Discard()) // silences the libraries' logs; errors are returned
 	began := time.Now()
 	var runs []*report
 	for n := range o.runs {
@@ -47,7 +47,7 @@ func run(ctx context.Context, o *options, progress io.Writer) (*report, error) {
 	return mergeRuns(runs), nil
 }
 
-// run saves the report after each part, so that a failure loses nothing.
+// run saves the report after each part, so that a failure loses no finished part.
 func (b *bench) run(ctx context.Context, save func() error) error {
 	parts := slices.Concat(b.dojoParts(), b.discordParts())
 	var left time.Duration
@@ -137,7 +137,8 @@ func (b *bench) abuseTakes(life time.Duration) time.Duration {
 	return time.Minute + time.Duration(4*b.lives/livesAtOnce)*life + time.Duration(b.flood)*attackPace/2
 }
 
-// Each scenario after load finds all Dojos Ready and leaves them so.
+// withDojos runs the Dojo scenarios on one stage. Each scenario
+// after load finds all Dojos Ready, and leaves them Ready.
 func (b *bench) withDojos(ctx context.Context, n int) error {
 	var made []children
 	if err := b.onStage(ctx, environment.Dojo, nil, func(s *stage) {
@@ -148,7 +149,7 @@ func (b *bench) withDojos(ctx context.Context, n int) error {
 			{scenarioLoad, b.load}, {scenarioOne, b.oneBeside}, {scenarioIdle, b.idleTraffic}, {scenarioRotation, b.rotation},
 			{scenarioRestart, b.restart}, {scenarioTakeover, b.takeover},
 		} {
-			repeated := next.name == scenarioTakeover && n != slices.Max(b.dojos) // its time does not depend on n
+			repeated := next.name == scenarioTakeover && n != slices.Max(b.dojos) // takeovers do not depend on n
 			if next.name != scenarioLoad && !b.wants(next.name) || repeated {
 				continue
 			}
@@ -192,7 +193,7 @@ func (b *bench) discordParts() []part {
 			}
 		}
 	}
-	if b.wants(scenarioGuilds) { // Discord's limit is far away, so the operator's own shows
+	if b.wants(scenarioGuilds) { // a bot per guild shows the operator's limit, not Discord's
 		matrix(scenarioGuilds, crowd{guilds: b.guilds, channels: perGroup, bots: b.guilds, webhooks: true})
 	}
 	all = append(all, b.rolesParts()...)
@@ -247,7 +248,7 @@ func (s *stage) sheet(b *bench, scenario string, n int) sheet {
 	return sheet{b.report, scenario, n}
 }
 
-// profile returns a path without the suffix of the kind of profile.
+// profile returns the path of a profile without its suffix, which names the kind of profile.
 func (b *bench) profile(format string, args ...any) string {
 	name := strings.NewReplacer(", ", "-", " ", "-").Replace(fmt.Sprintf(format, args...))
 	return filepath.Join(filepath.Dir(b.out), "profiles", name)

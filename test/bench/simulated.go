@@ -26,11 +26,11 @@ const (
 	callsPerSecond = 50
 )
 
-// crowd is the size and distance of Discord.
+// crowd describes the simulated Discord: its guilds, its bots and its latency.
 type crowd struct {
 	guilds   int
 	channels int // per guild
-	bots     int // one for all guilds, or one each
+	bots     int // 1, or one per guild
 	webhooks bool
 	latency  time.Duration // of every call
 }
@@ -52,7 +52,7 @@ func (c crowd) groups() int { return groupsFor(c.channels) }
 
 func groupsFor(channels int) int { return (channels + perGroup - 1) / perGroup }
 
-// calls per channel: its create and its webhook's.
+// calls returns the calls per channel: the channel's create and the webhook's.
 func (c crowd) calls() float64 {
 	if c.webhooks {
 		return 2
@@ -61,12 +61,12 @@ func (c crowd) calls() float64 {
 }
 
 // least returns the shortest possible duration in seconds. A bot makes 50 calls at once and then 50
-// per second; the latency of the last channel's calls is added.
+// per second. The last channel adds the latency of its own calls.
 func (c crowd) least(calls float64) float64 {
 	return max(0, calls/float64(c.bots)/callsPerSecond-1) + c.calls()*c.latency.Seconds()
 }
 
-// simulated has only the global limit: Discord does not publish the limits of routes.
+// simulated enforces only the global rate limit: Discord does not publish the limits of routes.
 type simulated struct {
 	*discordtest.Server
 	crowd
@@ -123,7 +123,7 @@ func (d *simulated) parents() []client.Object {
 
 func groupName(guild, group int) string { return fmt.Sprintf("group-%d-%d", guild, group) }
 
-// channel distributes channels over the guilds in turn.
+// channel returns channel i. Consecutive channels belong to different guilds.
 func (c crowd) channel(i int) *v1alpha1.DiscordChannel {
 	guild, nth := i%c.guilds, i/c.guilds
 	made := &v1alpha1.DiscordChannel{
@@ -174,7 +174,7 @@ func (d *simulated) refused(status int) int {
 	return n
 }
 
-// repairs renames one channel per interval, and returns the seconds until each is repaired.
+// repairs renames one channel per interval. It returns the seconds until the repair of each.
 func (d *simulated) repairs(ctx context.Context, channels []discordtest.Channel,
 	interval time.Duration) (took []float64) {
 	ctx, cancel := context.WithTimeoutCause(ctx, waitLimit, fmt.Errorf("not repaired after %s", waitLimit))

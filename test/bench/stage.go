@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// nodes is the number of fake nodes for pods; they have unlimited room.
+	// nodes is the number of fake nodes. Their capacity is unlimited.
 	nodes     = 5
 	namespace = "bench"
-	// poll is the interval of reads without a watch: the precision of figures.
+	// poll is the interval of reads without a watch. It limits the precision of figures.
 	poll = 5 * time.Millisecond
-	// waitLimit plus waitMore per object means that something is broken.
+	// A wait that exceeds waitLimit plus waitMore per object fails.
 	waitLimit = 10 * time.Minute
 	waitMore  = 200 * time.Millisecond
 )
@@ -40,17 +40,17 @@ type stage struct {
 	*environment.Environment
 	operator  environment.Operator
 	scenario  string
-	discord   *simulated // nil without a crowd
+	discord   *simulated // nil if the scenario needs no Discord
 	cache     cache.Cache
 	audit     *auditLog
 	logs      string   // folder
 	args      []string // of every process
 	processes []*process
-	alone     float64 // seconds to Ready of a Dojo beside none
+	alone     float64 // seconds until the only Dojo of an empty cluster is Ready
 	end       context.CancelFunc
 }
 
-// onStage runs measure on a new cluster. It returns the errors of check and must.
+// onStage runs measure on a new cluster. It returns the error that check or must has raised.
 func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd, measure func(*stage),
 	change ...func(*environment.Options)) (err error) {
 	ctx, end := context.WithCancel(ctx)
@@ -111,7 +111,7 @@ func (s *stage) start(ctx context.Context, c *crowd, progress io.Writer, change 
 	s.audit = must(openAuditLog(s.Cluster.AuditLog(), s.operator.Name+"/"))
 	s.cache = must(cache.New(s.Cluster.Config(), cache.Options{Scheme: s.Admin.Scheme(),
 		DefaultNamespaces: map[string]cache.Config{namespace: {}}}))
-	go func() { _ = s.cache.Start(ctx) }() // ends with the stage
+	go func() { _ = s.cache.Start(ctx) }() // stops with the stage
 	for _, o := range options.Operators {
 		check(s.Install(ctx, o))
 	}
@@ -161,7 +161,7 @@ func (s *stage) close() {
 		_ = s.audit.Close()
 	}
 	if s.Environment != nil {
-		_ = s.Stop() // scenarios kill some processes
+		_ = s.Stop() // fails for processes that a scenario has killed
 	}
 }
 

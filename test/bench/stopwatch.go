@@ -68,7 +68,7 @@ func (w *stopwatch) await(ctx context.Context) map[string]time.Time {
 
 type spread struct{ p50, p99, total float64 }
 
-// total is from the first beginning to the last end.
+// spreadOf measures total from the first start to the last end.
 func spreadOf(began, done map[string]time.Time) spread {
 	var took []float64
 	var first, last time.Time
@@ -85,7 +85,8 @@ func spreadOf(began, done map[string]time.Time) spread {
 	return spread{p50: quantile(took, 0.5), p99: quantile(took, 0.99), total: last.Sub(first).Seconds()}
 }
 
-// quantile is the smallest value that at least the share q of values do not exceed; 0 of none.
+// quantile returns the smallest value that is at least as large as the share q of all values. It
+// returns 0 if there are none.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

@@ -34,7 +34,7 @@ func block(text io.Writer, scenario string, figures []figure) {
 		ofName := slices.DeleteFunc(slices.Clone(figures), func(f figure) bool { return f.Name != name })
 		row(w, name, sizes, ofName)
 	}
-	_ = w.Flush() // a buffer takes everything
+	_ = w.Flush() // a write to a buffer never fails
 }
 
 func row(w io.Writer, name string, sizes []int, figures []figure) {
@@ -61,7 +61,7 @@ func ofSizes(values []string) string {
 	return strings.Join(values, " / ")
 }
 
-// ofRuns returns the greatest distance of a run from the median; empty for a single run.
+// ofRuns returns the largest deviation of a run from the median. It is empty for a single run.
 func ofRuns(f figure) string {
 	if len(f.Runs) < 2 || f.Value == 0 {
 		return ""

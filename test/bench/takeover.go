@@ -13,7 +13,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// takeover stops and kills the leader of two operators.
+// takeover stops, and then kills, the leader of two operator processes.
 func (b *bench) takeover(ctx context.Context, s *stage, at sheet) {
 	for _, how := range []struct {
 		name string
@@ -35,12 +35,12 @@ func (b *bench) takeover(ctx context.Context, s *stage, at sheet) {
 	}
 }
 
-// takeover returns the seconds until the second operator leads, and until it has acted.
+// takeover returns the seconds until the other process leads, and until it has reconciled a change.
 func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet time.Duration) (leads, acts float64) {
 	leader := s.current()
 	before := must(s.operator.Leader(ctx, s.Admin))
 	s.startProcess(ctx)
-	s.awaitQuiet(ctx, time.Second) // its cache is now filled
+	s.awaitQuiet(ctx, time.Second) // time for the new process to fill its cache
 	moment := time.Now()
 	check(end(leader))
 	<-leader.Exited()

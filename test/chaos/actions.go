@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The number of objects of each kind; each may exist or not at any moment.
+// The number of names per kind. At any moment, an object with such a name may or may not exist.
 const (
 	groupSlots   = 4
 	channelSlots = 10
@@ -23,14 +23,14 @@ const pause = 1000 * time.Millisecond
 
 type actionKind struct {
 	name string
-	// weight is the relative frequency.
+	// weight is the relative frequency of the action.
 	weight int
-	// slots is the number of possible objects; 0 if the action has none.
+	// slots is the number of objects that the action chooses from. 0 means that it needs none.
 	slots int
-	// first is 1 if a run begins with this action for every slot.
+	// first is 1 if a run begins with this action once for every slot, and otherwise 0.
 	first int
-	// do acts and describes the action for the journal. An error means that it was not possible
-	// now; it is no violation.
+	// do runs the action and describes it for the journal. An error means that the action was not
+	// possible at this moment. It is not a violation.
 	do func(r *run, ctx context.Context, a action) (what string, err error)
 }
 
@@ -118,10 +118,11 @@ var actionKinds = []actionKind{
 	{"take-role", 2, 0, 0, (*run).takeRole},
 }
 
-// action is one random action. Everything but its object's state follows from the seed.
+// action is one random action. It follows from the
+// seed, except for the current state of its object.
 type action struct {
 	kind *actionKind
-	// slot is the number of the object, below kind.slots.
+	// slot is the number of the object, less than kind.slots.
 	slot  int
 	seed  uint64
 	pause time.Duration
@@ -146,7 +147,7 @@ type sequence struct {
 	first []action
 }
 
-// newSequence returns the same sequence for the same seed and actionKinds.
+// newSequence depends only on the seed and on actionKinds.
 func newSequence(seed uint64, actionKinds []actionKind) *sequence {
 	//nolint:gosec // G404: the same seed has to give the same
 	s := &sequence{random: rand.New(rand.NewPCG(seed, 1)), actionKinds: actionKinds}

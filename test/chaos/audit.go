@@ -23,7 +23,7 @@ func (r *request) String() string {
 		r.ObjectRef.Name), " ")
 }
 
-// ours reports whether an operator has written an object, apart from its Lease and access reviews.
+// ours reports whether an operator wrote an object. Leases and access reviews do not count.
 func (r *request) ours() bool {
 	byOperator := strings.HasPrefix(r.UserAgent, environment.Dojo.Name+"/") ||
 		strings.HasPrefix(r.UserAgent, environment.Discord.Name+"/")

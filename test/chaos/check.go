@@ -11,9 +11,9 @@ import (
 )
 
 type violation struct {
-	// invariant is a line of docs/contribute/chaos.md.
+	// invariant is one of the invariants that docs/contribute/chaos.md lists.
 	invariant string
-	// where names the object or file, what the fault.
+	// where names the object or file. what describes the violation.
 	where, what string
 }
 

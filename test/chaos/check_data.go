@@ -19,7 +19,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// rowKeeper is the stand-in of CloudNativePG, which keeps rows.
+// rowKeeper is the simulated CloudNativePG, which stores rows.
 type rowKeeper interface {
 	Rows(cluster types.UID, database string) []string
 	Restorable(backup types.UID, database string) []string
@@ -36,7 +36,8 @@ type dataWorld struct {
 	offered         map[string]string // image by major version
 }
 
-// gatherData also lets each application commit a row.
+// gatherData reads the state of the Dojos with a
+// database. It also lets each application commit a row.
 func (r *run) gatherData(ctx context.Context) (*dataWorld, error) {
 	w := &dataWorld{postgres: r.Postgres}
 	var dojos corev1api.DojoList
@@ -95,11 +96,11 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 	cluster := w.named("Cluster", d.Name+"-db")
 	own := d.Spec.Postgres.Cluster
 	switch {
-	case d.DeletionTimestamp != nil && w.finalBackupBlocks(d, cluster): // pending while Postgres does not start
+	case d.DeletionTimestamp != nil && w.finalBackupBlocks(d, cluster): // the final backup waits for Postgres
 		return expectation{[]string{corev1api.ReasonFinalBackupFailed, corev1api.ReasonDeletionStalled}}
 	case d.DeletionTimestamp != nil:
 		return isReady
-	case w.databaseElsewhere(d) && cluster != nil && own != nil: // reported before a fault of its Cluster
+	case w.databaseElsewhere(d) && cluster != nil && own != nil: // comes before errors of its Cluster
 		return expectation{append(w.expectVersion(d, cluster).reasons, corev1api.ReasonChildRefused)}
 	case w.databaseElsewhere(d):
 		return expectation{[]string{corev1api.ReasonChildRefused}}
@@ -151,8 +152,8 @@ func (w *dataWorld) expectVersion(d *corev1api.Dojo, cluster *unstructured.Unstr
 	return isReady
 }
 
-// missing returns why a row is lost: it is in no readable database, in no Backup of the Dojo's
-// status, and no user has deleted it.
+// missing returns the reason if a row is lost. A row is not lost if a database that starts or a
+// Backup in the Dojo's status has it, or if a user has deleted it.
 func (w *dataWorld) missing(row acknowledged) string {
 	cluster := w.byUID(row.cluster)
 	there := cluster != nil && slices.Contains(w.postgres.Rows(row.cluster, row.database), row.text)
@@ -186,8 +187,8 @@ func (w *dataWorld) byUID(uid types.UID) *unstructured.Unstructured {
 	return nil
 }
 
-// deletedWithData reports whether a Dojo with the policy Delete has dropped a row, the writer or a
-// later one of its name, and whether with a final backup.
+// deletedWithData reports whether the row's Dojo, or a later Dojo of the same name, was deleted
+// with the policy Delete, and whether that Dojo asked for a final backup.
 func (w *dataWorld) deletedWithData(row acknowledged) (deleted, final bool) {
 	var former []*corev1api.Dojo
 	leaving := slices.DeleteFunc(objects(w.dojos), func(o client.Object) bool { return o.GetDeletionTimestamp() == nil })
@@ -230,7 +231,7 @@ func (w *dataWorld) inBackup(row acknowledged, prefixes ...string) bool {
 	})
 }
 
-// giveUpFinalBackups deletes Dojos without a final backup, as their messages offer.
+// giveUpFinalBackups turns final backups off, as the messages of blocked Dojos advise.
 func (r *run) giveUpFinalBackups(ctx context.Context) error {
 	var dojos corev1api.DojoList
 	if err := r.Admin.List(ctx, &dojos, client.InNamespace(archive)); err != nil {

@@ -31,7 +31,7 @@ func (r *rowsOf) Starts(*unstructured.Unstructured) bool { return !r.broken }
 
 const clusterUID, backupUID = "66666666-cluster", "77777777-backup"
 
-// dataWithRow is a Dojo whose Cluster of Postgres 15 and completed Backup have one row.
+// dataWithRow returns a Dojo whose Cluster of Postgres 15 and completed Backup both have one row.
 func dataWithRow() (*dataWorld, *rowsOf) {
 	keeper := &rowsOf{rows: []string{"row-1"}, restorable: map[types.UID][]string{backupUID: {"row-1"}}}
 	d := &corev1api.Dojo{ObjectMeta: objectMeta("data-0", dojoUID)}
@@ -64,7 +64,7 @@ func TestDataChecks(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*dataWorld, *rowsOf)
-		says   string // empty for no violation
+		says   string // empty if there is no violation
 	}{
 		"the row is in its database":       {func(*dataWorld, *rowsOf) {}, ""},
 		"deleted with its data, backed up": {func(w *dataWorld, _ *rowsOf) { deleteWithData(w) }, ""},

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Discord's numbers of audit log actions.
+// Discord's audit log action types.
 const (
 	auditChannelCreate = 10
 	auditChannelDelete = 12
@@ -27,7 +27,7 @@ const (
 
 func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
 
-// origin returns the UID in the operator's audit log reason "Kind UID namespace/name".
+// origin returns the UID from a reason that the operator writes: "Kind UID namespace/name".
 func origin(e discordtest.AuditEntry) types.UID {
 	if fields := strings.Fields(e.Reason); len(fields) == 3 {
 		return types.UID(fields[1])
@@ -37,7 +37,7 @@ func origin(e discordtest.AuditEntry) types.UID {
 
 var creates, deletes = []int{auditChannelCreate, auditRoleCreate}, []int{auditChannelDelete, auditRoleDelete}
 
-// origins maps ids of external resources that the bot made to the UIDs of their objects.
+// origins maps the ids of external resources that the bot created to the UIDs of their objects.
 func (w *world) origins(actions ...int) map[string]types.UID {
 	made := map[string]types.UID{}
 	for _, e := range w.guild.Audit {
@@ -48,14 +48,15 @@ func (w *world) origins(actions ...int) map[string]types.UID {
 	return made
 }
 
-// unproven reports whether the audit log has lost the create of a channel or role.
+// unproven reports whether the audit log lacks the create of a channel or role.
 func (w *world) unproven(id string) bool {
 	return slices.ContainsFunc(w.guild.Audit, func(e discordtest.AuditEntry) bool {
 		return e.Lost && slices.Contains(creates, e.Action) && e.TargetID == id
 	})
 }
 
-// ambiguous reports whether several channels may have been made for an object without one.
+// ambiguous reports whether an object without a
+// channel matches several channels of unknown creator.
 func (w *world) ambiguous(has, name, parent string, of int) bool {
 	fits := 0
 	for _, c := range w.guild.Channels {
@@ -79,7 +80,8 @@ type holder struct {
 	id     string // of the external resource
 	policy v1alpha1.DeletionPolicy
 	adopt  string // id
-	// matched: it was bound without proof, so it is retained.
+	// matched is true if the object was bound to a resource
+	// without proof. The operator then retains it.
 	matched bool
 }
 
@@ -108,8 +110,8 @@ func (w *world) holders() map[types.UID]holder {
 	return all
 }
 
-// checkDuplicates finds second resources for an object that had one. A create that the audit log lost may
-// belong to another object by now; if not, it is an orphan.
+// checkDuplicates finds resources that were created while their object already had one. If the
+// audit log lost a create, another object may own that resource; if not, checkOrphans finds it.
 func checkDuplicates(w *world) (wrong violations) {
 	live := map[types.UID][]string{}
 	for _, e := range w.guild.Audit {
@@ -131,7 +133,8 @@ func checkDuplicates(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkLosses finds resources that the operator deleted though their object lives or retains them.
+// checkLosses finds resources that the operator deleted
+// although their object exists or retains them.
 func checkLosses(w *world) (wrong violations) {
 	made, holders := w.origins(creates...), w.holders()
 	for _, e := range w.guild.Audit {
@@ -149,7 +152,8 @@ func checkLosses(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkResources compares Discord with the specs; each object has its own resource.
+// checkResources compares resources on Discord with the
+// specs, and expects that no two objects share one.
 func checkResources(w *world) (wrong violations) {
 	owner := map[string]string{}
 	for _, g := range w.groups {
@@ -221,7 +225,7 @@ func typeOf(c *v1alpha1.DiscordChannel) int {
 	return discordtest.TypeText
 }
 
-// Only names and moderation of tags are set here.
+// tagsDiffer compares names and moderation: the actions set nothing else.
 func tagsDiffer(spec []v1alpha1.ForumTag, live []discordtest.Tag) []string {
 	same := slices.EqualFunc(spec, live, func(want v1alpha1.ForumTag, have discordtest.Tag) bool {
 		return want.Name == have.Name && want.Moderated == have.Moderated
@@ -236,7 +240,7 @@ var permissionBits = map[v1alpha1.Permission]discordtest.Permissions{
 	"ViewChannel": discordtest.PermViewChannel, "SendMessages": discordtest.PermSendMessages,
 }
 
-// overwritesDiffer ignores the overwrite that lets the bot in.
+// overwritesDiffer ignores the overwrite that gives the bot access.
 func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live discordtest.Channel) []string {
 	if spec == nil {
 		return nil
@@ -262,7 +266,8 @@ func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live disco
 	return []string{fmt.Sprintf("overwrites are %v and should be %v", have, want)}
 }
 
-// checkOrder finds siblings out of order. The guild lists channels as users see them.
+// checkOrder finds siblings in the wrong order. The
+// guild lists channels in the order that users see.
 func checkOrder(w *world) (wrong violations) {
 	ranks := map[string]int32{}
 	for _, g := range w.groups {
@@ -303,7 +308,7 @@ func checkOrphans(w *world) (wrong violations) {
 		where := fmt.Sprintf("%q (%s) on Discord", c.name, c.id)
 		uid, ours := made[c.id]
 		switch {
-		case c.byHand, ofGuest[c.id] != "" && held[c.id].Object == nil: // see guestLeftovers
+		case c.byHand, ofGuest[c.id] != "" && held[c.id].Object == nil: // guestLeftovers covers the guest's resources
 		case !ours:
 			wrong.add("no orphan", where, "its creator is unknown")
 		case held[c.id].Object != nil && held[c.id].GetUID() != uid && !w.unproven(c.id):
@@ -311,7 +316,7 @@ func checkOrphans(w *world) (wrong violations) {
 				id(held[c.id].Object), w.nameOf(uid))
 		case held[c.id].Object != nil:
 		case holders[uid].Object != nil && holders[uid].GetDeletionTimestamp() != nil:
-			// A lost create is recovered once nothing depends on the object.
+			// A deletion recovers a lost create only when nothing depends on the object.
 		case holders[uid].Object != nil:
 			wrong.add("no orphan", where, "made for %s, which has %q", id(holders[uid].Object), holders[uid].id)
 		case w.gone[uid] == nil:
@@ -324,7 +329,7 @@ func checkOrphans(w *world) (wrong violations) {
 	return wrong
 }
 
-// nameOf names an object, also a deleted one.
+// nameOf returns the name of an existing or deleted object.
 func (w *world) nameOf(uid types.UID) string {
 	if h := w.holders()[uid]; h.Object != nil {
 		return id(h.Object)
@@ -335,7 +340,8 @@ func (w *world) nameOf(uid types.UID) string {
 	return string(uid)
 }
 
-// checkUserChannels finds channels of users that the operator changed or deleted unasked.
+// checkUserChannels finds channels of users that the
+// operator changed or deleted without being asked.
 func checkUserChannels(w *world) (wrong violations) {
 	const invariant = "what users made is theirs"
 	adopted, deletable := map[string]bool{}, map[string]bool{}
@@ -343,7 +349,7 @@ func checkUserChannels(w *world) (wrong violations) {
 		adopted[h.adopt] = true
 		deletable[h.adopt] = deletable[h.adopt] || h.policy == v1alpha1.DeletionPolicyDelete
 		if byHand := w.byHand(h.id); byHand && w.unproven(h.id) {
-			adopted[h.id], deletable[h.id] = true, true // the only match, and nothing contradicts
+			adopted[h.id], deletable[h.id] = true, true // the operator may bind the only match
 		} else if byHand && h.id != h.adopt {
 			wrong.add(invariant, id(h.Object), "it adopted %s without spec.adopt", h.id)
 		}

@@ -18,7 +18,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// find returns nil if no object has the name.
+// find returns the object with the name, or nil.
 func find[O client.Object](list []O, name string) (found O) {
 	for _, o := range list {
 		if o.GetName() == name {
@@ -122,7 +122,8 @@ func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
 	return all
 }
 
-// databases finds databases that outlived a Dojo with the policy Delete, and Dojos without one.
+// databases finds databases that remain after a Dojo
+// with the policy Delete, and Dojos that lack one.
 func (w *world) databases() (wrong violations) {
 	wanted, second := map[string]bool{"Cluster " + sharedCluster: true}, map[string]bool{}
 	for _, d := range w.dojos {

@@ -17,16 +17,17 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// grantInvariant is the guest's invariant. The other invariants protect the first tenant.
+// grantInvariant is the only invariant for the guest. The others protect the first tenant.
 const grantInvariant = "a tenant gets no more than it is granted"
 
-// More of Discord's numbers of audit log actions.
+// More of Discord's audit log action types.
 const (
 	auditMemberRoles = 25
 	auditRoleUpdate  = 31
 )
 
-// The object asks for something that is not granted, does not exist or belongs to another.
+// guestReasons are allowed for an object that asks for something that is not granted, does not
+// exist or belongs to another tenant.
 var guestReasons = []string{
 	v1alpha1.ReasonNotAllowed, v1alpha1.ReasonWaitingForGroup, v1alpha1.ReasonWaitingForRole,
 	v1alpha1.ReasonRoleNotFound, v1alpha1.ReasonAmbiguousRole, v1alpha1.ReasonAdoptNotFound,
@@ -35,8 +36,8 @@ var guestReasons = []string{
 	v1alpha1.ReasonNotOnDiscord,
 }
 
-// madeForGuests returns the UID of the guest's object for which the operator created each resource, by
-// the resource's id.
+// madeForGuests maps the id of each resource that the
+// operator created for the guest to the UID of its object.
 func (w *world) madeForGuests() map[string]types.UID {
 	made := map[string]types.UID{}
 	for _, e := range w.guild.Audit {
@@ -64,7 +65,8 @@ func (w *world) checkGuest() (wrong violations) {
 	return append(wrong, w.guestLeftovers(made)...)
 }
 
-// guestAtRest finds objects that were not reconciled, or are Ready despite too high demands.
+// guestAtRest finds objects that were not reconciled,
+// or are Ready with permissions above the ceiling.
 func guestAtRest(o client.Object) (wrong violations) {
 	conds, observed := statusOf(o)
 	ready := meta.FindStatusCondition(conds, conditions.TypeReady)
@@ -102,7 +104,7 @@ func (w *world) guestRoles(made map[string]types.UID) (wrong violations) {
 	for _, role := range w.roles {
 		first[role.Status.RoleID] = true
 	}
-	lowest := "" // of the others' roles below
+	lowest := "" // id of the lowest role so far that is not the guest's
 	for _, r := range w.guild.RankedRoles() {
 		where := fmt.Sprintf("%q (%s) on Discord", r.Name, r.ID)
 		_, byHand := w.userRoles[r.ID]
@@ -126,7 +128,8 @@ func (w *world) guestRoles(made map[string]types.UID) (wrong violations) {
 	return wrong
 }
 
-// checkGuestActions finds changes for the guest to resources that were not made for it.
+// checkGuestActions finds resources that the operator
+// changed for the guest but had not created for it.
 func (w *world) checkGuestActions(made map[string]types.UID) (wrong violations) {
 	for _, e := range w.guild.Audit {
 		target := e.TargetID
@@ -143,7 +146,8 @@ func (w *world) checkGuestActions(made map[string]types.UID) (wrong violations) 
 	return wrong
 }
 
-// onlyMoved reports whether an edit changed only the position: other roles move with the sent one.
+// onlyMoved reports whether an edit changed only the position. Discord also moves the roles beside
+// the role that the operator moves.
 func onlyMoved(e discordtest.AuditEntry) bool {
 	for _, c := range e.Changes {
 		if c.Key != "position" {

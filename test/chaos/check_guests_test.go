@@ -24,7 +24,7 @@ func guestEntry(action int, id, uid string) discordtest.AuditEntry {
 	return e
 }
 
-// worldWithGuest is peace plus a guest with a group and a role that has a member.
+// worldWithGuest is validWorld with a guest that has a group and a role with a member.
 func worldWithGuest() *world {
 	ready := conds("Reconciled", "Available", "Ready")
 	of := func(uid string) metav1.ObjectMeta {

@@ -104,7 +104,7 @@ func checkStatus(o client.Object, want expectation) (wrong violations) {
 	return wrong
 }
 
-// A deleted server waits for its dependents.
+// expectServer expects a server that is being deleted to wait for its dependents.
 func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
 	if s.DeletionTimestamp != nil && len(w.groups)+len(w.channels)+len(w.roles)+len(w.guests.all()) > 0 {
 		return expectation{[]string{v1alpha1.ReasonWaitingForDependents}}
@@ -112,7 +112,7 @@ func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
 	return isReady
 }
 
-// A deleted group waits for its channels, a group for a missing role.
+// expectGroup expects a group to wait for a missing role, or during its deletion for its channels.
 func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	for _, c := range w.channels {
 		if ref := c.Spec.GroupRef; g.DeletionTimestamp != nil && ref != nil && ref.Name == g.Name {
@@ -128,8 +128,9 @@ func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	return isReady
 }
 
-// A channel waits for a missing role, for a missing group, or for a deleted group that lost its
-// category. Of two channels that adopt the same one, one fails.
+// expectChannel expects a channel to wait for a missing role, for a
+// missing group, or for a group that is being deleted and has lost its
+// category. If two channels adopt the same one, one of them fails.
 func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	parent := ""
 	if ref := c.Spec.GroupRef; ref != nil {
@@ -162,8 +163,9 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	return isReady
 }
 
-// Alerts wait for their channel. A former Dojo of the same name may have left its database in
-// another Cluster; the operator moves no data.
+// expectDojo expects a Dojo with alerts to wait for its channel. A
+// former Dojo of the same name may have left its database in another
+// Cluster. The operator then refuses the new Dojo: it moves no data.
 func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	if w.databaseElsewhere(d) {
 		return expectation{[]string{corev1api.ReasonChildRefused}}
@@ -180,7 +182,7 @@ func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	return isReady
 }
 
-// databaseElsewhere reports whether the role of a Dojo's database is in another Cluster.
+// databaseElsewhere reports whether the DatabaseRole of a Dojo belongs to another Cluster.
 func (w *world) databaseElsewhere(d *corev1api.Dojo) bool {
 	if d.Spec.Postgres == nil || d.DeletionTimestamp != nil {
 		return false

@@ -22,14 +22,15 @@ const (
 	heldInvariant = "no pod gets an image whose release step has not succeeded"
 )
 
-// releases checks every version of the objects of release steps.
+// releases checks every observed version of Jobs, Deployments and pods of Dojos with release steps.
 type releases struct {
 	mu sync.Mutex
-	// succeeded holds when a step of a Dojo has succeeded, by its status.
+	// succeeded maps a Dojo's UID and a step to the time
+	// when the status says that the step succeeded.
 	succeeded map[types.UID]map[string]time.Time
 }
 
-// dojo notes the steps that a status has recorded.
+// dojo records the steps that a Dojo's status lists as succeeded.
 func (s *releases) dojo(d *corev1api.Dojo) {
 	status := d.Status.Release
 	if status == nil || status.FinishedAt == nil {
@@ -84,7 +85,7 @@ func brokenImage(o client.Object, labels map[string]string, spec corev1.PodSpec)
 	return wrong
 }
 
-// together checks the pods of one list, which exist at the same moment.
+// together checks that no two pods of a release step run at the same time. pods come from one list.
 func (s *releases) together(pods []corev1.Pod) (wrong violations) {
 	first := map[string]string{}
 	for i := range pods {

@@ -16,7 +16,7 @@ type onDiscord struct {
 	byHand   bool
 }
 
-// resources lists all channels and roles except the roles that Discord assigns.
+// resources lists all channels and roles, without the roles that Discord manages.
 func (w *world) resources() (all []onDiscord) {
 	for _, c := range w.guild.Channels {
 		all = append(all, onDiscord{c.ID, c.Name, w.byHand(c.ID)})
@@ -66,7 +66,7 @@ func (w *world) lacksRole(spec []v1alpha1.PermissionOverwrite) bool {
 	})
 }
 
-// A role waits if several roles may have been made for it.
+// expectRole expects a DiscordRole to wait if it matches several roles of unknown creator.
 func (w *world) expectRole(role *v1alpha1.DiscordRole) expectation {
 	fits := 0
 	for _, r := range w.guild.Roles {
@@ -133,7 +133,8 @@ func (w *world) roleDiffers(role *v1alpha1.DiscordRole, live discordtest.Role) [
 	return all
 }
 
-// rolesInOrder finds roles out of order (the lowest position first) and roles above the bot's.
+// rolesInOrder finds roles in the wrong order and roles above
+// the bot's. The highest role has the lowest spec.position.
 func rolesInOrder(w *world, owner map[string]string, ranks map[string]int32) (wrong violations) {
 	above, last := false, int32(-1)
 	ranked := w.guild.RankedRoles()
@@ -152,7 +153,7 @@ func rolesInOrder(w *world, owner map[string]string, ranks map[string]int32) (wr
 	return wrong
 }
 
-// Positions may change with those of other roles.
+// checkUserRoles ignores positions: they change when other roles move.
 func checkUserRoles(w *world) (wrong violations) {
 	const invariant = "what users made is theirs"
 	bound := map[string]bool{}
@@ -167,7 +168,7 @@ func checkUserRoles(w *world) (wrong violations) {
 		now, there := w.roleOnDiscord(roleID)
 		now.Position = was.Position
 		switch {
-		case bound[roleID] && w.unproven(roleID): // the only match, and nothing contradicts
+		case bound[roleID] && w.unproven(roleID): // the operator may bind the only match
 		case !there:
 			wrong.add(invariant, where, "it was deleted")
 		case now != was:

@@ -63,7 +63,7 @@ func madeFor(action int, id, uid string) discordtest.AuditEntry {
 	return discordtest.AuditEntry{Action: action, UserID: botID, TargetID: id, Reason: "Kind " + uid + " ns/name"}
 }
 
-// validWorld is a world of every kind of object without a violation.
+// validWorld returns a world with every kind of object and without a violation.
 func validWorld() *world {
 	ready, one, slow := conds("Reconciled", "Available", "Ready"), int32(1), int32(3)
 	channel := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", channelUID),
@@ -141,7 +141,7 @@ func postgres(kind, name string) *unstructured.Unstructured {
 	}}
 }
 
-// deleteChannelObject deletes the channel's objects in Kubernetes; those on Discord stay.
+// deleteChannelObject deletes the DiscordChannel and its Secret. The channel stays on Discord.
 func deleteChannelObject(w *world, policy v1alpha1.DeletionPolicy) {
 	last := w.channels[0].DeepCopy()
 	last.Spec.DeletionPolicy = policy
@@ -273,7 +273,7 @@ func refersToRole(w *world, name, roleID string) {
 
 func now() *metav1.Time { t := metav1.Now(); return &t }
 
-// recreateChannel makes the channel a second time, after the first was deleted or not.
+// recreateChannel adds an earlier create of the same channel, and its deletion if deleted.
 func recreateChannel(w *world, deleted bool) {
 	log := []discordtest.AuditEntry{madeFor(auditChannelCreate, "299", channelUID)}
 	if deleted {
@@ -282,7 +282,7 @@ func recreateChannel(w *world, deleted bool) {
 	w.guild.Audit = append(log, w.guild.Audit...)
 }
 
-// adoptHandMade adds a deleted DiscordChannel that had adopted the channel made by hand.
+// adoptHandMade adds a deleted DiscordChannel that had adopted the channel of a user.
 func adoptHandMade(w *world) {
 	w.gone["gone"] = &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-9", "gone"),
 		Spec: v1alpha1.DiscordChannelSpec{Adopt: &v1alpha1.Adoption{ID: byHandID}}}
@@ -547,7 +547,7 @@ func TestWebhookIsAbandonedOnlyAfterASpecChange(t *testing.T) {
 	}
 }
 
-// A watch that was cut off may miss an object or its last versions; a list finds them.
+// An interrupted watch may miss an object or its last versions. Later lists find them.
 func TestDeletedObjectsHaveTheirLastVersion(t *testing.T) {
 	t.Parallel()
 	object := func(uid, version string) client.Object {

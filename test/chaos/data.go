@@ -48,7 +48,7 @@ type ledger struct {
 	rows            []acknowledged
 	deletedClusters map[types.UID]bool
 	next            int
-	// refused maps a Dojo's name to the error of its last row, "" if that was committed.
+	// refused maps a Dojo's name to the error of its last write. A committed row leaves "".
 	refused map[string]string
 }
 
@@ -112,7 +112,8 @@ func (r *run) editDataOf(ctx context.Context, slot int, change func(*corev1api.D
 	return what, r.patch(ctx, d, before)
 }
 
-// upgradeData asks for another version; during an upgrade, it reverts every other time.
+// upgradeData asks for another version. Half of the
+// calls during an upgrade ask for the former version.
 func (r *run) upgradeData(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	return r.editDataOf(ctx, a.slot, func(d *corev1api.Dojo) string {
@@ -228,7 +229,8 @@ func (r *run) follow(ctx context.Context, d *corev1api.Dojo, random *rand.Rand) 
 	return command, r.kubectl(ctx, strings.Fields(command))
 }
 
-// kubectl runs delete KIND NAME, or annotate KIND NAME [--overwrite] KEY=VALUE or KEY-.
+// kubectl runs "delete KIND NAME" or "annotate KIND
+// NAME [--overwrite] KEY=VALUE", or KEY- to remove.
 func (r *run) kubectl(ctx context.Context, words []string) error {
 	kind := map[string]string{"backup": "Backup", "cluster": "Cluster", "dojo": "Dojo", "job": "Job"}[words[1]]
 	o := postgresObject(kind, words[2])
@@ -272,7 +274,7 @@ func (r *run) writeRows(ctx context.Context, _ action) (string, error) {
 	return strconv.Itoa(committed) + " committed", nil
 }
 
-// writeRow reports whether a row was committed; an error is the API server's.
+// writeRow reports whether a row was committed. An error comes from the API server.
 func (r *run) writeRow(ctx context.Context, name string) (bool, error) {
 	key := types.NamespacedName{Namespace: archive, Name: name}
 	var d corev1api.Dojo

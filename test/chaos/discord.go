@@ -14,13 +14,13 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The operators may delete a channel between a user's read and edit, for which discordtest panics.
+// discordtest panics if an operator has deleted a channel between a user's read and edit.
 var errGone = errors.New("it has just gone")
 
-// byHand acts in the Discord app and turns a panic of discordtest into errGone.
+// byHand does what a user does in the Discord app. It turns a panic of discordtest into errGone.
 func byHand(do func()) (err error) {
 	defer func() {
-		if recover() != nil { // nothing there to act on
+		if recover() != nil { // the channel or role does not exist
 			err = errGone
 		}
 	}()
@@ -28,7 +28,7 @@ func byHand(do func()) (err error) {
 	return nil
 }
 
-// recordUserChannel records a channel as users left it; the lock is held.
+// recordUserChannel records the current state of a user's channel. The caller holds the lock.
 func (r *run) recordUserChannel(id string) {
 	c, _ := r.discord.Channel(id)
 	category, _ := r.discord.Channel(c.ParentID)
@@ -36,7 +36,7 @@ func (r *run) recordUserChannel(id string) {
 	r.userChannels[id] = userChannel{Channel: c, synced: synced}
 }
 
-// anyUserChannel returns a channel made by users, or "".
+// anyUserChannel returns the id of a channel that users created, or "".
 func (r *run) anyUserChannel(random *rand.Rand) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +76,8 @@ func (r *run) handCreateChannel(_ context.Context, a action) (string, error) {
 	return fmt.Sprintf("#%s (%s)", c.Name, c.ID), err
 }
 
-// foreignCreates lets another bot fill the audit log and make channels that it deletes later.
+// foreignCreates fills the audit log with entries of another
+// bot, and creates channels that a user deletes later.
 func (r *run) foreignCreates(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	entries, while := 50+random.IntN(500), time.Duration(5+random.IntN(15))*time.Second
@@ -98,7 +99,8 @@ func (r *run) deleteOnDiscord(id string) error {
 	return byHand(func() { r.discord.DeleteChannelByHand(id) })
 }
 
-// Of two nested hidden categories, the second would stay hidden: one at a time.
+// hideChannel hides one channel at a time: hiding a category and then its channel would keep the
+// channel hidden, because each restores what it found.
 func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	while := time.Duration(1+random.IntN(15)) * time.Second
@@ -113,7 +115,7 @@ func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	r.overwrite(c.ID, hidden)
 	r.later(ctx, while, func(context.Context) {
 		r.overwrite(c.ID, c.Overwrites)
-		for _, left := range r.discord.Guild(r.guild).Channels { // channels of a category that was deleted meanwhile
+		for _, left := range r.discord.Guild(r.guild).Channels { // channels keep a deleted category's overwrites
 			if slices.Equal(left.Overwrites, hidden) {
 				r.overwrite(left.ID, nil)
 			}

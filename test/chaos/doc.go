@@ -6,18 +6,19 @@
 // The API server, the controllers and two processes of each operator are real; nodes, CloudNativePG
 // and Discord are simulated. Discord runs in this process, so its true state is known.
 //
-//	actions.go     all actions, their frequency, and the sequence that follows from a seed: pure
-//	kubernetes.go  users of Kubernetes; dojos.go and data.go the same for Dojos and their databases
+//	actions.go     all actions, their frequency, and the sequence that a seed determines: pure
+//	kubernetes.go  users of Kubernetes; dojos.go and data.go: of Dojos and their databases
 //	tenant.go      a tenant without grants; check_tenant.go its invariants
 //	guests.go      a tenant with a grant; check_guests.go its invariants
 //	discord.go     users of Discord
 //	faults.go      faults of operators, API server, controllers and Discord
-//	run.go         rounds of actions, then calm, then the checks
+//	run.go         rounds: actions, then the end of all faults, then the checks
 //	observer.go    watches every version of every object
-//	world.go       reads the state at rest
-//	check_*.go     the invariants, pure functions of that state; they use no code of the operators
-//	stage.go       the environment with a guild; operators.go keeps two processes of each operator running
-//	secrets.go     all secrets ever used; report.go finds them, and writes the files that explain a violation
+//	world.go       reads the state after a round
+//	check_*.go     the invariants: pure functions of that state, without code of the operators
+//	stage.go       the environment with a guild; operators.go restarts the operators' processes
+//	secrets.go     all secrets that a run has used
+//	report.go      finds secrets in texts, and writes the files that explain a violation
 //
 // To add an action, write a method of run and a line in the table of actions.go. To add an
 // invariant, write a function and call it in check.go.

@@ -26,8 +26,8 @@ func (r *run) stopOperator(_ context.Context, a action) (string, error) {
 	return k.name, k.signal(syscall.SIGTERM, true)
 }
 
-// freezeOperator freezes a process, sometimes for longer than its Lease: when it continues, it is
-// no longer the leader and does not know it.
+// freezeOperator freezes a process, sometimes for longer than its Lease. When such a process
+// continues, it still believes that it is the leader.
 func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 	k, while := r.replicas[a.slot], time.Duration(1+a.random().IntN(7))*time.Second
 	if err := k.signal(syscall.SIGSTOP, true); err != nil {
@@ -37,9 +37,9 @@ func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("%s for %s", k.name, while), nil
 }
 
-// freezeLeaders freezes first one replica of each operator, then the other, longer than their
-// Leases last. A user deletes channels just before a former leader continues: it and its successor
-// both see that they are missing.
+// freezeLeaders freezes first one replica of each operator and then the other, for longer than a
+// Lease lasts. A user deletes channels just before a former leader continues, so that it and its
+// successor both find them missing.
 func (r *run) freezeLeaders(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	first, while := random.IntN(replicas), time.Duration(6000+random.IntN(3000))*time.Millisecond
@@ -84,7 +84,7 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	r.later(ctx, away, func(ctx context.Context) {
 		for err := r.Cluster.Restart(ctx, component); err != nil &&
 			ctx.Err() == nil; err = r.Cluster.Restart(ctx, component) {
-			// the controllers exit if the API server is away too
+			// The controllers also exit while the API server is down.
 			r.journal.say("  %s is restarted: %s", component, firstLine(err.Error()))
 			_ = wait(ctx, probeInterval)
 		}
@@ -92,10 +92,11 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	return fmt.Sprintf("for %s", away), nil
 }
 
-// spuriousErrors lets Discord fail calls for no reason. The operator retries 401 and 403 after a minute.
+// spuriousErrors makes Discord fail calls at random.
+// The operator retries 401 and 403 after a minute.
 var spuriousErrors = discordtest.Weakness{Unauthorized: 0.001, Forbidden: 0.003, ServerErrors: 0.005}
 
-// weaklyConsistent lets answers be up to two seconds old, or lack objects.
+// weaklyConsistent makes answers up to two seconds old, or incomplete.
 func weaklyConsistent(w discordtest.Weakness) discordtest.Weakness {
 	w.Stale, w.Missing = 0.1, 0.03
 	return w
@@ -115,7 +116,8 @@ var callFaults = []struct {
 	{"global 429", discordtest.RateLimited(2*time.Second, "global")},
 }
 
-// garbledSuccess answers a successful call with garbage: Discord answers 200 to those only.
+// garbledSuccess carries a call out and answers garbage.
+// The status is 200, which Discord sends only for success.
 func garbledSuccess() discordtest.Action {
 	a := discordtest.Garbage()
 	a.Effect = true
@@ -132,7 +134,7 @@ func (r *run) failDiscord(ctx context.Context, a action) (string, error) {
 
 func (r *run) byBot(q discordtest.Request) bool { return q.BotID == r.botID }
 
-// loseCreates carries out the next creates without an answer. It may also kill an operator.
+// loseCreates carries the next creates out and drops their answers.
 func (r *run) loseCreates(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	n := 1 + random.IntN(3)
@@ -145,7 +147,7 @@ func (r *run) loseCreates(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("the answers to the next %d", n), nil
 }
 
-// loseAuditLog drops the next entries of the audit log, of any user.
+// loseAuditLog drops the next audit log entries, whoever causes them.
 func (r *run) loseAuditLog(_ context.Context, a action) (string, error) {
 	n := 1 + a.random().IntN(3)
 	r.discord.Faults().LoseAudit(n)
@@ -168,7 +170,7 @@ func (r *run) dropGateway(_ context.Context, a action) (string, error) {
 	return end.name, nil
 }
 
-// refuseGateway refuses connections for a while, so that the operator polls.
+// refuseGateway makes Gateway connections fail for a while, so that the operator polls.
 func (r *run) refuseGateway(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	while := time.Duration(3+random.IntN(10)) * time.Second

@@ -38,7 +38,8 @@ func allowGuest(spec *v1alpha1.DiscordServerSpec) {
 		Namespaces: namespaces, Permissions: []v1alpha1.Permission{"ViewChannel", "SendMessages"}}
 }
 
-// guestSetup returns its namespace, and the role that lets the operator read namespace labels.
+// guestSetup returns the guest's namespace, and a
+// ClusterRole that lets the operator read namespace labels.
 func guestSetup() []client.Object {
 	name := metav1.ObjectMeta{Name: "discord-operator-namespaces"}
 	return []client.Object{
@@ -204,7 +205,7 @@ func (r *run) editGuest(ctx context.Context, a action) (string, error) {
 	return kindOf(o) + what, r.patch(ctx, o, before)
 }
 
-// The webhook refuses the deletion of an object that would leave a resource on Discord.
+// deleteGuest fails if the deletion would leave a resource on Discord: the webhook refuses it.
 func (r *run) deleteGuest(ctx context.Context, a action) (string, error) {
 	o := pick(a.random(), guestObjects(a.slot))
 	ctx, cancel := r.withTimeout(ctx)
@@ -212,7 +213,7 @@ func (r *run) deleteGuest(ctx context.Context, a action) (string, error) {
 	return "deleted its " + kindOf(o), r.Admin.Delete(ctx, o)
 }
 
-// releaseGuests lets the guest's objects delete their resources.
+// releaseGuests changes policies so that the guest's objects delete their resources.
 func (r *run) releaseGuests(ctx context.Context) error {
 	patch := client.RawPatch(types.MergePatchType,
 		[]byte(`{"spec":{"deletionPolicy":"Delete","managementPolicy":"Manage"}}`))

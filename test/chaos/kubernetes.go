@@ -25,7 +25,7 @@ const (
 	sharedCluster     = "shared"
 )
 
-// Few names, so that several objects ask for the same one, and users use it too.
+// These lists are short, so that objects and users often choose the same name.
 var (
 	channelNames = []string{"alerts", "deploys", "general", "incidents"}
 	groupNames   = []string{"Alerts", "Teams"}
@@ -39,7 +39,7 @@ func oneIn(random *rand.Rand, n int) bool { return random.IntN(n) == 0 }
 
 func uniqueWord(random *rand.Rand) string { return fmt.Sprintf("%016x", random.Uint64()) }
 
-// Long enough for a busy API server, short while it is down.
+// withTimeout leaves a busy API server enough time, and does not wait long while it is down.
 func (r *run) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, 5*time.Second)
 }
@@ -66,7 +66,7 @@ func (r *run) createChannel(ctx context.Context, a action) (string, error) {
 	for range random.IntN(4) {
 		changeChannel(random, c)
 	}
-	if c.Spec.Type == "" && oneIn(random, 8) { // users make text channels
+	if c.Spec.Type == "" && oneIn(random, 8) { // only text channels: users create no others
 		if id := r.anyUserChannel(random); id != "" {
 			c.Spec.Adopt = &v1alpha1.Adoption{ID: id}
 		}
@@ -154,7 +154,7 @@ func changeTags(random *rand.Rand, c *v1alpha1.DiscordChannel) string {
 	return fmt.Sprintf("tags %v", tags)
 }
 
-// Some overwrites keep the bot out.
+// overwrites returns overwrites for a channel or group. Some of them deny the bot access.
 func overwrites(random *rand.Rand) []v1alpha1.PermissionOverwrite {
 	return pick(random, [][]v1alpha1.PermissionOverwrite{
 		nil, {},
@@ -253,7 +253,7 @@ func (r *run) breakWebhookSecret(ctx context.Context, a action) (string, error) 
 	return "nonsense into " + secret.Name, r.Admin.Patch(ctx, secret, nonsense)
 }
 
-// revokeToken resets the bot's token; the Secret gets the new one at once or later.
+// revokeToken resets the bot's token. The Secret gets the new token up to 15 seconds later.
 func (r *run) revokeToken(ctx context.Context, a action) (string, error) {
 	r.mu.Lock()
 	token, err := r.discord.RotateToken(r.token)

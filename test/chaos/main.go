@@ -23,13 +23,13 @@ import (
 type options struct {
 	seed     uint64
 	duration time.Duration
-	// actions is the number per round.
+	// actions is the number of actions per round.
 	actions int
-	// roundTimeout bounds the time to reconcile everything after a round.
+	// roundTimeout bounds the time that the operators get after a round to reconcile everything.
 	roundTimeout time.Duration
-	// quiet is the time that the operators must then stay idle.
+	// quiet is the time for which the operators must stay idle at the end of a round.
 	quiet time.Duration
-	// only matches the names of enabled actions; nil enables all.
+	// only matches the names of enabled actions. nil enables all.
 	only *regexp.Regexp
 }
 
@@ -61,7 +61,7 @@ everything is reconciled, then the checks. It ends at the first violation, with 
 
 Usage: make chaos [ARGS="flags"]`
 
-// parse prints errors and --help on out.
+// parse prints errors and the answer to --help on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := environment.Flags("chaos", help, out)

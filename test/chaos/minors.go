@@ -23,16 +23,16 @@ import (
 const (
 	postgresRepository = "registry.example.org/postgresql:"
 	lastMinor          = 9
-	// anyMinor stands for versionPolicy.minor: Automatic among the allowed versions.
+	// anyMinor in allowed stands for versionPolicy.minor: Automatic.
 	anyMinor = "any"
 )
 
-// minors records the minor versions that the platform offers and users allow.
+// minors records the minor versions that the platform offers and that users allow.
 type minors struct {
 	mu      sync.Mutex
-	offered map[string]bool            // image
+	offered map[string]bool            // set of images
 	now     map[string]string          // image by major version
-	allowed map[string]map[string]bool // versions by the Dojo's name; anyMinor for all
+	allowed map[string]map[string]bool // versions by the Dojo's name; anyMinor allows all
 	last    map[string]string          // image by Cluster's UID and major version
 }
 
@@ -66,7 +66,7 @@ func (s *stage) writeCatalog(text string) error {
 	return os.WriteFile(filepath.Join(s.catalogFolder(), "catalog.yaml"), []byte(text), 0o600)
 }
 
-// offerMinors offers other minor versions, also lower ones, or makes the catalog invalid.
+// offerMinors offers other minor versions, which may be lower, or makes the catalog invalid.
 func (r *run) offerMinors(_ context.Context, a action) (string, error) {
 	random := a.random()
 	if oneIn(random, 6) {
@@ -75,7 +75,7 @@ func (r *run) offerMinors(_ context.Context, a action) (string, error) {
 	return r.offer(func() int { return random.IntN(lastMinor) })
 }
 
-// allowMinor lets a Dojo have newer minor versions: all, the one in its status, or none.
+// allowMinor allows a Dojo newer minor versions: all, only the one in its status, or none.
 func (r *run) allowMinor(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	return r.editDataOf(ctx, a.slot, func(d *corev1api.Dojo) string {
@@ -119,8 +119,9 @@ func (m *minors) current() map[string]string {
 	return maps.Clone(m.now)
 }
 
-// cluster checks a version of a Cluster: its image was offered, and is newer than the former of its
-// major version only if a user has allowed that. Users allow before they change the Dojo.
+// cluster checks one version of a Cluster. Its image must be from the
+// catalog. If the minor version changes, it must become higher and a
+// user must have allowed it. allow runs before the Dojo changes.
 func (m *minors) cluster(o client.Object) (wrong violations) {
 	cluster := o.(*unstructured.Unstructured)
 	image, _, _ := unstructured.NestedString(cluster.Object, "spec", "imageName")
@@ -157,8 +158,8 @@ func minorOf(image string) int {
 	return n
 }
 
-// checkMinors expects that Dojos with the policy Automatic have the newest version at rest, and that
-// the status of the others names it.
+// checkMinors checks Dojos at rest. With the policy Automatic, a Dojo must have the newest minor
+// version. With another policy, its status must name the newest one.
 func (w *dataWorld) checkMinors() (wrong violations) {
 	for _, d := range w.dojos {
 		cluster, own := w.named("Cluster", d.Name+"-db"), d.Spec.Postgres.Cluster

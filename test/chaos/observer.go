@@ -34,12 +34,14 @@ type observer struct {
 	minors   *minors
 
 	mu         sync.Mutex
-	seen       int // versions
+	seen       int // number of versions
 	violations violations
-	// A watch that was cut off may miss a short-lived object or the last versions of one that was
-	// deleted, so listed holds all objects of lists and of own edits.
+	// gone holds deleted objects. An interrupted watch may miss a
+	// short-lived object, or the last versions of a deleted one, so
+	// listed also holds the objects of all lists and of our own edits.
 	gone, listed map[types.UID]client.Object
-	// requested holds all webhook names that a channel's spec ever had, "" for none.
+	// requested holds all webhook names that a channel's
+	// spec has had, and "" for a spec without webhook.
 	requested map[types.UID]map[string]bool
 	// reported holds the ids of all webhooks that any status has named.
 	reported map[string]bool
@@ -127,7 +129,7 @@ func (w *observer) cluster(o client.Object) {
 	w.violations = append(w.violations, found...)
 }
 
-// ofRelease lists pods anew: versions of different objects may come out of order.
+// ofRelease lists the pods itself: watches may deliver versions of different objects out of order.
 func (w *observer) ofRelease(o client.Object) {
 	found := w.releases.object(o)
 	if o.GetNamespace() == namespace && o.GetLabels()["app.kubernetes.io/name"] == releaseLabel {
@@ -143,7 +145,7 @@ func (w *observer) ofRelease(o client.Object) {
 	w.violations = append(w.violations, found...)
 }
 
-// noteWebhook requires the lock.
+// noteWebhook requires that the caller holds the lock.
 func (w *observer) noteWebhook(c *v1alpha1.DiscordChannel) {
 	w.reported[hookID(c)] = true
 	if w.requested[c.UID] == nil {
@@ -156,8 +158,9 @@ func (w *observer) noteWebhook(c *v1alpha1.DiscordChannel) {
 	w.requested[c.UID][name] = true
 }
 
-// abandoned finds webhooks (id to UID of the channel) that no status has named while the spec asked
-// for another name or none. They stay, see docs/understand/discord.md.
+// abandoned finds webhooks that no status has ever named, of channels whose spec asked for another
+// name or none in between. The operator leaves them, see docs/understand/discord.md. hooks maps the
+// ids of webhooks to the UIDs of their channels.
 func (w *observer) abandoned(hooks map[string]types.UID) map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +177,7 @@ func (w *observer) deleted(o client.Object) {
 	w.gone[o.GetUID()] = o
 }
 
-// wrote records the answer to an edit.
+// wrote records an object as an edit returned it.
 func (w *observer) wrote(o client.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -206,7 +209,7 @@ func (w *observer) versions() int {
 	return w.seen
 }
 
-// deletedObjects returns the deleted objects, given all that exist now.
+// deletedObjects returns all deleted objects. now has all objects that exist.
 func (w *observer) deletedObjects(now []client.Object) map[types.UID]client.Object {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,10 +17,11 @@ import (
 
 const restartPause = 500 * time.Millisecond
 
-// Short Leases: with the defaults, a run would mostly wait for a killed leader's Lease to expire.
+// leaseFlags make Leases short. With the defaults, a run
+// would mostly wait for Leases of killed leaders to expire.
 var leaseFlags = []string{"--lease-duration=5s", "--lease-renew-deadline=4s", "--lease-retry-period=500ms"}
 
-// replica keeps one process of an operator running, as a kubelet does.
+// replica restarts the process of an operator when it ends, as a kubelet does.
 type replica struct {
 	*stage
 	what environment.Operator
@@ -29,7 +30,7 @@ type replica struct {
 
 	mu      sync.Mutex
 	process *environment.Process // nil while it is down
-	// signalled: the next end of the process is expected.
+	// signalled is true if a signal of an action will end the process.
 	signalled bool
 }
 
@@ -60,7 +61,7 @@ func (k *replica) run(ctx context.Context) {
 	}
 }
 
-// set records the new process, and returns whether a signal ended the former.
+// set records the new process. It reports whether a signal ended the former process.
 func (k *replica) set(p *environment.Process) (signalled bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -19,9 +19,10 @@ import (
 
 const (
 	releaseSlots = 3
-	// releaseLabel is on the Jobs and pods of release steps.
+	// releaseLabel is the name label of Jobs and pods of release steps.
 	releaseLabel = "dojo-release"
-	// brokenImages cannot be pulled, so a release step in one never succeeds.
+	// brokenImages is the prefix of images that cannot
+	// be pulled. A release step with one never succeeds.
 	brokenImages = "registry.invalid/"
 )
 
@@ -91,7 +92,7 @@ func (r *run) deleteOfRelease(ctx context.Context, a action, kind client.Object)
 	}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
 
-// fixReleases sets images whose steps succeed, so that all Dojos can become Ready.
+// fixReleases replaces broken images, so that all Dojos can become Ready.
 func (r *run) fixReleases(ctx context.Context) error {
 	var failed error
 	for slot := range releaseSlots {

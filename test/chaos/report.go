@@ -17,7 +17,7 @@ import (
 
 var panicked = regexp.MustCompile(`(?m)^panic:|^fatal error:|Observed a panic|DATA RACE`)
 
-// revealed finds secrets in texts that users can read, and panics.
+// revealed finds secrets in texts that users can read, and panics in the operators' logs.
 func (r *run) revealed(ctx context.Context) (wrong violations) {
 	texts := r.observer.takeTexts()
 	for _, k := range r.replicas {
@@ -64,7 +64,7 @@ func (r *run) keep(ctx context.Context) {
 		w.budgets, w.custom, w.guests.groups, w.guests.channels, w.guests.roles} {
 		text, err := yaml.Marshal(list)
 		if err == nil {
-			_, _ = fmt.Fprintf(&objects, "# %T\n%s\n", list, text) // a buffer takes everything
+			_, _ = fmt.Fprintf(&objects, "# %T\n%s\n", list, text) // a write to a buffer never fails
 		}
 	}
 	for i := range w.guild.Webhooks {

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Few names, as for channels.
+// roleNames is short for the same reason as channelNames.
 var roleNames = []string{"Grade 1", "Grade 2", "Special Grade"}
 
 const fewUsers = 5
@@ -66,7 +66,8 @@ func (r *run) changeMembers(random *rand.Rand, role *v1alpha1.DiscordRole) strin
 	return fmt.Sprintf("%d members", len(role.Spec.Members))
 }
 
-// someUsers returns, once in three times, more members than a rate limit allows at once.
+// someUsers returns random users. One call in three
+// may return more than a rate limit allows at once.
 func (r *run) someUsers(random *rand.Rand) (some []v1alpha1.UserID) {
 	most := fewUsers
 	if oneIn(random, 3) {
@@ -93,7 +94,8 @@ func (r *run) deleteRole(ctx context.Context, a action) (string, error) {
 	return "deleted", r.delete(ctx, roleName(a.slot), &v1alpha1.DiscordRole{})
 }
 
-// recordUserRole records a role as users left it; the lock is held, or nothing runs yet.
+// recordUserRole records the current state of a user's
+// role. The caller holds the lock, or is alone.
 func (s *stage) recordUserRole(id string) {
 	for _, role := range s.discord.Guild(s.guild).Roles {
 		if role.ID == id {
@@ -102,7 +104,7 @@ func (s *stage) recordUserRole(id string) {
 	}
 }
 
-// anyRole returns a role that users may edit, not the one that overwrites name.
+// anyRole returns a role that users may edit. That excludes sensei, which overwrites refer to.
 func (r *run) anyRole(random *rand.Rand) (discordtest.Role, error) {
 	guild := r.discord.Guild(r.guild)
 	all := slices.DeleteFunc(guild.Roles, func(role discordtest.Role) bool {
@@ -124,7 +126,7 @@ func (r *run) handCreateRole(_ context.Context, a action) (string, error) {
 	return fmt.Sprintf("%q (%s)", role.Name, role.ID), err
 }
 
-// handEditRole keeps roles below the bot's, which never sinks.
+// handEditRole never moves a role above the bot's.
 func (r *run) handEditRole(_ context.Context, a action) (string, error) {
 	random := a.random()
 	role, err := r.anyRole(random)
@@ -164,7 +166,7 @@ func (r *run) botPosition() int {
 	return guild.Roles[i].Position
 }
 
-// handLiftRole drags a role above the bot's for a while, where the bot cannot edit it.
+// handLiftRole moves a role above the bot's for a while. The bot cannot edit the role there.
 func (r *run) handLiftRole(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	role, err := r.anyRole(random)

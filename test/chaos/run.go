@@ -32,10 +32,10 @@ type run struct {
 	observer *observer
 	secrets  *secrets
 	audit    *auditlog.Log
-	// pending counts faults, outages and freezes that end later.
+	// pending counts faults that end later.
 	pending sync.WaitGroup
 	slowest time.Duration // the slowest round
-	// apiServerKilled: the API server was killed in this round.
+	// apiServerKilled is true if an action of this round killed the API server.
 	apiServerKilled bool
 }
 
@@ -114,7 +114,7 @@ func (r *run) rounds(ctx context.Context) (n int, err error) {
 	return n - 1, r.awaitReconciled(ctx, deletionRound)
 }
 
-// act runs one action, unless there is a violation already.
+// act runs one action. It returns an error instead if the observer has found a violation.
 func (r *run) act(ctx context.Context, a action) error {
 	if err := wait(ctx, a.pause); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (r *run) act(ctx context.Context, a action) error {
 	return ctx.Err()
 }
 
-// later runs do after a while, or at once when the run ends.
+// later runs do after a while, or as soon as ctx is done.
 func (r *run) later(ctx context.Context, while time.Duration, do func(context.Context)) {
 	r.pending.Go(func() {
 		_ = wait(ctx, while)
@@ -135,7 +135,7 @@ func (r *run) later(ctx context.Context, while time.Duration, do func(context.Co
 	})
 }
 
-// endFaults ends all faults, and returns when everything killed has restarted.
+// endFaults ends all faults, and returns when all killed processes are ready again.
 func (r *run) endFaults(ctx context.Context) error {
 	r.pending.Wait()
 	r.discord.Faults().Clear()
@@ -161,10 +161,10 @@ func (r *run) endFaults(ctx context.Context) error {
 	}
 }
 
-// restoreCollector restarts the controllers after the API server was killed. Their garbage
-// collector takes an owner that was deleted and recreated meanwhile for an updated one (its
-// UpdateFunc in k8s.io/kubernetes/pkg/controller/garbagecollector does not compare UIDs), and keeps
-// its former dependents until it restarts.
+// restoreCollector restarts the controllers after the API server was killed. If an owner was
+// deleted and recreated meanwhile, the garbage collector treats that as an update (its UpdateFunc
+// in k8s.io/kubernetes/pkg/controller/garbagecollector does not compare UIDs), and keeps the former
+// owner's dependents until it restarts.
 func (r *run) restoreCollector(ctx context.Context) error {
 	if !r.apiServerKilled {
 		return nil
@@ -176,7 +176,7 @@ func (r *run) restoreCollector(ctx context.Context) error {
 	return nil
 }
 
-// awaitReconciled returns the violations if the operators take too long to reconcile everything.
+// awaitReconciled returns the remaining violations if the operators take longer than roundTimeout.
 func (r *run) awaitReconciled(ctx context.Context, what string) error {
 	began := time.Now()
 	for {

@@ -28,9 +28,10 @@ const (
 	namespace = "chaos"
 	replicas  = 2
 	nodes     = 2
-	// recoveryWait bounds the operator's wait for a lost create; auditJitter must be shorter.
+	// recoveryWait is the longest wait of the operator before it recovers a lost create.
+	// auditJitter must be shorter.
 	recoveryWait, auditJitter = 4 * time.Second, 2 * time.Second
-	// sensei is a role for overwrites.
+	// sensei is the name of a role that overwrites refer to.
 	sensei = "Sensei"
 	users  = 40
 )
@@ -40,7 +41,7 @@ type stage struct {
 	folder   string // of logs and evidence
 	seed     uint64
 	journal  *journal
-	replicas []*replica // alternately of both operators
+	replicas []*replica // both operators alternate
 	ending   context.CancelFunc
 	working  sync.WaitGroup
 
@@ -50,7 +51,7 @@ type stage struct {
 	botID   string
 	guild   string // id
 
-	hiding atomic.Bool // a channel is hidden from the bot
+	hiding atomic.Bool // true while a channel is hidden from the bot
 
 	mu           sync.Mutex // guards the fields below
 	token        string     // the bot's valid token
@@ -108,7 +109,7 @@ func (s *stage) ready(ctx context.Context) error {
 	return nil
 }
 
-// Limits are strict, except that renames and reconnects would take hours.
+// startDiscord uses strict limits, except for renames and reconnects, which would take hours.
 func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
 	limits := discordtest.StrictLimits()
 	limits.NameTopic.Per = 10 * time.Second
@@ -169,7 +170,7 @@ func (s *stage) setUp(ctx context.Context) error {
 	return nil
 }
 
-// close stops the replicas first, or they would restart their processes.
+// close stops the replicas before the environment, because they restart processes that end.
 func (s *stage) close() error {
 	if s.ending != nil {
 		s.ending()

@@ -21,10 +21,11 @@ import (
 )
 
 const (
-	// abuser is the namespace of a tenant without grants; a quota refuses its Dojos' children.
+	// abuser is the namespace of a tenant without
+	// grants. A quota refuses the children of its Dojos.
 	abuser     = "chaos-abuser"
 	forgedSize = 100 << 10
-	// wrongToken has the form of a token, or the operator would not try it.
+	// wrongToken has the form of a bot token. The operator does not send other tokens to Discord.
 	wrongToken = "wrong.token.from-the-beginning-on"
 )
 
@@ -45,7 +46,7 @@ func abuserSetup() []client.Object {
 	}
 }
 
-// abuseToken makes a server with a wrong token, or changes its Secret.
+// abuseToken creates a server with a wrong token, and changes the Secret.
 func (r *run) abuseToken(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)},
@@ -67,7 +68,8 @@ func (r *run) abuseToken(ctx context.Context, a action) (string, error) {
 	return what, r.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, patch))
 }
 
-// The channel adopts a foreign channel and names a foreign Secret for its webhook.
+// abuseChannel creates a channel that may adopt a foreign channel,
+// and whose webhook's Secret has the name of a foreign one.
 func (r *run) abuseChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)}}
@@ -91,7 +93,7 @@ func (r *run) abuseChannel(ctx context.Context, a action) (string, error) {
 	return "#" + c.Spec.Name + describe(c), r.create(ctx, c)
 }
 
-// abuseDojo makes a Dojo whose children the quota refuses, or with credentials that are not shared.
+// abuseDojo creates a Dojo whose children the quota refuses, or whose credentials are not shared.
 func (r *run) abuseDojo(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	d := &corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)}}
@@ -109,14 +111,15 @@ func (r *run) abuseDojo(ctx context.Context, a action) (string, error) {
 	return what, r.create(ctx, d)
 }
 
-// abuseObject makes an object that looks like an operator's, with a name of the other namespace.
+// abuseObject creates an object that looks like an operator's
+// child of an object in the first tenant's namespace.
 func (r *run) abuseObject(ctx context.Context, a action) (string, error) {
 	o := forged(a.random(), a.slot)
 	owner := &corev1api.Dojo{}
 	withTimeout, cancel := r.withTimeout(ctx)
 	defer cancel()
 	key := types.NamespacedName{Namespace: abuser, Name: refusedName(a.slot)}
-	if r.Admin.Get(withTimeout, key, owner) == nil { // Kubernetes deletes an object whose owner does not exist
+	if r.Admin.Get(withTimeout, key, owner) == nil { // an object without a live owner is garbage-collected
 		o.SetOwnerReferences([]metav1.OwnerReference{
 			*metav1.NewControllerRef(owner, corev1api.GroupVersion.WithKind("Dojo"))})
 	}

@@ -44,19 +44,19 @@ type world struct {
 
 	guild discordtest.Guild
 	botID string
-	// userChannels and userRoles are as users have left them.
+	// userChannels and userRoles hold the state after the last edit of a user.
 	userChannels map[string]userChannel
 	userRoles    map[string]discordtest.Role
 	members      map[string][]string
-	// gone holds the last version of deleted objects.
+	// gone holds the last versions of deleted objects.
 	gone map[types.UID]client.Object
-	// abandoned holds webhooks with an interrupted create that no spec asks for any more.
+	// abandoned holds webhooks of interrupted creates that no spec asks for any more.
 	abandoned map[string]bool
 }
 
 type userChannel struct {
 	discordtest.Channel
-	// synced: its overwrites follow its category.
+	// synced is true if the overwrites are the same as its category's.
 	synced bool
 }
 
@@ -69,7 +69,7 @@ var customKinds = []schema.GroupVersionKind{
 	{Group: "monitoring.coreos.com", Version: "v1alpha1", Kind: "AlertmanagerConfig"},
 }
 
-// gather reads Discord last: if the operators act meanwhile, it must run again.
+// gather reads Discord last. If the operators act meanwhile, the caller must gather again.
 func (r *run) gather(ctx context.Context) (*world, error) { //nolint:funlen // one list for each kind
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

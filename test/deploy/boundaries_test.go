@@ -21,7 +21,7 @@ var (
 	inBackticks = regexp.MustCompile("`([^`]+)`")
 )
 
-// The tables name test functions, or words of a title.
+// Each row of the tables names test functions, or words of a spec's title.
 func TestBoundariesHaveTests(t *testing.T) {
 	tests := sourcesOfTests(t)
 	descriptions := titlesIn(tests)

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rule is the path of a validation rule, which bounds a field that the schema of an embedded
-// Kubernetes type leaves open, and a part of its text.
+// rule is a validation rule that bounds a field where the schema of an embedded Kubernetes type
+// does not. at is the path that has the rule, and text is a part of the rule.
 type rule struct{ at, text string }
 
 func resourceRules(at string) map[string]rule {
@@ -51,7 +51,7 @@ func itemRules(at, item string, most int, optional, required []string) map[strin
 	return rules
 }
 
-// ruled lists the fields of each kind that a rule bounds.
+// ruled maps the path of each field that needs a rule to that rule, by kind.
 var ruled = map[string][]map[string]rule{
 	"Dojo": {
 		resourceRules(".spec.resources"), resourceRules(".spec.postgres.cluster.resources"),
@@ -80,7 +80,7 @@ var ruled = map[string][]map[string]rule{
 	"DiscordRole":    nil,
 }
 
-// The selectors of namespaces in servers and groups.
+// Paths of the namespace selectors in DiscordServer and DiscordGroup.
 const selector, roleSelector = ".spec.allowedNamespaces.selector", ".spec.allowedRoles.namespaces.selector"
 
 func selectorRules(at string) map[string]rule {
@@ -94,8 +94,8 @@ func selectorRules(at string) map[string]rule {
 	}
 }
 
-// unbounded strings are bounded by the object's size only: the API server refuses a rule over a
-// list within a list for its estimated cost.
+// unbounded lists strings that only the size of the object bounds: the API server refuses a rule
+// for a list within a list because of its estimated cost.
 var unbounded = map[string][]string{
 	"DiscordServer": {selector + ".matchExpressions[].values[]", roleSelector + ".matchExpressions[].values[]"},
 	"DiscordGroup":  {selector + ".matchExpressions[].values[]"},
@@ -103,9 +103,9 @@ var unbounded = map[string][]string{
 
 type field struct {
 	*apiextensionsv1.JSONSchemaProps
-	// path: [] stands for the items of a list, {} for the values of a map.
+	// path contains [] for the items of a list and {} for the values of a map.
 	path string
-	// described is the nearest description, its own or an ancestor's.
+	// described is the description of the field, or else of its nearest described ancestor.
 	described string
 }
 
@@ -135,7 +135,7 @@ func open(s *apiextensionsv1.JSONSchemaProps) bool {
 	}
 }
 
-// Clients can make no field of our kinds as large as they like, in spec or status.
+// No client can make a field of our kinds arbitrarily large, in spec or status.
 func TestKindsAreBounded(t *testing.T) {
 	for kind, schema := range ourKinds(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -182,12 +182,13 @@ func holds(s *apiextensionsv1.JSONSchemaProps, text string) bool {
 	})
 }
 
-// ofNames are well-known bounds: names and labels of Kubernetes, ids of Discord.
+// ofNames are well-known bounds that need no
+// documentation: Kubernetes names and labels, Discord ids.
 var ofNames = []int64{253, 63, 50, 20}
 
 var size = regexp.MustCompile(`size\(.+?\) <= (\d+)`)
 
-// The description of a field, or of its list, names its bound.
+// Each bound is in the description of its field, or of the nearest described ancestor.
 func TestBoundsAreDocumented(t *testing.T) {
 	for kind, schema := range ourKinds(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -216,7 +217,7 @@ func TestBoundsAreDocumented(t *testing.T) {
 	}
 }
 
-// ourKinds are the schemas of all kinds that the operators serve.
+// ourKinds returns the schema of each kind that the operators serve.
 func ourKinds(t *testing.T) map[string]*apiextensionsv1.JSONSchemaProps {
 	t.Helper()
 	files, err := filepath.Glob("../../deploy/*/crds/*_*.yaml")

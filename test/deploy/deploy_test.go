@@ -29,7 +29,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// waitLimit is for controllers on a busy machine.
+// waitLimit is long enough for controllers on a busy machine.
 const waitLimit = 3 * time.Minute
 
 // warnings collects the API server's warnings: deprecated versions, violations of pod security.
@@ -149,7 +149,7 @@ func awaitKinds(t *testing.T, admin client.Client, operators ...shipped) {
 	}
 }
 
-// rendered caches rendered folders: definitions of kinds take seconds.
+// rendered caches rendered folders, because rendering CustomResourceDefinitions takes seconds.
 var rendered sync.Map
 
 func render(t *testing.T, folder string) []*unstructured.Unstructured {
@@ -184,7 +184,7 @@ func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "careless"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.invalid/main"}}},
 	}
-	// A new namespace without a ServiceAccount refuses the pod for another reason.
+	// A new namespace first refuses the pod because its default ServiceAccount does not exist yet.
 	g.Eventually(func() error { return admin.Create(t.Context(), careless) }).WithTimeout(waitLimit).
 		Should(MatchError(ContainSubstring("violates PodSecurity")), "an unrestricted pod")
 	var deployment appsv1.Deployment
@@ -196,7 +196,7 @@ func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 	g.Expect(*deployment.Spec.Replicas).To(BeNumerically(">", 1), "one that works and one that takes over")
 }
 
-// A new sample must be in the kustomization.
+// Every sample is in the kustomization.
 func TestSamplesAreComplete(t *testing.T) {
 	for _, o := range both {
 		t.Run(o.Name, func(t *testing.T) {
@@ -234,7 +234,7 @@ func kindsOf(objects []*unstructured.Unstructured) []string {
 	return slices.Sorted(maps.Keys(kinds))
 }
 
-// generations returns generations, or resourceVersions for kinds without.
+// generations returns the generation of each object, or its resourceVersion if it has none.
 func generations(ctx context.Context, g *WithT, admin client.Client,
 	objects []*unstructured.Unstructured) map[string]any {
 	found := map[string]any{}

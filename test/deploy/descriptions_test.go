@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// kubectl explain breaks each line of a description at 76 columns. A line without a space is an
-// address, which it cannot break.
+// kubectl explain wraps each line of a description at 76 columns.
+// It cannot wrap a line without a space, which is a URL.
 func TestDescriptionsFitKubectlExplain(t *testing.T) {
 	for kind, schema := range ourKinds(t) {
 		fields(field{JSONSchemaProps: schema}, func(f field) {

@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tables are the pages with the table of an object of Discord.
+// tables maps each object of Discord to the page with the table of its fields.
 var tables = map[string]string{
 	"server": "discordserver.md", "role": "discordrole.md", "channel": "discordchannel.md",
 	"overwrite": "discordchannel.md", "webhook": "discordchannel.md",
 }
 
-// writable lists the calls that write the objects of the tables.
+// writable maps each object of Discord to the calls that write it.
 var writable = map[string][]string{
 	"server": {"patch /guilds/{guild_id}"},
 	"role": {
@@ -31,7 +31,7 @@ var writable = map[string][]string{
 	"webhook":   {"post /channels/{channel_id}/webhooks", "patch /webhooks/{webhook_id}"},
 }
 
-// Discord's OpenAPI description has no field that docs/reference lacks.
+// docs/reference has every writable field of Discord's OpenAPI description.
 func TestPagesHaveEveryFieldOfDiscord(t *testing.T) {
 	t.Parallel()
 	described := os.Getenv("DISCORD_OPENAPI")
@@ -61,7 +61,7 @@ func TestPagesHaveEveryFieldOfDiscord(t *testing.T) {
 			addFields(fields, description, body)
 		}
 		if of == "overwrite" {
-			fields["id"] = true // in the path of the call
+			fields["id"] = true // the id is in the path of the call
 		}
 		page := "docs/reference/" + tables[of]
 		if diff := cmp.Diff(slices.Sorted(maps.Keys(fields)), tabled(text(t, page), of)); diff != "" {
@@ -78,7 +78,7 @@ func at(o map[string]any, keys ...string) map[string]any {
 	return o
 }
 
-// addFields includes all alternatives and the items of a list.
+// addFields adds the fields of a schema, of all its alternatives and of the items of a list.
 func addFields(fields map[string]bool, description, schema map[string]any) {
 	if ref, ok := schema["$ref"].(string); ok {
 		addFields(fields, description, at(description, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...))

@@ -26,7 +26,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// pages maps pages with manifests to the least number of manifests that each has.
+// pages maps pages to the minimum number of manifests that each must have.
 var pages = map[string]int{
 	"README.md": 1, "docs/do/database.md": 2, "docs/do/restore.md": 1, "docs/do/backups.md": 1, "docs/do/channels.md": 3,
 	"docs/do/teams.md": 4, "docs/do/pods.md": 1, "docs/do/expose.md": 2, "docs/platform/disaster.md": 1,
@@ -40,7 +40,8 @@ var (
 	metric   = regexp.MustCompile("`((?:dojo|discord)_[a-z_]+)")
 )
 
-// A part of a spec counts as a Dojo's.
+// The API server accepts every manifest of the docs.
+// A manifest with only a spec counts as a Dojo's.
 func TestManifestsOfTheDocs(t *testing.T) {
 	t.Parallel()
 	admin, _, _ := startAPIServer(t)
@@ -87,11 +88,11 @@ func allPages(t *testing.T) []string {
 	return all
 }
 
-// notRun are the tasks whose commands are of other tests: test/deploy and tools/charts install the
-// operators, test/observability evaluates the health of Argo CD, TestLoad loads images.
+// notRun lists tasks whose commands other tests cover: test/deploy and tools/charts install the
+// operators, test/observability evaluates Argo CD's health checks, and TestLoad loads images.
 var notRun = []string{"docs/do/install.md", "docs/do/gitops.md", "docs/do/kind-k3d.md"}
 
-// End-to-end specs run the commands of each section of the tasks.
+// An end-to-end spec runs the commands of each section of the tasks.
 func TestCommandsOfTheDocsAreRun(t *testing.T) {
 	var specs strings.Builder
 	files, err := filepath.Glob("../e2e/*_test.go")
@@ -123,7 +124,8 @@ func TestCommandsOfTheDocsAreRun(t *testing.T) {
 	}
 }
 
-// The sample of docs/do/teams.md is accepted, and grants its teams only their references.
+// The API server accepts the sample of docs/do/teams.md,
+// which grants the teams only their references.
 func TestSampleOfTenants(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -132,7 +134,7 @@ func TestSampleOfTenants(t *testing.T) {
 		apply(t, admin, o.Base())
 	}
 	awaitKinds(t, admin, both...)
-	namespaces := render(t, installSample+"/namespaces") // no controller counts for quotas here
+	namespaces := render(t, installSample+"/namespaces") // without a controller, new quotas refuse all objects
 	g.Expect(manifests.Apply(t.Context(), admin, manifests.Without(namespaces, "ResourceQuota"))).To(Succeed())
 	g.Expect(manifests.Apply(t.Context(), admin, namespaces, client.DryRunAll)).To(Succeed())
 	objects := render(t, tenantsSample)
@@ -159,7 +161,7 @@ func TestSampleOfTenants(t *testing.T) {
 	g.Expect(sharing).To(Equal(teams))
 }
 
-// objectsOf parses the objects of our kinds in a block, and makes a Dojo of a part of its spec.
+// objectsOf parses the objects of our kinds in a block. It completes a mere spec to a Dojo.
 func objectsOf(t *testing.T, block string) (all []*unstructured.Unstructured) {
 	t.Helper()
 	documents := utilyaml.NewYAMLToJSONDecoder(strings.NewReader(block))

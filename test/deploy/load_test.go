@@ -70,7 +70,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// archiveOf writes an image's archive as `make images` does, with the index alone.
+// archiveOf writes an image archive like `make images`, with nothing but its index.
 func archiveOf(t *testing.T, file, operator string) {
 	t.Helper()
 	var archive strings.Builder

@@ -31,13 +31,13 @@ import (
 const (
 	installSample = "deploy/samples/install"
 	tenantsSample = installSample + "/tenants"
-	guildID       = "1401681709430341710" // of the sample
+	guildID       = "1401681709430341710" // guild of the sample
 )
 
 // The namespaces of the sample, and another one.
 var teams, platform, unwatched = []string{"team-a", "team-b"}, "platform", "team-c"
 
-// namespaced is a cluster with both operators as in deploy/samples/install.
+// namespaced is a cluster in which both operators are installed as in deploy/samples/install.
 type namespaced struct {
 	cluster   *testcluster.Cluster
 	admin     client.Client
@@ -52,7 +52,7 @@ func startNamespaced(t *testing.T) *namespaced {
 	postgres, err := testcluster.CloudNativePGCRDs(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	crds := []string{postgres}
-	for _, o := range environment.All { // before the sample's quotas: Kubernetes counts new kinds after half a minute
+	for _, o := range environment.All { // before the quotas: Kubernetes counts new kinds half a minute late
 		folder, err := o.CRDs()
 		g.Expect(err).NotTo(HaveOccurred())
 		crds = append(crds, folder)
@@ -88,7 +88,7 @@ func startNamespaced(t *testing.T) *namespaced {
 	return n
 }
 
-// kustomization uses the sample with another Discord.
+// kustomization installs the sample with the simulated Discord.
 func (n *namespaced) kustomization(t *testing.T) string {
 	t.Helper()
 	return writeKustomization(t, "install", func(up string) map[string]any {
@@ -108,7 +108,7 @@ func (n *namespaced) kustomization(t *testing.T) string {
 	})
 }
 
-// Operators of some namespaces work there, and request nothing elsewhere.
+// Operators that watch only some namespaces work in these, and request nothing in others.
 func TestNamespaced(t *testing.T) {
 	t.Parallel()
 	n := startNamespaced(t)
@@ -116,7 +116,7 @@ func TestNamespaced(t *testing.T) {
 	g.Expect(n.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unwatched}})).To(Succeed())
 	tenants := n.applyTenants(t)
 	there := slices.DeleteFunc(slices.Clone(tenants), func(o *unstructured.Unstructured) bool {
-		return o.GetKind() == "Dojo" // they wait for prometheus-operator's kinds
+		return o.GetKind() == "Dojo" // Dojos wait for prometheus-operator's kinds
 	})
 	var elsewhere []*unstructured.Unstructured
 	for _, namespace := range append(slices.Clone(teams), unwatched) {
@@ -153,7 +153,7 @@ func TestNamespaced(t *testing.T) {
 	}
 }
 
-// applyTenants returns the objects to reconcile.
+// applyTenants applies the sample and returns the objects that the operators reconcile.
 func (n *namespaced) applyTenants(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	g := NewWithT(t)
@@ -170,7 +170,7 @@ func (n *namespaced) applyTenants(t *testing.T) []*unstructured.Unstructured {
 	return manifests.Without(objects, "Secret")
 }
 
-// teamObjects are a Dojo with its credentials, and a channel.
+// teamObjects returns a Dojo with its credentials, and a channel.
 func teamObjects(t *testing.T, namespace string) []*unstructured.Unstructured {
 	t.Helper()
 	of := func(apiVersion, kind, name string, content map[string]any) *unstructured.Unstructured {
@@ -199,7 +199,7 @@ func teamObjects(t *testing.T, namespace string) []*unstructured.Unstructured {
 	return all
 }
 
-// condition returns a function that reads a condition's status, "" if missing.
+// condition returns a function that reads the status of a condition, or "" if it is missing.
 func (n *namespaced) condition(t *testing.T, o *unstructured.Unstructured, kind string) func() string {
 	return func() string { return n.field(t, o, kind, "status") }
 }
@@ -219,7 +219,7 @@ func (n *namespaced) field(t *testing.T, o *unstructured.Unstructured, kind, fie
 	return ""
 }
 
-// The sample's ResourceQuota allows a team no DiscordServer.
+// The sample's ResourceQuota allows a team no DiscordServer of its own.
 func (n *namespaced) refusesServers(t *testing.T) {
 	server := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"tokenSecretRef": map[string]any{"name": "discord-bot"}, "serverId": guildID,
@@ -302,7 +302,8 @@ func (n *namespaced) patch(t *testing.T, namespace, merge string) *unstructured.
 	return dojo
 }
 
-// expectConfined checks all requests of an operator.
+// expectConfined expects that an operator made no request
+// outside its namespaces, and none that the API server refused.
 func (n *namespaced) expectConfined(t *testing.T, o environment.Operator) {
 	t.Helper()
 	g := NewWithT(t)

@@ -21,8 +21,8 @@ const (
 	metricsPort  = 9187
 )
 
-// Pods of CloudNativePG are labelled as in its pkg/specs/pods.go and jobs.go (1.30), which test/e2e
-// compares with real ones.
+// The labels of CloudNativePG's pods come from its pkg/specs/pods.go and jobs.go (1.30). test/e2e
+// compares them with real pods.
 func (n *namespaced) confinesTeams(t *testing.T) {
 	g := NewWithT(t)
 	var policies networkingv1.NetworkPolicyList
@@ -85,7 +85,7 @@ func peer(namespace string, labels map[string]string) netpol.Peer {
 	}
 }
 
-// podOf returns a pod of dojo-operator by its name label.
+// podOf returns the pod of dojo-operator that has the name label.
 func (n *namespaced) podOf(t *testing.T, namespace, name string) netpol.Peer {
 	t.Helper()
 	g := NewWithT(t)

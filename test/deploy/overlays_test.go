@@ -38,7 +38,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// variant is a base or overlay with components.
+// variant is a base or an overlay, with components added.
 type variant struct {
 	operator   environment.Operator
 	overlay    string
@@ -46,13 +46,13 @@ type variant struct {
 }
 
 func (v variant) String() string {
-	if len(v.components) > 3 { // a folder's name is shorter than the names of all
+	if len(v.components) > 3 { // the list would exceed the length of a file name
 		return fmt.Sprintf("%s+%s+%d components", v.operator.Name, v.overlay, len(v.components))
 	}
 	return strings.Join(append([]string{v.operator.Name, v.overlay}, v.components...), "+")
 }
 
-// variants lists the base and every overlay: alone, with each component, and with all components.
+// variants returns the base and every overlay: without a component, with each one, and with all.
 func variants(t *testing.T) []variant {
 	t.Helper()
 	var all []variant
@@ -74,7 +74,7 @@ func variants(t *testing.T) []variant {
 	return all
 }
 
-// kustomizations lists the folders with one below a folder of an operator.
+// kustomizations lists the subfolders of an operator's folder that have a kustomization.
 func kustomizations(t *testing.T, o environment.Operator, below string) []string {
 	t.Helper()
 	g := NewWithT(t)
@@ -115,8 +115,8 @@ func (v variant) write(t *testing.T) string {
 		})
 }
 
-// writeKustomization writes below out/. It returns the folder relative to the project's root, which
-// is up from there.
+// writeKustomization writes a kustomization below out/ and returns its folder, relative to the
+// project's root. content gets up, the relative path from that folder to the root.
 func writeKustomization(t *testing.T, name string, content func(up string) map[string]any) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -130,7 +130,7 @@ func writeKustomization(t *testing.T, name string, content func(up string) map[s
 	return folder
 }
 
-// The warnings of a real API server include violations of pod security.
+// A real API server also warns of violations of pod security.
 func TestOverlays(t *testing.T) {
 	admin, warned, config := startAPIServer(t)
 	for _, o := range environment.All {
@@ -144,7 +144,7 @@ func TestOverlays(t *testing.T) {
 		warned.texts = nil
 	}
 	all := variants(t)
-	all = append(all, variant{}) // the example for users
+	all = append(all, variant{}) // variant{} stands for deploy/samples/install
 	accepted := &accepted{config: config, mapper: admin.RESTMapper(), objects: map[string]bool{}}
 	for _, v := range all {
 		name, folder := "samples/install", "deploy/samples/install"
@@ -167,8 +167,8 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// accepted caches accepted objects as JSON: overlays share most of them, and definitions of kinds
-// are large.
+// accepted remembers accepted objects as JSON: overlays share most objects, and
+// CustomResourceDefinitions are large.
 type accepted struct {
 	config *rest.Config
 	mapper meta.RESTMapper
@@ -177,7 +177,7 @@ type accepted struct {
 	objects map[string]bool
 }
 
-// expect checks only objects that are not accepted yet.
+// expect checks only objects that have not been accepted before.
 func (a *accepted) expect(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g, warned := NewWithT(t), &warnings{}
@@ -213,7 +213,7 @@ func (a *accepted) add(object string) {
 	a.objects[object] = true
 }
 
-// startAPIServer starts no controllers, and serves the kinds of prometheus-operator.
+// startAPIServer starts no controllers. The API server has prometheus-operator's kinds.
 func startAPIServer(t *testing.T) (client.Client, *warnings, *rest.Config) {
 	t.Helper()
 	g := NewWithT(t)
@@ -230,7 +230,7 @@ func startAPIServer(t *testing.T) (client.Client, *warnings, *rest.Config) {
 	return admin, warned, cluster.Config()
 }
 
-// makeNamespaces creates the objects' namespaces, since a dry run does not.
+// makeNamespaces creates the objects' namespaces: a dry run of the Namespace objects does not.
 func makeNamespaces(t *testing.T, admin client.Client, objects []*unstructured.Unstructured) {
 	t.Helper()
 	names := map[string]bool{}
@@ -246,7 +246,7 @@ func makeNamespaces(t *testing.T, admin client.Client, objects []*unstructured.U
 	}
 }
 
-// Users render with kubectl.
+// Users render with kubectl, which must give the same objects as our library.
 func expectSameOfKubectl(t *testing.T, folder string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)
@@ -262,7 +262,7 @@ func expectSameOfKubectl(t *testing.T, folder string, objects []*unstructured.Un
 	for {
 		o := &unstructured.Unstructured{}
 		if err := documents.Decode(o); err != nil {
-			break // an error shows as missing objects
+			break // after an error, the objects that are missing fail the test
 		}
 		got[nameOf(o)] = o.Object
 	}
@@ -278,8 +278,8 @@ func nameOf(o *unstructured.Unstructured) string {
 	return strings.Join([]string{o.GroupVersionKind().Group, o.GetKind(), o.GetNamespace(), o.GetName()}, "/")
 }
 
-// expectHardened checks settings beyond pod security, and that all selectors of pods match the
-// operator's.
+// expectHardened checks settings that pod security does not
+// cover. All selectors of pods must match the operator's pods.
 func expectHardened(t *testing.T, o environment.Operator, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)
@@ -312,8 +312,8 @@ func expectHardened(t *testing.T, o environment.Operator, objects []*unstructure
 	g.Expect(ports).To(HaveKey(service.Spec.Ports[0].TargetPort.String()))
 }
 
-// expectConfined expects a NetworkPolicy of the operator's pods that allows no more than its name
-// says.
+// expectConfined expects a NetworkPolicy for the operator's pods. Only ports of the container
+// accept connections, only selected clients reach the metrics, and no egress rule is empty.
 func expectConfined(t *testing.T, o environment.Operator, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)

@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// refusal has an empty message if a policy accepts the object.
+// refusal has an empty message if the policies accept the object.
 type refusal struct{ object, message string }
 
 // expectRefusals retries until the API server has compiled the policies and knows the namespaces.
@@ -50,7 +50,7 @@ func aDojo(namespace string, spec ...string) string {
 		"spec: {accountId: a, title: b, " + strings.Join(spec, ", ") + "}"
 }
 
-// Each policy sample refuses and accepts as documented.
+// Each sample policy refuses and accepts as documented.
 func TestPolicySamples(t *testing.T) {
 	t.Parallel()
 	admin, _, _ := startAPIServer(t)
@@ -190,8 +190,8 @@ func TestPolicySamples(t *testing.T) {
 	})
 }
 
-// The samples check changes, also by kubectl scale, but not existing values: otherwise the operator
-// could not remove its finalizer.
+// The sample policies check changes, also by kubectl scale. They ignore unchanged values, so that
+// the operator can remove its finalizer.
 func TestPolicySamplesRuleChanges(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -226,8 +226,8 @@ func TestPolicySamplesRuleChanges(t *testing.T) {
 	g.Expect(patched(`{"metadata": {"finalizers": null}}`)).To(Succeed())
 }
 
-// The sample disables spec.serviceAccountName even if a namespace's annotation allows it. A Dojo
-// that has one stays editable.
+// The sample disables spec.serviceAccountName even if the namespace's annotation allows it. A Dojo
+// that already has one can still be edited.
 func TestServiceAccountsOff(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -262,7 +262,7 @@ func TestServiceAccountsOff(t *testing.T) {
 	g.Expect(update("serviceAccountName", "default")).To(Succeed())
 }
 
-// Admission policies bound the operators' writes.
+// Admission policies limit the operators' writes.
 func TestAdmission(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -341,7 +341,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// An operator cannot take over a Secret by adding its label, and may restore the label of its own.
+// An operator cannot take over a Secret by adding its
+// label. It may restore the label of its own Secret.
 func expectForeignSecretsKept(t *testing.T, admin, operator client.Client, name string) {
 	t.Helper()
 	g := NewWithT(t)

@@ -24,7 +24,7 @@ var (
 	roleRow     = regexp.MustCompile("^\\| `([^`]+)`(?: `([^`]+)`)? \\| ([a-z, ]+) \\| (.+) \\|$")
 )
 
-// docs/platform/rbac.md lists exactly the deployed permissions.
+// docs/platform/rbac.md lists exactly the permissions of the deployed roles.
 func TestDocumentedPermissions(t *testing.T) {
 	g := NewWithT(t)
 	path, err := project.Path("docs", "platform", "rbac.md")

@@ -16,8 +16,8 @@ import (
 
 const enforcement = "components/owner-references-permission-enforcement"
 
-// Only the component owner-references-permission-enforcement lets an operator delete Secrets: by
-// its ClusterRole, or with components/namespaced by its Roles.
+// Operators may delete Secrets only with the component owner-references-permission-enforcement. It
+// extends the ClusterRole, or with components/namespaced the Roles.
 func TestDeletionOfSecrets(t *testing.T) {
 	some := map[string][]string{environment.Discord.Name: {"Role " + platform + "/discord-operator"}}
 	for _, o := range environment.All {
@@ -44,7 +44,7 @@ func TestDeletionOfSecrets(t *testing.T) {
 	}
 }
 
-// mayDeleteSecrets lists roles.
+// mayDeleteSecrets lists the roles that allow it.
 func mayDeleteSecrets(t *testing.T, objects []*unstructured.Unstructured) (roles []string) {
 	t.Helper()
 	for _, o := range objects {

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/test/testcluster/manifests"
 )
 
-// The samples' quota, docs/platform/multi-tenancy.md's quota, and its text on trust name every
-// kind.
+// Three texts name every kind: the sample quota, the quota of docs/platform/multi-tenancy.md, and
+// that page's section on trust.
 func TestTenantsSharesNameEveryKind(t *testing.T) {
 	t.Parallel()
 	page, quota := text(t, "docs/platform/multi-tenancy.md"), text(t, "deploy/samples/install/namespaces/team/quota.yaml")

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// scratch is a git repository with .ci/run, whose suite "playground" has one input.
+// scratch is a git repository with a copy of .ci/run. Its suite "playground" has one input file.
 type scratch struct {
 	t    *testing.T
 	root string

@@ -21,12 +21,12 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// TestUserRoles asks a real API server for the rights of users with Kubernetes' own roles, by the
-// components that aggregate ours into them, and of a user with our role alone.
+// TestUserRoles asks a real API server for users' rights. Some users have Kubernetes' own roles,
+// into which components aggregate our rules. Other users have only our role.
 func TestUserRoles(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true}) // aggregates
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true}) // aggregates roles
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { g.Expect(cluster.Stop()).To(Succeed()) })
 	admin, err := client.New(cluster.Config(), client.Options{})
@@ -52,7 +52,7 @@ func TestUserRoles(t *testing.T) {
 		g.Expect(admin.Create(t.Context(), review)).To(Succeed())
 		return review.Status.Allowed
 	}
-	g.Eventually(func() (missing []string) { // each role is aggregated separately, and the authorizer learns of it later
+	g.Eventually(func() (missing []string) { // the roles are aggregated one by one; the authorizer follows later
 		for user, verbs := range map[string][]string{
 			"view": {"get"}, "edit": {"get", "create"}, "admin": {"get", "create", "deletecollection"},
 		} {
@@ -108,7 +108,7 @@ func TestUserRoles(t *testing.T) {
 	expectRealRequests(t, cluster.Config())
 }
 
-// Only the component aggregates our rules into Kubernetes' own roles.
+// Our rules are in Kubernetes' own roles only if the component is used.
 func TestAggregationIsAChoice(t *testing.T) {
 	for _, o := range environment.All {
 		for folder, want := range map[string][]string{
@@ -132,7 +132,7 @@ func TestAggregationIsAChoice(t *testing.T) {
 	}
 }
 
-// expectRealRequests confirms the answers above by requests.
+// expectRealRequests makes requests that confirm the answers of TestUserRoles.
 func expectRealRequests(t *testing.T, config *rest.Config) {
 	t.Helper()
 	g := NewWithT(t)

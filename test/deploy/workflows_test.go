@@ -22,7 +22,7 @@ var (
 	makeCall = regexp.MustCompile(`(?m)^[^#\n]*\bmake "?([a-z][a-z0-9-]*)`)
 )
 
-// Every action is pinned by one commit everywhere, with its tag in a comment.
+// Every action is pinned to a commit, the same one everywhere, with its tag in a comment.
 func TestActionsArePinned(t *testing.T) {
 	used := map[string]string{}
 	for name, content := range workflows(t) {
@@ -99,7 +99,7 @@ func TestWorkflowsRunWhatExists(t *testing.T) {
 	}
 }
 
-// makes asks make whether it has a target, without a build.
+// makes expects that make knows a target. It builds nothing.
 func makes(t *testing.T, file, target string) {
 	t.Helper()
 	root, err := project.Root()
@@ -112,8 +112,8 @@ func makes(t *testing.T, file, target string) {
 	}
 }
 
-// Each operator's release attests its provenance and has the permission to: a called workflow has
-// no more permissions than its caller.
+// Each operator's release attests its provenance and has the permissions for it. A called workflow
+// has no more permissions than its caller.
 func TestProvenance(t *testing.T) {
 	type job struct {
 		Permissions map[string]string
@@ -159,7 +159,7 @@ func TestProvenance(t *testing.T) {
 	}
 }
 
-// workflows maps file names to contents.
+// workflows maps the file name of each workflow to its content.
 func workflows(t *testing.T) map[string]string {
 	t.Helper()
 	root, err := project.Root()

@@ -25,7 +25,7 @@ func serviceAccount(o environment.Operator) string {
 	return "system:serviceaccount:" + o.Namespace + ":" + o.Name
 }
 
-// check returns why an operator cannot run from here, with advice.
+// check returns an error with advice if an operator cannot run on this machine.
 func (t *target) check(ctx context.Context, o environment.Operator) error {
 	account := &corev1.ServiceAccount{}
 	err := t.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, account)
@@ -39,7 +39,7 @@ func (t *target) check(ctx context.Context, o environment.Operator) error {
 	return errors.Join(t.mayImpersonate(ctx, o), t.idle(ctx, o))
 }
 
-// mayImpersonate checks the rights of the context's user.
+// mayImpersonate checks whether the context's user may impersonate the operator's ServiceAccount.
 func (t *target) mayImpersonate(ctx context.Context, o environment.Operator) error {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -58,7 +58,7 @@ func (t *target) mayImpersonate(ctx context.Context, o environment.Operator) err
   kubectl -n %[1]s create rolebinding impersonate-%[2]s --role=impersonate-%[2]s --user=YOU`, o.Namespace, o.Name)
 }
 
-// undeployed fails if an operator is deployed or runs elsewhere.
+// undeployed fails if an operator is deployed, or runs elsewhere against this cluster.
 func (t *target) undeployed(ctx context.Context, o environment.Operator) error {
 	deployment, err := t.deployment(ctx, o)
 	if err != nil {
@@ -71,7 +71,7 @@ func (t *target) undeployed(ctx context.Context, o environment.Operator) error {
 	return t.idle(ctx, o)
 }
 
-// idle fails if an operator already runs on this cluster: a second one would only wait.
+// idle fails if an operator already runs on this cluster: another one would wait for the Lease.
 func (t *target) idle(ctx context.Context, o environment.Operator) error {
 	deployment, err := t.deployment(ctx, o)
 	if err != nil {
@@ -92,12 +92,12 @@ func (t *target) idle(ctx context.Context, o environment.Operator) error {
 	return nil
 }
 
-// deployment returns nil if there is none.
+// deployment returns the operator's Deployment, or nil if it does not exist.
 func (t *target) deployment(ctx context.Context, o environment.Operator) (*appsv1.Deployment, error) {
 	deployment := &appsv1.Deployment{}
 	err := t.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, deployment)
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // none is no error
+		return nil, nil //nolint:nilnil // a missing Deployment is no error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for a deployed %s: %w", o.Name, err)
@@ -105,12 +105,12 @@ func (t *target) deployment(ctx context.Context, o environment.Operator) (*appsv
 	return deployment, nil
 }
 
-// lease returns nil if there is none.
+// lease returns the operator's Lease, or nil if it does not exist.
 func (t *target) lease(ctx context.Context, o environment.Operator) (*coordinationv1.Lease, error) {
 	lease := &coordinationv1.Lease{}
 	err := t.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Lease}, lease)
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // none is no error
+		return nil, nil //nolint:nilnil // a missing Lease is no error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the Lease of %s: %w", o.Name, err)
@@ -118,7 +118,7 @@ func (t *target) lease(ctx context.Context, o environment.Operator) (*coordinati
 	return lease, nil
 }
 
-// held returns the holder of a Lease that has not expired, and the time since its renewal.
+// held returns the holder of an unexpired Lease, or "", and the time since its renewal.
 func held(lease *coordinationv1.Lease, now time.Time) (holder string, since time.Duration) {
 	if lease == nil || lease.Spec.HolderIdentity == nil || lease.Spec.RenewTime == nil ||
 		lease.Spec.LeaseDurationSeconds == nil {

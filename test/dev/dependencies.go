@@ -22,9 +22,9 @@ import (
 
 type dependency struct {
 	name string
-	// detectedBy is the CustomResourceDefinition that shows its presence.
+	// detectedBy is a CustomResourceDefinition that exists if the dependency is installed.
 	detectedBy string
-	// released returns the file that installs it, from the module pinned in tools/.
+	// released returns the path of its manifest, from the module that tools/ pins.
 	released func(context.Context) (string, error)
 }
 
@@ -33,11 +33,11 @@ var dependenciesToInstall = []dependency{
 	{"prometheus-operator", "prometheusrules.monitoring.coreos.com", testcluster.PrometheusOperatorManifest},
 }
 
-// startTimeout bounds the start of a dependency's pods, including their images.
+// startTimeout bounds the start of a dependency's pods, image pulls included.
 const startTimeout = 5 * time.Minute
 
-// dependencies installs missing dependencies and updates its own. It leaves other installations
-// alone.
+// dependencies installs missing dependencies, and updates the
+// ones that it installed. It does not touch other installations.
 func dependencies(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	for _, d := range dependenciesToInstall {
 		others, err := t.ofOthers(ctx, d.detectedBy)
@@ -69,7 +69,7 @@ func dependencies(ctx context.Context, _ *options, t *target, out io.Writer) err
 	return nil
 }
 
-// ofOthers reports whether a CustomResourceDefinition exists that was not applied from here.
+// ofOthers reports whether a CustomResourceDefinition exists that this program has not applied.
 func (t *target) ofOthers(ctx context.Context, name string) (bool, error) {
 	definition := &unstructured.Unstructured{}
 	definition.SetAPIVersion("apiextensions.k8s.io/v1")

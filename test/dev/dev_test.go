@@ -37,16 +37,16 @@ import (
 // These tests run the commands against a real API server and check their output.
 
 const (
-	// waitLimit is for a control plane on a busy machine.
+	// waitLimit is long enough for a control plane on a busy machine.
 	waitLimit = 3 * time.Minute
-	// upAndReady is the last line before the logs.
+	// upAndReady is the last line of output before the logs.
 	upAndReady = "Ctrl-C stops the operators."
 )
 
-// cluster has the kinds of CloudNativePG and prometheus-operator, but not ours.
+// cluster is a cluster with the kinds of CloudNativePG and prometheus-operator, but without ours.
 type cluster struct {
 	*environment.Environment
-	kubeconfig string // with a context like kind's
+	kubeconfig string // its context is named like kind's
 }
 
 func startCluster(t *testing.T, o environment.Options) *cluster {
@@ -67,7 +67,7 @@ func startCluster(t *testing.T, o environment.Options) *cluster {
 	return c
 }
 
-// rename copies a kubeconfig with another name of its context.
+// rename copies a kubeconfig and changes the name of its context.
 func (c *cluster) rename(t *testing.T, from, to, context string) {
 	t.Helper()
 	g := NewWithT(t)
@@ -92,8 +92,8 @@ var built = sync.OnceValue(func() error {
 	return nil
 })
 
-// command starts a line in the project's root without rebuilding binaries, since other tests use
-// them. It has a temporary folder of its own.
+// command starts a shell line in the project's root, with its own temporary folder. It does not
+// rebuild binaries, because other tests use them.
 func (c *cluster) command(t *testing.T, line string, variables ...string) (session *gexec.Session, tmp string) {
 	t.Helper()
 	root, err := project.Root()
@@ -126,7 +126,7 @@ func (c *cluster) command(t *testing.T, line string, variables ...string) (sessi
 	return session, tmp
 }
 
-// prints returns the output of a line with the given exit status.
+// prints runs a line, expects its exit status, and returns its output.
 func (c *cluster) prints(t *testing.T, status int, line string, variables ...string) string {
 	t.Helper()
 	session, _ := c.command(t, line, variables...)
@@ -138,7 +138,7 @@ func (c *cluster) prints(t *testing.T, status int, line string, variables ...str
 	return text
 }
 
-// anyOf returns the output of a line with any exit status.
+// anyOf runs a line and returns its output, whatever its exit status.
 func (c *cluster) anyOf(t *testing.T, line string) string {
 	t.Helper()
 	session, _ := c.command(t, line)
@@ -165,7 +165,7 @@ func (c *cluster) section(t *testing.T, title string) {
 	}
 }
 
-// TestQuickstart runs docs/learn/quickstart.md with fake nodes and CloudNativePG's stand-in.
+// TestQuickstart runs docs/learn/quickstart.md with fake nodes and a simulated CloudNativePG.
 // test/e2e checks the posted alert.
 func TestQuickstart(t *testing.T) {
 	t.Parallel()
@@ -207,7 +207,7 @@ func TestQuickstart(t *testing.T) {
 	for _, line := range removing[1:] {
 		c.prints(t, 0, line)
 	}
-	g.Eventually(func() string { // the API server removes definitions of kinds after it has accepted their deletion
+	g.Eventually(func() string { // the API server deletes CustomResourceDefinitions asynchronously
 		return c.prints(t, 0, "kubectl get crd,clusterrole,validatingadmissionpolicy -o name")
 	}).WithTimeout(waitLimit).ShouldNot(ContainSubstring(".jutsu.com"))
 	g.Eventually(func() string { return c.prints(t, 0, "kubectl get namespace -o name") }).WithTimeout(waitLimit).
@@ -216,7 +216,7 @@ func TestQuickstart(t *testing.T) {
 		"the data of a Dojo outlives it")
 }
 
-// Every refusal comes with advice.
+// Every refusal says how to continue.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -270,7 +270,7 @@ func TestRefusals(t *testing.T) {
 	g.Expect(c.prints(t, 0, "kubectl get crd -o name")).To(ContainSubstring("dojos.core.jutsu.com"))
 }
 
-// TestDependencies installs twice, and keeps other installations.
+// TestDependencies installs twice. Installations of others stay unchanged.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -291,7 +291,7 @@ func TestDependencies(t *testing.T) {
 	g.Expect(c.prints(t, 0, "make dependencies")).To(ContainSubstring("CloudNativePG: is there, and left alone"))
 }
 
-// maySee lets a user read the objects in a namespace that `make dev` reads.
+// maySee lets a user read the objects of a namespace that `make dev` needs to read.
 func (c *cluster) maySee(t *testing.T, namespace, user string) {
 	t.Helper()
 	g, named := NewWithT(t), metav1.ObjectMeta{Namespace: namespace, Name: "see"}
@@ -313,7 +313,7 @@ func (c *cluster) versions(t *testing.T) map[string]string {
 		g.Expect(err).NotTo(HaveOccurred())
 		for _, object := range objects {
 			g.Expect(c.Admin.Get(t.Context(), client.ObjectKeyFromObject(object), object)).To(Succeed())
-			if object.GetKind() != "ValidatingAdmissionPolicy" && object.GetKind() != crd { // these have a status
+			if object.GetKind() != "ValidatingAdmissionPolicy" && object.GetKind() != crd { // their status changes
 				versions[object.GetKind()+" "+object.GetName()] = object.GetResourceVersion()
 			}
 		}
@@ -321,8 +321,8 @@ func (c *cluster) versions(t *testing.T) map[string]string {
 	return versions
 }
 
-// actsAsServiceAccounts expects that every request used the ServiceAccounts' permissions, which
-// suffice.
+// actsAsServiceAccounts expects that the operators made every
+// request as their ServiceAccounts, and that none was forbidden.
 func (c *cluster) actsAsServiceAccounts(t *testing.T) {
 	t.Helper()
 	g, requests := NewWithT(t), map[string]int{}
@@ -352,7 +352,7 @@ func (c *cluster) actsAsServiceAccounts(t *testing.T) {
 	}
 }
 
-// expectNoTraces expects no files, processes and Leases.
+// expectNoTraces expects that no file, process or Lease remains.
 func (c *cluster) expectNoTraces(t *testing.T, tmp string) {
 	t.Helper()
 	g := NewWithT(t)
@@ -363,7 +363,7 @@ func (c *cluster) expectNoTraces(t *testing.T, tmp string) {
 	}
 }
 
-// processes lists the pids with this temporary folder.
+// processes lists the processes with this TMPDIR.
 func processes(tmp string) (found []string) {
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, environment := range environments {

@@ -22,10 +22,12 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// crd needs the most care: its deletion deletes all objects of the kind.
+// crd is the kind that needs the most care: deleting
+// one deletes all objects of the kind it defines.
 const crd = "CustomResourceDefinition"
 
-// installed is an operator's base without its pods and Services.
+// installed returns the objects of an operator's base
+// that `make install` applies: no pods, no Services.
 func installed(o environment.Operator) ([]*unstructured.Unstructured, error) {
 	root, err := project.Root()
 	if err != nil {
@@ -35,7 +37,8 @@ func installed(o environment.Operator) ([]*unstructured.Unstructured, error) {
 	return manifests.Without(objects, "Deployment", "PodDisruptionBudget", "Service"), err
 }
 
-// install leaves the objects of a deployed operator as they are.
+// install applies the operators without pods. It does not change the objects of a deployed
+// operator.
 func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	for _, o := range environment.All {
 		objects, err := installed(o)
@@ -55,7 +58,7 @@ func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	return nil
 }
 
-// served waits until the API server serves the kinds.
+// served waits until the API server serves the kinds of the CustomResourceDefinitions in objects.
 func (t *target) served(ctx context.Context, objects []*unstructured.Unstructured) error {
 	ctx, cancel := context.WithTimeout(ctx, cleaning)
 	defer cancel()
@@ -79,7 +82,7 @@ func (t *target) served(ctx context.Context, objects []*unstructured.Unstructure
 	return nil
 }
 
-// counted formats the number of objects by kind.
+// counted formats the number of objects of each kind.
 func counted(objects []*unstructured.Unstructured) string {
 	counts := map[string]int{}
 	var kinds []string
@@ -94,8 +97,8 @@ func counted(objects []*unstructured.Unstructured) string {
 	return strings.Join(kinds, ", ")
 }
 
-// uninstall refuses while an operator runs or is deployed, and while objects of our kinds exist,
-// which would be deleted with the kinds.
+// uninstall refuses while an operator runs or is deployed. It also refuses while objects of our
+// kinds exist, because deleting the kinds would delete them.
 func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error {
 	var users []*unstructured.Unstructured
 	for _, operator := range environment.All {
@@ -168,7 +171,7 @@ func (t *target) objectsOf(ctx context.Context, o environment.Operator) (all []*
 	return all, nil
 }
 
-// listKind is the kind of a definition's lists.
+// listKind returns the list kind of a CustomResourceDefinition.
 func listKind(definition *unstructured.Unstructured) schema.GroupVersionKind {
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
@@ -177,7 +180,7 @@ func listKind(definition *unstructured.Unstructured) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"}
 }
 
-// remove deletes in reverse order, and the namespace only if it has no foreign objects.
+// remove deletes in reverse order. It deletes the namespace only if that has no objects of others.
 func (t *target) remove(ctx context.Context, o environment.Operator, keepKinds bool, out io.Writer) error {
 	objects, err := installed(o)
 	if err != nil {
@@ -208,7 +211,7 @@ func (t *target) remove(ctx context.Context, o environment.Operator, keepKinds b
 	return client.IgnoreNotFound(t.client.Delete(ctx, &corev1.Namespace{ObjectMeta: metaOf(o.Namespace)}))
 }
 
-// content lists users' objects in a namespace.
+// content lists objects in a namespace that users may have created.
 func (t *target) content(ctx context.Context, namespace string) (names []string, err error) {
 	for _, kind := range []schema.GroupVersionKind{
 		{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ConfigMap"},

@@ -20,16 +20,16 @@ type options struct {
 	command string
 	context string // empty for the current one
 
-	keepKinds bool // of uninstall
+	keepKinds bool // for uninstall
 
-	// Of run.
+	// For run.
 	namespaces             string
 	simulateDiscord        bool
 	discordListen          string
 	dojoArgs, discordFlags string
 }
 
-// commands by name.
+// commands are the functions by command name.
 var commands = map[string]func(context.Context, *options, *target, io.Writer) error{
 	"install":      install,
 	"uninstall":    uninstall,

@@ -25,15 +25,15 @@ import (
 )
 
 const (
-	// refresh is the interval of reads of a log or a Deployment.
+	// refresh is the interval between reads of a log or a Deployment.
 	refresh = 200 * time.Millisecond
-	// readyTimeout bounds the filling of caches.
+	// readyTimeout bounds the time until an operator has filled its caches.
 	readyTimeout = 2 * time.Minute
-	// cleaning bounds the cluster's answers during clean-up.
+	// cleaning bounds the requests to the cluster during clean-up.
 	cleaning = 10 * time.Second
-	// simulatedServer is the samples' server.
+	// simulatedServer is the server id that the samples use.
 	simulatedServer = "1401681709430341704"
-	// simulatedPort is discordtest's default.
+	// simulatedPort is discordtest's default port.
 	simulatedPort = "8065"
 )
 
@@ -44,7 +44,7 @@ type session struct {
 	folder  string // of temporary kubeconfigs
 	logs    string
 	reaper  *process.Reaper
-	leased  map[environment.Operator]bool // whether the Lease existed before
+	leased  map[environment.Operator]bool // true if the Lease existed before
 	discord *environment.DiscordProcess
 	running map[environment.Operator]*environment.Process
 	ended   chan error
@@ -121,9 +121,10 @@ func (s *session) start(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Alertmanager posts to the simulated Discord, so pods must reach its address.
+// startDiscord listens on an address that pods can
+// reach: Alertmanager posts to the simulated Discord.
 func (s *session) startDiscord(ctx context.Context) (err error) {
-	token, err := project.Path("out", "dev", "discord-bot.token") // kept, so that the Secret stays valid
+	token, err := project.Path("out", "dev", "discord-bot.token") // the token is kept, so that the Secret stays valid
 	if err != nil {
 		return err
 	}
@@ -142,8 +143,8 @@ func (s *session) startDiscord(ctx context.Context) (err error) {
 	return err
 }
 
-// addressTowards returns this machine's address on the route to a server, or to others for a local
-// server. It sends nothing.
+// addressTowards returns this machine's address on the route to a server. For a local server it
+// uses the route to the Internet. It sends nothing.
 func addressTowards(server string) string {
 	host := "198.51.100.1" // a documentation network (RFC 5737)
 	if parsed, err := url.Parse(server); err == nil && parsed.Hostname() != "localhost" {
@@ -153,13 +154,13 @@ func addressTowards(server string) string {
 	}
 	dialer, err := net.Dial("udp", net.JoinHostPort(host, "9")) //nolint:noctx // it does not wait
 	if err != nil {
-		return "127.0.0.1" // no network, so no pods elsewhere either
+		return "127.0.0.1" // without a network, no pods run elsewhere
 	}
 	defer func() { _ = dialer.Close() }()
 	return dialer.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
-// startOperator returns when the operator is ready.
+// startOperator starts an operator and returns when it is ready.
 func (s *session) startOperator(ctx context.Context, o environment.Operator) error {
 	kubeconfig := filepath.Join(s.folder, o.Name+".kubeconfig")
 	if err := s.kubeconfigAs(serviceAccount(o), kubeconfig); err != nil {
@@ -231,7 +232,7 @@ func (s *session) print(name, line string) {
 	_, _ = fmt.Fprintf(s.out, "%-16s | %s", name, line)
 }
 
-// next prints the next steps.
+// next prints the next steps for the user.
 func (s *session) next() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,7 +268,7 @@ func (s *session) stop() error {
 	return errors.Join(append(errs, s.reaper.Clean())...)
 }
 
-// deleteLease keeps a Lease that existed before, or that another process holds.
+// deleteLease deletes the operator's Lease, unless it existed before or another process holds it.
 func (s *session) deleteLease(ctx context.Context, o environment.Operator) error {
 	lease, err := s.lease(ctx, o)
 	if err != nil || lease == nil || s.leased[o] {

@@ -27,13 +27,13 @@ import (
 type target struct {
 	context string
 	server  string
-	named   bool                 // on the command line
+	named   bool                 // the command line names the context
 	raw     *clientcmdapi.Config // only this context, with its files inlined
 	config  *rest.Config
 	client  client.Client // as the user of the context
 }
 
-// findTarget reads KUBECONFIG, else ~/.kube/config.
+// findTarget reads KUBECONFIG, or ~/.kube/config if it is unset.
 func findTarget(name string) (*target, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	loaded, err := rules.Load()
@@ -97,7 +97,7 @@ func (t *target) confirmed(o *options, in *os.File, out io.Writer) error {
 		"make %s CONTEXT=%s", t.context, makeTarget(o.command), t.context)
 }
 
-// makeTarget is the make target of a command.
+// makeTarget returns the make target that runs a command.
 func makeTarget(command string) string {
 	if command == "run" {
 		return "dev"
@@ -137,7 +137,8 @@ func isLocal(context, server string) bool {
 	return host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// kubeconfigAs impersonates another user, in a file that only its owner may read.
+// kubeconfigAs writes a kubeconfig that impersonates
+// another user. Only the file's owner may read it.
 func (t *target) kubeconfigAs(user, path string) error {
 	c := t.raw.DeepCopy()
 	as := c.AuthInfos[c.Contexts[c.CurrentContext].AuthInfo]

@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// These methods act as a user with all rights does in the Discord app: no permissions, no rate
-// limits, the same events and audit log entries. They panic if an id does not exist.
+// These methods do what a user with all rights does in the Discord app. No permissions or rate
+// limits apply, and events and audit log entries are the same. They panic if an id does not exist.
 
 // Guild returns a copy of a guild with everything in it.
 func (s *Server) Guild(id string) Guild {
@@ -48,8 +48,8 @@ func (s *Server) CreateChannelByHand(guildID string, ch Channel) string {
 	return made.ID
 }
 
-// EditChannelByHand changes a channel. Names are stored unchanged: old and localised guilds have
-// names that Discord would not give today.
+// EditChannelByHand changes a channel. It does not normalise names: old and localised guilds have
+// names that Discord would not allow today.
 func (s *Server) EditChannelByHand(id string, edit func(*Channel)) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -74,8 +74,8 @@ func (s *Server) DeleteChannelByHand(id string) {
 	s.discord.RemoveChannel(g, ch)
 }
 
-// CreateRoleByHand creates a role at its position and returns its id. The default is position 1,
-// the lowest, which roles may share.
+// CreateRoleByHand creates a role at its position and returns its id. The default position is 1,
+// the lowest. Roles may share it.
 func (s *Server) CreateRoleByHand(guildID string, r Role) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -170,8 +170,8 @@ func (s *Server) DeleteWebhookByHand(id string) {
 	})
 }
 
-// FillAuditLog writes n entries about deleted channels of another bot, as in a busy guild's log,
-// without events.
+// FillAuditLog writes n entries about channels that another
+// bot deleted, as in a busy guild. It sends no events.
 func (s *Server) FillAuditLog(guildID string, n int) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

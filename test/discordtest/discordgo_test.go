@@ -19,8 +19,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// toSimulator redirects discord.com to the simulator and refuses other hosts. discordgo computes
-// its URLs once, so only its transport can redirect a session.
+// toSimulator redirects requests for discord.com to the simulator and refuses other hosts.
+// discordgo computes its URLs once, so only its transport can redirect a session.
 type toSimulator struct{ base string }
 
 func (s toSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -36,7 +36,8 @@ func (s toSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// discordgoSession is an unmodified discordgo of the simulator (API v9, its version).
+// discordgoSession returns a session of the unmodified
+// library discordgo (API v9) with the simulator.
 func discordgoSession(t *testing.T, r *rig.Rig) *discordgo.Session {
 	t.Helper()
 	dg, err := discordgo.New("Bot " + r.Bot.Token)

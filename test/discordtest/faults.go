@@ -21,8 +21,8 @@ func FailAfter(status int) Action {
 	return Action{Effect: true, Status: status, Body: gatewayError(status)}
 }
 
-// GiveUp answers with a 5xx and has its effect later, like a proxy that times out before Discord
-// does.
+// GiveUp answers with a 5xx and has its effect later,
+// like a proxy that times out before Discord answers.
 func GiveUp(status int, late time.Duration) Action {
 	return Action{Late: late, Status: status, Body: gatewayError(status)}
 }
@@ -53,14 +53,14 @@ func RateLimited(after time.Duration, scope string) Action {
 	return Action{Status: status, Header: h, Body: string(model.JSON(body))}
 }
 
-// Banned answers like Cloudflare to an address with too many invalid requests: 429 in HTML.
+// Banned answers 429 in HTML, as Cloudflare does for an address with too many invalid requests.
 func Banned(left time.Duration) Action {
 	a := call.CloudflareBan(left)
 	return Action{Status: a.Status, Header: a.Header, Body: string(a.Body)}
 }
 
-// BadGateway answers like Cloudflare when it does not reach Discord: 502 in HTML, without any
-// effect.
+// BadGateway answers 502 in HTML, as Cloudflare does
+// when it cannot reach Discord. It has no effect.
 func BadGateway() Action {
 	return Action{
 		Status: http.StatusBadGateway,

@@ -20,8 +20,8 @@ type Options struct {
 	PublicURL string
 	// Clock is the initial time; zero means now.
 	Clock time.Time
-	// Frozen makes only Advance move the clock. Otherwise it runs with real time, and Advance
-	// jumps.
+	// Frozen lets only Advance move the clock. Otherwise it
+	// runs with real time, and Advance moves it forward.
 	Frozen bool
 	// Seed makes everything random (faults, tokens) repeatable. Default 1.
 	Seed uint64
@@ -31,42 +31,41 @@ type Options struct {
 	Weakness Weakness
 	// Altered makes stored values differ from sent ones; default: none.
 	Altered Altered
-	// AuditDelay is the time until an action's audit log entry is visible; default 500 ms.
-	// Negative: none. Discord promises no bound.
+	// AuditDelay is the time until an action's audit log entry is visible; default 500 ms. A
+	// negative value means no delay. Discord promises no bound.
 	AuditDelay time.Duration
-	// AuditJitter is the longest additional delay; each entry has a random one. Default none. So
+	// AuditJitter is the longest additional delay; default none. Each entry has a random delay, so
 	// entries may appear out of order.
 	AuditJitter time.Duration
 	// IgnoreTargetID makes the audit log ignore the filter target_id, which only the OpenAPI
 	// description has.
 	IgnoreTargetID bool
-	// HeartbeatInterval is HELLO's interval; default 41.25 s. A client without a heartbeat for one
-	// and a half intervals is closed with 4009.
+	// HeartbeatInterval is the interval in HELLO; default 41.25 s. The Gateway closes a client with
+	// 4009 if it sends no heartbeat for one and a half intervals.
 	HeartbeatInterval time.Duration
 	// SessionLife is the time in which a Gateway session without a connection can be resumed;
 	// default 3 min. Discord documents no time.
 	SessionLife time.Duration
-	// ShowHidden sends bots the channels that they may not view like all others, as Discord did
-	// until 16 November 2026. By default the Gateway obfuscates them, and GET
+	// ShowHidden sends bots the channels that they may not view, like all others, as Discord did
+	// until 16 November 2026. By default the Gateway obfuscates these channels, and GET
 	// /guilds/{guild_id}/channels omits them.
 	ShowHidden bool
-	// Compatible simulates a compatible server, by the observed behaviour of one:
+	// Compatible simulates a compatible server, as one was observed to behave:
 	//
 	//   - HTTP statuses instead of Discord's error codes, except 400 with 50013 for missing
 	//     permissions, and 500 for a parent_id of null;
-	//   - permission overwrites that apply in the order in which they were sent, and that new
-	//     channels do not get from their category; no hidden channels;
+	//   - permission overwrites apply in the order in which they were sent, a new channel gets none
+	//     from its category, and no channels are hidden;
 	//   - no roles in GET /guilds/{guild_id}, no position in responses about one channel and in
 	//     CHANNEL_UPDATE, an audit log that is always empty;
-	//   - edits of nsfw, rate_limit_per_user and a guild's description that succeed without an
-	//     effect;
-	//   - channel events only for channels that existed when the session started, and these twice.
+	//   - edits of nsfw, rate_limit_per_user and a guild's description succeed without an effect;
+	//   - channel events, twice each, only for channels that existed when the session started.
 	Compatible bool
-	// Normalise rewrites the names of text-like channels; default NormaliseName. Discord does not
-	// document the order of its steps, so tests can replace it.
+	// Normalise returns the stored names of text-like channels; default NormaliseName. Discord does
+	// not document the order of its steps, so tests can replace the function.
 	Normalise func(name string) string
-	// AnyUserAgent accepts requests of bots without a "DiscordBot (url, version)" user agent, which
-	// Discord may block.
+	// AnyUserAgent also accepts requests of bots without a user agent "DiscordBot (url, version)".
+	// Discord may block such requests.
 	AnyUserAgent bool
 	// AllowGuildDeletion lets bots delete their own guilds, as Discord did until July 2025 and
 	// compatible servers still do. Otherwise it is refused with 20001.

@@ -17,11 +17,11 @@ func PNG(width, height int, shade uint8) []byte {
 		picture.Pix[i] = shade
 	}
 	var out bytes.Buffer
-	_ = png.Encode(&out, picture) // a buffer never fails
+	_ = png.Encode(&out, picture) // a write to a buffer never fails
 	return out.Bytes()
 }
 
-// GIF returns an image of some frames.
+// GIF returns an animated image with a number of frames.
 func GIF(frames int) []byte {
 	var all gif.GIF
 	for i := range frames {

@@ -36,8 +36,8 @@ type Server struct {
 	http *http.Server
 }
 
-// New makes a Discord without bots and guilds. Serve it with Start, or mount it as a handler and
-// set Options.PublicURL.
+// New makes a Discord without bots and guilds. Call Start, or
+// mount the server as a handler and set Options.PublicURL.
 func New(opts Options) *Server {
 	opts = opts.withDefaults()
 	d := model.New(clock.New(opts.Clock, opts.Frozen),
@@ -113,7 +113,7 @@ func (s *Server) Close() {
 	}
 }
 
-// Shutdown is [Server.Close] for a process: running REST calls may finish until ctx ends.
+// Shutdown is [Server.Close] for a process: it lets running REST calls finish until ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.gateway.Close()
 	s.page.Close()
@@ -125,7 +125,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// URL returns the address of the server, "http://127.0.0.1:port", with the live page.
+// URL returns the server's address, "http://127.0.0.1:port", which is also the live page.
 func (s *Server) URL() string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -138,8 +138,8 @@ func (s *Server) APIURL() string { return s.URL() + "/api/v10" }
 // Now returns the simulator's time.
 func (s *Server) Now() time.Time { return s.discord.Clock.Now() }
 
-// Advance moves the simulator's clock forward. Everything due meanwhile (audit log entries,
-// heartbeat deadlines) happens before Advance returns.
+// Advance moves the simulator's clock forward. All that becomes due (audit log entries, heartbeat
+// deadlines) happens before Advance returns.
 func (s *Server) Advance(d time.Duration) { s.discord.Clock.Advance(d) }
 
 // ServeHTTP answers REST calls, Gateway connections and the live page.
@@ -151,7 +151,7 @@ func (s *Server) Faults() *faults.Faults { return s.rest.Faults }
 // Gateway returns the websocket side.
 func (s *Server) Gateway() *Gateway { return s.gateway }
 
-// Weaken changes how responses are wrong for a moment. Earlier writes keep their effect.
+// Weaken changes which responses are wrong for a moment. Writes before the call stay affected.
 func (s *Server) Weaken(w Weakness) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

@@ -65,8 +65,9 @@ func (s *Server) AddGuild(spec GuildSpec) Guild {
 	return s.discord.AddGuild(spec, owner).Snapshot()
 }
 
-// AddMember makes a bot or a user a member of a guild, with its own role that has the permissions
-// (0: no role), as Discord's invite link does. A connected bot gets GUILD_CREATE.
+// AddMember makes a bot or a user a member of a guild. The member gets
+// a role of its own with the permissions, as with Discord's invite
+// link, or none if they are 0. A connected bot gets GUILD_CREATE.
 func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -84,8 +85,8 @@ func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.OnChange()
 }
 
-// SetPermissions replaces the permissions of the role that AddMember gave, even if the member lost
-// it, or of @everyone if userID is the guild's id.
+// SetPermissions replaces the permissions of the role that AddMember created, even if the member no
+// longer has it. If userID is the guild's id, it replaces @everyone's permissions.
 func (s *Server) SetPermissions(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

@@ -29,11 +29,11 @@ import (
 //go:embed testdata/backup.yaml
 var objectStore []byte
 
-// CloudNativePG's plugin backs up into an object store, and Dojos are restored from it.
+// CloudNativePG's plugin writes backups to an object store. Dojos are restored from them.
 var _ = Describe("A database with backups in an object store", Label("database"), Ordered, Serial, func() {
 	var (
 		w     *world
-		kept  []weapon // at the time of the final backup
+		kept  []weapon // weapons at the time of the final backup
 		final *unstructured.Unstructured
 	)
 	const sapporo = `
@@ -217,7 +217,7 @@ spec:
 		var err error
 		kept, err = w.weapons(ctx, "sapporo")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(kept).To(HaveLen(23)) // 20, "last", "before" and "after"
+		Expect(kept).To(HaveLen(23)) // 20, and "last", "before" and "after"
 		d, err := w.dojo(ctx, "sapporo")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(k8s.Delete(ctx, d)).To(Succeed())

@@ -21,11 +21,11 @@ import (
 
 var (
 	commands = regexp.MustCompile("(?s)```sh\n(.*?)```")
-	nameOf   = regexp.MustCompile(`\bNAME\b`) // a word: not the end of DBNAME
+	nameOf   = regexp.MustCompile(`\bNAME\b`) // a whole word, unlike in DBNAME
 )
 
-// runDocumented runs all commands of a section of a page of docs/do for one Dojo. It replaces the
-// first of each pair of values, which the commands must contain, by the second.
+// runDocumented runs all commands of a section of a page of docs/do for one Dojo. values are pairs
+// of old and new: the commands must contain the old text, which is replaced by the new one.
 func (w *world) runDocumented(ctx context.Context, page, section, dojo string, values ...string) string {
 	GinkgoHelper()
 	var script strings.Builder
@@ -47,7 +47,7 @@ func (w *world) runDocumented(ctx context.Context, page, section, dojo string, v
 	return string(output)
 }
 
-// task returns a section of a page; the first has the title of the page.
+// task returns a section of a page. The title of the page is also the title of its first section.
 func task(page, section string) string {
 	GinkgoHelper()
 	path, err := project.Path("docs", "do", page)
@@ -70,7 +70,7 @@ func (w *world) kubeconfig() string {
 	return path
 }
 
-// programPath has kubectl and its plugin first.
+// programPath returns a PATH in which kubectl and its plugin come first.
 func programPath(ctx context.Context) string {
 	return "PATH=" + strings.Join([]string{installed.Plugins, kubectlFolder(ctx), os.Getenv("PATH")}, ":")
 }

@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/test/e2e/internal/images"
 )
 
-// Debian 12 has another minor version of Postgres 15 than its security updates.
+// Debian 12 and its security updates have different minor versions of Postgres 15.
 var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Serial, func() {
 	var w *world
 	var former, newer string
@@ -33,7 +33,7 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 		w = newWorld(ctx, "minor")
 		offer(ctx, former)
 		DeferCleanup(func(ctx SpecContext) { offer(ctx, images.PostgresVersion) })
-		for _, command := range []string{"restart", "status"} { // a mounted file may be a minute old
+		for _, command := range []string{"restart", "status"} { // mounted files update a minute late
 			w.kubectl(ctx, "rollout", command, "deployment/dojo-operator", "--namespace=dojo-system")
 		}
 		w.apply(ctx, hakone(""))
@@ -105,7 +105,7 @@ func pushMinor(ctx context.Context, made func(context.Context, io.Writer) (strin
 	return version
 }
 
-// offer writes the platform's catalog. postgres.yaml has the same versions 16 and 17.
+// offer writes the platform's catalog. Its versions 16 and 17 are the same as in postgres.yaml.
 func offer(ctx context.Context, tag string) {
 	GinkgoHelper()
 	var entries []string

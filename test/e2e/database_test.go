@@ -158,7 +158,7 @@ func measured(format string, args ...any) {
 	AddReportEntry(fmt.Sprintf(format, args...))
 }
 
-// primary is empty during a failover.
+// primary returns the name of the primary, or "" during a failover.
 func (w *world) primary(ctx context.Context, cluster string) string {
 	o, err := w.postgres(ctx, "Cluster", cluster)
 	if err != nil {
@@ -202,7 +202,7 @@ func (w *world) existing(ctx context.Context, name string) (kinds []string, err 
 	return kinds, nil
 }
 
-// watchAvailable collects the reasons of a Dojo's Available condition from now on.
+// watchAvailable collects the reasons that a Dojo's Available condition has from now on.
 func (w *world) watchAvailable(ctx context.Context, name string) (seen func() []string) {
 	GinkgoHelper()
 	watcher, err := client.NewWithWatch(config, client.Options{Scheme: k8s.Scheme()})
@@ -265,7 +265,7 @@ func (w *world) write(dojo, name string) *writer {
 }
 
 func (wr *writer) once(id string, err error) {
-	if err != nil { // it may have been written nevertheless
+	if err != nil { // the row may have been written nevertheless
 		return
 	}
 	wr.mu.Lock()

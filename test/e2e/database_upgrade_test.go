@@ -63,7 +63,7 @@ spec:
 
 	It("serves the former version again when the new image cannot be pulled", func(ctx SpecContext) {
 		w.kubectl(ctx, "annotate", "dojo", "maki", corev1api.UpgradeWithoutBackupAnnotation+"=16")
-		setVersion(ctx, "16") // has no image
+		setVersion(ctx, "16") // there is no image of 16
 		Eventually(ctx, func(ctx context.Context) string {
 			return w.kubectl(ctx, "get", "pods", "-l", "batch.kubernetes.io/job-name=maki-db-1-major-upgrade", "-o",
 				"jsonpath={.items[*].status.containerStatuses[*].state.waiting.reason}"+
@@ -79,8 +79,8 @@ spec:
 		Expect(version(ctx)).To(Equal("15|1"))
 	}, SpecTimeout(15*time.Minute))
 
-	// After pg_upgrade has begun, a revert would make CloudNativePG delete the Job and leave data
-	// that the former version cannot read.
+	// After pg_upgrade has begun, a revert is dangerous: CloudNativePG would delete the Job and
+	// leave data that the former version cannot read.
 	It("continues when it is reverted during pg_upgrade or later", func(ctx SpecContext) {
 		for _, name := range []string{"mai", "naoya"} {
 			w.apply(ctx, strings.NewReplacer("maki", name, "instances: 2", "instances: 1").Replace(maki))

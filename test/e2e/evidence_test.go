@@ -48,7 +48,7 @@ func fileName(text string) string {
 	return name[:min(len(name), 80)]
 }
 
-// keepEvidence continues after errors: the failure may have caused them.
+// keepEvidence does not stop at errors, because the cause of the failure may also cause them.
 func keepEvidence(ctx context.Context, folder string) error {
 	errs := []error{keepObjects(ctx, folder), keepLogs(ctx, folder), keepDiscord(ctx, folder)}
 	if ownCluster != nil {
@@ -105,7 +105,7 @@ func keepLogs(ctx context.Context, folder string) error {
 				text, err := typed.CoreV1().Pods(pod.Namespace).
 					GetLogs(pod.Name, &corev1.PodLogOptions{Container: container.Name, Previous: previous}).DoRaw(ctx)
 				if err != nil {
-					continue // no such log
+					continue // the container has no such log
 				}
 				errs = append(errs, keep(folder, filepath.Join("logs", pod.Namespace, pod.Name+"."+container.Name+suffix+".log"),
 					text))

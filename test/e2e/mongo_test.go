@@ -44,7 +44,7 @@ func (s *Stack) pushMongo(ctx context.Context, folder string) (m mongoImages, er
 	return m, nil
 }
 
-// Clients with the mechanism PLAIN log in to Postgres.
+// With the mechanism PLAIN, clients of FerretDB log in to Postgres.
 const ferretDBAndPostgres = `
 apiVersion: postgresql.cnpg.io/v1
 kind: Cluster
@@ -148,7 +148,7 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 	It("reads all its data after a restart of its pods, of FerretDB and of Postgres", func(ctx SpecContext) {
 		began := time.Now()
 		w.kill(ctx, client.MatchingLabels{"cnpg.io/cluster": "dojo"})
-		w.kill(ctx, client.MatchingLabels{"app": "ferretdb"}) // its pool of connections has no former password after that
+		w.kill(ctx, client.MatchingLabels{"app": "ferretdb"}) // its connections log in anew
 		w.kill(ctx, client.MatchingLabels{"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "osaka"})
 		awaitWeapons(ctx, first, second)
 		w.awaitReady(ctx, "osaka")
@@ -158,7 +158,7 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 
 	It("is Degraded with the credentials of a Postgres, while its pods serve", func(ctx SpecContext) {
 		before := w.podNames(ctx, "osaka")
-		w.patch(ctx, "osaka", `{"spec":{"credentialsRef":{"name":"dojo-app"}}}`) // as CloudNativePG writes it
+		w.patch(ctx, "osaka", `{"spec":{"credentialsRef":{"name":"dojo-app"}}}`) // CloudNativePG writes it
 		Eventually(ctx, w.condition).WithArguments("osaka", "Degraded").WithTimeout(eventually).
 			Should(And(HavePrefix("True "+corev1api.ReasonCredentialsIncomplete), ContainSubstring(`"uri"`)))
 		awaitWeapons(ctx, first, second)
@@ -178,7 +178,7 @@ stringData: {uri: "mongodb://app:%s@ferretdb:27017/weaponry?authMechanism=PLAIN"
 `, password))
 }
 
-// applicationPassword is that of CloudNativePG's Secret for the owner of the database.
+// applicationPassword returns the password of the database's owner from CloudNativePG's Secret.
 func (w *world) applicationPassword(ctx context.Context) string {
 	GinkgoHelper()
 	secret := &corev1.Secret{}

@@ -24,7 +24,8 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// These specs disturb the whole cluster: they run alone, last, on a Dojo from the suite's start.
+// These specs disturb the whole cluster. They run alone
+// and last, on a Dojo that exists since the suite's start.
 var _ = Describe("A Dojo in operation", Ordered, Serial, ContinueOnFailure, func() {
 	var w *world
 
@@ -246,10 +247,10 @@ func (w *world) names(ctx context.Context, version, kind string) []string {
 	return names
 }
 
-// On a node of ours the leader does not release its Lease.
+// killLeader ends the leader's pod. On our own node, the leader cannot release its Lease.
 func killLeader(ctx context.Context, o environment.Operator, identity string) {
 	GinkgoHelper()
-	name, _, _ := strings.Cut(identity, "_") // a random suffix follows
+	name, _, _ := strings.Cut(identity, "_") // the name ends with a random suffix
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: name}}
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 	if ownCluster != nil {
@@ -260,6 +261,6 @@ func killLeader(ctx context.Context, o environment.Operator, identity string) {
 }
 
 func leader(ctx context.Context, o environment.Operator) string {
-	identity, _ := o.Leader(ctx, k8s) // empty while the API server is away
+	identity, _ := o.Leader(ctx, k8s) // empty while the API server is down
 	return identity
 }

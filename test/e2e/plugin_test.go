@@ -38,7 +38,8 @@ func (w *world) pluginCommand(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// expectPluginReaches uses the kubelet's streams: exec, port-forward and logs.
+// expectPluginReaches tries the commands that use the
+// kubelet's streams: exec, port-forward and logs.
 func (w *world) expectPluginReaches(ctx context.Context, dojo string, weapons int) {
 	GinkgoHelper()
 	step("kubectl dojo psql, open, logs and status")
@@ -58,7 +59,7 @@ func (w *world) expectPluginReaches(ctx context.Context, dojo string, weapons in
 	open.Interrupt()
 	Eventually(ctx, open).Should(gexec.Exit(0), "Ctrl-C ends it")
 
-	w.kubectlDojo(ctx, "logs", dojo, "--tail=5") // it may have written nothing
+	w.kubectlDojo(ctx, "logs", dojo, "--tail=5") // the log may be empty
 	Expect(w.kubectlDojo(ctx, "logs", dojo, "postgres", "--tail=5")).NotTo(BeEmpty())
 	Expect(w.kubectlDojo(ctx, "status", dojo)).To(HavePrefix("READY"))
 }
@@ -77,7 +78,8 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(text), err
 }
 
-// expectRestored loses a Dojo's Cluster, restores it, and goes back to a moment, by two commands.
+// expectRestored deletes a Dojo's Cluster. One command
+// restores it, and another returns to an earlier moment.
 func (w *world) expectRestored(ctx context.Context, dojo string) {
 	GinkgoHelper()
 	Expect(w.addWeapon(ctx, dojo, "before", "Inverted Spear of Heaven")).To(Succeed())

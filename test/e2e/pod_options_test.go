@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Postgres itself confirms that variables and volumes reach the application: its client library
-// reads the service name and the service file from the environment
+// Postgres confirms that variables and volumes reach the application: its client library reads the
+// service name and the service file from the environment
 // (https://www.postgresql.org/docs/current/libpq-pgservice.html).
 var _ = Describe("A Dojo with pod options", Ordered, func() {
 	var w *world
@@ -121,5 +121,5 @@ func (w *world) metricsOfNewest(ctx context.Context, dojo string) (string, error
 	}
 	text, err := typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("pods").Name(newest.Name + ":8080").
 		SubResource("proxy").Suffix("metrics").DoRaw(ctx)
-	return string(text), err // the pod may not serve yet
+	return string(text), err // an error if the pod does not serve yet
 }

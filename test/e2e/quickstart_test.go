@@ -25,7 +25,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// The page's commands run verbatim. make dev asks to stop the deployed operators.
+// The spec runs the page's commands verbatim. Before that,
+// it stops the deployed operators, as make dev asks.
 var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 	It("goes from a cluster to an alert in Discord and its resolved message", func(ctx SpecContext) {
 		for _, o := range environment.All {
@@ -63,7 +64,7 @@ var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 		Expect(page).NotTo(BeNil())
 		channel := strings.TrimSpace(shell.run(ctx, "kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts.channelId}'"))
 		const title = "DojoDown · default/sendai-jujutsu-high"
-		shell.run(ctx, "kubectl scale dojo sendai-jujutsu-high --replicas=0") // the page has repaired it by now
+		shell.run(ctx, "kubectl scale dojo sendai-jujutsu-high --replicas=0") // the Dojo is healthy at this point of the page
 		shell.run(ctx, "kubectl wait --for=delete pod --timeout=2m "+
 			"-l app.kubernetes.io/name=dojo,app.kubernetes.io/instance=sendai-jujutsu-high")
 		shell.run(ctx, `kubectl patch dojo sendai-jujutsu-high --type=merge -p `+
@@ -101,7 +102,7 @@ func newShell(ctx context.Context) shell {
 	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 	Expect(clientcmd.WriteToFile(*c, path)).To(Succeed())
 	return shell{append(os.Environ(), "KUBECONFIG="+path, "PATH="+kubectlFolder(ctx)+":"+os.Getenv("PATH"),
-		"MAKEFLAGS=", "ARGS=", "CONTEXT=")} // of the make that runs the specs
+		"MAKEFLAGS=", "ARGS=", "CONTEXT=")} // clears variables of the make that runs the specs
 }
 
 func (s shell) start(_ context.Context, line string) *gexec.Session {

@@ -102,7 +102,7 @@ spec:
 	}, SpecTimeout(5*time.Minute))
 })
 
-// steps counts how often a release step has begun, and completed.
+// steps counts how often a release step has begun, and how often it has completed.
 type steps struct{ Begun, Completed int }
 
 func (w *world) steps(ctx context.Context, dojo, name string) (s steps, err error) {

@@ -31,8 +31,8 @@ const (
 	pluginService   = "barman-cloud"
 )
 
-// InstallBackups installs CloudNativePG's plugin for object stores, with certificates made here
-// instead of by cert-manager, and returns the image of an object store (versitygw).
+// InstallBackups installs CloudNativePG's plugin for object stores. It makes the certificates
+// itself, not with cert-manager. It returns the image of an object store (versitygw).
 func (s *Stack) InstallBackups(ctx context.Context) (store string, err error) {
 	built, err := s.pushBackups(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Stack) InstallBackups(ctx context.Context) (store string, err error) {
 	})
 	setImage(objects, built.plugin)
 	for _, o := range objects {
-		if o.GetKind() == "Secret" { // the sidecar image in the pods of a Cluster
+		if o.GetKind() == "Secret" { // the Secret names the sidecar image for pods of a Cluster
 			o.Object["stringData"] = map[string]any{"SIDECAR_IMAGE": built.sidecar}
 			delete(o.Object, "data")
 		}
@@ -91,7 +91,7 @@ func (s *Stack) pushBackups(ctx context.Context) (b backupImages, err error) {
 	return b, nil
 }
 
-// createCertificates lets the plugin and CloudNativePG trust each other's certificate.
+// createCertificates makes certificates with which the plugin and CloudNativePG trust each other.
 func (s *Stack) createCertificates(ctx context.Context) error {
 	certificate, key, err := selfSigned(pluginService)
 	if err != nil {

@@ -21,7 +21,8 @@ func (s *Stack) arguments(o environment.Operator) []any {
 	return args
 }
 
-// addresses returns the arguments without which nothing works here. Former releases know them.
+// addresses returns the arguments that an operator
+// needs in this cluster. Former releases know them too.
 func (s *Stack) addresses(o environment.Operator) []any {
 	args := []any{"--discord-api-url=" + discordURL}
 	if o == environment.Dojo {

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// The folders of main packages, keys of Stack.Images.
+// Folders of main packages. They are keys of Stack.Images.
 const (
 	DojoApp     = "test/e2e/programs/dojo"
 	NextDojoApp = DojoApp + ", next version" // the same program in another image
@@ -47,7 +47,7 @@ func (s *Stack) pushPrograms(ctx context.Context) error {
 	if s.Images[NextDojoApp], err = next.Push(s.Registry); err != nil {
 		return err
 	}
-	// The operator's default image.
+	// The image that the operator uses by default.
 	released := images.Image{Name: "danijelradakovic/dojo:0.1.0-alpine", Files: map[string]string{"/dojo": programs[DojoApp]},
 		Entrypoint: []string{"/dojo"}}
 	if _, err := released.Push(s.Registry); err != nil {

@@ -25,23 +25,24 @@ import (
 )
 
 const (
-	// DiscordNamespace is also the name of the simulated Discord's Service.
+	// DiscordNamespace is the namespace of the simulated Discord, and also the name of its Service.
 	DiscordNamespace = "discord"
-	// DiscordPort is the port of its Service.
+	// DiscordPort is the port of that Service.
 	DiscordPort = 8065
 
 	discordURL = "http://discord.discord.svc:8065/api/v10"
-	// Usually half a minute.
+	// The stack is usually ready after half a minute.
 	readyTimeout = 5 * time.Minute
 	probe        = 200 * time.Millisecond
 )
 
-// The servers (guilds) of discord.yaml: only one object per cluster can manage a server.
+// The ids of the guilds in discord.yaml. There are several,
+// because only one object per cluster can manage a guild.
 const (
 	FirstUsersGuild = "1401681709430341704"
 	TenLinesGuild   = "1401681709430341705"
 	StandingGuild   = "1401681709430341706"
-	TenantsGuild    = "1401681709430341710" // of deploy/samples/install
+	TenantsGuild    = "1401681709430341710" // used by deploy/samples/install
 )
 
 var (
@@ -53,23 +54,24 @@ var (
 	postgres []byte
 )
 
-// Stack is the installed stack. Its exported fields are passed to the other processes.
+// Stack is the installed stack. The first test process passes the exported fields to the others.
 type Stack struct {
 	admin    client.Client
 	folder   string
 	progress io.Writer
-	// Registry is the address to push images to and pull them from.
+	// Registry is the address for pushing and pulling images.
 	Registry string
 	// Images maps folders of main packages, and names of operators, to images.
 	Images map[string]string
-	// Plugins is the folder of kubectl-dojo.
+	// Plugins is the folder that has kubectl-dojo.
 	Plugins string
-	// Bot is the operator's token, Hand that of a bot for changes by hand.
+	// Bot is the operator's token. Hand is the token of another bot, for changes by hand.
 	Bot, Hand string
 }
 
-// Install installs or updates everything and returns when it is ready. It pushes this project's
-// images to the registry; others come from where their manifests say. It builds in folder.
+// Install installs or updates everything and returns when it is ready. It
+// builds this project's images in folder and pushes them to the registry.
+// All other images come from the registries in their manifests.
 func Install(ctx context.Context, admin client.Client, registry, folder string, progress io.Writer) (*Stack, error) {
 	s := &Stack{
 		admin: admin, folder: folder, progress: progress,
@@ -117,7 +119,7 @@ func (s *Stack) installOthers(ctx context.Context) error {
 	return nil
 }
 
-// A running Discord keeps its tokens.
+// installDiscord keeps the tokens if Discord is already installed.
 func (s *Stack) installDiscord(ctx context.Context) error {
 	objects, err := manifests.Parse(discord)
 	if err != nil {
@@ -209,5 +211,5 @@ func (s *Stack) await(ctx context.Context, check func(context.Context) (missing 
 	return err
 }
 
-// botToken has the form of Discord's tokens: the client refuses to send any other.
+// botToken has the form of a bot token. The client does not send other tokens.
 func botToken() string { return rand.Text() + "." + rand.Text() + "." + rand.Text() }

@@ -12,12 +12,12 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// FormerOperator is the last release of an operator, or the baseline.
+// FormerOperator is the last release of an operator, or the baseline if there is none.
 type FormerOperator struct {
 	environment.Operator
 	Release former.Release
 
-	// Image is the name with digest.
+	// Image is the image's name with digest.
 	Image string
 }
 
@@ -25,7 +25,7 @@ func (b *FormerOperator) String() string {
 	return b.Release.Version + " of commit " + b.Release.Commit[:12]
 }
 
-// BuildFormer builds and pushes the former release unless the registry has it.
+// BuildFormer builds and pushes the former release, unless the registry already has it.
 func BuildFormer(ctx context.Context, o environment.Operator, registry, folder string) (*FormerOperator, error) {
 	checkout, err := os.MkdirTemp(folder, "checkout-")
 	if err != nil {
@@ -42,7 +42,8 @@ func BuildFormer(ctx context.Context, o environment.Operator, registry, folder s
 	return b, err
 }
 
-// Downgrade installs the former releases, with their kinds, and returns when they are ready.
+// Downgrade installs the former releases and their
+// CustomResourceDefinitions. It returns when the operators are ready.
 func (s *Stack) Downgrade(ctx context.Context, operators ...*FormerOperator) error {
 	for _, b := range operators {
 		if err := s.installOperator(ctx, b.Operator, b.Release.Folder, b.Image, s.addresses(b.Operator)); err != nil {

@@ -26,35 +26,36 @@ import (
 	"jutsu.com/operators/test/e2e/internal/cluster"
 )
 
-// Environment variables. With none of the first two, nothing runs.
+// Names of environment variables. Without the first two, no spec runs.
 const (
-	// enabled enables the specs, on a cluster that they start and remove.
+	// enabled runs the specs on a new cluster, which is removed afterwards.
 	enabled = "E2E"
-	// kubeconfigFile names an existing cluster to run on; everything installed on it stays.
+	// kubeconfigFile names an existing cluster to run
+	// the specs on. Everything that they install stays.
 	kubeconfigFile = "E2E_KUBECONFIG"
-	// registryAddress (host:port or host/path) is that cluster's registry; we push to it.
+	// registryAddress (host:port or host/path) is the registry of that cluster, for pushing images.
 	registryAddress = "E2E_REGISTRY"
 )
 
 const (
-	// soon is for actions of seconds on a busy machine.
+	// soon is for actions that take seconds, on a busy machine.
 	soon = time.Minute
-	// eventually is for several pods that start one after the other.
+	// eventually is for several pods that start in succession.
 	eventually = 4 * time.Minute
-	// installing is for everything before the first spec, with nothing built yet.
+	// installing is for all that precedes the first spec, including all builds.
 	installing = 45 * time.Minute
-	// longest lets the longest parallel specs begin first.
+	// longest makes the longest parallel specs begin first.
 	longest = SpecPriority(1)
 )
 
 var (
 	config         *rest.Config
-	kubeconfigPath string // source of config
+	kubeconfigPath string // the file that config comes from
 	k8s            client.Client
 	typed          *kubernetes.Clientset
 	installed      *Stack
 
-	// Set in the first process only, which alone runs the Serial specs.
+	// Only the first process, which runs the Serial specs, sets these.
 	ownCluster    *cluster.Cluster // nil on a user's cluster
 	standingWorld *world
 )

@@ -34,8 +34,8 @@ func formerOperator(ctx context.Context, o environment.Operator) *FormerOperator
 	return b
 }
 
-// upgrade starts with the former releases, upgrades one operator after the other, and goes back
-// likewise, while a Dojo is used.
+// upgrade installs the former releases, upgrades one operator after the other, and downgrades them
+// in the same way. A Dojo is in use all the time.
 func (w *world) upgrade(ctx context.Context, postgres string) {
 	GinkgoHelper()
 	var old []*FormerOperator
@@ -74,8 +74,8 @@ spec:
 	}
 }
 
-// answersWhile counts the requests to a visited Dojo during do, and expects that none has failed
-// since visit.
+// answersWhile counts the requests to a visited Dojo during
+// do. It expects that none has failed since visit was called.
 func (w *world) answersWhile(ctx context.Context, dojo, what string, do func()) {
 	GinkgoHelper()
 	before, err := w.visits(ctx, dojo)
@@ -92,7 +92,8 @@ func (w *world) answersWhile(ctx context.Context, dojo, what string, do func()) 
 	Expect(after).To(HaveField("Failures", 0), "and Last says how one failed")
 }
 
-// replaceVersion installs another version of an operator, which rewrites nothing and works.
+// replaceVersion installs another version of an operator.
+// It expects that the version works and rewrites no object.
 func (w *world) replaceVersion(ctx context.Context, dojo string, o environment.Operator, image string,
 	install func() error) {
 	GinkgoHelper()
@@ -121,9 +122,9 @@ func (w *world) useVersion(ctx context.Context, dojo string) {
 	w.changeSlowMode(ctx)
 }
 
-// leaderImage returns the image of the pod that leads, or "".
+// leaderImage returns the image of the leader's pod, or "".
 func leaderImage(ctx context.Context, o environment.Operator) string {
-	name, _, _ := strings.Cut(leader(ctx, o), "_") // a random suffix follows
+	name, _, _ := strings.Cut(leader(ctx, o), "_") // the name ends with a random suffix
 	var pod corev1.Pod
 	err := k8s.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: name}, &pod)
 	if err != nil || len(pod.Spec.Containers) == 0 {
@@ -132,8 +133,9 @@ func leaderImage(ctx context.Context, o environment.Operator) string {
 	return pod.Spec.Containers[0].Image
 }
 
-// generations returns the children's generations and the containers' restarts. A version that
-// changes existing children on purpose says so here: a PrometheusRule has the text of alerts.
+// generations returns the children's generations and the containers'
+// restarts. If a version changes existing children on purpose, exempt
+// them here, such as the PrometheusRule, whose texts may change.
 func (w *world) generations(ctx context.Context, dojo string) map[string]string {
 	GinkgoHelper()
 	of := client.MatchingLabels{"app.kubernetes.io/instance": dojo}
@@ -147,13 +149,13 @@ func (w *world) generations(ctx context.Context, dojo string) map[string]string 
 	} {
 		list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind + "List"}}
 		Expect(k8s.List(ctx, list, client.InNamespace(w.namespace), of)).To(Succeed())
-		if kind != "Job" { // a rotation deletes that of the schema
+		if kind != "Job" { // a rotation deletes the schema's Job
 			Expect(list.Items).NotTo(BeEmpty(), kind)
 		}
 		for _, o := range list.Items {
 			said := fmt.Sprintf("generation %d", o.Generation)
 			switch {
-			case kind == "ReplicaSet", kind == "PrometheusRule": // another ReplicaSet means another template
+			case kind == "ReplicaSet", kind == "PrometheusRule": // a new template would mean another ReplicaSet
 				said = "there"
 			case o.Generation == 0:
 				said = "version " + o.ResourceVersion

@@ -24,20 +24,21 @@ import (
 
 func step(format string, args ...any) { By(fmt.Sprintf(format, args...)) }
 
-// world is a namespace of its own with pod security "restricted".
+// world is a namespace for one spec, with pod security "restricted".
 type world struct {
 	namespace string
 	slowness  int // of the channel dojo-news in seconds, see changeSlowMode
 }
 
-// Its name varies, so that a new run does not wait for the removal of the last one.
+// newWorld gives the namespace a random suffix: a new
+// run need not wait until the last one's is removed.
 func newWorld(ctx context.Context, name string) *world {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: name + "-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
 	}}
 	Expect(k8s.Create(ctx, namespace)).To(Succeed())
 	w := &world{namespace: namespace.Name}
-	DeferCleanup(func(ctx SpecContext) { // before the operators stop, since they remove their finalizers
+	DeferCleanup(func(ctx SpecContext) { // the operators must still run, to remove their finalizers
 		Expect(client.IgnoreNotFound(k8s.DeleteAllOf(ctx, &corev1api.Dojo{}, client.InNamespace(w.namespace)))).To(Succeed())
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, namespace))).To(Succeed())
 	}, NodeTimeout(soon))
@@ -162,7 +163,7 @@ func (w *world) visit(ctx context.Context, dojo string) {
 	w.visitPage(ctx, dojo, dojo, "weapon")
 }
 
-// visitPage begins to count the answers of a page. The results have the name, for visits.
+// visitPage starts a pod that requests a page and counts the answers. visits returns them by name.
 func (w *world) visitPage(ctx context.Context, dojo, name, page string, args ...string) {
 	GinkgoHelper()
 	url := fmt.Sprintf("http://%s.%s.svc/%s", dojo, w.namespace, page)

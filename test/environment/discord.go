@@ -14,18 +14,18 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// discordtest must be a tool in the go.mod of the calling program.
+// discordtest must be a tool in the go.mod of the program that uses this package.
 const discordtest = "jutsu.com/operators/test/discordtest/cmd/discordtest"
 
-// DiscordAPI is a discordtest in this process (discordtest.Server) or in another (DiscordProcess).
+// DiscordAPI is a discordtest in this process (discordtest.Server) or in its own (DiscordProcess).
 type DiscordAPI interface {
 	// APIURL is the base URL of Discord's API.
 	APIURL() string
 	Shutdown(ctx context.Context) error
 }
 
-// DiscordProcess is discordtest as a process. It ends, and its folder goes, with Shutdown or with
-// the program that started it, even if that is killed.
+// DiscordProcess is discordtest as a process of its own. Shutdown ends it and deletes its folder.
+// So does the end of the program that started it, even by SIGKILL.
 type DiscordProcess struct {
 	*process.Process
 	url, folder, token string
@@ -41,7 +41,7 @@ func SimulatedDiscord(log string, guild Guild, more ...Guild) func(context.Conte
 }
 
 // StartDiscord starts a simulated Discord with one server (guild) or more, and returns when it
-// serves. If necessary, it is built first; both log to the file.
+// serves. It builds discordtest first, if necessary. The build and discordtest log to the file.
 func StartDiscord(ctx context.Context, log string, guild Guild, more ...Guild) (*DiscordProcess, error) {
 	return DiscordCommand{Log: log, Guild: guild, More: more}.Start(ctx)
 }
@@ -50,17 +50,17 @@ func StartDiscord(ctx context.Context, log string, guild Guild, more ...Guild) (
 type DiscordCommand struct {
 	// Log is the log file.
 	Log string
-	// Listen is the served host:port; by default a free port of 127.0.0.1.
+	// Listen is the host:port to serve; by default a free port of 127.0.0.1.
 	Listen string
-	// TokenFile holds the token of the operator's bot, and is created if missing; by default a
-	// temporary file.
+	// TokenFile holds the token of the operator's bot; by
+	// default a temporary file. It is created if missing.
 	TokenFile string
 	// Guild and More are the initial servers.
 	Guild Guild
 	More  []Guild
 }
 
-// Start returns when Discord serves.
+// Start starts the simulated Discord and returns when it serves.
 func (c DiscordCommand) Start(ctx context.Context) (d *DiscordProcess, err error) {
 	d = &DiscordProcess{}
 	if d.folder, err = os.MkdirTemp("", "discordtest-"); err != nil {
@@ -87,7 +87,7 @@ func (c DiscordCommand) Start(ctx context.Context) (d *DiscordProcess, err error
 	return d, nil
 }
 
-// printed matches the output once it serves.
+// printed matches the output of a discordtest that serves.
 var printed = regexp.MustCompile(`(?m)^ +page +(http://\S+)$`)
 
 func (d *DiscordProcess) findURL(context.Context) error {
@@ -109,15 +109,15 @@ func (d *DiscordProcess) URL() string { return d.url }
 // APIURL implements DiscordAPI.
 func (d *DiscordProcess) APIURL() string { return d.url + "/api/v10" }
 
-// TokenFile returns the file with the token of the operator's bot, which has the permissions of the
-// operator's invite URL.
+// TokenFile returns the file with the token of the operator's
+// bot. The bot has the permissions of the operator's invite URL.
 func (d *DiscordProcess) TokenFile() string { return d.token }
 
 // AdminTokenFile returns the file with the token of a bot with all permissions, for changes by
 // hand.
 func (d *DiscordProcess) AdminTokenFile() string { return filepath.Join(d.folder, "admin.token") }
 
-// Shutdown ends it, by SIGKILL after Grace, and discards its contents.
+// Shutdown ends the process, after Grace by SIGKILL. The contents of the Discord are lost.
 func (d *DiscordProcess) Shutdown(context.Context) error {
 	var err error
 	if d.Process != nil {

@@ -31,19 +31,20 @@ import (
 
 // Options configure an Environment.
 type Options struct {
-	// Operators are the operators with served kinds. StartOperator installs and starts them.
+	// Operators are the operators whose kinds the cluster
+	// serves. StartOperator installs and starts them.
 	Operators []Operator
-	// Overlay and Components select the kustomization of an operator; the default is "base". With
-	// Deployed, processes get the arguments and environment of the Deployment.
+	// Overlay and Components select the kustomization of an operator; the default is "base". If
+	// Deployed is set, processes get the arguments and environment of the Deployment.
 	Overlay    string
 	Components []string
 	Deployed   bool
-	// Binary is the executable of the operator; by default the result of `make build`.
+	// Binary is the executable of the operator. By default, it is the result of `make build`.
 	Binary string
-	// Cluster configures the cluster; kinds are added to its own.
+	// Cluster configures the cluster. The operators' kinds are added to its CRDs.
 	Cluster testcluster.Options
-	// CloudNativePG serves CloudNativePG's kinds and plays it with the returned options; nil for
-	// neither.
+	// CloudNativePG serves CloudNativePG's kinds and simulates
+	// it with the returned options. nil means no CloudNativePG.
 	CloudNativePG func(admin client.Client) cnpgtest.Options
 	// Admission runs CloudNativePG's own admission webhooks.
 	Admission bool
@@ -57,21 +58,21 @@ type Options struct {
 	Folder string
 }
 
-// HealthyPostgres plays CloudNativePG without faults.
+// HealthyPostgres simulates CloudNativePG without faults.
 func HealthyPostgres(client.Client) cnpgtest.Options { return cnpgtest.Options{} }
 
 // Environment is a running environment.
 type Environment struct {
 	Cluster *testcluster.Cluster
-	// Admin is an administrator that refuses unknown fields.
+	// Admin is an administrator's client. It refuses unknown fields.
 	Admin client.Client
-	// Postgres is CloudNativePG's stand-in, or nil.
+	// Postgres is the simulated CloudNativePG, or nil.
 	Postgres *cnpgtest.StandIn
-	// Admission is CloudNativePG's webhooks, or nil.
+	// Admission has CloudNativePG's webhooks, or is nil.
 	Admission *cnpgtest.Webhooks
 	// Discord may be nil.
 	Discord DiscordAPI
-	// OtherKinds lists folders and files of others' CustomResourceDefinitions.
+	// OtherKinds lists files and folders with CustomResourceDefinitions that are not ours.
 	OtherKinds []string
 
 	options Options
@@ -81,7 +82,7 @@ type Environment struct {
 	processes []*Process
 }
 
-// Start starts everything but the operators. After an error nothing runs.
+// Start starts everything except the operators. After an error, nothing runs.
 func Start(ctx context.Context, o Options) (*Environment, error) {
 	e := &Environment{options: o, deployed: map[string][]*unstructured.Unstructured{}}
 	if err := e.start(ctx); err != nil {
@@ -171,7 +172,7 @@ func Scheme() (*runtime.Scheme, error) {
 		v1alpha1.AddToScheme(scheme))
 }
 
-// Install installs an operator once.
+// Install installs an operator, unless it has already done so.
 func (e *Environment) Install(ctx context.Context, o Operator) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -197,12 +198,12 @@ func (e *Environment) Install(ctx context.Context, o Operator) error {
 	return nil
 }
 
-// Deployed returns the objects that an operator was installed from, its Deployment included.
+// Deployed returns the objects with which an operator was installed, its Deployment included.
 func (e *Environment) Deployed(o Operator) []*unstructured.Unstructured { return e.deployed[o.Name] }
 
-// StartOperator installs an operator if necessary, and starts a process without waiting for it. It
-// uses the environment's Discord, logs to a file in Folder, and ends with the environment at the
-// latest.
+// StartOperator installs an operator if necessary, and starts a process
+// without waiting for it. The process uses the environment's Discord,
+// logs to a file in Folder, and ends with the environment at the latest.
 func (e *Environment) StartOperator(ctx context.Context, o Operator, log string, args ...string) (*Process, error) {
 	if err := e.Install(ctx, o); err != nil {
 		return nil, err
@@ -224,7 +225,7 @@ func (e *Environment) StartOperator(ctx context.Context, o Operator, log string,
 	return p, nil
 }
 
-// Metrics reads a process's metrics as Prometheus's ServiceAccount.
+// Metrics reads a process's metrics with the token of Prometheus's ServiceAccount.
 func (e *Environment) Metrics(ctx context.Context, o Operator, p *Process) (string, error) {
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: o.Name + "-metrics-reader"},
@@ -250,7 +251,7 @@ func (e *Environment) Metrics(ctx context.Context, o Operator, p *Process) (stri
 	return text, err
 }
 
-// Stop ends the operators first, so that they can still release their Leases.
+// Stop ends the operators before the cluster, so that they can release their Leases.
 func (e *Environment) Stop() error {
 	var ending errgroup.Group
 	for _, p := range e.processes {
@@ -274,7 +275,7 @@ func (e *Environment) Stop() error {
 	return errors.Join(errs...)
 }
 
-// RunFolder returns a new folder in out/NAME for one of several parallel runs.
+// RunFolder returns a new folder in out/NAME, so that several runs can be parallel.
 func RunFolder(name string) (string, error) {
 	return project.Path("out", name, fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), os.Getpid()))
 }

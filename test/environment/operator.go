@@ -26,8 +26,8 @@ import (
 
 // Operator is an operator of this project, deployed from deploy/NAME and built as bin/NAME.
 type Operator struct {
-	// Name is the name of its binary, Deployment, ServiceAccount and ClusterRole, and its user
-	// agent.
+	// Name is the name of the binary, Deployment, ServiceAccount
+	// and ClusterRole, and the beginning of the user agent.
 	Name      string
 	Namespace string
 	Lease     string
@@ -40,18 +40,18 @@ var (
 	All     = []Operator{Dojo, Discord}
 )
 
-// Folder is relative to the project's root.
+// Folder returns the path of the manifests, relative to the project's root.
 func (o Operator) Folder() string { return "deploy/" + o.Name }
 
-// Base is relative to the project's root.
+// Base returns the path of the base, relative to the project's root.
 func (o Operator) Base() string { return o.Folder() + "/base" }
 
-// CRDs returns the absolute path of its CustomResourceDefinitions.
+// CRDs returns the absolute path of the folder with the operator's CustomResourceDefinitions.
 func (o Operator) CRDs() (string, error) { return project.Path(o.Folder(), "crds") }
 
-// CheckoutVariable names the environment variable with the folder of another version's checkout.
-// Binary (built in its bin/), permissions and manifests come from there; the kinds stay those of
-// this project.
+// CheckoutVariable names the environment variable with the path of another
+// version's checkout. The binary (in its bin/), the permissions and the
+// manifests then come from that checkout. The kinds stay those of this project.
 func (o Operator) CheckoutVariable() string {
 	return "JUTSU_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_")) + "_CHECKOUT"
 }
@@ -63,7 +63,7 @@ func (o Operator) checkout() (string, error) {
 	return project.Root()
 }
 
-// Known removes objects of kinds that an operator's checkout does not have yet.
+// Known removes objects whose kinds the operator's checkout does not know yet.
 func Known(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	for _, o := range All {
 		from, err := o.checkout()
@@ -90,7 +90,7 @@ func Known(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, 
 	return objects, nil
 }
 
-// kindsIn lists the kinds, with groups, of a folder's CustomResourceDefinitions.
+// kindsIn lists the kinds, with groups, of the CustomResourceDefinitions in a folder.
 func kindsIn(folder string) (kinds []string, err error) {
 	definitions, err := manifests.Render(folder)
 	for _, d := range definitions {
@@ -101,7 +101,7 @@ func kindsIn(folder string) (kinds []string, err error) {
 	return kinds, err
 }
 
-// Binary returns the absolute path of the result of `make build`.
+// Binary returns the absolute path of the operator's binary that `make build` makes.
 func (o Operator) Binary() (string, error) {
 	root, err := o.checkout()
 	if err != nil {
@@ -114,7 +114,8 @@ func (o Operator) Binary() (string, error) {
 	return path, nil
 }
 
-// Render renders an overlay (base, overlays/production) of the checkout at root with components.
+// Render renders an overlay (base, overlays/production)
+// of the checkout at root, with components added.
 func (o Operator) Render(root, overlay string, components ...string) (objects []*unstructured.Unstructured,
 	err error) {
 	from := filepath.Join(root, o.Folder())
@@ -126,7 +127,7 @@ func (o Operator) Render(root, overlay string, components ...string) (objects []
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	up, err := filepath.Rel(folder, from) // kustomize takes no absolute path
+	up, err := filepath.Rel(folder, from) // kustomize accepts no absolute path
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +148,8 @@ func (o Operator) Render(root, overlay string, components ...string) (objects []
 	return manifests.Render(folder)
 }
 
-// Install applies the objects except the kinds, which the cluster has, and workloads.
+// Install applies the objects except workloads and
+// CustomResourceDefinitions, which the cluster already has.
 func (o Operator) Install(ctx context.Context, admin client.Client, objects []*unstructured.Unstructured) error {
 	return manifests.Apply(ctx, admin,
 		manifests.Without(objects, "CustomResourceDefinition", "Deployment", "PodDisruptionBudget"))
@@ -165,15 +167,16 @@ func (o Operator) Leader(ctx context.Context, c client.Client) (string, error) {
 
 // Command configures a process of an operator.
 type Command struct {
-	// Binary is the executable; by default the result of `make build`.
+	// Binary is the executable. By default, it is the result of `make build`.
 	Binary string
-	// Objects contain the Deployment whose arguments and environment come first; nil for none.
+	// Objects contain the Deployment whose arguments
+	// and environment the process gets. nil means none.
 	Objects []*unstructured.Unstructured
 	Log     string
-	// Args come last; the last value of a flag counts.
+	// Args follow those arguments. If a flag is repeated, its last value counts.
 	Args []string
-	// Reaper ends the process with the program that started it; by default the process ends when
-	// its cluster does.
+	// Reaper ends the process when the program that started it ends.
+	// Without a Reaper, the process ends when its cluster does.
 	Reaper *process.Reaper
 }
 
@@ -186,7 +189,7 @@ func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, c Com
 	return o.StartWith(ctx, kubeconfig, c)
 }
 
-// StartWith is Start with a kubeconfig file, which names the namespace and the user.
+// StartWith is Start with a kubeconfig file, which sets the namespace and the user.
 func (o Operator) StartWith(ctx context.Context, kubeconfig string, c Command) (p *Process, err error) {
 	deployed := &manifests.Command{}
 	if c.Objects != nil {

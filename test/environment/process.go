@@ -16,23 +16,24 @@ import (
 const Grace = 12 * time.Second
 
 // Process is a running operator. If the program that started it is killed together with the
-// cluster, the operator ends when it cannot renew its Lease: within 10 seconds by default.
+// cluster, the operator ends when it cannot renew its Lease, by default within 10 seconds.
 type Process struct {
 	*process.Process
 	metrics, probes string // host:port
 }
 
-// MetricsURL requires a client that may get /metrics.
+// MetricsURL returns the URL of the metrics. A client needs the permission to get /metrics.
 func (p *Process) MetricsURL() string { return "https://" + p.metrics + "/metrics" }
 
-// AwaitReady returns an error if the operator or the context ends first.
+// AwaitReady waits until the operator is ready. It returns
+// an error if the operator or the context ends first.
 func (p *Process) AwaitReady(ctx context.Context) error {
 	return p.Await(ctx, func(ctx context.Context) error {
 		return process.Serves(ctx, http.DefaultClient, "http://"+p.probes+"/readyz")
 	})
 }
 
-// Scrape reads the metrics with a token, or without if it is empty.
+// Scrape reads the metrics with a token, or without one if token is empty.
 func (p *Process) Scrape(ctx context.Context, token string) (code int, text string, err error) {
 	selfSigned := &http.Transport{
 		DisableKeepAlives: true,
@@ -41,7 +42,7 @@ func (p *Process) Scrape(ctx context.Context, token string) (code int, text stri
 	return p.ScrapeWith(ctx, &http.Client{Transport: selfSigned, Timeout: 10 * time.Second}, token)
 }
 
-// ScrapeWith is Scrape with another way to verify the certificate.
+// ScrapeWith is Scrape with a client that may verify the certificate in another way.
 func (p *Process) ScrapeWith(ctx context.Context, client *http.Client, token string) (code int, text string,
 	err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.MetricsURL(), nil)

@@ -13,10 +13,10 @@ import (
 	"syscall"
 )
 
-// ErrInterrupted ends a run that was stopped early.
+// ErrInterrupted is the error of a run that a signal has stopped.
 var ErrInterrupted = errors.New("interrupted")
 
-// UnlessInterrupted replaces an error that an interruption has caused.
+// UnlessInterrupted returns ErrInterrupted in place of an error that an interruption has caused.
 func UnlessInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ErrInterrupted
@@ -24,7 +24,7 @@ func UnlessInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// Main runs a program; Ctrl-C and SIGTERM end its context. A second Ctrl-C skips the clean-up; the
+// Main runs a program. Ctrl-C and SIGTERM end its context. A second Ctrl-C skips the clean-up; the
 // cluster is removed nevertheless.
 func Main(name string, run func(ctx context.Context, args []string) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -35,7 +35,7 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 	}
 }
 
-// Flags returns a program's flags. Errors, and for --help the text and the flags, go to out.
+// Flags returns a program's flags. Errors go to out, and with --help the text and the flags.
 func Flags(name, help string, out io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(out)

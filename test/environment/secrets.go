@@ -16,7 +16,7 @@ type Secrets struct {
 	all []string
 }
 
-// Add returns the secret.
+// Add adds a secret and returns it.
 func (s *Secrets) Add(secret string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,7 +26,7 @@ func (s *Secrets) Add(secret string) string {
 	return secret
 }
 
-// In returns the first secret in a text, also as Go or JSON quotes it.
+// In returns the first secret that a text contains, as it is or quoted as in Go or JSON.
 func (s *Secrets) In(text string) (secret string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

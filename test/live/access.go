@@ -13,13 +13,13 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// needed are the permissions of the bot, those of the overwrites and of the role that it sets
-// included.
+// needed are the permissions that the bot needs. They include
+// the permissions that it grants by overwrites and by the role.
 const needed = discordclient.PermissionsCore | permissions.ViewAuditLog | permissions.ManageRoles |
 	permissions.SendMessages
 
-// access returns the bot's user id and the server's name, or an error if the bot may not do all
-// that a run does. It only reads.
+// access returns the bot's user id and the server's name. It returns an error if the bot lacks a
+// permission that a run needs. It only reads.
 func access(ctx context.Context, b *bot, guild string) (user, name string, err error) {
 	get := func(path, what string) (any, error) {
 		r, err := b.do(ctx, http.MethodGet, path, nil)
@@ -57,7 +57,7 @@ func access(ctx context.Context, b *bot, guild string) (user, name string, err e
 	return user, text(asObject(server), "name"), nil
 }
 
-// held are the permissions of a member, from Discord's answers.
+// held returns the permissions of a member, computed from Discord's answers.
 func held(owner bool, guild string, member, roles any) permissions.Bits {
 	mine, _ := asObject(member)["roles"].([]any)
 	all, _ := roles.([]any)

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// attempts bounds repeated reads and deletes.
+// attempts bounds the tries of reads and deletes.
 const attempts = 4
 
-// bot is the operator's bot as a second client.
+// bot is a client with the token of the operator's bot, beside the operator itself.
 type bot struct {
 	apiURL, token string
 }
@@ -29,8 +29,8 @@ type response struct {
 
 func (r response) ok() bool { return r.status/100 == 2 }
 
-// do makes a call. It waits when Discord limits it, and repeats reads and deletes that Discord
-// fails to answer. An error names neither the token nor an address.
+// do makes a call. It waits if Discord limits the call. It repeats reads and deletes that Discord
+// does not answer. Its errors contain neither the token nor an address.
 func (b *bot) do(ctx context.Context, method, path string, body any) (response, error) {
 	repeatable := method == http.MethodGet || method == http.MethodDelete
 	failed := 0
@@ -85,13 +85,13 @@ func (b *bot) once(ctx context.Context, method, path string, body any) (r respon
 	return r, retryAfter(r.body), nil
 }
 
-// retryAfter is the time that a 429 names, at least a second.
+// retryAfter returns the time to wait that a 429 names, but at least a second.
 func retryAfter(body any) time.Duration {
 	seconds, _ := asObject(body)["retry_after"].(float64)
 	return max(time.Second, time.Duration(seconds*float64(time.Second)))
 }
 
-// pause waits, or returns the context's error.
+// pause waits for d, or returns the error of ctx if that ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

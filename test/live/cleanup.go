@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// cleanupTime bounds the clean-up, also after Ctrl-C.
+// cleanupTime bounds the clean-up. It also applies after Ctrl-C.
 const cleanupTime = 2 * time.Minute
 
 var errIncomplete = errors.New("the clean-up is not complete")
 
-// cleanUp removes all objects of the run from Discord, those with a lost answer included.
+// cleanUp removes all objects of the run from Discord, also objects whose create got no answer.
 func cleanUp(ctx context.Context, b *bot, own *territory) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	found, errs := remaining(ctx, b, own)
-	// Newest first: the category, which is the oldest, goes after its channels.
+	// Newest first, so that the category, which is the oldest, is deleted after its channels.
 	for _, id := range own.all() {
 		if path, ok := found[id]; ok {
 			r, err := b.do(ctx, http.MethodDelete, path, nil)
@@ -47,7 +47,7 @@ func cleanUp(ctx context.Context, b *bot, own *territory) error {
 
 var ofARun = regexp.MustCompile(`^jutsu-live-[0-9a-f]{8}(-|$)`)
 
-// leftovers lists what a killed run has left in a server, as "name (id)".
+// leftovers lists the objects that killed runs have left in a server, as "name (id)".
 func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs error) {
 	for _, list := range []string{"channels", "roles"} {
 		r, err := b.do(ctx, http.MethodGet, "/guilds/"+guild+"/"+list, nil)
@@ -62,8 +62,8 @@ func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs 
 	return found, errs
 }
 
-// remaining lists the run's channels and roles on Discord: their paths by id. The lists also teach
-// the territory.
+// remaining returns the API paths of the run's channels and roles that are still on Discord, by id.
+// Its reads pass the proxy, so the territory learns all objects in the lists.
 func remaining(ctx context.Context, b *bot, own *territory) (map[string]string, error) {
 	found := map[string]string{}
 	var errs error

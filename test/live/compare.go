@@ -13,7 +13,7 @@ import (
 const (
 	present = "present"
 	absent  = "(absent)"
-	// notMade is the status of a call that only one of two runs made.
+	// notMade is the status of a call that only one of the two runs made.
 	notMade = "(not made)"
 )
 
@@ -24,7 +24,7 @@ type difference struct {
 	where []string
 }
 
-// compare returns all differences, sorted; equal ones of several steps are one.
+// compare returns all differences, sorted. The same difference in several steps is listed once.
 func compare(expected, actual recording) []difference {
 	all := maps.Clone(expected)
 	maps.Copy(all, actual)
@@ -57,8 +57,8 @@ func compare(expected, actual recording) []difference {
 	return differences
 }
 
-// differing maps fields to both values. Of answers with different outcomes only status and error
-// are compared, since no other field can be equal.
+// differing maps each field that differs to its two values. If the answers have different outcomes,
+// only status and error are compared, because the other fields cannot be equal.
 func differing(expected, actual fields) map[string][2]string {
 	differences := map[string][2]string{}
 	all := maps.Clone(expected)
@@ -80,7 +80,7 @@ func differing(expected, actual fields) map[string][2]string {
 	return differences
 }
 
-// partOfMissing reports whether a field belongs to something that only one answer has.
+// partOfMissing reports whether a field belongs to a value that only one of the answers has.
 func partOfMissing(all, expected, actual fields, field string) bool {
 	for parent := range all {
 		if all[parent] == present && strings.HasPrefix(field, parent+".") &&
@@ -101,7 +101,7 @@ func valueOf(f fields, field string) string {
 	return absent
 }
 
-// outcome is the class of an answer: made or not, success or error.
+// outcome returns the class of an answer: not made, success or error.
 func outcome(f fields) string {
 	if f == nil {
 		return notMade
@@ -114,7 +114,7 @@ such as string is the kind of a value that is private or differs with every call
 has no such field.
 `
 
-// table writes the differences in Markdown, without anything that differs from run to run.
+// table writes the differences in Markdown. It leaves out everything that differs between runs.
 func table(target string, differences []difference) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# What differs between discordtest and %s?\n\n", target)

@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// target is a Discord with a bot in a server.
+// target is a Discord server together with a bot in it.
 type target struct {
 	name         string
 	api          *url.URL
@@ -24,21 +24,21 @@ type target struct {
 
 // settings configure a run.
 type settings struct {
-	// limit bounds each wait, interval the time between two reads.
+	// limit bounds each wait, and interval is the time between two reads.
 	limit, interval time.Duration
-	// operatorArgs are further flags of the operator.
+	// operatorArgs are additional flags of the operator.
 	operatorArgs []string
 }
 
-// newPrefix returns a name that nothing else on Discord has.
+// newPrefix returns a random name that nothing else on Discord has.
 func newPrefix() string {
 	random := make([]byte, 4)
-	_, _ = rand.Read(random) // never fails
+	_, _ = rand.Read(random) // rand.Read never fails
 	return "jutsu-live-" + hex.EncodeToString(random)
 }
 
-// conduct performs all steps against a Discord and removes everything that they have created, also
-// after an error or when the context ends.
+// conduct performs all steps against a Discord and then removes everything that they have created.
+// It also does so after an error and when the context ends.
 func conduct(ctx context.Context, env *environment.Environment, t target, s settings,
 	out io.Writer) (_ *proxy, err error) {
 	p, err := startProxy(t.api, newTerritory(t.guild, newPrefix()))
@@ -58,7 +58,7 @@ func conduct(ctx context.Context, env *environment.Environment, t target, s sett
 		return nil, err
 	}
 	defer func() {
-		p.running.Wait() // calls of the operator, which has ended
+		p.running.Wait() // waits for the last calls of the ended operator
 		p.enter("clean-up")
 		err = errors.Join(err, cleanUp(ctx, w.bot, p.own))
 		p.forget("clean-up")

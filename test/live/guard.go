@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// territory knows the run's own objects on Discord. Nothing else may be written.
+// territory knows the run's own objects on Discord. The run may write no other object.
 type territory struct {
 	guild string
-	// prefix is the category's name, and begins the name of every channel and role of the run.
+	// prefix is the category's name. The name of every channel and role of the run begins with it.
 	prefix string
 
 	mu    sync.Mutex
-	names map[string]string // without the prefix, by id
+	names map[string]string // by id, without the prefix
 	order []string          // ids, the oldest first
 	bot   string            // the bot's user id
 }
@@ -27,7 +27,7 @@ func newTerritory(guild, prefix string) *territory {
 	return &territory{guild: guild, prefix: prefix, names: map[string]string{}}
 }
 
-// own reports whether an object belongs to the run, and its name without the prefix.
+// own reports whether an object belongs to the run, and returns its name without the prefix.
 func (t *territory) own(id string) (name string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +86,8 @@ func (t *territory) short(name string) (string, bool) {
 	return strings.CutPrefix(name, t.prefix+"-")
 }
 
-// learn takes up what an answer shows: objects with a name of the run, and webhooks of its channels.
+// learn adds the objects of the run that an answer shows:
+// objects with the prefix, and webhooks of own channels.
 func (t *territory) learn(c call, answer any) {
 	list, isList := answer.([]any)
 	if !isList {
@@ -108,7 +109,7 @@ func (t *territory) learn(c call, answer any) {
 	}
 }
 
-// refusal says why a call must not be made; "" permits it.
+// refusal returns the reason if a call is refused, or "" if it is permitted.
 func (t *territory) refusal(c call) string {
 	if c.reads() {
 		return ""
@@ -162,7 +163,7 @@ func (t *territory) refuseParent(body map[string]any, none bool) string {
 	return ""
 }
 
-// refuseMoves permits new positions for own objects in the own category.
+// refuseMoves permits new positions only for own objects that stay in the own category.
 func (t *territory) refuseMoves(body any) string {
 	moves, isList := body.([]any)
 	if !isList {

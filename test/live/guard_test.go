@@ -16,8 +16,8 @@ func parsed(t *testing.T, text string) (value any) {
 	return value
 }
 
-// In these calls C is the own category, A an own channel, R an own role, W an own webhook, X an
-// object of others, and G the server.
+// In these calls, C is the run's own category, A an own channel, R an own role, W an own webhook, X
+// an object of another user, and G the server.
 func TestRefusal(t *testing.T) {
 	ids := strings.NewReplacer("{G}", "1001", "{C}", "1002", "{A}", "1003", "{R}", "1004", "{W}", "1005", "{X}", "1009")
 	own := newTerritory("1001", "jutsu-live-1a2b")

@@ -101,8 +101,8 @@ func TestIncompleteCleanUp(t *testing.T) {
 	g.Expect(cleanUp(t.Context(), b, own)).To(Succeed())
 }
 
-// TestGateway: the operator connects to this machine, and the proxy to the Gateway's address, by TLS
-// and HTTP/1.1 although the server offers HTTP/2.
+// TestGateway expects that the operator connects to the proxy, and the proxy to the Gateway's
+// address. The proxy uses TLS and HTTP/1.1, although the server offers HTTP/2.
 func TestGateway(t *testing.T) {
 	g := NewWithT(t)
 	var upstream *httptest.Server
@@ -184,8 +184,9 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// written is the table of a comparison with a Discord behind a handler, which may be nil. It
-// expects that the run changes nothing that was there before, and reveals no token.
+// written returns the table of a comparison with a Discord. If alter
+// is not nil, its handler is in front of that Discord. written expects
+// that the run leaves existing objects unchanged and reveals no token.
 func written(t *testing.T, env *environment.Environment, expected recording, alter func(*url.URL) http.Handler,
 	o discordtest.Options) string {
 	t.Helper()
@@ -209,13 +210,14 @@ func written(t *testing.T, env *environment.Environment, expected recording, alt
 	return string(text)
 }
 
-// quick settings find drift by polling, as compatible servers need it.
+// quick returns settings with which the operator finds
+// drift by polling. Compatible servers need polling.
 func quick() settings {
 	return settings{limit: 20 * time.Second, interval: 200 * time.Millisecond,
 		operatorArgs: []string{"--recovery-wait=2s", "--resync-period=3s", "--live-resync-period=3s"}}
 }
 
-// crowded simulates a Discord in which others have channels and roles.
+// crowded simulates a Discord with channels and roles of other users.
 func crowded(t *testing.T, o discordtest.Options) (*discordtest.Server, target, state) {
 	t.Helper()
 	d, simulated, err := simulate(o)
@@ -269,7 +271,7 @@ func withoutLastMessage(api *url.URL) http.Handler {
 	return forward
 }
 
-// interrupter cancels a run that reports a step, as Ctrl-C does.
+// interrupter cancels a run when it reports a step, as Ctrl-C does.
 type interrupter struct {
 	at     string
 	cancel func()

@@ -39,7 +39,7 @@ func main() {
 	environment.Main("live", func(ctx context.Context, args []string) error { return run(ctx, args, os.Stdout) })
 }
 
-// parse prints errors and --help on out.
+// parse prints errors and the answer to --help on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{settings: settings{interval: time.Second}}
 	var apiURL, operatorArgs string
@@ -112,7 +112,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(report(ctx, env, o, out), env.Stop())
 }
 
-// plan checks the bot's permissions and shows the steps. It only reads.
+// plan checks the bot's permissions and lists the steps. It only reads.
 func plan(ctx context.Context, o *options, out io.Writer) error {
 	b := &bot{apiURL: o.target.api.String(), token: o.target.token}
 	_, server, err := access(ctx, b, o.target.guild)

@@ -23,35 +23,35 @@ import (
 const (
 	apiPath     = "/api/v10"
 	gatewayPath = "/live-gateway"
-	// maxBody is in bytes. The list of a server's channels is the largest.
+	// maxBody is in bytes. The largest body is the list of a server's channels.
 	maxBody = 16 << 20
-	// maxSubject is in bytes.
+	// maxSubject is the maximal length in bytes of a subject in the recording.
 	maxSubject = 12
-	// secondClient is the user agent of the bot as a second client.
+	// secondClient is the user agent of type bot, which differs from the operator's.
 	secondClient = "DiscordBot (https://jutsu.com/operators, live)"
 )
 
-// proxy stands between all clients and a Discord.
+// proxy is between all clients and a Discord.
 type proxy struct {
 	upstream *url.URL // with the API's path
 	own      *territory
-	url      string // its own, without a path
+	url      string // address of the proxy, without a path
 	server   *http.Server
-	running  sync.WaitGroup // calls
-	// dial carries the Gateway's websocket; nil for http.DefaultTransport.
+	running  sync.WaitGroup // counts running calls
+	// dial makes the connections for the Gateway's websocket. nil means http.DefaultTransport.
 	dial http.RoundTripper
 
 	mu       sync.Mutex
 	step     string
 	recorded recording
-	lose     string // the call whose next answer is lost
+	lose     string // the call whose next answer is dropped
 	lost     int
 	refused  []string
-	limited  int // answers 429
+	limited  int // number of 429 answers
 	gateway  *url.URL
 }
 
-// startProxy serves at a free port of loopback until close.
+// startProxy serves on a free port of loopback until close is called.
 func startProxy(upstream *url.URL, own *territory) (*proxy, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -70,21 +70,21 @@ func (p *proxy) close() { _ = p.server.Close() }
 
 func (p *proxy) apiURL() string { return p.url + apiPath }
 
-// enter begins a step: later calls belong to it.
+// enter begins a step. Later calls are recorded under its name.
 func (p *proxy) enter(step string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.step = step
 }
 
-// loseNext loses the next answer of a call, "METHOD /template".
+// loseNext drops the next answer to a call, "METHOD /template".
 func (p *proxy) loseNext(call string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lose = call
 }
 
-// note records a value that is no answer of Discord.
+// note records a value that does not come from an answer of Discord.
 func (p *proxy) note(about, field, value string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *proxy) note(about, field, value string) {
 	p.recorded[k][field] = value
 }
 
-// forget drops what was recorded in a step.
+// forget removes the recording of a step.
 func (p *proxy) forget(step string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,8 +172,8 @@ func (p *proxy) refuse(w http.ResponseWriter, c call, why string) {
 	_, _ = fmt.Fprintf(w, `{"code": 50013, "message": %q}`, why) //nolint:gosec // G705: JSON
 }
 
-// forward makes a call to Discord. It completes even if the caller has gone, so that the run knows
-// all that it has created.
+// forward makes a call to Discord. It completes the call even if the caller has left, so that the
+// run knows all that it has created.
 func (p *proxy) forward(r *http.Request, body []byte) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Minute)
 	defer cancel()
@@ -201,8 +201,8 @@ var noRedirects = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// record keeps an answer, except to the operator's reads, whose number and time vary, and reports
-// whether the answer is to be lost.
+// record keeps an answer. It skips the operator's reads, because their number and time vary. It
+// reports whether the answer must be dropped.
 func (p *proxy) record(step, from string, c call, response *http.Response, answer any) (lost bool) {
 	subject, _ := p.own.own(c.subject())
 	if name, ok := p.own.short(text(asObject(c.body), "name")); ok && subject == "" {
@@ -239,8 +239,8 @@ func (p *proxy) answer(w http.ResponseWriter, response *http.Response, body []by
 	_, _ = w.Write(body) //nolint:gosec // G705: JSON of Discord for its client
 }
 
-// ownGateway replaces the Gateway's address by this proxy's: the operator connects to no other host
-// than the API's.
+// ownGateway replaces the Gateway's address with the proxy's,
+// because the operator connects to no host other than the API's.
 func (p *proxy) ownGateway(answer []byte, start map[string]any) []byte {
 	address, err := url.Parse(text(start, "url"))
 	if err != nil || address.Host == "" {
@@ -257,7 +257,7 @@ func (p *proxy) ownGateway(answer []byte, start map[string]any) []byte {
 	return changed
 }
 
-// serveGateway forwards the websocket unread.
+// serveGateway forwards the websocket without reading its frames.
 func (p *proxy) serveGateway(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	gateway := p.gateway

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// fields are values of an answer by path.
+// fields maps paths in an answer to values.
 type fields map[string]string
 
-// key identifies what is compared.
+// key identifies an answer in both recordings.
 type key struct {
 	step, caller, call, subject string
 }
@@ -23,24 +23,24 @@ type key struct {
 // recording has the last answer for each key.
 type recording map[key]fields
 
-// statusField has the HTTP status.
+// statusField is the field with the HTTP status.
 const statusField = "(status)"
 
 var (
-	// snowflake is an id within a text.
+	// snowflake matches an id within a text.
 	snowflake = regexp.MustCompile(`\b[0-9]{16,20}\b`)
 	moment    = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9:]+)$`)
-	// secret and varying are the last elements of paths.
+	// secret and varying list path elements by their values: secrets, and values that vary.
 	secret  = []string{"token", "url"}
 	varying = []string{"position", "version", "last_message_id", "avatar", "retry_after"}
 )
 
-// rateLimitHeaders are compared by presence: their values change with every call.
+// rateLimitHeaders are compared only by presence, because their values change with every call.
 var rateLimitHeaders = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
 	"X-RateLimit-Reset-After", "X-RateLimit-Bucket"}
 
-// answerFields are the comparable fields of an answer. Objects of the run and errors show values.
-// Everything else, which may be private, shows kinds only.
+// answerFields returns the comparable fields of an answer. Objects of the run and errors are shown
+// with their values. Everything else may be private, so only the kinds of its values are shown.
 func (t *territory) answerFields(c call, status int, header http.Header, body any) fields {
 	f := fields{statusField: strconv.Itoa(status)}
 	f["(header Content-Type)"] = header.Get("Content-Type")
@@ -71,7 +71,7 @@ func asObject(value any) map[string]any {
 	return object
 }
 
-// ownElements are the objects of the run in a list.
+// ownElements returns the elements of a list that are objects of the run.
 func (t *territory) ownElements(list []any) []any {
 	own := []any{}
 	for _, element := range list {
@@ -82,7 +82,7 @@ func (t *territory) ownElements(list []any) []any {
 	return own
 }
 
-// auditFields are the kinds in the entries about own objects, by action and changed field.
+// auditFields adds the kinds of values in entries about own objects, by action and changed field.
 func (t *territory) auditFields(f fields, log map[string]any) {
 	for _, name := range keys(log) {
 		f[name] = kind(log[name])
@@ -110,7 +110,7 @@ func (t *territory) auditFields(f fields, log map[string]any) {
 	}
 }
 
-// flatten adds a value below a path. Without values, it adds kinds.
+// flatten adds a value and everything in it below a path. If values is false, it adds only kinds.
 func (t *territory) flatten(f fields, path string, value any, values bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -139,7 +139,7 @@ func (t *territory) flatten(f fields, path string, value any, values bool) {
 
 func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
-// index names an element by its id, since the order of many lists has no meaning.
+// index names an element by its id, because the order of many lists has no meaning.
 func (t *territory) index(i int, element any) string {
 	if id := text(asObject(element), "id"); id != "" {
 		return t.scrub(id)
@@ -165,7 +165,7 @@ func (t *territory) scalar(path string, value any, values bool) string {
 	return string(written)
 }
 
-// scrub replaces all that differs between two runs: ids, names and times.
+// scrub replaces everything that differs between two runs: ids, names and times.
 func (t *territory) scrub(s string) string {
 	if moment.MatchString(s) {
 		return "<time>"

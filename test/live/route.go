@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// call is a request of Discord's API.
+// call is one request to Discord's API.
 type call struct {
 	method string
-	// route is Discord's template, such as "/channels/{channel_id}".
+	// route is the template of Discord's documentation, such as "/channels/{channel_id}".
 	route string
-	// ids are the values in the route, by placeholder without braces.
+	// ids maps the placeholders of the route, without braces, to their values.
 	ids  map[string]string
 	body any // of JSON; nil for none
 }
 
-// placeholders are the ids that follow an element of a path.
+// placeholders maps an element of a path to the placeholder of the id that follows it.
 var placeholders = map[string]string{
 	"guilds": "guild_id", "channels": "channel_id", "roles": "role_id", "members": "user_id",
 	"webhooks": "webhook_id", "permissions": "overwrite_id", "messages": "message_id",
@@ -27,7 +27,7 @@ var placeholders = map[string]string{
 
 var number = regexp.MustCompile(`^[0-9]+$`)
 
-// newCall reads a request. The path is relative to the API; a body that is not JSON counts as none.
+// newCall reads a request. The path is relative to the API. A body that is not JSON is ignored.
 func newCall(method, path string, body []byte) call {
 	c := call{method: method, ids: map[string]string{}}
 	elements := strings.Split(strings.Trim(path, "/"), "/")
@@ -55,7 +55,7 @@ func (c call) String() string { return c.method + " " + c.route }
 
 func (c call) reads() bool { return c.method == http.MethodGet || c.method == http.MethodHead }
 
-// subject is the id of the addressed object, or "" for a list or a create.
+// subject returns the id of the addressed object, or "" for a list or a create.
 func (c call) subject() string {
 	if !strings.HasSuffix(c.route, "}") {
 		return c.ids["channel_id"]

@@ -20,14 +20,14 @@ import (
 
 type channelSpec = v1alpha1.DiscordChannelSpec
 
-// step is a part of a run.
+// step is one step of a run.
 type step struct {
 	name, does string
 	do         func(context.Context, *world) error
 }
 
 // steps are all steps in their order. Discord permits two changes of a channel's name or topic in
-// ten minutes: no step may need a third one of the same channel.
+// ten minutes, so all steps together may make at most two such changes of the same channel.
 var steps = []step{
 	{"create", "create the category, and the channel alerts in it", create},
 	{"edit", "create the channel edited, and edit its nsfw, slowmode and archive time", edit},
@@ -223,7 +223,7 @@ func deleted(ctx context.Context, w *world) error {
 	return w.look(ctx, "drift")
 }
 
-// replaced waits until another channel has replaced a deleted one.
+// replaced waits until another channel has replaced the deleted channel old.
 func (w *world) replaced(ctx context.Context, old string) error {
 	return w.reaches(ctx, "the channel created again", "true", func() (string, error) {
 		c := w.channel("drift")
@@ -256,12 +256,12 @@ func refusals(ctx context.Context, w *world) error {
 	return nil
 }
 
-// channelDeleted is an action of the audit log.
+// channelDeleted is the action type of a channel's deletion in the audit log.
 const channelDeleted = 12
 
 func auditLog(ctx context.Context, w *world) error {
 	path := "/guilds/" + w.own.guild + "/audit-logs?limit=100"
-	last := w.own.find("gone") // created and deleted in the step before; entries appear late
+	last := w.own.find("gone") // an earlier step created and deleted it; entries appear late
 	_, err := w.holds(ctx, func() (bool, error) {
 		r, err := w.bot.do(ctx, http.MethodGet, path, nil)
 		entries, isList := asObject(r.body)["audit_log_entries"].([]any)
@@ -270,7 +270,7 @@ func auditLog(ctx context.Context, w *world) error {
 				return true, err
 			}
 		}
-		return isList && len(entries) == 0, err // a compatible server keeps none
+		return isList && len(entries) == 0, err // a compatible server keeps no entries
 	})
 	return err
 }

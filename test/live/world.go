@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// world is one Discord with the objects in Kubernetes that describe it.
+// world is one Discord, with the Kubernetes objects that describe it.
 type world struct {
 	*proxy
 	bot       *bot
@@ -42,7 +42,7 @@ const (
 	secretName = "bot"
 )
 
-// full is the name on Discord.
+// full returns the name on Discord, which has the prefix.
 func (w *world) full(name string) string {
 	if name == categoryName {
 		return w.own.prefix
@@ -106,7 +106,7 @@ func (w *world) edit(ctx context.Context, name string, change func(*v1alpha1.Dis
 	}
 }
 
-// ready waits until objects are Ready, and records their state, whatever it is in the end.
+// ready waits until objects are Ready or the time is over, and records their last state.
 func (w *world) ready(ctx context.Context, objects ...object) error {
 	for _, o := range objects {
 		err := w.await(ctx, func() (bool, error) {
@@ -126,7 +126,7 @@ func isReady(o object) bool {
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == o.GetGeneration()
 }
 
-// stateOf is Ready, or the condition that explains why not.
+// stateOf returns "Ready", or the condition that explains why the object is not Ready.
 func stateOf(o object) string {
 	if isReady(o) {
 		return conditions.TypeReady
@@ -140,7 +140,7 @@ func stateOf(o object) string {
 	return "no status"
 }
 
-// await polls until a condition holds, or the step's limit has passed: only then, done is false.
+// await polls until a condition holds. It returns false only if the step's limit has passed.
 func (w *world) await(ctx context.Context, done func() (bool, error)) error {
 	_, err := w.holds(ctx, done)
 	return err
@@ -159,7 +159,7 @@ func (w *world) holds(ctx context.Context, done func() (bool, error)) (bool, err
 	}
 }
 
-// look reads an own object on Discord, which the proxy records.
+// look reads an own object on Discord, so that the proxy records it.
 func (w *world) look(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		if _, err := w.read(ctx, name); err != nil {
@@ -183,7 +183,7 @@ func (w *world) read(ctx context.Context, name string) (map[string]any, error) {
 	return asObject(r.body), nil
 }
 
-// list reads the list of the server's channels or roles, and returns the own ones.
+// list reads the list of the server's channels or roles, and returns the run's own objects in it.
 func (w *world) list(ctx context.Context, of string) ([]map[string]any, error) {
 	r, err := w.bot.do(ctx, http.MethodGet, "/guilds/"+w.own.guild+"/"+of, nil)
 	elements, _ := r.body.([]any)
@@ -214,7 +214,8 @@ func (w *world) ordered(ctx context.Context, of ...string) (string, error) {
 	return strings.Join(names, " "), err
 }
 
-// reaches waits until a value on Discord is as expected, and records the value in the end.
+// reaches waits until a value on Discord is as expected
+// or the time is over, and records the last value.
 func (w *world) reaches(ctx context.Context, about, want string, value func() (string, error)) error {
 	last := ""
 	_, err := w.holds(ctx, func() (ok bool, err error) {
@@ -245,7 +246,7 @@ func (w *world) deleteAll(ctx context.Context) error {
 	return nil
 }
 
-// prepare creates the namespace with the token.
+// prepare creates the namespace and the Secret with the token.
 func (w *world) prepare(ctx context.Context) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
 	if err := w.k8s.Create(ctx, namespace); err != nil {

@@ -26,8 +26,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// certificateIsVerified starts a standby of each operator with the component metrics-certificate,
-// and reads its metrics like the ServiceMonitor: it verifies the certificate's name.
+// certificateIsVerified starts a standby of each operator with the component metrics-certificate.
+// It reads the metrics as the ServiceMonitor says, which verifies the name in the certificate.
 func (s *stage) certificateIsVerified(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func (s *stage) certificateIsVerified(t *testing.T) {
 			var code int
 			var text string
 			token := s.token(t, o)
-			g.Eventually(func() (err error) { // served a moment after the probes
+			g.Eventually(func() (err error) { // the metrics are served a moment after the probes
 				code, text, err = p.ScrapeWith(t.Context(), client, token)
 				return err
 			}).WithTimeout(waitLimit).Should(Succeed())
@@ -57,8 +57,8 @@ func (s *stage) certificateIsVerified(t *testing.T) {
 	}
 }
 
-// certificateArguments returns the argument of the component metrics-certificate, and the name that Prometheus
-// expects.
+// certificateArguments returns the argument that the component metrics-certificate sets, and the
+// server name that Prometheus expects.
 func certificateArguments(t *testing.T, o environment.Operator) (argument, serverName string) {
 	t.Helper()
 	for _, object := range renderWith(t, o, "prometheus", "metrics-certificate") {
@@ -81,7 +81,7 @@ func certificateArguments(t *testing.T, o environment.Operator) (argument, serve
 	return argument, serverName
 }
 
-// issue makes a certificate for a name in a folder, and returns its issuer.
+// issue writes a certificate for a name to a folder, and returns the authority that issued it.
 func issue(t *testing.T, name string) (folder string, authority *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

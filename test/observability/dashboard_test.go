@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/dashboards.md and docs/kubectl.md anew instead of comparing them")
 
-// dashboard has the checked fields
+// dashboard has the fields of a Grafana dashboard that the tests check
 // (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/).
 type dashboard struct {
 	UID, Title, Description string
@@ -53,7 +53,7 @@ type target struct {
 	Datasource  datasource
 }
 
-// dashboards parses all deployed ConfigMaps of dashboards.
+// dashboards parses the dashboards in all deployed ConfigMaps.
 func dashboards(t *testing.T) []dashboard {
 	t.Helper()
 	var objects []*unstructured.Unstructured
@@ -155,8 +155,8 @@ func overlap(a, b panel) bool {
 
 var selector = regexp.MustCompile(`([a-zA-Z_:][a-zA-Z0-9_:]*)\{`)
 
-// metrics returns the metrics of expressions: in ours, braces follow each. TestLive compares with
-// the parser.
+// metrics returns the metrics in expressions. It relies on braces after each metric, as our
+// expressions have them. TestLive checks that with Prometheus' parser.
 func metrics(exprs ...string) []string {
 	names := map[string]bool{}
 	for _, expr := range exprs {
@@ -175,7 +175,7 @@ func (p panel) exprs() []string {
 	return exprs
 }
 
-// With -update, it writes docs/dashboards.md.
+// docs/dashboards.md lists all panels. -update writes the page.
 func TestDashboardsAreListed(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("# What do the dashboards show?\n\n" +

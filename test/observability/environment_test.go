@@ -29,25 +29,26 @@ import (
 )
 
 const (
-	// waitLimit is for operators and controllers on a busy machine.
+	// waitLimit is long enough for operators and controllers on a busy machine.
 	waitLimit = 3 * time.Minute
-	// guildID is the samples' server.
+	// guildID is the server id that the samples use.
 	guildID = "1401681709430341704"
 )
 
 var components = []string{"prometheus", "grafana"}
 
-// stage is the playground's scenario with a Prometheus that scrapes the ServiceMonitors.
+// stage is the playground's scenario, with a Prometheus that scrapes the ServiceMonitors.
 type stage struct {
 	*environment.Environment
 	discord    *environment.DiscordProcess
 	processes  map[string]*environment.Process // by operator
 	prometheus *prometheus
-	ask        func()       // the application then answers some requests
+	ask        func()       // makes the application answer some requests
 	flood      atomic.Int64 // the number of extra series of the tenant's application
 }
 
-// newStage applies the samples after Prometheus has begun to scrape, so that all changes show.
+// newStage applies the samples only after Prometheus
+// has begun to scrape, so that it sees all changes.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	env, err := environment.Start(t.Context(), environment.Options{
@@ -92,8 +93,8 @@ func render(t *testing.T, folder string) []*unstructured.Unstructured {
 	return objects
 }
 
-// applySamples uses the simulated bot's token and Dojos that Prometheus watches, and waits until
-// all are Ready.
+// applySamples applies the samples with the simulated bot's token and with Dojos that Prometheus
+// monitors. It waits until all objects are Ready.
 func (s *stage) applySamples(t *testing.T) {
 	t.Helper()
 	token, err := os.ReadFile(s.discord.TokenFile())
@@ -138,7 +139,7 @@ func (s *stage) notReady(t *testing.T) []string {
 	return names
 }
 
-// reason of Ready; "" without a status.
+// reason returns the reason of the condition Ready, or "" without a status.
 func (s *stage) reason(t *testing.T, name string) string {
 	t.Helper()
 	for _, o := range s.objects(t) {
@@ -159,8 +160,9 @@ func conditionsOf(t *testing.T, o *unstructured.Unstructured) []metav1.Condition
 	return as.Status.Conditions
 }
 
-// exerciseOperators does what the playground proposes: it rotates, scales, breaks, changes by hand and deletes.
-// Afterwards one Dojo is Degraded, one channel waits for a missing group, and the rest is Ready.
+// exerciseOperators does all that the playground proposes: it rotates,
+// scales, breaks, edits by hand and deletes. Afterwards one Dojo is
+// Degraded, one channel waits for a missing group, and the rest is Ready.
 func (s *stage) exerciseOperators(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)

@@ -27,7 +27,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// health is each tool's health of an object.
+// health is the health of an object in the terms of each tool.
 type health struct {
 	argo, kstatus, flux string
 }
@@ -39,7 +39,7 @@ var (
 	deleted     = health{"Progressing", "Terminating", "InProgress"}
 )
 
-// TestHealth evaluates the statuses that the operators can produce.
+// TestHealth evaluates all statuses that the operators can produce.
 func TestHealth(t *testing.T) {
 	var (
 		usable  = conditions.Usable("ReplicasReady", "3/3")
@@ -97,14 +97,16 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// initialDojo is a Dojo with the initial status of the API server, which TestLive compares.
+// initialDojo returns a Dojo with the status that the
+// API server sets at first. TestLive confirms it.
 func initialDojo() *corev1api.Dojo {
 	d := &corev1api.Dojo{ObjectMeta: named("tokyo")}
 	d.Generation, d.Status.ObservedGeneration = 1, -1
 	return d
 }
 
-// A dry run creates an object without an operator.
+// newObjectsAreNotCurrent creates objects by dry run,
+// so that no operator changes their first status.
 func (s *stage) newObjectsAreNotCurrent(t *testing.T) {
 	for _, o := range s.objects(t) {
 		created := o.DeepCopy()
@@ -119,7 +121,7 @@ func (s *stage) newObjectsAreNotCurrent(t *testing.T) {
 	}
 }
 
-// healthOf also returns Argo CD's message.
+// healthOf returns the health of an object, and the message that Argo CD shows.
 func healthOf(t *testing.T, o *unstructured.Unstructured) (h health, message string) {
 	t.Helper()
 	h.argo, message = argoHealth(t, o)
@@ -138,7 +140,7 @@ var argoCD = sync.OnceValues(func() ([]*unstructured.Unstructured, error) {
 	return manifests.Render(path)
 })
 
-// argoHealth runs the deployed script with the libraries that Argo CD opens, and no other.
+// argoHealth runs the deployed script with only the libraries that Argo CD opens.
 func argoHealth(t *testing.T, o *unstructured.Unstructured) (state, message string) {
 	t.Helper()
 	kind := o.GroupVersionKind()
@@ -156,7 +158,7 @@ func argoHealth(t *testing.T, o *unstructured.Unstructured) (state, message stri
 		lua.TabLibName: lua.OpenTable} {
 		must(t, vm.CallByParam(lua.P{Fn: vm.NewFunction(open), Protect: true}, lua.LString(name)))
 	}
-	var plain any // numbers are floats
+	var plain any // numbers become floats
 	text, err := json.Marshal(o.Object)
 	must(t, err)
 	must(t, json.Unmarshal(text, &plain))
@@ -195,8 +197,8 @@ func toLua(vm *lua.LState, value any) lua.LValue {
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// fluxHealth evaluates the healthCheckExprs of docs/do/gitops.md like Flux
-// (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions): an
+// fluxHealth evaluates the healthCheckExprs of docs/do/gitops.md as Flux does
+// (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions). An
 // evaluation error counts as in progress.
 func fluxHealth(t *testing.T, o *unstructured.Unstructured) string {
 	t.Helper()
@@ -250,7 +252,7 @@ func (s *stage) gitOpsHealth(t *testing.T) {
 	}
 }
 
-// argoCDConfig applies deploy/argocd over an existing configuration.
+// argoCDConfig applies deploy/argocd to a cluster that already has an Argo CD configuration.
 func (s *stage) argoCDConfig(t *testing.T) {
 	config := &corev1.ConfigMap{}
 	config.Namespace, config.Name = "argocd", "argocd-cm"

@@ -32,7 +32,7 @@ func (s *stage) kubectl(t *testing.T) {
 				continue
 			}
 			now.WriteString(line)
-			// users see errors too
+			// The page shows errors too, as a user sees them.
 			out, _ := exec.CommandContext(t.Context(), "bash", "-c", command).CombinedOutput()
 			now.WriteString(trimmed(strings.ReplaceAll(string(out), s.discord.URL(), "https://discord.com")))
 		}
@@ -44,7 +44,7 @@ func (s *stage) kubectl(t *testing.T) {
 	}))
 }
 
-// trimmed removes blanks at line ends and ends with a newline.
+// trimmed removes blanks at the ends of lines, and ends the text with one newline.
 func trimmed(out string) string {
 	var text strings.Builder
 	for line := range strings.Lines(out) {
@@ -53,8 +53,8 @@ func trimmed(out string) string {
 	return text.String()
 }
 
-// changing parts of the output: times, counts of events, ids, versions, and the widths of their
-// columns.
+// changing lists the parts of the output that change between runs: times, counts of events, ids,
+// versions, and the widths of their columns.
 var changing = []struct {
 	pattern *regexp.Regexp
 	instead string

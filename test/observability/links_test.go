@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// docsURL is where the pages of docs would be.
+// docsURL is the address of the docs in this test.
 const docsURL = "https://docs.example.org/you/operators/docs"
 
 var (
@@ -27,8 +27,8 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
 
-// Without an address of docs nothing links to a page. With one, each alert links to its section, and
-// each link leads to a section that exists.
+// Without an address of the docs, nothing links to a page. With an address, each alert links to its
+// section, and each linked section exists.
 func TestLinks(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name+" without an address", func(t *testing.T) {
@@ -71,12 +71,13 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// withoutKinds leaves out the kinds, whose descriptions link to Kubernetes' pages.
+// withoutKinds leaves out CustomResourceDefinitions,
+// because their descriptions link to Kubernetes' pages.
 func withoutKinds(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return manifests.Without(objects, "CustomResourceDefinition")
 }
 
-// follow asks for a page of docs and, after #, for a section of it.
+// follow expects that a page of the docs exists and has the section after #.
 func follow(t *testing.T, path string) {
 	t.Helper()
 	page, section, _ := strings.Cut(path, "#")
@@ -94,7 +95,7 @@ func renderWithDocs(t *testing.T, o environment.Operator) []*unstructured.Unstru
 	must(t, err)
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
-	up, err := filepath.Rel(folder, from) // kustomize takes no absolute path
+	up, err := filepath.Rel(folder, from) // kustomize accepts no absolute path
 	must(t, err)
 	text := fmt.Sprintf(`
 resources: [%[1]s/base, docs-url.yaml]
@@ -124,7 +125,7 @@ func rulesOf(t *testing.T, objects []*unstructured.Unstructured) (groups []ruleS
 	return groups
 }
 
-// docsFlag reports whether the operator's pods have the flag with the address.
+// docsFlag reports whether the operator's pods have the flag --docs-url.
 func docsFlag(t *testing.T, objects []*unstructured.Unstructured) bool {
 	t.Helper()
 	for _, object := range objects {

@@ -44,15 +44,16 @@ func TestLive(t *testing.T) {
 	t.Run("Argo CD's configuration keeps its other settings", s.argoCDConfig)
 }
 
-// substituteVariables replaces Grafana's variables: all values, and the whole run.
+// substituteVariables replaces Grafana's variables, so that
+// an expression selects all values and covers the whole run.
 func substituteVariables(expr string, d dashboard) string {
 	job := "jutsu.com/" + strings.TrimPrefix(d.UID, "jutsu-")
 	return strings.NewReplacer("$__rate_interval", "10m", "$__range", "10m", "$job", job,
 		"$namespace", ".*", "$kind", ".*", "$dojo", ".*").Replace(expr)
 }
 
-// everyPanelHasData provokes a call, since the operators make none at rest, and counters show only
-// after an increase and another scrape.
+// everyPanelHasData provokes calls, because the operators make none at rest and a counter needs an
+// increase between two scrapes.
 func (s *stage) everyPanelHasData(t *testing.T, d dashboard) {
 	NewWithT(t).Eventually(func() []string {
 		s.ask()
@@ -74,7 +75,7 @@ func (s *stage) everyPanelHasData(t *testing.T, d dashboard) {
 	}).WithTimeout(waitLimit).WithPolling(2*time.Second).Should(BeEmpty(), "panels without data")
 }
 
-// metricsExist expects scraped series with the labels of each expression.
+// metricsExist expects that Prometheus has scraped series with the labels of each expression.
 func (s *stage) metricsExist(t *testing.T, what, expr string) {
 	t.Helper()
 	var tree map[string]any
@@ -88,7 +89,7 @@ func (s *stage) metricsExist(t *testing.T, what, expr string) {
 
 const forbidden = "kubernetes_requests_forbidden_total"
 
-// walk checks a part of the syntax tree of Prometheus' API, and returns the metrics in it.
+// walk checks a part of the syntax tree from Prometheus' API. It returns the metrics in that part.
 func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
 	t.Helper()
 	if node["type"] == "vectorSelector" || node["type"] == "matrixSelector" {
@@ -122,7 +123,7 @@ func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
 	return read
 }
 
-// selected expects a series of the metric with all labels of the selector, of any value.
+// selected expects a series of the metric that has all labels of the selector, with any values.
 func (s *stage) selected(t *testing.T, what string, node map[string]any) string {
 	t.Helper()
 	name, _ := node["name"].(string)
@@ -183,8 +184,8 @@ func (s *stage) alertsAreEvaluated(t *testing.T) {
 	}
 }
 
-// alertsOfADojo checks dojo-operator's PrometheusRules by Prometheus' parser, unit tests and live
-// metrics.
+// alertsOfADojo checks dojo-operator's PrometheusRules with
+// Prometheus' parser, with unit tests and against live metrics.
 func (s *stage) alertsOfADojo(t *testing.T) {
 	alerts := map[string]bool{}
 	for _, dojo := range []string{"tokyo-jujutsu-high", "sendai-jujutsu-high"} {
@@ -198,7 +199,8 @@ func (s *stage) alertsOfADojo(t *testing.T) {
 		for _, group := range as {
 			for _, rule := range group.Rules {
 				alerts[rule.Alert] = true
-				// Only one Dojo's application has metrics; the alert is the same for all.
+				// Only one Dojo's application has metrics, so the check
+				// uses that Dojo. The alerts of others are the same.
 				s.metricsExist(t, rule.Alert, strings.ReplaceAll(rule.Expr, dojo, "tokyo-jujutsu-high"))
 			}
 		}

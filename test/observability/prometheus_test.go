@@ -37,7 +37,7 @@ var (
 	prometheusRule = serviceMonitor.GroupVersion().WithKind("PrometheusRule")
 )
 
-// prometheus is a running server.
+// prometheus is a running Prometheus server.
 type prometheus struct {
 	url    string
 	config map[string]any
@@ -66,8 +66,8 @@ func promtool(t *testing.T) string {
 	return path
 }
 
-// startPrometheus scrapes the operators' ServiceMonitors and a stand-in for the application every
-// second, and evaluates the operators' rules.
+// startPrometheus starts a Prometheus that scrapes the operators' ServiceMonitors and a simulated
+// application every second, and evaluates the operators' rules.
 func startPrometheus(t *testing.T, s *stage) *prometheus {
 	t.Helper()
 	folder := t.TempDir()
@@ -126,7 +126,7 @@ func write(t *testing.T, path string, content any) {
 	must(t, os.WriteFile(path, text, 0o600))
 }
 
-// monitorSpec has the checked fields of a ServiceMonitor.
+// monitorSpec has the fields of a ServiceMonitor that the tests use.
 type monitorSpec struct {
 	Spec struct {
 		Selector  struct{ MatchLabels map[string]string }
@@ -156,7 +156,7 @@ func (s *stage) monitor(t *testing.T, o environment.Operator) monitorSpec {
 	return as
 }
 
-// token reads the Secret that the ServiceMonitor names.
+// token reads the token from the Secret that the ServiceMonitor names.
 func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 	t.Helper()
 	credentials := s.monitor(t, o).Spec.Endpoints[0].Authorization.Credentials
@@ -170,8 +170,8 @@ func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 	return token
 }
 
-// scrapeConfig translates an operator's ServiceMonitor like prometheus-operator, for a process
-// instead of a pod.
+// scrapeConfig translates an operator's ServiceMonitor as
+// prometheus-operator does. The target is a process instead of a pod.
 func (s *stage) scrapeConfig(t *testing.T, o environment.Operator) map[string]any {
 	t.Helper()
 	g := NewWithT(t)
@@ -213,7 +213,7 @@ func (s *stage) ruleGroups(t *testing.T, namespace, name string) []any {
 	return groups
 }
 
-// application stands in for a Dojo's application with its metrics library
+// application simulates a Dojo's application with the metrics library that it uses
 // (https://github.com/zsais/go-gin-prometheus).
 func (s *stage) application(t *testing.T) map[string]any {
 	t.Helper()
@@ -229,7 +229,7 @@ func (s *stage) application(t *testing.T) map[string]any {
 		must(t, err)
 		check(t, answer.Body.Close())
 	}
-	s.ask = func() { // its series exist since the first scrape and now increase
+	s.ask = func() { // the series exist since the first scrape and increase now
 		for _, path := range []string{"/weapons", "/weapons", "/broken"} {
 			if answer, err := http.Get(server.URL + path); err == nil {
 				_ = answer.Body.Close()
@@ -243,7 +243,7 @@ func (s *stage) application(t *testing.T) map[string]any {
 	}}}
 }
 
-// api calls https://prometheus.io/docs/prometheus/latest/querying/api/.
+// api calls Prometheus' HTTP API: https://prometheus.io/docs/prometheus/latest/querying/api/.
 func (p *prometheus) api(ctx context.Context, path string, parameters url.Values, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/v1/"+path+"?"+parameters.Encode(), nil)
 	if err != nil {
@@ -271,7 +271,7 @@ func (p *prometheus) api(ctx context.Context, path string, parameters url.Values
 	return json.Unmarshal(envelope.Data, into)
 }
 
-// A scalar becomes a vector of one.
+// query evaluates an expression. A scalar becomes a vector with one element.
 func (p *prometheus) query(ctx context.Context, expr string) (model.Vector, error) {
 	var data struct {
 		ResultType string

@@ -42,7 +42,7 @@ func groupsOf(t *testing.T, o environment.Operator) (raw []any, as []ruleSpec) {
 	return raw, as
 }
 
-// checkRules runs promtool on rules, and returns the folder with rules.yaml.
+// checkRules runs promtool on rules, and returns the folder with its input, rules.yaml.
 func checkRules(t *testing.T, groups []any) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -78,7 +78,8 @@ func tryRules(t *testing.T, folder, file string, groups []ruleSpec) {
 	everyAlertIsTried(t, text, groups)
 }
 
-// Each alert of each severity has a case in which it fires, and one in which it does not.
+// everyAlertIsTried expects two cases for each alert of
+// each severity: in one it fires, in the other it does not.
 func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	t.Helper()
 	var cases struct {
@@ -115,7 +116,7 @@ func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	}
 }
 
-// Every alert has texts and a section in docs/alerts.md, and every section an alert.
+// Every alert has its texts and a section in docs/alerts.md. Every section belongs to an alert.
 func TestRunbooks(t *testing.T) {
 	sections := map[string]bool{}
 	for _, heading := range regexp.MustCompile(`(?m)^### (D\w+)$`).FindAllStringSubmatch(read(t, "docs/alerts.md"), -1) {

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// The tenant's Service has the name of the operator's own.
+	// The tenant's Service has the same name as the operator's own Service.
 	tenantNamespace = "team-a"
 	tenantService   = "dojo-operator-metrics"
 )
 
-// forged labels are on every series of the tenant.
+// forged are the labels that the tenant puts on every series.
 const forged = `{job="jutsu.com/dojo-operator",namespace="default",dojo="tokyo-jujutsu-high",` +
 	`name="tokyo-alerts",kind="DiscordChannel",controller="dojo",type="Degraded",reason="Forged",code="403",le="1"}`
 
@@ -65,13 +65,13 @@ func (s *stage) rules(t *testing.T) (all []rule) {
 	return all
 }
 
-// limitNames maps a ServiceMonitor's limits of a scrape to Prometheus' configuration.
+// limitNames maps the scrape limits of a ServiceMonitor to the names in Prometheus' configuration.
 var limitNames = map[string]string{
 	"sampleLimit": "sample_limit", "bodySizeLimit": "body_size_limit", "labelLimit": "label_limit",
 	"labelNameLengthLimit": "label_name_length_limit", "labelValueLengthLimit": "label_value_length_limit",
 }
 
-// limits reads a Dojo's ServiceMonitor.
+// limits returns the scrape limits in a Dojo's ServiceMonitor.
 func (s *stage) limits(t *testing.T, dojo string) map[string]any {
 	t.Helper()
 	live := &unstructured.Unstructured{}
@@ -88,7 +88,7 @@ func (s *stage) limits(t *testing.T, dojo string) map[string]any {
 	return found
 }
 
-// No alert reads a series of the tenant, so the tenant can neither raise nor silence one.
+// No alert reads a series of the tenant, so the tenant can neither raise nor silence an alert.
 func (s *stage) alertsIgnoreTenant(t *testing.T) {
 	own := fmt.Sprintf("namespace=%q", tenantNamespace)
 	NewWithT(t).Eventually(func() ([]model.LabelSet, error) {
@@ -96,7 +96,7 @@ func (s *stage) alertsIgnoreTenant(t *testing.T) {
 	}).WithTimeout(waitLimit).ShouldNot(BeEmpty(), "what the tenant forges is scraped")
 	for _, rule := range s.rules(t) {
 		if rule.Query == "vector(1)" {
-			continue // records a constant
+			continue // the recording rule has a constant
 		}
 		for _, selector := range s.selectors(t, rule.Query) {
 			found, err := s.prometheus.series(t.Context(), selector)
@@ -110,7 +110,7 @@ func (s *stage) alertsIgnoreTenant(t *testing.T) {
 	}
 }
 
-// selectors come from Prometheus' own parser.
+// selectors returns the selectors in an expression, by Prometheus' own parser.
 func (s *stage) selectors(t *testing.T, expr string) (found []string) {
 	t.Helper()
 	var visit func(any)
@@ -144,7 +144,7 @@ func matching(matchers []any) (all []string) {
 	return all
 }
 
-// Series above the limits are dropped.
+// Prometheus drops series above the limits.
 func (s *stage) floodIsDropped(t *testing.T) {
 	s.flood.Store(50_000)
 	NewWithT(t).Eventually(func(g Gomega) {

@@ -17,17 +17,17 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// riddleBudget bounds the sentences of the form of riddles.
+// riddleBudget is the number of riddles that are allowed.
 const riddleBudget = 40
 
 // riddle matches phrases that hide the subject of a sentence.
 var riddle = regexp.MustCompile(
 	`(?i)\b(is|are)\s+(what|whether|why|who|how|those)\b|those\s+(that|who)|of\s+which|whose\s+turn|\bamid\b|be\s+had\b`)
 
-// titled are functions whose first argument is the title of a spec.
+// titled lists functions whose first argument is the title of a spec.
 var titled = []string{"It", "Describe", "DescribeTable", "Context", "When", "Entry", "t.Run"}
 
-// TestSentencesNameTheirSubject counts riddles in comments of Go, in titles of specs, and in pages.
+// TestSentencesNameTheirSubject counts riddles in Go comments, in titles of specs, and in pages.
 func TestSentencesNameTheirSubject(t *testing.T) {
 	places := slices.Concat(riddlesOfCode(t), riddlesOfPages(t))
 	for _, place := range places {
@@ -42,7 +42,7 @@ func TestSentencesNameTheirSubject(t *testing.T) {
 // printed matches the output of commands, and generated tables.
 var printed = regexp.MustCompile(console.String() + "|" + fields.String())
 
-// riddlesOfPages returns the places in pages, apart from what programs print.
+// riddlesOfPages returns the places of riddles in pages, except in output of programs.
 func riddlesOfPages(t *testing.T) (places []string) {
 	t.Helper()
 	for _, page := range written(t) {
@@ -54,7 +54,7 @@ func riddlesOfPages(t *testing.T) (places []string) {
 	return places
 }
 
-// riddlesOfCode returns the places in the files of Go that are written by hand.
+// riddlesOfCode returns the places of riddles in Go files, except generated ones.
 func riddlesOfCode(t *testing.T) (places []string) {
 	t.Helper()
 	root, err := project.Root()
@@ -93,7 +93,7 @@ func riddlesOfFile(file, name string) (places []string, err error) {
 		return nil, err
 	}
 	for _, comment := range parsed.Comments {
-		var lines []string // matched as one text, since a phrase may wrap
+		var lines []string // joined, because a phrase may wrap
 		for _, line := range comment.List {
 			lines = append(lines, strings.TrimPrefix(line.Text, "//"))
 		}
@@ -108,7 +108,7 @@ func riddlesOfFile(file, name string) (places []string, err error) {
 	return places, nil
 }
 
-// called returns the name of the function of a call: It, or t.Run.
+// called returns the name of the function that is called, such as It or t.Run.
 func called(call *ast.CallExpr) string {
 	switch function := call.Fun.(type) {
 	case *ast.Ident:
@@ -121,7 +121,7 @@ func called(call *ast.CallExpr) string {
 	return ""
 }
 
-// title returns the literals in an argument that may be a sum of them.
+// title returns the text of an argument: a string literal or a concatenation of them.
 func title(argument ast.Expr) (text string) {
 	ast.Inspect(argument, func(n ast.Node) bool {
 		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
@@ -132,7 +132,7 @@ func title(argument ast.Expr) (text string) {
 	return text
 }
 
-// riddles returns the places in a text that begins in a line of a file.
+// riddles returns the places of riddles in a text that begins at a line of a file.
 func riddles(file string, line int, text string) (places []string) {
 	for _, at := range riddle.FindAllStringIndex(text, -1) {
 		phrase := strings.Join(strings.Fields(text[at[0]:at[1]]), " ")

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// form is a form of issues. GitHub ignores one that is invalid, without a message:
+// form is an issue form. GitHub ignores an invalid form without a message:
 // https://docs.github.com/en/communities/using-templates-to-encourage-useful-issues-and-pull-requests/syntax-for-githubs-form-schema
 type form struct {
 	Name        string    `json:"name"`
@@ -89,8 +89,9 @@ func TestFormsOfIssues(t *testing.T) {
 	}
 }
 
-// TestLinksOfTheForms follows the links of the forms into the repository. GitHub shows a form at
-// REPOSITORY/issues/new. There is no blank form, and no link with an address that the project lacks.
+// TestLinksOfTheForms follows the forms' links into the repository. GitHub shows a form at
+// REPOSITORY/issues/new, so links are relative to that. config.yml must forbid blank issues and
+// link only to the repository.
 func TestLinksOfTheForms(t *testing.T) {
 	var config struct {
 		Blank bool `json:"blank_issues_enabled"`
@@ -129,7 +130,8 @@ func TestLinksOfTheForms(t *testing.T) {
 	}
 }
 
-// TestNoAddress: nothing that ships knows where the project lives (docs/dojo-alerts.md).
+// TestNoAddress expects that nothing in a release names the address of the repository, which is not
+// known (docs/dojo-alerts.md).
 func TestNoAddress(t *testing.T) {
 	root, err := project.Root()
 	if err != nil {
@@ -157,7 +159,7 @@ func TestNoAddress(t *testing.T) {
 	}
 }
 
-// TestOwners compares CODEOWNERS with the folders that exist.
+// TestOwners expects that the folders in CODEOWNERS exist.
 func TestOwners(t *testing.T) {
 	line := regexp.MustCompile(`^(\*|/\S+/)( +@[\w-]+/[\w-]+)+\n$`)
 	for owners := range strings.Lines(text(t, ".github/CODEOWNERS")) {

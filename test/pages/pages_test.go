@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package pages checks the form of hand-written text: short lines and working links in pages, plain
-// sentences in comments and titles, short subjects of commits, valid forms of issues.
+// sentences in comments and titles, short commit subjects, valid issue forms.
 package pages
 
 import (
@@ -20,11 +20,11 @@ var (
 	link    = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	console = regexp.MustCompile("(?s)```console\n.*?```")
-	// fields are the tables that `make generate` writes into docs/reference.
+	// fields matches the tables that `make generate` writes into docs/reference.
 	fields = regexp.MustCompile("(?s)<!-- fields -->.*?<!-- end of fields -->")
 )
 
-// written lists the pages that are written by hand, apart from their fields.
+// written lists the pages that are written by hand. Some contain generated tables of fields.
 func written(t *testing.T) (names []string) {
 	t.Helper()
 	root, err := project.Root()
@@ -50,8 +50,8 @@ func written(t *testing.T) (names []string) {
 	return names
 }
 
-// TestPagesAreShort holds the README to 120 lines, and every page to 120 columns but for what
-// commands print.
+// TestPagesAreShort allows 120 lines for the README, and 120
+// columns for every line of a page that is not output of a command.
 func TestPagesAreShort(t *testing.T) {
 	if lines := strings.Count(text(t, "README.md"), "\n"); lines > 120 {
 		t.Errorf("README.md has %d lines", lines)
@@ -65,8 +65,8 @@ func TestPagesAreShort(t *testing.T) {
 	}
 }
 
-// TestLinksOfThePages follows every link within the repository, to the heading, and asks that the
-// index has every page.
+// TestLinksOfThePages follows every link within the repository, including its heading. It expects
+// that the index lists every page.
 func TestLinksOfThePages(t *testing.T) {
 	linked := map[string]bool{}
 	for _, page := range written(t) {
@@ -93,7 +93,7 @@ func TestLinksOfThePages(t *testing.T) {
 	}
 }
 
-// anchors are the headings of a page as GitHub makes anchors of them.
+// anchors returns the anchors that GitHub makes from the headings of a page.
 func anchors(page string) map[string]bool {
 	all := map[string]bool{}
 	for _, h := range heading.FindAllStringSubmatch(page, -1) {
@@ -103,7 +103,7 @@ func anchors(page string) map[string]bool {
 	return all
 }
 
-// text is the content of a file of the project.
+// text returns the content of a file of the project.
 func text(t *testing.T, file string) string {
 	t.Helper()
 	path, err := project.Path(file)

@@ -20,8 +20,8 @@ import (
 
 const reasonsPage = "docs/reasons.md"
 
-// TestReasons asks for a section of docs/reasons.md for each reason of a condition or an event, and
-// for a reason for each section.
+// TestReasons expects a section of docs/reasons.md for each reason
+// of a condition or an event, and a reason for each section.
 func TestReasons(t *testing.T) {
 	known := reasons(t)
 	if len(known) < 130 {
@@ -55,7 +55,8 @@ func sectionsOf(page string) map[string]string {
 	return all
 }
 
-// TestReasonsAreConstants: a reason in a literal would escape TestReasons.
+// TestReasonsAreConstants expects no reason in a string
+// literal, because TestReasons would not find it.
 func TestReasonsAreConstants(t *testing.T) {
 	for file, tree := range shipped(t) {
 		ast.Inspect(tree, func(n ast.Node) bool {
@@ -75,7 +76,7 @@ func TestReasonsAreConstants(t *testing.T) {
 	}
 }
 
-// reasons returns where each reason comes from.
+// reasons maps each reason to the place in the code that it comes from.
 func reasons(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -159,12 +160,12 @@ func shipped(t *testing.T) map[string]*ast.File {
 	return all
 }
 
-// ambiguous are names of kinds that other projects have too, or that kubectl may not know.
+// ambiguous matches names of kinds that other projects have too, or that kubectl may not know.
 var ambiguous = regexp.MustCompile(`\b(clusters?|databases?|databaseroles?|backups?|scheduledbackups?|poolers?|dojos?|` +
 	`discord(servers?|groups?|channels?|roles?)|httproutes?|gateways?|ingress(es)?|crds?)( |,|$)`)
 
-// TestCommands asks each command of a message and of docs/reasons.md for its namespace, for the full
-// names of resources, and for commands of kubectl dojo that exist.
+// TestCommands checks each command in messages and in docs/reasons.md. It must have a namespace and
+// full names of resources. A command of kubectl dojo must exist.
 func TestCommands(t *testing.T) {
 	commands := commandsOf(text(t, reasonsPage), reasonsPage)
 	for file, tree := range shipped(t) {
@@ -200,7 +201,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestLossComesLast: a message names a loss after every way out.
+// TestLossComesLast expects that a message offers all other ways before the one that loses data.
 func TestLossComesLast(t *testing.T) {
 	losses := 0
 	for file, tree := range shipped(t) {
@@ -227,7 +228,8 @@ func TestLossComesLast(t *testing.T) {
 	}
 }
 
-// A command is in backquotes, with its arguments, or the whole text.
+// commandsOf returns the commands in a message. A
+// command is in backquotes, or is the whole message.
 func commandsOf(message, where string) map[string]string {
 	all := map[string]string{}
 	for _, quoted := range regexp.MustCompile("(?s)(?:`|^)(kubectl [a-z-]+ [^`]+)(?:`|$)").FindAllStringSubmatch(message, -1) {
@@ -236,7 +238,8 @@ func commandsOf(message, where string) map[string]string {
 	return all
 }
 
-// joined returns the text of a string or of a sum of strings; values in between are %s.
+// joined returns the text of a string literal or a
+// concatenation. It puts %s in place of other values.
 func joined(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// TestSubjectsOfCommits runs tools/subjects in repositories of its own. `make check` runs it in this one.
+// TestSubjectsOfCommits runs tools/subjects in repositories that it creates. `make check` runs the
+// tool in this repository.
 func TestSubjectsOfCommits(t *testing.T) {
 	script, err := project.Path("tools/subjects")
 	if err != nil {
@@ -23,10 +24,10 @@ func TestSubjectsOfCommits(t *testing.T) {
 	const skipped = "not checked"
 	type list = []string
 	for name, c := range map[string]struct {
-		main, work list // subjects of main, and of a branch that begins at its end
+		main, work list // subjects on main, and on a branch from its end
 		arguments  list
 		clone      list   // options of git clone: the script runs in that clone
-		want       string // part of the output; empty for none
+		want       string // part of the output, which is empty if want is
 	}{
 		"short":                      {main: list{"a: b"}, work: list{"c: d", long[:len(long)-2]}},
 		"long":                       {main: list{"a: b"}, work: list{long, "c: d"}, want: long},
@@ -79,7 +80,8 @@ func TestSubjectsOfCommits(t *testing.T) {
 	}
 }
 
-// runIn runs a program in a folder, with a configuration of git that depends on no user and no repository.
+// runIn runs a program in a folder, independent of the
+// git configuration of the user and of a repository.
 func runIn(t *testing.T, folder, program string, arguments ...string) (output string, err error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, arguments...)

@@ -19,12 +19,12 @@ var update = flag.Bool("update", false, "write docs/images/terminal.svg anew ins
 const (
 	picture = "docs/images/terminal.svg"
 	goldens = "dojo-operator/internal/cli/testdata/"
-	// Of DejaVu Sans Mono at 12 pixels; narrower fonts leave a margin.
+	// DejaVu Sans Mono has this size at 12 pixels. Narrower fonts leave a margin.
 	columnWidth, lineHeight = 7.23, 17.0
 )
 
-// TestTerminalPicture compares the README's picture with the outputs that other tests hold: golden
-// files of kubectl dojo, and the page of kubectl discord plan. `make picture` writes it anew.
+// TestTerminalPicture compares the README's picture with outputs that other tests check: golden
+// files of kubectl dojo, and the page of kubectl discord plan. `make picture` writes the picture.
 func TestTerminalPicture(t *testing.T) {
 	lines := strings.Split(strings.Join([]string{
 		golden(t, "status-lost"), withoutPlan(golden(t, "restore-lost")), planned(t),
@@ -53,7 +53,7 @@ func golden(t *testing.T, name string) string {
 	return strings.TrimRight(output, "\n")
 }
 
-// steps matches the steps and the notes of a plan, which its execution repeats.
+// steps matches the steps and notes of a plan. Carrying the plan out prints them again.
 var steps = regexp.MustCompile(`(?m)^(  \d+\. .*|  ! .*|    \S.*)\n`)
 
 func withoutPlan(output string) string { return steps.ReplaceAllString(output, "") }
@@ -69,7 +69,7 @@ func planned(t *testing.T) string {
 	return "$ kubectl discord plan " + output
 }
 
-// colours of lines that begin with a word, in the order of precedence.
+// colours of lines by the word that they begin with. The first match counts.
 var colours = []struct{ prefix, colour string }{
 	{"$ ", "#ffffff"}, {"DEGRADED", "#ff7b72"}, {"  Safe:", "#7ee787"}, {"  Careful:", "#e3b341"},
 	{"Restored.", "#7ee787"}, {"+ ", "#7ee787"}, {"~ ", "#e3b341"}, {"- ", "#ff7b72"}, {"", "#adbac7"},

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// Parents first.
+// discordKinds are in an order in which parents precede their children.
 var (
 	serverKind   = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordServer"}
 	groupKind    = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordGroup"}
@@ -60,13 +60,14 @@ func (s *sandbox) serverID(name string) string {
 	return ""
 }
 
-// discordFacts holds addresses and tokens of Discord.
+// discordFacts holds the addresses of Discord and the files with its tokens.
 type discordFacts struct {
-	page      string // of the simulated Discord; empty for a real one
+	page      string // URL of the simulated Discord's page; empty for a real Discord
 	apiURL    string // empty for Discord's own
 	serverID  string
 	tokenFile string
-	// adminTokenFile has the token of a bot with all permissions; only on a simulated Discord.
+	// adminTokenFile has the token of a bot with all
+	// permissions. It exists only for a simulated Discord.
 	adminTokenFile string
 }
 
@@ -99,7 +100,7 @@ func (d discordFacts) description() string {
 	return d.address() + " is the REAL one. What this run creates there is deleted at its end."
 }
 
-// bot returns the samples' bot.
+// bot returns the bot that the samples use.
 func (d discordFacts) bot() bot {
 	if d.page != "" {
 		return bot{tokenFile: d.tokenFile}
@@ -109,12 +110,13 @@ func (d discordFacts) bot() bot {
 
 type bot struct {
 	tokenFile string
-	// serverID replaces the samples' servers by a real one; empty keeps theirs.
+	// serverID replaces the servers of the samples by a real one. If empty, they stay.
 	serverID string
 }
 
-// withBot fills a bot's token into the Secrets that DiscordServers name, each in its namespace. A
-// real server's DiscordServer gets no settings, so that only the samples' objects are managed.
+// withBot writes a bot's token into the Secrets that the DiscordServers
+// name, each in its namespace. It removes the settings from the
+// DiscordServer of a real server, so that they are not managed.
 func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstructured, error) {
 	token, err := readToken(b.tokenFile)
 	if err != nil {
@@ -150,7 +152,7 @@ func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstr
 	return made, nil
 }
 
-// No error of readToken contains the token.
+// readToken never includes the token in an error.
 func readToken(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -47,7 +47,7 @@ func TestWithBot(t *testing.T) {
 			"stringData: {token: placeholder}}"
 		other  = "{apiVersion: v1, kind: Secret, metadata: {name: dojo-app}, stringData: {password: x}}"
 		filled = "{apiVersion: v1, kind: Secret, metadata: {name: bot}, stringData: {token: secret}}"
-		// of another namespace
+		// A Secret in another namespace.
 		elsewhere = "{apiVersion: v1, kind: Secret, metadata: {name: bot, namespace: b}, stringData: {token: placeholder}}"
 		tenants   = "{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: a, namespace: b}, " +
 			"spec: {tokenSecretRef: {name: bot}, serverId: '19'}}"
@@ -136,8 +136,8 @@ func TestByPolicy(t *testing.T) {
 	}
 }
 
-// usersDiscord is a Discord that outlives the playground, with a user's server and the flags for
-// it.
+// usersDiscord is a Discord that outlives the playground.
+// It has a user's server. flags are the flags to use it.
 type usersDiscord struct {
 	srv   *discordtest.Server
 	bot   discordtest.Bot
@@ -162,7 +162,7 @@ func newUsersDiscord(t *testing.T) *usersDiscord {
 	return s
 }
 
-// state omits the audit log.
+// state returns the guild without its audit log.
 func (s *usersDiscord) state() discordtest.Guild {
 	g := s.srv.Guild(s.guild)
 	g.Audit = nil
@@ -248,14 +248,14 @@ func TestRealDiscordRefusesTheToken(t *testing.T) {
 	p.expectNoTraces(g)
 }
 
-// kubeconfig is the file that users are asked to export.
+// kubeconfig returns the file that the program asks users to export.
 func (p *playground) kubeconfig() string {
 	_, after, _ := strings.Cut(string(p.Out.Contents()), "export KUBECONFIG=")
 	kubeconfig, _, _ := strings.Cut(after, "\n")
 	return kubeconfig
 }
 
-// admin is a client for the playground's cluster.
+// admin returns a client for the playground's cluster.
 func (p *playground) admin(t *testing.T) client.Client {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig())

@@ -2,11 +2,11 @@
 
 // Command playground shows the operators at work on a Kubernetes API that it starts: `make run`.
 //
-// It installs the manifests of deploy/, runs the operators with their own permissions beside a
-// simulated Discord, applies deploy/samples, shows their progress, writes things to try to a file,
-// and stays until Ctrl-C. With --once it ends as soon as all samples are Ready: a smoke test. With
-// a real Discord it deletes the created objects there at its end.
+// It installs the manifests of deploy/ and runs the operators with their own permissions and a
+// simulated Discord. It applies deploy/samples and shows their progress. It writes commands to try
+// to a file and stays until Ctrl-C. With --once it ends when all samples are Ready, as a smoke
+// test. With a real Discord, it finally deletes the objects that it has created there.
 //
-// run.go has the sequence, sandbox.go the processes, discord.go and leave.go the choice and the
-// clean-up of Discord, table*.go and screen.go the display, hints*.go the things to try.
+// run.go has the sequence, and sandbox.go the processes. discord.go chooses a Discord, and leave.go
+// cleans it up. table*.go and screen.go have the display, and hints*.go the commands to try.
 package main

@@ -14,18 +14,18 @@ import (
 )
 
 type facts struct {
-	sample        string // file of the Dojo with a database of its own
+	sample        string // file of the sample Dojo that has its own database
 	dojo, discord *environment.Process
 	server        discordFacts
 }
 
-// hint is something to try: commands that hints_test.go runs verbatim.
+// hint is a group of commands for users to try. hints_test.go runs them verbatim.
 type hint struct {
 	about    string
 	commands []string
 }
 
-// hints in an order that the samples allow.
+// hints returns all hints, in an order in which every command works.
 func hints(f facts) []hint { return slices.Concat(tenantHints(f), dojoHints(f), discordHints(f)) }
 
 func dojoHints(f facts) []hint {

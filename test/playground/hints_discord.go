@@ -43,7 +43,8 @@ func discordHints(f facts) []hint {
 	}...)
 }
 
-// byHand changes the simulated Discord, whose page has no controls, by a bot with all permissions.
+// byHand returns commands that change the simulated Discord through a bot with all permissions,
+// because its page has no controls.
 func byHand(d discordFacts) []hint {
 	if d.page == "" {
 		return []hint{{"Rename or delete one of the channels in Discord itself; the drift is corrected within a second.",
@@ -69,7 +70,7 @@ func byHand(d discordFacts) []hint {
 }
 
 func exportCommand(f facts) string {
-	binary, _ := environment.Discord.Binary() // it runs
+	binary, _ := environment.Discord.Binary() // the binary exists, because it runs
 	plugin := filepath.Join(filepath.Dir(binary), "kubectl-discord")
 	command := fmt.Sprintf("%s export --server-id=%s --token-file=%s", plugin, f.server.serverID, f.server.tokenFile)
 	if f.server.apiURL != "" {

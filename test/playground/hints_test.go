@@ -19,22 +19,22 @@ import (
 	"jutsu.com/operators/test/internal/kubectl"
 )
 
-// check has the expected output of a command and the expected state afterwards.
+// check has the expected output of a command, and the expected state afterwards.
 type check struct {
 	fails bool
-	// endless: it runs until it is stopped.
+	// endless is true for a command that runs until it is stopped.
 	endless bool
-	// lags: its output may change a moment after the preceding commands' waits.
+	// lags is true if the output may change a moment after the waits of the commands before.
 	lags   bool
 	prints string
-	// then is a command whose output must finally match shows.
+	// then is a command whose output must match shows in the end.
 	then, shows string
 }
 
 var wide = "kubectl get dojos -o wide"
 
-// onDiscordNow asks the simulated Discord for a channel; TestHints finds address and token in the
-// hints.
+// onDiscordNow returns a command that reads a channel from the simulated Discord. TestHints takes
+// its address and token from the hints.
 func onDiscordNow(channel string) string {
 	return `curl -sS -H "Authorization: Bot $(cat $ADMIN_TOKEN_FILE)" -A "DiscordBot (test, 1)" ` +
 		"$API/channels/$(kubectl get discordchannel " + channel + " -o jsonpath='{.status.channelId}')"
@@ -47,7 +47,7 @@ func messagesOf(team, dojo string) string {
 
 const notAllowed = "kubectl get discordchannels --all-namespaces | grep -c NotAllowed"
 
-// checks by prefix, with "..." for any text; the longest match counts.
+// checks maps prefixes of commands to checks. "..." stands for any text. The longest match counts.
 var checks = map[string]check{
 	"kubectl get dojos,discordchannels,discordgroups,discordservers --all-namespaces": {
 		prints: `(?s)team-a +dojo\S+/nagoya-jujutsu-high +True +Reconciled +1/1.*` +
@@ -139,7 +139,8 @@ var checks = map[string]check{
 		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals",
 		shows:  `(?s)"name":"principals".*Recreated.*deleted the channel .*created it again`,
 	},
-	// three groups, seven channels, the recreated Dojo's, and the one deleted by hand
+	// three groups, seven channels, the recreated Dojo's
+	// channel, and the one recreated after its deletion
 	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":12`},
 	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"name"`: {fails: true,
 		prints: `spec\.name: Invalid value.*write "kyoto-alerts"`},
@@ -179,7 +180,8 @@ var checks = map[string]check{
 		then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }
 
-// TestHints runs the README's tour, which repairs its faults, then all hints verbatim in order.
+// TestHints runs the README's tour, which repairs what
+// it breaks, and then all hints verbatim in order.
 func TestHints(t *testing.T) {
 	kubectl.OnPath(t)
 	for _, program := range []string{"bash", "curl", "base64", "grep"} {
@@ -215,11 +217,11 @@ func TestHints(t *testing.T) {
 		try(t, g, command, checks[beginning])
 	}
 	g.Expect(untried).To(BeEmpty(), "checks of hints that are not written")
-	// After half a minute controller-runtime complains about a missing logger.
+	// controller-runtime would complain about a missing logger after half a minute.
 	g.Expect(string(p.Err.Contents())).To(BeEmpty())
 }
 
-// The start ends with a few lines; a user has to copy the last one.
+// expectShortEnd expects that the start ends with a few lines. A user must copy the last one.
 func (p *playground) expectShortEnd(g *WithT) {
 	_, end, found := strings.Cut(string(p.Out.Contents()), "All samples are Ready")
 	g.Expect(found).To(BeTrue())
@@ -274,7 +276,7 @@ func try(t *testing.T, g *WithT, command string, c check) {
 	t.Log("$", command)
 	limit := waitLimit
 	if c.endless {
-		limit = 2 * time.Second // the next try has longer
+		limit = 2 * time.Second // later tries have more time
 	}
 	var output string
 	var err error
@@ -304,7 +306,7 @@ func shell(command string, limit time.Duration) (string, error) {
 	defer cancel()
 	bash := exec.CommandContext(ctx, "bash", "-c", "set -o pipefail; "+command)
 	bash.Env = os.Environ()
-	bash.WaitDelay = time.Second // a killed shell may leave kubectl behind, which holds the pipe
+	bash.WaitDelay = time.Second // a killed shell may leave a kubectl that holds the pipe
 	output, err := bash.CombinedOutput()
 	return string(output), err
 }

@@ -18,11 +18,11 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// leaving is long: the operator may first have to recover an interrupted create.
+// leaving is long, because the operator may first have to recover an interrupted create.
 const leaving = time.Minute
 
 // leaveDiscord deletes this run's objects on a real Discord. The server and adopted channels stay.
-// The error names the remaining objects, since nothing else records them.
+// Its error names the objects that remain, because nothing else records them.
 func (s *sandbox) leaveDiscord(out *os.File) error {
 	if !s.options.realDiscord() {
 		return nil
@@ -67,12 +67,13 @@ func (s *sandbox) onDiscord(ctx context.Context) ([]unstructured.Unstructured, e
 	return all, nil
 }
 
-// byPolicy splits external resources by the deletion policy of their objects.
+// byPolicy splits external resources into deleted and
+// kept ones, by the deletion policy of their objects.
 func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	for i := range objects {
 		o := &objects[i]
 		switch {
-		// a server always stays; without a finalizer there is nothing
+		// a server always stays, and an object without a finalizer has no external resource
 		case o.GetKind() == serverKind.Kind, idOf(o) == "" && len(o.GetFinalizers()) == 0:
 		case retained(o):
 			kept = append(kept, onDiscordAs(o))
@@ -83,7 +84,8 @@ func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	return deleted, kept
 }
 
-// retained includes adopted resources, whose policy is set to Retain before the deletion.
+// retained reports whether an external resource is kept.
+// Adopted ones are: delete sets their policy to Retain.
 func retained(o *unstructured.Unstructured) bool {
 	policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
 	return policy == "Retain" || adopted(o)
@@ -94,7 +96,7 @@ func adopted(o *unstructured.Unstructured) bool {
 	return found
 }
 
-// onDiscordAs names a resource for a user.
+// onDiscordAs returns the name of a resource in the terms of Discord.
 func onDiscordAs(o *unstructured.Unstructured) string {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "name")
 	where, _, _ := unstructured.NestedString(o.Object, "status", "channelURL")
@@ -116,7 +118,7 @@ func orNothing(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// whys lists the operator's messages of objects that are not deleted.
+// whys lists the operator's messages about objects that are not deleted.
 func whys(objects []unstructured.Unstructured) string {
 	var text strings.Builder
 	for i := range objects {
@@ -125,14 +127,15 @@ func whys(objects []unstructured.Unstructured) string {
 	return text.String()
 }
 
-// deleteAll waits until the objects are deleted, or cannot be, and returns the remaining ones.
+// deleteAll deletes objects and waits until each is
+// deleted or cannot be. It returns the remaining ones.
 func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstructured) ([]unstructured.Unstructured,
 	error) {
 	var failed error
 	for i := range objects {
 		failed = errors.Join(failed, s.delete(ctx, &objects[i]))
 	}
-	left := objects // in doubt, it is reported
+	left := objects // after an error, all objects count as remaining
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
 	for {
@@ -154,7 +157,7 @@ func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstruct
 	}
 }
 
-// delete retains resources that were not created for the object.
+// delete deletes an object. Adopted resources and servers stay on Discord.
 func (s *sandbox) delete(ctx context.Context, o *unstructured.Unstructured) error {
 	if adopted(o) || o.GetKind() == serverKind.Kind {
 		retain := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Retain"}}`))
@@ -168,7 +171,8 @@ func (s *sandbox) delete(ctx context.Context, o *unstructured.Unstructured) erro
 	return nil
 }
 
-// exited is nil, which blocks for ever, for a process that was not started.
+// exited returns a channel that is closed when the process ends. It is nil, and so blocks forever,
+// for a process that was not started.
 func exited(p *environment.Process) <-chan struct{} {
 	if p == nil {
 		return nil
@@ -176,5 +180,5 @@ func exited(p *environment.Process) <-chan struct{} {
 	return p.Exited()
 }
 
-// canBeDeleted objects are not Degraded.
+// canBeDeleted reports whether an object is not Degraded.
 func canBeDeleted(o unstructured.Unstructured) bool { return rowOf(&o).degraded != "True" }

@@ -20,7 +20,7 @@ type options struct {
 	timeout time.Duration
 	nodes   int
 
-	// For a real Discord; the first two go together.
+	// Flags for a real Discord. The first two require each other.
 	discordTokenFile, discordServerID string
 	discordAPIURL                     string // empty for Discord's own
 }
@@ -38,7 +38,7 @@ func main() {
 	environment.Main("playground", func(ctx context.Context, args []string) error { return run(ctx, args, os.Stdout) })
 }
 
-// parse prints errors and --help on out.
+// parse prints errors and the answer to --help on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := environment.Flags("playground", help, out)
@@ -82,7 +82,7 @@ func (o *options) validateDiscord() error {
 			o.discordServerID)
 	}
 	var err error
-	// Printed commands must work in any folder.
+	// Printed commands contain the path, and must work in any folder.
 	if o.discordTokenFile, err = filepath.Abs(o.discordTokenFile); err != nil {
 		return err
 	}

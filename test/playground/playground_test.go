@@ -22,7 +22,7 @@ import (
 // These tests run the program as a process, and check its output and its traces.
 
 const (
-	// waitLimit is for a control plane on a busy machine.
+	// waitLimit is long enough for a control plane on a busy machine.
 	waitLimit = 3 * time.Minute
 	// upAndReady matches the last line before Ctrl-C.
 	upAndReady = `export KUBECONFIG=\S+\n`
@@ -30,7 +30,7 @@ const (
 
 var (
 	program string
-	ownLog  string // log of the libraries in the tests' process
+	ownLog  string // log of the libraries in this test process
 )
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// playground is a running program with a temporary folder of its own.
+// playground is a running program with its own temporary folder.
 type playground struct {
 	*gexec.Session
 	tmp string
@@ -82,23 +82,24 @@ func startCommand(t *testing.T, command *exec.Cmd) *playground {
 	return &playground{Session: session, tmp: tmp}
 }
 
-// expectNoTraces expects no files and no processes.
+// expectNoTraces expects that no file and no process remains.
 func (p *playground) expectNoTraces(g *WithT) {
-	// After SIGKILL, a shell still cleans up, and the operators end when they cannot renew their
-	// Leases.
+	// After SIGKILL, a shell still cleans up. The
+	// operators end when they cannot renew their Leases.
 	g.Eventually(func() ([]string, error) { return filepath.Glob(p.tmp + "/*") }).WithTimeout(waitLimit).
 		Should(BeEmpty())
 	g.Eventually(p.processes).WithTimeout(waitLimit).WithPolling(100 * time.Millisecond).Should(BeEmpty())
 }
 
-// processes maps names to pids of its processes, which share its environment.
+// processes maps the names of the program's processes
+// to their ids. They share the program's environment.
 func (p *playground) processes() map[string]int {
 	found := map[string]int{}
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // none on systems without /proc
 	for _, environment := range environments {
 		text, err := os.ReadFile(environment)
 		if err != nil || !bytes.Contains(text, []byte("TMPDIR="+p.tmp+"\x00")) {
-			continue // it has ended, or is another user's
+			continue // the process has ended or belongs to another user
 		}
 		folder := filepath.Dir(environment)
 		name, _ := os.ReadFile(filepath.Join(folder, "comm"))
@@ -175,12 +176,12 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// make itself is terminated, as a supervisor of jobs does.
+// TestMakeTerminated terminates make itself, as a job supervisor does.
 func TestMakeTerminated(t *testing.T) {
 	g := NewWithT(t)
 	root, err := project.Root()
 	g.Expect(err).NotTo(HaveOccurred())
-	// Without rebuilding binaries that other tests use.
+	// --old-file prevents make from rebuilding binaries that other tests use.
 	p := startCommand(t, exec.Command("make", "-C", root, "--old-file=build", "--old-file=testcluster", "run"))
 	g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
 	p.Terminate()
@@ -189,7 +190,7 @@ func TestMakeTerminated(t *testing.T) {
 	p.expectNoTraces(g)
 }
 
-// TestSomethingDies kills one process per run.
+// TestSomethingDies kills one process in each run.
 func TestSomethingDies(t *testing.T) {
 	const ofAnOperator = `"controllerKind"` // each of its last lines is about an object
 	for name, log := range map[string]string{"dojo-operator": ofAnOperator, "discord-operator": ofAnOperator,
@@ -198,7 +199,7 @@ func TestSomethingDies(t *testing.T) {
 			g := NewWithT(t)
 			p := startPlayground(t)
 			g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
-			pid, ok := p.processes()[name[:min(15, len(name))]] // Linux keeps 15 characters
+			pid, ok := p.processes()[name[:min(15, len(name))]] // Linux keeps 15 characters of a name
 			if !ok {
 				t.Skip("needs /proc to find the process")
 			}

@@ -41,12 +41,12 @@ const (
 )
 
 var (
-	// shown are the kinds in the table; any kind with the four conditions fits.
+	// shown are the kinds in the table. A kind needs the four conditions.
 	shown = append([]schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}, discordKinds...)
 )
 
-// samples leaves out the tenants on a real Discord: they have a server of their own, and it has
-// only one.
+// samples returns the samples to apply. On a real Discord
+// it leaves the tenants out: they need a second server.
 func (o *options) samples() []string {
 	folders := []string{"deploy/samples", "deploy/samples/discord"}
 	if o.realDiscord() {
@@ -61,11 +61,11 @@ type sandbox struct {
 	logs      string // folder
 	objects   []*unstructured.Unstructured
 	simulator *environment.DiscordProcess // nil for a real Discord
-	processes []*environment.Process      // of environment.All
+	processes []*environment.Process      // of environment.All, in its order
 	ended     chan error                  // one error per ended process
 }
 
-// start starts everything and prints its progress. After an error nothing runs.
+// start starts everything and prints its progress. After an error, nothing runs.
 func start(ctx context.Context, o *options, out *os.File) (*sandbox, error) {
 	s := &sandbox{options: o, processes: make([]*environment.Process, len(environment.All)), ended: make(chan error, 3)}
 	if err := s.start(ctx, out); err != nil {
@@ -120,7 +120,7 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 	return nil
 }
 
-// logTo redirects the libraries' log to a file, since it would break the table.
+// logTo redirects the libraries' log to a file, because it would garble the table.
 func logTo(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -143,7 +143,8 @@ func render(folder string) ([]*unstructured.Unstructured, error) {
 	return manifests.Render(path)
 }
 
-// makeNamespaces waits until the quotas are counted: before that, nothing is accepted.
+// makeNamespaces waits until Kubernetes has counted the
+// quotas, because it refuses all objects before that.
 func (s *sandbox) makeNamespaces(ctx context.Context) error {
 	objects, err := render(namespacesSample)
 	if err != nil {
@@ -163,7 +164,7 @@ func (s *sandbox) makeNamespaces(ctx context.Context) error {
 	})
 }
 
-// postgresWithSessions counts a Dojo's pods as sessions of its database.
+// postgresWithSessions simulates one session per pod of a Dojo in its database.
 func postgresWithSessions(admin client.Client) cnpgtest.Options {
 	return cnpgtest.Options{Sessions: func(ctx context.Context, namespace, database string) int {
 		var pods corev1.PodList
@@ -249,7 +250,7 @@ func (s *sandbox) tails() string {
 	return text.String()
 }
 
-// stop ends everything, after it has cleaned up a real Discord.
+// stop ends everything. It first cleans up a real Discord.
 func (s *sandbox) stop(out *os.File) error {
 	if s.Environment == nil {
 		return nil

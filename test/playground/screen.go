@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 )
 
-// screen shows rows: a table redrawn in place on a terminal, otherwise a line per change.
+// screen shows rows: on a terminal as a table that it redraws, otherwise with one line per change.
 type screen struct {
 	out      *os.File
 	terminal bool
@@ -40,14 +40,14 @@ func (s *screen) table(rows []row) {
 	s.drawn = lines
 }
 
-// pin prints whole lines, which on a terminal stay below the changes.
+// pin prints whole lines. On a terminal, they stay below the changes.
 func (s *screen) pin(text string) {
 	_, _ = fmt.Fprint(s.out, text)
 	s.pinned = text
 }
 
-// changes prints the differences since the last call of table or changes, one per line with the
-// time.
+// changes prints the differences since the last call
+// of table or changes. Each has its line with a time.
 func (s *screen) changes(rows []row) {
 	var text strings.Builder
 	for _, line := range changedLines(s.last, rows) {
@@ -78,7 +78,7 @@ func erase(lines int) string {
 	return fmt.Sprintf("\x1b[%dA\x1b[J", lines)
 }
 
-// height counts the lines of a terminal; long lines wrap.
+// height counts the lines that a text takes on a terminal, where long lines wrap.
 func height(text string, width int) (lines int) {
 	for line := range strings.Lines(text) {
 		lines += max(1, (utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))+width-1)/width)

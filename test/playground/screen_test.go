@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A file has no known size, so it counts as a terminal of 120 columns.
+// The output is a file. Its size is unknown, so it counts as a terminal with 120 columns.
 func TestChangesAbovePinned(t *testing.T) {
 	const pinned = "\nnext:\n  export KUBECONFIG=x\n"
 	long := "\n" + strings.Repeat("é", 120) + "\n" + strings.Repeat("é", 121) + "\n"
@@ -38,7 +38,7 @@ func TestChangesAbovePinned(t *testing.T) {
 			s.terminal = test.terminal
 			s.pin(test.pinned)
 			s.changes([]row{good})
-			s.changes([]row{good}) // nothing to print
+			s.changes([]row{good}) // nothing has changed
 			text, err := os.ReadFile(file.Name())
 			if err != nil {
 				t.Fatal(err)

@@ -17,17 +17,17 @@ import (
 )
 
 type row struct {
-	// name is kind/name, or kind/namespace/name outside default.
+	// name is kind/name, or kind/namespace/name if the namespace is not default.
 	name string
-	// count is "ready/desired" replicas.
+	// count is the number of replicas: "ready/desired".
 	count string
-	// current: the conditions are about the current spec.
+	// current is true if the conditions are about the current spec.
 	current bool
-	// conditions by type: True, False, or empty if missing.
+	// Statuses of the conditions: True, False, or empty if missing.
 	ready, available, progressing, degraded string
-	// why has reason and message of Ready.
+	// why is the reason and the message of Ready.
 	why string
-	// discord has the columns of discord.jutsu.com's kinds.
+	// discord has the columns that only kinds of discord.jutsu.com have.
 	discord discordColumns
 }
 
@@ -83,7 +83,8 @@ func allReady(rows []row) bool {
 
 func (r row) isReady() bool { return r.current && r.ready == "True" }
 
-// complaints names the objects that are not Ready, with the responsible condition and its message.
+// complaints names the objects that are not Ready, each
+// with the condition that explains it and its message.
 func complaints(rows []row, unseen error) []string {
 	if unseen != nil {
 		return []string{unseen.Error()}
@@ -117,8 +118,8 @@ func (r row) line() string {
 	return fmt.Sprintf("%s %s %s", r.name, state, r.why)
 }
 
-// renderTable draws rows of at most width characters: objects with replicas, and below them those
-// of Discord.
+// renderTable draws rows of at most width characters.
+// Objects with replicas come first, Discord's below.
 func renderTable(rows []row, width int, now time.Time) []string {
 	blocks := []block{{head: "OBJECT\tREPLICAS\tREADY\tAVAILABLE\tPROGRESSING\tDEGRADED\tWHY"}, {head: discordHead}}
 	for _, r := range rows {
@@ -145,7 +146,7 @@ func renderTable(rows []row, width int, now time.Time) []string {
 	return lines
 }
 
-// block has its own columns.
+// block is a part of the table that has its own columns.
 type block struct {
 	head  string
 	lines []string
@@ -158,11 +159,11 @@ func (b block) render() []string {
 	for _, line := range b.lines {
 		_, _ = fmt.Fprintln(w, line)
 	}
-	_ = w.Flush() // a strings.Builder takes everything
+	_ = w.Flush() // a write to a strings.Builder never fails
 	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 }
 
-// changedLines returns a line per new, changed or deleted object.
+// changedLines returns one line for each new, changed or deleted object.
 func changedLines(before, after []row) []string {
 	was := map[string]row{}
 	for _, r := range before {

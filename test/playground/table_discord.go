@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// discordColumns are the columns of kubectl besides the conditions.
+// discordColumns are the columns that kubectl shows beside the conditions.
 type discordColumns struct {
-	is                bool // reports whether the kind is one of Discord's
+	is                bool // true for kinds of discord.jutsu.com
 	id, server, group string
 	created           time.Time
 }

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// takeTour runs the tour of docs/learn/tutorial.md, compares the output, and checks that the tour
-// ends in its initial state.
+// takeTour runs the tour of docs/learn/tutorial.md and compares the output. It checks that the tour
+// ends in the state in which it began.
 func takeTour(t *testing.T, g *WithT) {
 	t.Helper()
 	steps := tourOf(t)
@@ -25,7 +25,7 @@ func takeTour(t *testing.T, g *WithT) {
 		t.Log("$", step.command)
 		output, err := shell(step.command, waitLimit)
 		g.Expect(err).NotTo(HaveOccurred(), "`%s` prints %s", step.command, output)
-		if step.prints != "" { // a user reads it a moment later
+		if step.prints != "" { // the output may need a moment
 			g.Eventually(func() string {
 				output, _ := shell(step.command, waitLimit)
 				return withoutLayout(output)
@@ -75,7 +75,7 @@ func tourOf(t *testing.T) (steps []step) {
 
 var age = regexp.MustCompile(`\b(\d+[dhms])+\b`)
 
-// withoutLayout removes ages and the widths of columns and lines.
+// withoutLayout removes ages, and the widths of columns and lines.
 func withoutLayout(text string) string {
 	return strings.Join(strings.Fields(age.ReplaceAllString(text, "AGE")), " ")
 }

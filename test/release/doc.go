@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release tests a release: a real API server accepts its install.yaml, and each operator
-// is upgraded beside the other one's last release, and back.
+// Package release tests a release. A real API server accepts its install.yaml. Each operator is
+// upgraded and rolled back while the other one has its last release.
 package release

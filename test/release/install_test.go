@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// No node pulls this image.
+// image cannot be pulled, and no node tries to.
 const image = "registry.invalid/jutsu/operator:v0.1.0@" +
 	"sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -46,7 +46,7 @@ func install(t *testing.T, o environment.Operator) []byte {
 	return text
 }
 
-// TestInstall applies install.yaml to an empty cluster from top to bottom, twice.
+// TestInstall applies install.yaml twice to an empty cluster, each time from top to bottom.
 func TestInstall(t *testing.T) {
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{})
 	if err != nil {
@@ -93,13 +93,13 @@ func parse(t *testing.T, text []byte) []*unstructured.Unstructured {
 	for {
 		object := &unstructured.Unstructured{}
 		if err := decoder.Decode(object); err != nil {
-			return objects // the end; missing objects show in the cluster
+			return objects // after an error, the objects that are missing fail the test
 		}
 		objects = append(objects, object)
 	}
 }
 
-// kubectlApplies also omits --server-side, as users do.
+// kubectlApplies applies the file with and without --server-side, as users do.
 func kubectlApplies(t *testing.T, cluster *testcluster.Cluster, text []byte) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "install.yaml")
@@ -110,7 +110,7 @@ func kubectlApplies(t *testing.T, cluster *testcluster.Cluster, text []byte) {
 		arguments := []string{"--kubeconfig=" + cluster.Kubeconfig(), "apply", way, "--validate=strict",
 			"--filename=" + file}
 		if way == "--server-side=true" {
-			arguments = append(arguments, "--force-conflicts") // the file was applied here before
+			arguments = append(arguments, "--force-conflicts") // the file was applied by another field owner
 		}
 		cmd := exec.CommandContext(t.Context(), kubectl.Path(t), arguments...)
 		cmd.WaitDelay = time.Second

@@ -32,19 +32,20 @@ import (
 )
 
 const (
-	// waitLimit is for an operator to reconcile all samples on a busy machine.
+	// waitLimit is long enough for an operator to reconcile all samples on a busy machine.
 	waitLimit = 2 * time.Minute
-	// sampleServer is the server of deploy/samples/discord.
+	// sampleServer is the server id in deploy/samples/discord.
 	sampleServer = "1401681709430341704"
-	// owned is the sample with a database and alerts of its own.
+	// owned is the sample Dojo with its own database and alerts.
 	owned = "sendai-jujutsu-high"
 
 	bothUpgraded = "both upgraded"
 )
 
-// TestSkew upgrades one operator after the other from the former release, with its kinds, and rolls
-// them back likewise, while all samples stay Ready. No version replaces pods or changes the objects
-// that another one has made. In each step, it also scales, rotates a password and edits a role.
+// TestSkew upgrades one operator after the other from the former release,
+// together with its CustomResourceDefinitions, and then rolls them back. All
+// samples stay Ready. No version replaces pods or changes objects that another
+// version has made. Each step also scales, rotates a password and edits a role.
 func TestSkew(t *testing.T) {
 	s := startSkew(t)
 	s.start(environment.Dojo, s.before[environment.Dojo.Name])
@@ -70,7 +71,7 @@ func TestSkew(t *testing.T) {
 			s.start(step.o, to)
 			s.scale()
 			s.Expect(s.written()).To(Equal(written))
-			if step.name == bothUpgraded { // their samples, and a field that the kinds of the baseline lack
+			if step.name == bothUpgraded { // new samples, and a field that the baseline lacks
 				s.applySamples(to.root)
 				s.patch(dojoKind, owned, `{"spec":{"rollout":{"minReadySeconds":1}}}`)
 			}
@@ -93,7 +94,7 @@ type skew struct {
 	logs     string
 	token    string
 	now      version            // this checkout
-	before   map[string]version // the former releases by operator
+	before   map[string]version // former releases by operator
 	running  map[string]*environment.Process
 	replicas int
 	color    int
@@ -137,7 +138,8 @@ func startSkew(t *testing.T) *skew {
 	return s
 }
 
-// build checks the former release out and builds it. With -trimpath the go command caches it.
+// build checks out the former release and builds it.
+// With -trimpath the go command can use its cache.
 func (s *skew) build(o environment.Operator) version {
 	s.t.Helper()
 	r, err := former.CheckOut(s.t.Context(), o.Name, filepath.Join(s.t.TempDir(), o.Name))
@@ -152,7 +154,7 @@ func (s *skew) build(o environment.Operator) version {
 	return v
 }
 
-// run runs a subtest. Later ones are senseless after a failure.
+// run runs a subtest, unless an earlier one has failed.
 func (s *skew) run(name string, step func()) {
 	outer, outerT := s.WithT, s.t
 	if s.t.Failed() {
@@ -165,7 +167,8 @@ func (s *skew) run(name string, step func()) {
 	s.WithT, s.t = outer, outerT
 }
 
-// start replaces an operator by a version, with its kinds and permissions.
+// start replaces an operator by a version of it, with that
+// version's CustomResourceDefinitions and permissions.
 func (s *skew) start(o environment.Operator, v version) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -205,8 +208,8 @@ func (s *skew) applySamples(root string) {
 	s.awaitReady()
 }
 
-// use rotates a password, which replaces pods, and edits a role. (Discord allows two changes of a
-// channel's topic in ten minutes.)
+// use rotates a password, which replaces pods, and edits a role. (It edits no channel: Discord
+// allows only two changes of a topic in ten minutes.)
 func (s *skew) use(name string) {
 	s.t.Helper()
 	login, _, _ := unstructured.NestedString(s.get(dojoKind, owned).Object, "status", "database", "login")
@@ -220,7 +223,7 @@ func (s *skew) use(name string) {
 	s.awaitReady()
 }
 
-// scale is a change that only a working operator reports as reconciled.
+// scale makes a change that only a working operator can report as reconciled.
 func (s *skew) scale() {
 	s.t.Helper()
 	s.replicas = (s.replicas + 1) % 2
@@ -245,7 +248,7 @@ var (
 	serverKind  = channelKind.GroupVersion().WithKind("DiscordServer")
 )
 
-// awaitReady waits until each object is Ready in its present generation.
+// awaitReady waits until each object is Ready in its current generation.
 func (s *skew) awaitReady() {
 	s.t.Helper()
 	s.Eventually(func() (not []string) {
@@ -274,7 +277,8 @@ func readyOf(o *unstructured.Unstructured) map[string]any {
 }
 
 // written returns the generations of the operators' objects, and ids on Discord. A version may
-// change the text of alerts. A Deployment's generation counts replicas; another template is another
+// change the text of alerts, and scaling changes a Deployment, so it records only that a
+// PrometheusRule, a Deployment and a ReplicaSet exist. Another template shows as another
 // ReplicaSet.
 func (s *skew) written() map[string]string {
 	s.t.Helper()
@@ -307,8 +311,8 @@ func (s *skew) written() map[string]string {
 	return found
 }
 
-// onDiscord returns the id on Discord and, of a Dojo's own channel, the generation: this test edits
-// the others.
+// onDiscord returns the id on Discord. For a Dojo's own channel
+// it adds the generation. This test edits the other channels.
 func (s *skew) onDiscord(o *unstructured.Unstructured) string {
 	var said []string
 	for _, field := range []string{"channelId", "groupId", "roleId"} {

@@ -13,23 +13,24 @@ import (
 	"syscall"
 )
 
-// Free ports are below the kernel's ephemeral range (from 32768 on Linux), in which every
-// connection and every ":0" competes, and below a cluster's node ports (from 30000).
+// Ports from here on are below the kernel's ephemeral range (from 32768 on Linux), which every
+// connection and every ":0" uses, and below a cluster's node ports (from 30000).
 const (
 	firstFreePort = 15000
 	freePorts     = 15000
 )
 
-// nextFreePort counts from a random start: one process uses no port twice, and two seldom the same.
+// nextFreePort counts from a random start. One process uses
+// no port twice, and two processes seldom use the same port.
 var nextFreePort = func() *atomic.Uint32 {
 	n := &atomic.Uint32{}
 	n.Store(rand.Uint32N(freePorts)) //nolint:gosec // G404: nothing here is secret
 	return n
 }()
 
-// FreeAddress returns a free address on 127.0.0.1, as host:port, for a program with a port
-// argument. Nothing reserves the port, but the kernel gives it only to a program that asks for that
-// number.
+// FreeAddress returns a free address on 127.0.0.1, as host:port,
+// for a program with a port argument. Nothing reserves the port,
+// but the kernel gives it only to programs that ask for its number.
 func FreeAddress(ctx context.Context) (string, error) {
 	for range freePorts {
 		port := firstFreePort + nextFreePort.Add(1)%freePorts
@@ -45,8 +46,8 @@ func FreeAddress(ctx context.Context) (string, error) {
 	return "", errors.New("find a free port: all are taken")
 }
 
-// isFree listens on the address for a moment. The lock prevents that a child, between fork and
-// exec, holds a copy of the listener for longer.
+// isFree listens on the address for a moment. Without the lock, a child process between fork and
+// exec could keep a copy of the listener open.
 func isFree(ctx context.Context, address string) (bool, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -55,7 +56,7 @@ func isFree(ctx context.Context, address string) (bool, error) {
 		return false, context.Cause(ctx)
 	}
 	if err != nil {
-		return false, nil // taken
+		return false, nil // another program has it
 	}
 	return true, listener.Close()
 }

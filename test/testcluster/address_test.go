@@ -11,7 +11,7 @@ import (
 func TestFreeAddress(t *testing.T) {
 	t.Parallel()
 	given := map[string]bool{}
-	for range 3 * freePorts / 2 { // once around: the listeners below hold some ports
+	for range 3 * freePorts / 2 { // more than one round: some ports are in use
 		address, err := FreeAddress(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +31,7 @@ func TestFreeAddress(t *testing.T) {
 	}
 }
 
-// A starting program has copies of all open sockets until its exec.
+// A program that is starting has copies of all open sockets until its exec.
 func TestFreeAddressWhileProgramsAreStarted(t *testing.T) {
 	t.Parallel()
 	started := make(chan error, 1)

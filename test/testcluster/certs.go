@@ -18,11 +18,11 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// certLifetime covers a forgotten playground.
+// certLifetime is longer than even a forgotten playground runs.
 const certLifetime = 365 * 24 * time.Hour
 
-// authority is the certificate authority of one cluster. Only files that components read are
-// written, into the cluster's folder.
+// authority is the certificate authority of one cluster. It writes
+// only files that components read, into the cluster's folder.
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
@@ -47,8 +47,8 @@ func newAuthority() (*authority, error) {
 	return a, err
 }
 
-// serving signs a certificate for servers on 127.0.0.1, the given address (if any) and the Service
-// `kubernetes`.
+// serving signs a server certificate for 127.0.0.1, the
+// given address (if any) and the Service `kubernetes`.
 func (a *authority) serving(address string) (keyPair, error) {
 	addresses := []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(kubernetesService)}
 	if ip := net.ParseIP(address); ip != nil {
@@ -62,7 +62,7 @@ func (a *authority) serving(address string) (keyPair, error) {
 	})
 }
 
-// client signs a certificate of a user in groups.
+// client signs a client certificate for a user in groups.
 func (a *authority) client(user string, groups ...string) (keyPair, error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},
@@ -94,7 +94,7 @@ func (a *authority) sign(template, parent *x509.Certificate, public crypto.Publi
 		return nil, err
 	}
 	template.SerialNumber = serial
-	template.NotBefore = time.Now().Add(-time.Hour) // for clocks that differ a little
+	template.NotBefore = time.Now().Add(-time.Hour) // for clocks that are a little behind
 	template.NotAfter = template.NotBefore.Add(certLifetime)
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, a.key)
 	if err != nil {
@@ -103,7 +103,8 @@ func (a *authority) sign(template, parent *x509.Certificate, public crypto.Publi
 	return x509.ParseCertificate(der)
 }
 
-// newSigningKey makes the key pair of ServiceAccount tokens, both halves in one PEM key.
+// newSigningKey returns the key that signs and verifies
+// ServiceAccount tokens, as one PEM private key.
 func newSigningKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// endEnv makes this test binary start a cluster, print its folder and processes, and end in the way
-// of the value.
+// endEnv makes this test binary start a cluster, print its folder and processes, and then end. Its
+// value selects the way to end.
 const endEnv = "TESTCLUSTER_END"
 
 func TestMain(m *testing.M) {
@@ -56,7 +56,7 @@ func startAndEnd(how string) {
 		}
 		os.Exit(0)
 	default:
-		select {} // until the signal
+		select {} // waits for the signal
 	}
 }
 
@@ -69,7 +69,7 @@ func TestReaperCleansUpHoweverTheProcessEnds(t *testing.T) {
 		"panic":   nil,
 		"exit":    nil,
 		"SIGKILL": syscall.SIGKILL,
-		"SIGINT":  syscall.SIGINT, // Ctrl-C for a program without a handler
+		"SIGINT":  syscall.SIGINT, // without a handler, Ctrl-C ends the program
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +97,7 @@ func TestReaperCleansUpHoweverTheProcessEnds(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_ = child.Wait() // it fails by design
+			_ = child.Wait() // an error is expected
 			eventually(t, func() error {
 				if exists(dir) {
 					return fmt.Errorf("%s is still there", dir)
@@ -113,7 +113,8 @@ func TestReaperCleansUpHoweverTheProcessEnds(t *testing.T) {
 	}
 }
 
-// TestWithoutRoot starts a cluster as a user without rights and cache, with setup-envtest's variable.
+// TestWithoutRoot starts a cluster as a user without rights and without a cache. The binaries come
+// from the folder in setup-envtest's variable.
 func TestWithoutRoot(t *testing.T) {
 	t.Parallel()
 	prepared, err := binaries.Locate(t.Context(), nil, Options{}.components()...)
@@ -156,7 +157,7 @@ func TestFailedStartSaysWhyAndCleansUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
-		etcd    string // a script in place of etcd
+		etcd    string // a script that replaces etcd
 		options Options
 		want    []string
 	}{
@@ -227,7 +228,8 @@ func TestTemporaryFolderWithALongPath(t *testing.T) {
 	}
 }
 
-// shortTempDir is t.TempDir without the test's name: paths of sockets are limited to 108 bytes.
+// shortTempDir is like t.TempDir without the test's name,
+// because paths of sockets are limited to 108 bytes.
 func shortTempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tc") //nolint:usetesting // see above

@@ -24,34 +24,35 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Options configure a cluster. The zero value is etcd and the API server: enough for custom
-// resources, RBAC, admission and server-side apply, but nothing acts on created objects.
+// Options configure a cluster. The zero value starts etcd and the
+// API server. That suffices for custom resources, RBAC, admission
+// and server-side apply, but no controller acts on created objects.
 type Options struct {
-	// ControllerManager adds kube-controller-manager with the stock controllers (Deployments,
+	// ControllerManager adds kube-controller-manager with its usual controllers (Deployments,
 	// garbage collection, namespaces, quota, autoscaling between min and max, disruption budgets,
 	// endpoints, ServiceAccounts ...).
 	ControllerManager bool
 	// Scheduler adds kube-scheduler.
 	Scheduler bool
-	// Nodes is the number of fake nodes, node-0 and up, in three zones. More than 0 implies
-	// Scheduler and kwok, which reports pods on these nodes as running and ready immediately,
-	// without running anything. Pods with an image of a registry under the domain .invalid stay in
-	// ImagePullBackOff.
+	// Nodes is the number of fake nodes, node-0 and up, in three zones. If it
+	// is more than 0, Scheduler and kwok run too. kwok runs no containers, and
+	// reports pods on these nodes as running and ready at once. Pods with an
+	// image from a registry under the domain .invalid stay in ImagePullBackOff.
 	Nodes int
 	// Address is an IPv4 address of this machine at which real nodes and their pods reach the API
-	// server. The API server then listens on all addresses, the Service `kubernetes` leads to it,
-	// and it contacts kubelets (logs, exec, port-forward) at their InternalIP. By default it
-	// listens on 127.0.0.1 only.
+	// server. With an Address, the API server listens on all addresses, and the Service
+	// `kubernetes` leads to it. It contacts kubelets (logs, exec, port-forward) at their
+	// InternalIP. By default it listens only on 127.0.0.1.
 	Address string
-	// CRDs are files or folders with CustomResourceDefinitions, which are served when Start
-	// returns.
+	// CRDs are files or folders with CustomResourceDefinitions.
+	// The API server serves them when Start returns.
 	CRDs []string
 	// Audit makes the API server log every request; see Cluster.AuditLog.
 	Audit bool
 	// APIServerArgs are additional flags of kube-apiserver. They override the built-in ones.
 	APIServerArgs []string
-	// Progress receives lines of text. With nil, downloads, builds and unexpected ends of
-	// components are reported on os.Stderr, and nothing else is.
+	// Progress receives lines of text. If nil, only downloads, builds and unexpected ends of
+	// components are reported, on os.Stderr.
 	Progress io.Writer
 }
 
@@ -73,8 +74,8 @@ type Cluster struct {
 }
 
 // Start provides missing binaries, starts a cluster and returns when everything is ready. The
-// context bounds only the start. Stop or the end of this process ends the cluster. A failed Start
-// leaves nothing running, and its error has the last log lines of the failing component.
+// context bounds only the start. The cluster runs until Stop or the end of this process. After a
+// failed Start nothing runs, and the error has the last log lines of the component that failed.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	o.Progress = progress.Synchronized(o.Progress)
 	paths, err := binaries.Locate(ctx, o.Progress, o.components()...)
@@ -92,7 +93,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// newCluster starts nothing.
+// newCluster prepares a cluster without starting a component.
 func newCluster(o Options, paths map[string]string) (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "testcluster-")
 	if err != nil {
@@ -140,9 +141,9 @@ func (c *Cluster) prepare(paths map[string]string) (err error) {
 	return nil
 }
 
-// start starts etcd, then the API server, then everything else concurrently.
-// CustomResourceDefinitions come before the controllers, whose garbage collector would otherwise
-// learn of them only 30 seconds later.
+// start starts etcd, then the API server, then everything else concurrently. It creates
+// CustomResourceDefinitions before it starts the controllers, whose garbage collector would
+// otherwise learn of them 30 seconds late.
 func (c *Cluster) start(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,7 +173,8 @@ func (c *Cluster) run(ctx context.Context, name string) error {
 	return nil
 }
 
-// crdTimeout is the time for serving a CustomResourceDefinition, which usually takes half a second.
+// crdTimeout bounds the time until a CustomResourceDefinition
+// is served, which usually takes half a second.
 const crdTimeout = 30 * time.Second
 
 func (c *Cluster) installCRDs() error {
@@ -197,7 +199,8 @@ func (c *Cluster) Dir() string { return c.dir }
 // health checks.
 func (c *Cluster) AuditLog() string { return c.file(filepath.Join("logs", "audit.log")) }
 
-// Kill ends a component like a crash, until Restart. Killing one that does not run does nothing.
+// Kill ends a component as a crash does. It stays down
+// until Restart. If it does not run, Kill does nothing.
 func (c *Cluster) Kill(component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -213,8 +216,8 @@ func (c *Cluster) kill(component string) error {
 	return nil
 }
 
-// Restart kills a running component, starts it again with the same data and port, and waits until
-// it is ready.
+// Restart starts a component again with the same data and port, and waits until it is ready. It
+// first kills a component that still runs.
 func (c *Cluster) Restart(ctx context.Context, component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -245,11 +248,12 @@ func (c *Cluster) KeepLogs(dir string) error {
 	return nil
 }
 
-// Outside the project there is no place for logs.
+// keepLogsOfFailure keeps logs only within the project,
+// because there is no folder for them elsewhere.
 func (c *Cluster) keepLogsOfFailure() error {
 	dir, err := project.Path("out", "testcluster", filepath.Base(c.dir))
 	if err != nil {
-		return nil //nolint:nilerr // the failure to start is what matters
+		return nil //nolint:nilerr // the caller reports the failed start
 	}
 	if err := c.KeepLogs(dir); err != nil {
 		return fmt.Errorf("keep the logs: %w", err)
@@ -257,10 +261,10 @@ func (c *Cluster) keepLogsOfFailure() error {
 	return fmt.Errorf("all logs are in %s", dir)
 }
 
-// Stop ends the cluster and removes its folder. Further calls return the same.
+// Stop ends the cluster and removes its folder. Further calls only return the same result.
 func (c *Cluster) Stop() error { return c.stop() }
 
-// end leaves the work to the reaper, so that every cluster ends the same way.
+// end lets the reaper end the cluster, so that every cluster ends in the same way.
 func (c *Cluster) end() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -281,7 +285,7 @@ func (c *Cluster) end() error {
 	return err
 }
 
-// warn prints what would otherwise stay hidden.
+// warn prints a line even if Options.Progress is nil.
 func (c *Cluster) warn(format string, args ...any) {
 	var to io.Writer = os.Stderr
 	if c.options.Progress != nil {

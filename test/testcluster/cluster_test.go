@@ -33,7 +33,7 @@ import (
 	"jutsu.com/operators/test/testcluster/binaries"
 )
 
-// TestEverything shares one cluster: each takes seconds to start.
+// TestEverything uses one cluster for all subtests, because a cluster takes seconds to start.
 func TestEverything(t *testing.T) {
 	t.Parallel()
 	var said output
@@ -93,10 +93,10 @@ func TestEverything(t *testing.T) {
 	})
 }
 
-// testIdle waits, after the writes of the start, for a time without writes.
+// testIdle waits until no write has come for a while. Only the start of a cluster causes writes.
 func testIdle(t *testing.T, cluster *Cluster) {
-	const quiet = 11 * time.Second // longer than the ten seconds of lease renewals, the commonest idle write
-	// The API server may be writing the last line: the reader returns whole lines only.
+	const quiet = 11 * time.Second // longer than the ten seconds between lease renewals
+	// The API server may be writing the last line. The reader returns only whole lines.
 	log, err := auditlog.Open(cluster.AuditLog())
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +270,7 @@ func testServiceAccount(t *testing.T, cluster *Cluster, admin kubernetes.Interfa
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() error { // the authorizer watches bindings
+	eventually(t, func() error { // the authorizer learns of bindings late
 		_, err := client.CoreV1().ConfigMaps("default").List(ctx, metav1.ListOptions{})
 		return err
 	})
@@ -302,7 +302,7 @@ func testRestart(t *testing.T, cluster *Cluster, client kubernetes.Interface) {
 			t.Fatal(err)
 		}
 	}
-	// The same port serves the data, and every component takes part.
+	// After the restart, the port is the same, the data exist, and every component works.
 	if _, err := client.AppsV1().Deployments("default").Patch(ctx, "survivor", "application/merge-patch+json",
 		[]byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -322,7 +322,7 @@ func TestClustersAreIndependent(t *testing.T) {
 	}
 	both.Wait()
 	for i, cluster := range clusters {
-		// A bare cluster accepts pods without a ServiceAccount.
+		// Without controllers, the API server accepts pods without a ServiceAccount.
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%d", i)},
 			Spec: podSpec("registry.test/web:1")}
 		if _, err := clientFor(t, cluster).CoreV1().Pods("default").
@@ -341,7 +341,7 @@ func TestClustersAreIndependent(t *testing.T) {
 	}
 }
 
-// output collects text of goroutines.
+// output collects text that several goroutines write.
 type output struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -378,7 +378,7 @@ func start(t *testing.T, o Options) *Cluster {
 	t.Helper()
 	cluster, err := Start(t.Context(), o)
 	if err != nil {
-		t.Error(err) // not Fatal: maybe another goroutine
+		t.Error(err) // not Fatal, which needs the test's own goroutine
 		return nil
 	}
 	t.Cleanup(func() {

@@ -15,30 +15,30 @@ import (
 const (
 	// probeInterval is the time between two probes of a CustomResourceDefinition.
 	probeInterval = 50 * time.Millisecond
-	// A loaded machine takes ten times as long as an idle one.
+	// readyTimeout allows for a loaded machine, which takes ten times as long as an idle one.
 	readyTimeout = 2 * time.Minute
 )
 
-// component is a component's command, readiness probe and process.
+// component is one component of a cluster: its command, its readiness probe and its process.
 type component struct {
 	name   string
 	bin    string
 	args   []string
 	dir    string
 	log    string
-	ready  func(ctx context.Context) error // nil once it serves
+	ready  func(ctx context.Context) error // returns nil when the component serves
 	died   func(error)                     // called at an unexpected end
 	reaper *process.Reaper
 
 	process  *process.Process
-	expected atomic.Bool // killed, or its failure to start is reported elsewhere
+	expected atomic.Bool // the end needs no report: it was killed, or its start has failed
 }
 
 // start waits until the component is ready.
 func (c *component) start(ctx context.Context) error {
 	cmd := exec.Command(c.bin, c.args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), "KWOK_WORKDIR="+c.dir) // otherwise kwok also reads the user's configuration
+	cmd.Env = append(os.Environ(), "KWOK_WORKDIR="+c.dir) // otherwise kwok would read the user's configuration too
 	c.expected.Store(true)
 	p, err := process.Start(c.name, c.log, cmd, c.reaper)
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *component) start(ctx context.Context) error {
 	return nil
 }
 
-// kill waits until the process is gone.
+// kill kills the process and waits until it has ended.
 func (c *component) kill() {
 	if c.process != nil {
 		c.expected.Store(true)

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// The components by the names of their binaries, for Kill and Restart.
+// Components for Kill and Restart. Their names are the names of their binaries.
 const (
 	Etcd              = binaries.Etcd
 	APIServer         = binaries.APIServer
@@ -26,25 +26,27 @@ const (
 	Kwok              = binaries.Kwok
 )
 
-// CertificateAuthority is the file in Cluster.Dir for checking client certificates and the API
-// server's.
+// CertificateAuthority is the file in Cluster.Dir that verifies
+// client certificates and the API server's certificate.
 const CertificateAuthority = "ca.crt"
 
 const (
 	serviceRange = "10.96.0.0/12"
-	// kubernetesService is the address of the Service `kubernetes`, the first of the range.
+	// kubernetesService is the first address of the
+	// Service range, which the Service `kubernetes` gets.
 	kubernetesService = "10.96.0.1"
-	// kubeletClient is the API server's name for kubelets.
+	// kubeletClient is the user name with which the API server calls kubelets.
 	kubeletClient = "kube-apiserver-kubelet-client"
 )
 
 const (
 	etcdSocket = "etcd.sock"
-	// maxSocketPath is macOS's limit; Linux allows four more.
+	// maxSocketPath is the limit of macOS in bytes. Linux allows four more.
 	maxSocketPath = 103
 )
 
-// identities are the components' client certificates; RBAC knows the first two by name.
+// identities are the components' client certificates.
+// RBAC grants rights to the first two by their names.
 var identities = map[string]struct {
 	user   string
 	groups []string
@@ -63,7 +65,8 @@ var schedulerConfig []byte
 //go:embed kwok.yaml
 var kwokConfig []byte
 
-// components returns the components in starting order. All after the API server start concurrently.
+// components returns the components in starting order.
+// All components after the API server start together.
 func (o Options) components() []string {
 	names := []string{Etcd, APIServer}
 	if o.ControllerManager {
@@ -97,24 +100,24 @@ func (c *Cluster) args(name string) []string {
 		return []string{
 			"--kubeconfig=" + c.file("kwok.kubeconfig"), "--config=" + c.file("kwok.yaml"),
 			"--manage-all-nodes=true",
-			"--node-lease-duration-seconds=0", // no leases: an idle cluster writes nothing
+			"--node-lease-duration-seconds=0", // no leases, so that an idle cluster writes nothing
 			"--node-ip=10.0.0.1", "--cidr=10.128.0.1/9",
 		}
 	}
 	panic("testcluster: no component " + name)
 }
 
-// etcd listens on sockets in the cluster's folder, so it needs no ports, and no other user can
-// reach it.
+// etcd listens on sockets in the cluster's folder. It
+// needs no ports, and other users cannot reach it.
 func (c *Cluster) etcdArgs() []string {
-	// etcd requires the form host:port. For a socket it is a file of this name in the working
-	// directory.
+	// etcd requires the form host:port. For a socket, that
+	// is the name of a file in the working directory.
 	const peer = "unix://etcd-peer.sock:0"
 	return []string{
 		"--name=testcluster", "--data-dir=" + c.file("etcd"),
-		"--listen-client-urls=" + c.etcdURL(), "--advertise-client-urls=" + peer, // to no client
+		"--listen-client-urls=" + c.etcdURL(), "--advertise-client-urls=" + peer, // not used by clients
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=testcluster=" + peer,
-		"--unsafe-no-fsync", // the data need not survive the machine
+		"--unsafe-no-fsync", // the data need not survive a crash of the machine
 		"--log-level=warn",
 		"--quota-backend-bytes=8589934592",
 	}
@@ -138,8 +141,8 @@ func (c *Cluster) apiServerArgs() []string {
 		"--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false",
 	}
 	if !c.options.ControllerManager {
-		// Without controllers nothing creates the ServiceAccount `default` that every pod needs, or
-		// removes the taint not-ready from new nodes.
+		// Without controllers, nothing creates the ServiceAccount `default` that every pod needs,
+		// and nothing removes the taint not-ready from new nodes.
 		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
 	}
 	if c.options.Address != "" {
@@ -150,7 +153,7 @@ func (c *Cluster) apiServerArgs() []string {
 	}
 	if c.options.Audit {
 		args = append(args, "--audit-policy-file="+c.file("audit-policy.yaml"), "--audit-log-path="+c.AuditLog(),
-			"--audit-log-maxsize=100000") // megabytes: one file, never rotated
+			"--audit-log-maxsize=100000") // in megabytes; one file, never rotated
 	}
 	return append(args, c.options.APIServerArgs...)
 }
@@ -160,15 +163,15 @@ func (c *Cluster) controllerManagerArgs() []string {
 		"--kubeconfig=" + c.file(ControllerManager+".kubeconfig"),
 		"--leader-elect=false",
 		"--secure-port=0",
-		"--use-service-account-credentials=true", // each controller with its own name and rights
+		"--use-service-account-credentials=true", // each controller has its own name and rights
 		"--root-ca-file=" + c.file(CertificateAuthority),
 		"--service-account-private-key-file=" + c.file("service-account.key"),
-		// Never the bottleneck of a benchmark.
+		// The client's rate limit must not slow down a benchmark.
 		"--kube-api-qps=5000", "--kube-api-burst=10000",
 		"--concurrent-deployment-syncs=20", "--concurrent-replicaset-syncs=20", "--concurrent-statefulset-syncs=20",
 		"--concurrent-endpoint-syncs=20", "--concurrent-service-endpoint-syncs=20",
 		"--concurrent-gc-syncs=40", "--concurrent-namespace-syncs=20",
-		// Tests wait for these.
+		// Short intervals, because tests wait for them.
 		"--horizontal-pod-autoscaler-sync-period=2s",
 		"--resource-quota-sync-period=30s",
 		// Fake nodes have no heartbeat; see kwok.yaml.
@@ -184,7 +187,7 @@ func (c *Cluster) probe(name string) func(context.Context) error {
 	case APIServer:
 		return c.apiServerServes
 	case ControllerManager:
-		return func(ctx context.Context) error { // the first thing its controllers do
+		return func(ctx context.Context) error { // its controllers create it first
 			_, err := c.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 			return err
 		}
@@ -204,7 +207,8 @@ func (c *Cluster) etcdServes(ctx context.Context) error {
 	return process.Serves(ctx, &http.Client{Transport: socket}, "http://etcd/readyz")
 }
 
-// apiServerServes also waits for the namespace default, which appears a moment later.
+// apiServerServes also waits for the namespace default,
+// which appears a moment after the API server is ready.
 func (c *Cluster) apiServerServes(ctx context.Context) error {
 	if err := c.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
 		return err

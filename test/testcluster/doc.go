@@ -12,21 +12,22 @@
 //
 // # What is real and what is not
 //
-// API server, controllers and scheduler are real: validation, admission, RBAC, server-side apply,
-// watches, quota. Nodes are fake: no container runs. A scheduled pod is reported
-// running and ready at once. The exception is an image of a registry under the domain .invalid: it
-// stays in ImagePullBackOff. There are no pod logs, no exec, no cluster DNS and no metrics-server; a
-// HorizontalPodAutoscaler only keeps its minimum and maximum. kwok.yaml configures nodes and pods.
+// The API server, the controllers and the scheduler are real, and with them validation, admission,
+// RBAC, server-side apply, watches and quota. Nodes are fake: no container runs. A scheduled pod is
+// reported as running and ready at once, unless its image is from a registry under the domain
+// .invalid: then it stays in ImagePullBackOff. There are no pod logs, no exec, no cluster DNS and
+// no metrics-server. A HorizontalPodAutoscaler only keeps its minimum and maximum. kwok.yaml
+// configures nodes and pods.
 //
-// A cluster without a client writes nothing: no leases, no heartbeats. So the audit log shows only
-// the program under test, and the controllers that react to it.
+// A cluster without a client writes nothing: there are no leases and no heartbeats. The audit log
+// therefore shows only the program under test and the controllers that react to it.
 //
 // # Binaries
 //
-// Package binaries downloads or builds them in the versions of tools/kubernetes, tools/etcd and
-// tools/kwok, once per user and version, into the user's cache folder. The first time takes seconds
-// or minutes and reports progress on stderr; `make testcluster` does it ahead of time. A folder with
-// ready-made binaries (JUTSU_TESTCLUSTER_ASSETS or KUBEBUILDER_ASSETS) goes before the cache.
+// Package binaries downloads or builds the binaries in the versions of tools/kubernetes, tools/etcd
+// and tools/kwok, once per user and version, into the user's cache folder. The first time takes
+// seconds or minutes and reports progress on stderr; `make testcluster` does it ahead of time. A
+// folder with ready-made binaries (JUTSU_TESTCLUSTER_ASSETS or KUBEBUILDER_ASSETS) has precedence.
 //
 // # Real nodes
 //

@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// writeFiles writes the components' files into the cluster's folder, and makes the admin's
-// configuration.
+// writeFiles writes the components' files into the cluster's
+// folder, and prepares the admin's client configuration.
 func (c *Cluster) writeFiles() error {
 	ca, err := newAuthority()
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *Cluster) writeFiles() error {
 	return nil
 }
 
-// clientConfig has a client certificate of the user.
+// clientConfig returns a client configuration with a client certificate for the user.
 func (c *Cluster) clientConfig(ca *authority, user string, groups ...string) (*rest.Config, error) {
 	pair, err := ca.client(user, groups...)
 	if err != nil {

@@ -17,18 +17,19 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// tokenLifetime, in seconds, covers a week-old playground: nothing renews these tokens.
+// tokenLifetime is in seconds. Nothing renews these
+// tokens, so they last for a playground that runs a week.
 const tokenLifetime int64 = 7 * 24 * 60 * 60
 
-// Config returns a copy of the admin's client configuration (group system:masters), without a rate
-// limit.
+// Config returns a copy of the admin's client configuration
+// (group system:masters). It has no rate limit.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
 
-// Kubeconfig returns the path of the admin's kubeconfig, which only its owner can read.
+// Kubeconfig returns the path of the admin's kubeconfig. Only its owner can read the file.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, "admin.kubeconfig") }
 
-// ServiceAccountConfig returns a client configuration of the ServiceAccount, which must exist, with
-// a token of the TokenRequest API for a week.
+// ServiceAccountConfig returns a client configuration for an existing ServiceAccount, with a token
+// of the TokenRequest API that is valid for a week.
 func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name string) (*rest.Config, error) {
 	client, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {
@@ -45,8 +46,8 @@ func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name stri
 	return config, nil
 }
 
-// ServiceAccountKubeconfig writes ServiceAccountConfig as a kubeconfig for other processes. Only
-// its owner can read it. It is removed with the cluster.
+// ServiceAccountKubeconfig writes the configuration of ServiceAccountConfig to a kubeconfig file
+// for other processes. Only its owner can read the file. It is removed with the cluster.
 func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (path string, err error) {
 	config, err := c.ServiceAccountConfig(ctx, namespace, name)
 	if err != nil {
@@ -56,9 +57,9 @@ func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name 
 	return path, writeKubeconfig(path, namespace, config)
 }
 
-// UserKubeconfig writes a kubeconfig of a user in groups for programs of a real node, such as a
-// kubelet ("system:node:NAME", "system:nodes"). Only its owner can read it. It is removed with the
-// cluster.
+// UserKubeconfig writes a kubeconfig file for a user in groups. It is for programs
+// of a real node, such as a kubelet ("system:node:NAME", "system:nodes"). Only its
+// owner can read the file. It is removed with the cluster.
 func (c *Cluster) UserKubeconfig(user string, groups ...string) (path string, err error) {
 	config, err := c.clientConfig(c.ca, user, groups...)
 	if err != nil {
@@ -71,7 +72,7 @@ func (c *Cluster) UserKubeconfig(user string, groups ...string) (path string, er
 	return path, writeKubeconfig(path, metav1.NamespaceDefault, config)
 }
 
-// writeKubeconfig writes config with one context of the namespace.
+// writeKubeconfig writes config as a kubeconfig with one context, whose default namespace it sets.
 func writeKubeconfig(path, namespace string, config *rest.Config) error {
 	const name = "testcluster"
 	return clientcmd.WriteToFile(clientcmdapi.Config{

@@ -35,7 +35,7 @@ func HTTPRouteCRD(ctx context.Context) (string, error) {
 		"gateway.networking.k8s.io_httproutes.yaml")
 }
 
-// CloudNativePGManifest returns the released file that installs CloudNativePG, in the same module.
+// CloudNativePGManifest returns the file that installs CloudNativePG, from the same module.
 func CloudNativePGManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "cloudnative-pg", "github.com/cloudnative-pg/cloudnative-pg", "releases", "cnpg-1.30.0.yaml")
 }
@@ -46,13 +46,13 @@ func BarmanPluginManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "plugin-barman-cloud", "github.com/cloudnative-pg/plugin-barman-cloud", "manifest.yaml")
 }
 
-// PrometheusOperatorManifest returns the released file that installs prometheus-operator, in the
-// same module.
+// PrometheusOperatorManifest returns the file that installs
+// prometheus-operator, from the module of PrometheusOperatorCRDs.
 func PrometheusOperatorManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", "bundle.yaml")
 }
 
-// moduleFolder returns a path in a module that tools/NAME pins.
+// moduleFolder returns a path in the module that tools/NAME pins.
 func moduleFolder(ctx context.Context, name, module string, path ...string) (string, error) {
 	tools, err := project.Path("tools", name)
 	if err != nil {
@@ -61,7 +61,7 @@ func moduleFolder(ctx context.Context, name, module string, path ...string) (str
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
 	cmd.Dir = tools
 	cmd.Env = append(os.Environ(), "GOWORK=off")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it cleans up
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // lets the go command clean up
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.Output()
 	var found struct{ Dir, Error string }

@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// zones is the number of the nodes' failure domains, for topology spread.
+// zones is the number of zones that the nodes are in, for topology spread.
 const zones = 3
 
-// createNodes registers the fake nodes node-0, node-1 ... as a kubelet would; kwok makes them
+// createNodes registers the fake nodes (node-0, node-1 ...) as a kubelet would. kwok makes them
 // ready.
 func (c *Cluster) createNodes(ctx context.Context) error {
 	for i := range c.options.Nodes {
@@ -33,7 +33,7 @@ func (c *Cluster) createNodes(ctx context.Context) error {
 	return nil
 }
 
-// nodesReady returns an error until pods can be scheduled to all nodes.
+// nodesReady returns an error if pods cannot be scheduled to all nodes yet.
 func (c *Cluster) nodesReady(ctx context.Context) error {
 	nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {

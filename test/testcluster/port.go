@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// port is a reserved TCP port on 127.0.0.1. Its socket is bound with SO_REUSEPORT and never listens.
-// So the kernel gives the port to no other process, also while a component restarts; a component with
-// --permit-port-sharing can listen on it.
+// port is a reserved TCP port on 127.0.0.1. Its socket is bound with SO_REUSEPORT and never
+// listens. The kernel therefore gives the port to no other process, even while a component
+// restarts. A component with --permit-port-sharing can listen on it.
 type port struct {
 	number int
 	fd     int

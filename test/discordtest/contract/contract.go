@@ -31,14 +31,15 @@ import (
 // Variable is the environment variable with the path of the description (a JSON file).
 const Variable = "DISCORD_OPENAPI"
 
-// Contract is the compiled description. It is safe for concurrent use. Its two parts are compiled
-// when first needed: the schemas of messages take five times as long as all others together.
+// Contract is the compiled description. It is safe for concurrent use. It has two parts, because
+// the schemas of messages take five times as long to compile as all others together. The part with
+// messages is compiled when first needed.
 type Contract struct {
 	plain, messages func() (validator.Validator, error)
 	fields          *fields
 }
 
-// Violation is a part of a message that the description does not allow.
+// Violation is a part of a request or response that the description does not allow.
 type Violation struct {
 	// Side is "request" or "response".
 	Side string
@@ -58,11 +59,11 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s of %s %s (%d) at %s: %s", v.Side, v.Method, v.Path, v.Status, v.Field, v.Reason)
 }
 
-// fromEnv is loaded once per test binary: compiling takes seconds.
+// fromEnv loads the contract once per test binary, because compiling takes seconds.
 var fromEnv = sync.OnceValues(func() (*Contract, error) { return Load(os.Getenv(Variable)) })
 
-// FromEnv returns the contract of DISCORD_OPENAPI. Without it, it skips the test, or fails it if
-// REQUIRE_CONTRACT is set.
+// FromEnv returns the contract of the file that DISCORD_OPENAPI names. If that is unset, FromEnv
+// skips the test, or fails it if REQUIRE_CONTRACT is set.
 func FromEnv(t testing.TB) *Contract {
 	t.Helper()
 	if os.Getenv(Variable) == "" {
@@ -116,8 +117,8 @@ func compile(raw []byte, messages bool) (validator.Validator, error) {
 	return v, nil
 }
 
-// Warm compiles all parts: under -race the schemas of messages take half a minute and more, which
-// the first call would wait for.
+// Warm compiles the schemas of messages, so that the first call need not wait. Under -race, that
+// takes half a minute and more.
 func (c *Contract) Warm() error {
 	_, err := c.messages()
 	return err
@@ -140,7 +141,8 @@ func (c *Contract) Response(r *http.Request, status int, header http.Header, bod
 	return c.check("response", r, status, header, body)
 }
 
-// check validates one side, and again with the known divergences if there are violations.
+// check validates a request or a response. If there are violations, it rewrites the body for the
+// known divergences and validates again.
 func (c *Contract) check(side string, r *http.Request, status int, header http.Header, body []byte) []Violation {
 	found := c.validate(side, r, status, header, body)
 	if len(found) == 0 {
@@ -194,7 +196,8 @@ func (c *Contract) validate(side string, r *http.Request, status int, header htt
 
 var version = regexp.MustCompile(`^/api(/v\d+)?/`)
 
-// canonical returns the request as on discord.com with API v10; nil if it is not a REST call.
+// canonical returns the request as a client sends it to discord.com with API v10. It returns nil if
+// the request is no REST call.
 func canonical(r *http.Request, body []byte) *http.Request {
 	if !version.MatchString(r.URL.Path) {
 		return nil
@@ -209,7 +212,7 @@ func canonical(r *http.Request, body []byte) *http.Request {
 // token matches a webhook's secret in a path.
 var token = regexp.MustCompile(`(/webhooks/\d+/)[^/]+`)
 
-// Transport checks every request and response.
+// Transport checks every request and response, and reports violations.
 func (c *Contract) Transport(next http.RoundTripper, report func(Violation)) http.RoundTripper {
 	return checked{c, next, report}
 }
@@ -241,9 +244,9 @@ func (t checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	got, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
-	if err != nil { // the response was cut: its reader must notice too
+	if err != nil { // the response was cut; its reader must get the error too
 		res.Body = io.NopCloser(io.MultiReader(bytes.NewReader(got), broken{err}))
-		return res, nil //nolint:nilerr // the error is handed on through the body
+		return res, nil //nolint:nilerr // the reader of the body gets the error
 	}
 	res.Body = io.NopCloser(bytes.NewReader(got))
 	for _, v := range t.c.Response(r, res.StatusCode, res.Header, got) {

@@ -10,11 +10,10 @@ import (
 	"strconv"
 )
 
-// Divergence is a place where Discord's description is wrong or silent. Either it rewrites messages
-// for the description before they are checked again, so that everything else is still compared, or
-// it excuses a violation.
+// Divergence is a place where Discord's description is wrong or silent. It either rewrites messages
+// so that the description fits and everything else can still be checked, or excuses a violation.
 type Divergence struct {
-	// Name for lists.
+	// Name is for lists of divergences.
 	Name string
 	// Reason states what Discord does, and the evidence.
 	Reason string
@@ -23,7 +22,7 @@ type Divergence struct {
 	excuse  func(v Violation) bool
 }
 
-// Divergences are all known ones.
+// Divergences lists all known divergences.
 var Divergences = []Divergence{
 	{
 		Name: "codes of nested errors are text",
@@ -75,7 +74,7 @@ var Divergences = []Divergence{
 
 var guildPath = regexp.MustCompile(`^/api/v10/guilds/\d+$`)
 
-// rewritten returns a body for the description, and whether it differs.
+// rewritten applies all rewrites to a body. It reports whether the body differs afterwards.
 func rewritten(side string, body []byte) ([]byte, bool) {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
@@ -91,7 +90,7 @@ func rewritten(side string, body []byte) ([]byte, bool) {
 	return after, err == nil && !bytes.Equal(after, before)
 }
 
-// excused removes the violations that a divergence explains.
+// excused removes the violations that a divergence excuses.
 func excused(found []Violation) (rest []Violation) {
 	for _, v := range found {
 		ok := false
@@ -138,7 +137,7 @@ func numberBits(body any) any {
 	return body
 }
 
-// mediaAsForums makes forums of media channels, the only objects of this type with a name.
+// mediaAsForums turns media channels into forums. Only channels have both this type and a name.
 func mediaAsForums(body any) any {
 	const forum, media = "15", "16"
 	eachObject(body, func(o map[string]any) {

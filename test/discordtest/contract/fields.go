@@ -15,14 +15,14 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Schemas allow unknown fields, so a misspelt optional field would be no violation. So the names of
-// fields are compared too: at least one branch of the unions for an object must declare each. (The
-// validator's own strict mode checks only the first branch of a union, which is wrong for users,
-// channels and the audit log.)
+// Schemas allow unknown fields, so a misspelt optional field would be no violation. The names of
+// fields are therefore compared too: at least one branch of an object's unions must declare each
+// field. (The validator's own strict mode checks only the first branch of a union, which is wrong
+// for users, channels and the audit log.)
 
 type schema = map[string]any
 
-// fields knows the names of all fields by route.
+// fields knows the field names of every route.
 type fields struct {
 	schemas, responses schema
 	routes             []fieldsOf
@@ -53,7 +53,7 @@ func readFields(raw []byte) (*fields, error) {
 	return f, nil
 }
 
-// at returns a nested object; nil if there is none.
+// at returns a nested object, or nil if there is none.
 func at(s schema, keys ...string) schema {
 	for _, key := range keys {
 		s, _ = s[key].(schema)
@@ -121,7 +121,7 @@ func (f *fields) visit(path string, may []schema, value any, unknown *[]string) 
 	}
 }
 
-// branches resolves references and unions.
+// branches appends a schema to out, with references and unions resolved.
 func (f *fields) branches(s schema, out []schema) []schema {
 	if ref, ok := s["$ref"].(string); ok {
 		return f.branches(at(f.schemas, ref[strings.LastIndex(ref, "/")+1:]), out)
@@ -141,7 +141,7 @@ func (f *fields) branches(s schema, out []schema) []schema {
 	return out
 }
 
-// inner returns the schemas under a keyword. A mere true allows everything.
+// inner returns the schemas under a keyword. The value true instead of a schema allows everything.
 func inner(branches []schema, keyword string) (out []schema) {
 	for _, s := range branches {
 		switch x := s[keyword].(type) {

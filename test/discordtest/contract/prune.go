@@ -13,8 +13,8 @@ import (
 // carriesMessages matches paths and templates whose schemas contain messages.
 var carriesMessages = regexp.MustCompile(`/messages|/webhooks/[^/]+/[^/]+`)
 
-// prune keeps the paths of discordtest's routes, either those with messages or the others, and
-// their schemas.
+// prune keeps the paths of discordtest's routes and the schemas that they need: either the paths
+// with messages or the others.
 func prune(raw []byte, messages bool) ([]byte, error) {
 	var doc, paths, components, schemas map[string]json.RawMessage
 	for _, step := range []struct {
@@ -49,7 +49,7 @@ func prune(raw []byte, messages bool) ([]byte, error) {
 
 var reference = regexp.MustCompile(`"#/components/schemas/([^"/]+)"`)
 
-// reach collects the schemas that a piece of the description needs, recursively.
+// reach collects in used the schemas that a piece of the description refers to, recursively.
 func reach(schemas map[string]json.RawMessage, piece json.RawMessage, used map[string]json.RawMessage) {
 	for _, m := range reference.FindAllSubmatch(piece, -1) {
 		name := string(m[1])

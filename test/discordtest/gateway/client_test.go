@@ -82,7 +82,8 @@ func (w *wire) want(op int, event string) frame {
 	return f
 }
 
-// closed reads the end of the connection and checks its code; -1 is an end without a close frame.
+// closed expects the end of the connection and its
+// close code. -1 means an end without a close frame.
 func (w *wire) closed(code int) {
 	w.t.Helper()
 	for {
@@ -95,7 +96,7 @@ func (w *wire) closed(code int) {
 	}
 }
 
-// send adds the required properties to an IDENTIFY without them.
+// send sends a frame. It adds the required properties to an IDENTIFY that lacks them.
 func (w *wire) send(op int, d any) {
 	w.t.Helper()
 	if m, ok := d.(obj); ok && op == 2 && m["properties"] == nil && m["token"] != "no properties" {

@@ -67,7 +67,7 @@ func TestTheGatewayClosesWithACode(t *testing.T) {
 	})
 }
 
-// A RESUME repeats missed events with their numbers. An unknown session cannot be resumed.
+// A RESUME repeats missed events with their original numbers. An unknown session cannot be resumed.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -95,7 +95,7 @@ func TestResume(t *testing.T) {
 	if f := w.want(9, ""); f.D != true {
 		t.Errorf("op 9 %v", f.D)
 	}
-	rig.Check(t, w.ws.Close(4000, "")) // keeps the session
+	rig.Check(t, w.ws.Close(4000, "")) // 4000 keeps the session
 	w = dial(r, latest)
 	w.want(10, "")
 	w.send(6, obj{"token": r.Bot.Token, "session_id": session, "seq": 99})
@@ -162,7 +162,7 @@ func TestSessionsEnd(t *testing.T) {
 			if f, err := w.read(); err != nil || (f.T == "RESUMED") != (tc.left == 1) || f.Op == 9 && f.D != false {
 				t.Errorf("resume: op %d %s %v %v", f.Op, f.T, f.D, err)
 			}
-			r.Srv.Advance(59 * time.Second) // a resumed session is not forgotten
+			r.Srv.Advance(59 * time.Second) // the session was resumed, so it is not forgotten
 			if got := r.Srv.Gateway().Stats().Sessions; got != tc.left {
 				t.Errorf("%d sessions in the end, want %d", got, tc.left)
 			}
@@ -170,7 +170,7 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// A client that starts anew each time leaves one session behind, not a hundred.
+// A client that starts a new session each time leaves only the last one behind.
 func TestSessionsDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -22,10 +22,12 @@ import (
 // maxFrame bounds a client's frame, in bytes.
 const maxFrame = 4096
 
-// Larger payloads are compressed for clients that asked for it in IDENTIFY.
+// largePayload is the size from which payloads are
+// compressed, if the client's IDENTIFY asked for it.
 const largePayload = 1024
 
-// outgoing is a frame, or the end of the connection; code 0 cuts the wire.
+// outgoing is a frame or the end of the connection. With
+// code 0, the connection ends without a close frame.
 type outgoing struct {
 	frame    []byte
 	compress bool
@@ -34,8 +36,8 @@ type outgoing struct {
 	reason   string
 }
 
-// conn is one websocket. The lock of the state guards it; only writeTo uses the socket. open,
-// receive, gone and take acquire the lock; other methods expect it to be held.
+// conn is one websocket. The lock of the state guards it, and only writeTo uses the socket. The
+// methods open, receive, gone and take acquire the lock. Callers of the other methods hold it.
 type conn struct {
 	gateway   *Gateway
 	session   *session
@@ -98,9 +100,9 @@ func (c *conn) open(q url.Values) {
 	}
 }
 
-// beat gives the client one and a half heartbeat intervals. Discord documents two reactions to a
-// silent client: start anew after 4009, or resume after a missed heartbeat. This is the stricter
-// one.
+// beat gives the client one and a half heartbeat intervals. Discord
+// documents two ways for a client to continue after a missed heartbeat:
+// start anew after 4009, or resume. This is 4009, the stricter one.
 func (c *conn) beat() {
 	c.stopTimer()
 	c.stopTimer = c.gateway.discord.After(c.gateway.opts.HeartbeatInterval*3/2, func() {
@@ -171,7 +173,7 @@ func (c *conn) send(f frame) {
 	c.push(outgoing{frame: model.JSON(f), compress: c.session != nil && c.session.compress})
 }
 
-// Frames that were queued before the close are still sent.
+// close sends the frames that are already queued, and then closes.
 func (c *conn) close(code int, reason string) {
 	c.push(outgoing{close: true, code: code, reason: reason})
 	c.end(code)
@@ -188,7 +190,8 @@ func (c *conn) push(o outgoing) {
 	}
 }
 
-// end keeps the session for a RESUME, for a while, unless the code ends it too.
+// end keeps the session for Options.SessionLife, so that a RESUME
+// can continue it, unless the close code also ends the session.
 func (c *conn) end(code int) {
 	g, s := c.gateway, c.session
 	c.ended = true
@@ -209,10 +212,10 @@ func (c *conn) end(code int) {
 	})
 }
 
-// endings are the close codes, of either side, that also end the session.
+// endings lists the close codes that also end the session, from the server or the client.
 var endings = []int{1000, 1001, 4004, 4007, 4009, 4010, 4011, 4012, 4013, 4014}
 
-// gone handles the end from the client's side.
+// gone handles a connection that the client has ended.
 func (c *conn) gone(status websocket.StatusCode) {
 	c.gateway.discord.Lock()
 	defer c.gateway.discord.Unlock()
@@ -224,7 +227,7 @@ func (c *conn) gone(status websocket.StatusCode) {
 	}
 }
 
-// take returns the queue, and whether nothing will follow.
+// take returns and empties the queue. last is true if nothing will follow.
 func (c *conn) take() (out []outgoing, last bool) {
 	c.gateway.discord.Lock()
 	defer c.gateway.discord.Unlock()
@@ -262,7 +265,7 @@ func (c *conn) writeTo(ctx context.Context, ws *websocket.Conn) {
 	}
 }
 
-// write does not wait for a client that does not read: its queue would grow.
+// write sets a deadline for a client that does not read, because its queue would grow.
 func (c *conn) write(ctx context.Context, ws *websocket.Conn, o outgoing) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -270,7 +273,7 @@ func (c *conn) write(ctx context.Context, ws *websocket.Conn, o outgoing) error 
 	return ws.Write(ctx, kind, data)
 }
 
-// pack compresses a frame as the client requested.
+// pack encodes a frame with the compression that the client requested.
 func (c *conn) pack(o outgoing) (websocket.MessageType, []byte) {
 	switch {
 	case c.zstream != nil:
@@ -288,5 +291,5 @@ func (c *conn) pack(o outgoing) (websocket.MessageType, []byte) {
 	return websocket.MessageText, o.frame
 }
 
-// Some libraries send a prefix.
+// trimBot removes the prefix that some libraries send.
 func trimBot(token string) string { return strings.TrimPrefix(token, "Bot ") }

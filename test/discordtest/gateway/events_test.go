@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// Intents select events; content of messages needs another.
+// Intents select events. The content of messages needs an intent of its own.
 func TestIntents(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -25,7 +25,7 @@ func TestIntents(t *testing.T) {
 	}
 }
 
-// A bot gets changes of its own roles whatever its intents, those of other members by intent.
+// A bot always gets changes of its own roles. Changes of other members' roles need an intent.
 func TestOwnRoles(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -56,8 +56,8 @@ func TestOwnRoles(t *testing.T) {
 	}
 }
 
-// A client that connects during an outage gets a stub; without the intent, or in another shard,
-// nothing.
+// A client that connects during an outage gets a stub of the guild. A client without the intent, or
+// in another shard, gets nothing.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -16,7 +16,7 @@ type Faults struct {
 	Refuse bool
 	// WithholdHello sends nothing after a connection opens.
 	WithholdHello bool
-	// ReconnectForHello sends op 7 instead of HELLO, AckForHello op 11.
+	// ReconnectForHello sends op 7 instead of HELLO. AckForHello sends op 11 instead.
 	ReconnectForHello, AckForHello bool
 	// CloseOnIdentify closes with this code instead of READY.
 	CloseOnIdentify int
@@ -25,13 +25,14 @@ type Faults struct {
 	// WithholdReady sends neither READY nor anything after it; WithholdGuilds sends READY but no
 	// GUILD_CREATE.
 	WithholdReady, WithholdGuilds bool
-	// AckBeforeReady sends op 11 before READY, ReconnectBeforeReady op 7 instead of it.
+	// AckBeforeReady sends op 11 before READY. ReconnectBeforeReady sends op 7 instead of READY.
 	AckBeforeReady, ReconnectBeforeReady bool
 	// WithholdAcks acknowledges no heartbeat.
 	WithholdAcks bool
-	// Miss selects events that are lost before a session numbers them (Discord delivers 0 to N
-	// times), so they leave no gap. LoseOnWire selects events that are lost after it: they leave a
-	// gap, and a RESUME repeats them. These functions run under the simulator's lock.
+	// Miss selects events that are lost before a session numbers them, so they
+	// leave no gap (Discord delivers events 0 to N times). LoseOnWire selects
+	// events that are lost after they are numbered: they leave a gap, and a
+	// RESUME repeats them. These functions run under the simulator's lock.
 	Miss, LoseOnWire func(event string) bool
 	// Delay returns the delay of an event on the simulator's clock. Later events wait for it.
 	Delay func(event string) time.Duration
@@ -46,8 +47,8 @@ func (g *Gateway) SetFaults(f Faults) {
 	g.faults = f
 }
 
-// Drop ends all connections with a close code, or with 0 by cutting the wire. Sessions can be
-// resumed for Options.SessionLife, unless the code ends them.
+// Drop closes all connections with a close code. Code 0 closes them without a close frame. Sessions
+// can be resumed for Options.SessionLife, unless the code ends them.
 func (g *Gateway) Drop(code int) {
 	g.discord.Lock()
 	defer g.discord.Unlock()

@@ -17,7 +17,7 @@ import (
 type Gateway struct {
 	discord *model.Discord
 	opts    Options
-	// The lock of the state guards these.
+	// The lock of the state guards these fields.
 	windows  *limits.Windows
 	sessions map[string]*session
 	conns    []*conn
@@ -26,7 +26,7 @@ type Gateway struct {
 	closed   bool
 }
 
-// Options are the Gateway's part of discordtest.Options.
+// Options are the options of discordtest.Options that concern the Gateway.
 type Options struct {
 	Limits            *limits.Limits
 	HeartbeatInterval time.Duration

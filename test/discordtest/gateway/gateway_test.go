@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// HELLO, heartbeat, READY, GUILD_CREATE, events in order.
+// A session gets HELLO, READY, GUILD_CREATE and its events in order. Heartbeats are acknowledged.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -47,7 +47,7 @@ func TestSession(t *testing.T) {
 	}
 	r.Srv.SetPermissions(r.Guild, r.Bot.UserID, rig.Usual&^discordtest.PermViewAuditLog)
 	w.want(0, "GUILD_ROLE_UPDATE")
-	r.Must(200, "DELETE", "/channels/"+id, nil) // no audit event without the permission
+	r.Must(200, "DELETE", "/channels/"+id, nil) // the bot lacks VIEW_AUDIT_LOG, so it gets no audit event
 	w.want(0, "CHANNEL_DELETE")
 	w.want(0, "WEBHOOKS_UPDATE")
 	r.Srv.Gateway().Outage(r.Guild, true)
@@ -64,7 +64,7 @@ func TestSession(t *testing.T) {
 	w.want(0, "GUILD_CREATE")
 }
 
-// A silent client is closed, one with heartbeats is not.
+// A client without heartbeats is disconnected, and a client with heartbeats is not.
 func TestHeartbeatDeadline(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.HeartbeatInterval = 10 * time.Second })
@@ -83,7 +83,7 @@ func TestHeartbeatDeadline(t *testing.T) {
 	w.want(9, "")
 }
 
-// Frames, concurrent IDENTIFYs, session starts per day.
+// Limits exist for a client's frames, for IDENTIFYs per time and for session starts per day.
 func TestGatewayLimits(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -121,7 +121,8 @@ func TestGatewayLimits(t *testing.T) {
 	w.closed(4008)
 }
 
-// zlib-stream over the connection, zlib for single large payloads.
+// zlib-stream compresses the whole connection. With
+// compress in IDENTIFY, zlib compresses large payloads.
 func TestCompression(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -19,11 +19,12 @@ type identify struct {
 	Properties map[string]any `json:"properties"`
 }
 
-// start handles IDENTIFY: the checks in Discord's order, then READY and one GUILD_CREATE per guild.
+// start handles IDENTIFY. It makes the checks in Discord's
+// order, then sends READY and one GUILD_CREATE per guild.
 func (c *conn) start(d json.RawMessage) {
 	g, discord := c.gateway, c.gateway.discord
 	var id identify
-	if json.Unmarshal(d, &id) != nil || id.Properties == nil { // required; Discord's refusal is a guess
+	if json.Unmarshal(d, &id) != nil || id.Properties == nil { // required by Discord; the close code is a guess
 		c.close(4002, "Error while decoding payload.")
 		return
 	}
@@ -60,7 +61,7 @@ func (c *conn) start(d json.RawMessage) {
 	c.ready(s, id)
 }
 
-// refusal returns the close code for an invalid IDENTIFY; 0 for a valid one.
+// refusal returns the close code for an invalid IDENTIFY, or 0 for a valid one.
 func (c *conn) refusal(b *model.BotState, id identify) (int, string) {
 	switch {
 	case id.Intents == nil || *id.Intents < 0 || *id.Intents&^intentsKnown != 0:
@@ -119,7 +120,7 @@ func (c *conn) ready(s *session, id identify) {
 	}
 }
 
-// present sends a whole guild, or a stub during an outage.
+// present sends GUILD_CREATE with the whole guild, or with a stub during an outage.
 func (s *session) present(g *model.GuildState) {
 	switch {
 	case s.intents&intentGuilds == 0:
@@ -131,7 +132,7 @@ func (s *session) present(g *model.GuildState) {
 	}
 }
 
-// ofShard: (guild_id >> 22) % shards == shard.
+// ofShard reports whether a guild belongs to a shard: (guild_id >> 22) % shards == shard.
 func ofShard(guildID string, shard *[2]int) bool {
 	if shard == nil {
 		return true
@@ -140,8 +141,8 @@ func ofShard(guildID string, shard *[2]int) bool {
 	return int(n>>22%uint64(shard[1])) == shard[0] //nolint:gosec // G115: 0 <= shard[0] < shard[1] since IDENTIFY
 }
 
-// resume handles op 6: it replays events from a sequence number on, or sends op 9 for an unknown
-// session.
+// resume handles op 6. It replays the events after a
+// sequence number, or sends op 9 if the session is unknown.
 func (c *conn) resume(d json.RawMessage) {
 	g := c.gateway
 	var r struct {

@@ -2,7 +2,7 @@
 
 package gateway
 
-// Intents select the events of a session. Source: Discord's documentation, "Gateway intents".
+// Intents that select events. Source: Discord's documentation, "Gateway intents".
 const (
 	intentGuilds     = 1 << 0
 	intentMembers    = 1 << 1
@@ -17,7 +17,7 @@ const (
 	intentsPrivileged = intentMembers | 1<<8 | intentContent
 )
 
-// intentOf returns the intent of an event; other events belong to GUILDS.
+// intentOf returns the intent of an event. Events that are not listed need GUILDS.
 var intentOf = map[string]int{
 	"GUILD_MEMBER_UPDATE":          intentMembers,
 	"GUILD_AUDIT_LOG_ENTRY_CREATE": intentModeration, "WEBHOOKS_UPDATE": intentWebhooks,

@@ -15,7 +15,7 @@ import (
 // keepEvents bounds the events kept for a RESUME.
 const keepEvents = 2000
 
-// session is a started session. It outlives its connection for a RESUME.
+// session is a started session. It outlives its connection, so that a RESUME can continue it.
 type session struct {
 	id      string
 	bot     *model.BotState
@@ -25,17 +25,17 @@ type session struct {
 	conn    *conn
 	gateway *Gateway
 	shard   *[2]int
-	// hidden are the channels that the session last got obfuscated.
+	// hidden lists the channels that were obfuscated when the session last got them.
 	hidden map[string]bool
-	// known are the channels that existed when the session started, for Options.Compatible.
+	// known lists the channels that existed when the session started, for Options.Compatible.
 	known map[string]bool
 	// compress reports whether large payloads are compressed one by one.
 	compress bool
-	// late are delayed events (GatewayFaults.Delay), and lateUntil is when the last of them
-	// arrives.
+	// late lists the delayed events (GatewayFaults.Delay).
+	// lateUntil is the time when the last one arrives.
 	late      []event
 	lateUntil time.Time
-	// keep cancels the end of a session that is not resumed in time.
+	// keep cancels the timer that ends a session which is not resumed in time.
 	keep func()
 }
 
@@ -53,7 +53,7 @@ func (s *session) has(g *model.GuildState) bool {
 // wants reports whether an event is for the session, by its intents and permissions.
 func (s *session) wants(g *model.GuildState, event string, data map[string]any) bool {
 	if event == "GUILD_MEMBER_UPDATE" && data["user"].(map[string]any)["id"] == s.bot.UserID {
-		return true // a bot gets its own changes whatever its intents
+		return true // a bot always gets its own changes
 	}
 	intent, ok := intentOf[event]
 	if !ok {
@@ -72,7 +72,7 @@ func (s *session) wants(g *model.GuildState, event string, data map[string]any) 
 }
 
 // view returns the event as the session may see it. Hidden channels are obfuscated. Without the
-// intent, messages of others have no content.
+// content intent, the messages of other users have no content.
 func (s *session) view(g *model.GuildState, event string, data map[string]any) map[string]any {
 	if strings.HasPrefix(event, "CHANNEL_") {
 		return s.channel(g, event, data)
@@ -85,8 +85,8 @@ func (s *session) view(g *model.GuildState, event string, data map[string]any) m
 	return data
 }
 
-// dispatch queues an event unless a fault loses it. Later events wait for a delayed one: events of
-// a session stay in order.
+// dispatch queues an event, unless a fault loses it. If an event is delayed, later events wait, so
+// that the events of a session stay in order.
 func (s *session) dispatch(name string, data any) {
 	faults, d := s.gateway.faults, s.gateway.discord
 	if faults.Miss != nil && faults.Miss(name) {
@@ -107,13 +107,13 @@ func (s *session) dispatch(name string, data any) {
 	}
 	s.late = append(s.late, e)
 	d.After(s.lateUntil.Sub(now), func() {
-		first := s.late[0] // whichever timer this is, the events are in order
+		first := s.late[0] // late events leave in order, whichever timer fires
 		s.late = s.late[1:]
 		s.deliver(first)
 	})
 }
 
-// deliver numbers, stores and sends an event. An event lost on the wire has its number.
+// deliver numbers, stores and sends an event. An event that is lost on the wire also gets a number.
 func (s *session) deliver(e event) {
 	s.seq++
 	n, faults := s.seq, s.gateway.faults

@@ -18,8 +18,8 @@ func (s *session) rememberChannels(g *model.GuildState) {
 	}
 }
 
-// channel returns a channel event as the session may see it. A deleted channel is as hidden as
-// before.
+// channel returns a channel event as the session may
+// see it. A deleted channel stays as visible as it was.
 func (s *session) channel(g *model.GuildState, event string, data map[string]any) map[string]any {
 	gone := &model.Channel{
 		ID: data["id"].(string), GuildID: g.ID, Type: data["type"].(int), Position: data["position"].(int),
@@ -41,9 +41,9 @@ func (s *session) channel(g *model.GuildState, event string, data map[string]any
 	return data
 }
 
-// updateSight sends CHANNEL_UPDATE for each channel that the event hid from the session or revealed
-// to it. A change of roles may concern all channels. A change of a channel may concern categories:
-// a bot may view a category as soon as it may view one of its channels.
+// updateSight sends CHANNEL_UPDATE for each channel that the event hid or revealed. A change of
+// roles may affect all channels. A change of a channel may affect categories: a bot may view a
+// category if it may view one of its channels.
 func (s *session) updateSight(g *model.GuildState, event string, data map[string]any) {
 	all := strings.HasPrefix(event, "GUILD_ROLE_") ||
 		event == "GUILD_MEMBER_UPDATE" && data["user"].(map[string]any)["id"] == s.bot.UserID
@@ -62,8 +62,9 @@ func (s *session) updateSight(g *model.GuildState, event string, data map[string
 	}
 }
 
-// copies returns how often a channel event is sent: once. With Options.Compatible, a channel that
-// existed when the session started sends every event twice, and others only their creation.
+// copies returns the number of times that a channel event is sent, normally once. With
+// Options.Compatible, a channel that existed when the session started sends its events twice. Other
+// channels send only their creation.
 func (s *session) copies(event string, data map[string]any) int {
 	changes := event == "CHANNEL_UPDATE" || event == "CHANNEL_DELETE"
 	switch {

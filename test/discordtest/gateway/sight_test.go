@@ -13,7 +13,7 @@ import (
 
 const view = discordtest.PermViewChannel
 
-// deny hides a channel from everyone without another overwrite.
+// deny returns overwrites that hide a channel from everyone who has no overwrite of their own.
 func deny(r *rig.Rig) []discordtest.Overwrite {
 	return []discordtest.Overwrite{{ID: r.Guild, Deny: view}}
 }
@@ -22,7 +22,7 @@ func set(r *rig.Rig, id string, o ...discordtest.Overwrite) {
 	r.Srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = o })
 }
 
-// obfuscated is a hidden text channel or category as a bot gets it.
+// obfuscated returns a hidden text channel or category in the form that a bot gets.
 func obfuscated(r *rig.Rig, id string, kind, position int) obj {
 	want := obj{
 		"id": id, "guild_id": r.Guild, "type": float64(kind), "position": float64(position), "flags": float64(1 << 17),
@@ -35,7 +35,7 @@ func obfuscated(r *rig.Rig, id string, kind, position int) obj {
 	return want
 }
 
-// The Gateway obfuscates a channel that the bot may not view, REST denies it.
+// The Gateway obfuscates a channel that the bot may not view. REST calls for it get 403.
 func TestHiddenChannel(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -91,7 +91,8 @@ func TestSightChanges(t *testing.T) {
 	role := func(r *rig.Rig) string { return r.Srv.AddRole(r.Guild, "Sensei", 0) }
 	for name, tc := range map[string]struct {
 		show, hide func(r *rig.Rig, id, group, role string)
-		// before the channel's own CHANNEL_UPDATE, and whether the category's comes first.
+		// event comes before the channel's own CHANNEL_UPDATE. categoryFirst is true if the
+		// category's CHANNEL_UPDATE comes before the channel's.
 		event         string
 		categoryFirst bool
 	}{
@@ -171,7 +172,7 @@ func TestSightFollowsCategory(t *testing.T) {
 		}
 	}
 	set(r, group, deny(r)...)
-	next("CHANNEL_UPDATE", group, "Alerts") // its channel may still be viewed
+	next("CHANNEL_UPDATE", group, "Alerts") // the bot may still view one of its channels
 	next("CHANNEL_UPDATE", id, "___hidden___")
 	next("CHANNEL_UPDATE", group, "___hidden___")
 	set(r, id)
@@ -188,7 +189,7 @@ func TestSightFollowsCategory(t *testing.T) {
 	next("CHANNEL_UPDATE", group, "___hidden___")
 }
 
-// With the option a bot gets all channels, as before 16 November 2026.
+// With Options.ShowHidden, a bot gets all channels, as on Discord before 16 November 2026.
 func TestUnhidden(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.ShowHidden = true })
@@ -205,7 +206,7 @@ func TestUnhidden(t *testing.T) {
 	}
 }
 
-// A bot in too many guilds must use shards; without them it is closed.
+// A bot in too many guilds must use shards. Otherwise its connection is closed.
 func TestSharding(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.GuildsPerSession = 3 })
@@ -249,7 +250,7 @@ func TestSpuriousRefusal(t *testing.T) {
 	w.want(0, "READY")
 }
 
-// The invitation's role keeps its permissions while the bot lacks it.
+// The role of the bot's invitation keeps its permissions while it is taken from the bot.
 func TestPermissionsOfARoleTaken(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -264,8 +265,8 @@ func TestPermissionsOfARoleTaken(t *testing.T) {
 	create(201)
 }
 
-// Channels that existed at the start of the session send their events twice, others only their
-// creation. The audit log sends none.
+// Channels that existed when the session started send their events twice. Other channels send only
+// their creation. The audit log sends no events.
 func TestCompatibleEvents(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Compatible = true })

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// The address of a channel on Discord leads to it on the page.
+// A channel's URL path on Discord leads to the same channel on the page.
 func TestChannelAddress(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -25,7 +25,7 @@ func TestChannelAddress(t *testing.T) {
 	}
 }
 
-// Another process can read the calls of each route.
+// Another process can read the number of calls of each route.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -21,16 +21,17 @@ var files embed.FS
 // interval is the shortest time between two updates of the page, in real time.
 const interval = 100 * time.Millisecond
 
-// keepAlive is the longest silence of a stream, in real time.
+// keepAlive is the longest time without data in a stream, in real time.
 const keepAlive = 15 * time.Second
 
-// shownMessages bounds the messages per channel, newest first.
+// shownMessages bounds the messages that a channel shows, newest first.
 const shownMessages = 100
 
 // Page is the live page.
 type Page struct {
 	discord *model.Discord
-	// calls counts REST calls by route, connections the Gateway's open ones.
+	// calls returns the number of REST calls by route,
+	// connections the number of open Gateway connections.
 	calls       func() map[string]int
 	connections func() int
 	watchers    map[chan struct{}]bool // the open streams; nil after Close
@@ -51,26 +52,26 @@ func (p *Page) Mount(mux *http.ServeMux) {
 	}
 	static := http.FileServerFS(files)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		// The page loads nothing from elsewhere, whatever messages contain.
+		// The page loads nothing from other hosts, whatever messages contain.
 		w.Header().Set("Content-Security-Policy", "default-src 'self'")
 		w.Header().Set("Cache-Control", "no-cache")
 		static.ServeHTTP(w, r)
 	})
 	mux.HandleFunc("GET /live", p.live)
-	// Addresses of channels, as in the Discord app.
+	// The paths of channels are the same as in the Discord app.
 	mux.HandleFunc("GET /channels/{place...}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/#/"+r.PathValue("place")) // a fragment of this page, never another host
 		w.WriteHeader(http.StatusFound)
 	})
-	// For end-to-end tests in another process.
+	// End-to-end tests read this from another process.
 	mux.HandleFunc("GET /calls", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(model.JSON(p.calls()))
 	})
 }
 
-// live streams the page's content as server-sent events: everything at once, again after every
-// change.
+// live streams the page's content as server-sent events:
+// all of it at once, and again after every change.
 func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	changes, ok := p.watch()
 	if !ok {
@@ -87,7 +88,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		select {
-		case <-time.After(interval): // many changes make one update
+		case <-time.After(interval): // collects changes into one update
 		case <-r.Context().Done():
 			return
 		}
@@ -97,8 +98,8 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaitChange returns false when the stream ends. A comment now and then keeps proxies from closing
-// it, and fails once the client is gone.
+// awaitChange returns false when the stream ends. It sends a comment at intervals, which keeps
+// proxies from closing the stream and fails when the client has left.
 func awaitChange(ctx context.Context, w http.ResponseWriter, changes <-chan struct{}) bool {
 	for {
 		select {
@@ -132,12 +133,12 @@ func (p *Page) unwatch(c chan struct{}) {
 	delete(p.watchers, c)
 }
 
-// changed wakes the streams. The lock is held.
+// changed wakes the streams. The caller holds the lock.
 func (p *Page) changed() {
 	for w := range p.watchers {
 		select {
 		case w <- struct{}{}:
-		default: // it has not read the last change yet
+		default: // the stream has not yet read the last change
 		}
 	}
 }
@@ -152,7 +153,7 @@ func (p *Page) Close() {
 	p.watchers = nil
 }
 
-// view is the page's content, with the messages of one channel.
+// view returns the page's content, with the messages of one channel.
 func (p *Page) view(channel string) map[string]any {
 	calls := 0
 	for _, n := range p.calls() {
@@ -222,8 +223,8 @@ func channelView(g *model.GuildState, c *model.Channel) map[string]any {
 	return view
 }
 
-// forumView replaces messages in a forum-like channel. A guild's own emoji is shown by its id: its
-// picture is not simulated.
+// forumView returns a forum-like channel's guidelines and tags, shown instead of messages. A
+// guild's own emoji appears as its id, because its picture is not simulated.
 func forumView(c *model.Channel) map[string]any {
 	tags := []any{}
 	for _, t := range c.Tags {

@@ -51,7 +51,7 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// school fills a guild for the page and returns the channel with the alerts.
+// school fills a guild for the page. It returns the id of the channel that has the alerts.
 func school(r *rig.Rig) (alerts string) {
 	group := r.Channel(obj{"name": "Alerts", "type": 4, "position": 1})
 	r.Channel(obj{"name": "Staff", "type": 4, "position": 0, "permission_overwrites": []obj{{"id": r.Guild, "type": 0, "deny": "1024"}, {"id": r.Bot.UserID, "type": 1, "allow": "1024"}}})
@@ -94,14 +94,14 @@ func TestPage(t *testing.T) {
 		t.Errorf("title %q, colour of the embed %q", title, color)
 	}
 
-	// Changes on Discord appear and disappear without a reload.
+	// The page shows and removes changes without a reload.
 	r.Srv.EditChannelByHand(alerts, func(c *discordtest.Channel) { c.Topic = "drifted" })
 	ask(ctx, t, chromedp.Poll[bool](`document.querySelector("#channel-topic").textContent === "drifted"`))
 	r.Srv.PostByHand(alerts, r.Srv.AddUser("gojo"), "on my way")
 	ask(ctx, t, chromedp.Poll[bool](`document.querySelector("#messages").textContent.includes("on my way")`))
 
-	// Unchanged parts are not drawn again: a button that is replaced between press and release gets
-	// no click.
+	// The page keeps unchanged elements: a button that is
+	// replaced between press and release gets no click.
 	ask(ctx, t, chromedp.Evaluate[bool](`document.querySelector(".channel").focus(), document.querySelector("article").dataset.seen = "yes", true`))
 	r.Srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"})
 	r.Must(200, "GET", "/users/@me", nil)
@@ -110,7 +110,8 @@ func TestPage(t *testing.T) {
 		t.Error("channels or messages were drawn again though nothing about them has changed")
 	}
 
-	// A phone shows first the channels, after a tap the messages, then the channels again.
+	// A phone first shows the channels, after a tap the
+	// messages, and after "back" the channels again.
 	rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Click("#back"),
 		chromedp.WaitVisible("#channel-list"), chromedp.WaitNotVisible("#messages")))
 	snap(ctx, t, "phone-channels.png")
@@ -124,7 +125,7 @@ func TestPage(t *testing.T) {
 	ask(ctx, t, chromedp.Poll[bool](`!document.querySelector('[data-id="`+alerts+`"]')`))
 }
 
-// Voice channels are below all others, and a forum shows its guidelines and tags.
+// Voice channels come last, and a forum shows its guidelines and tags.
 func TestPageShowsEachType(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)

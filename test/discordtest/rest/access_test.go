@@ -93,7 +93,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// A guild that requires it refuses bots of owners without.
+// A guild that requires two-factor authentication refuses bots if their owner lacks it.
 func TestTwoFactor(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.MFALevel = 1 })

@@ -23,7 +23,7 @@ func actions(a rig.Answer) (out []int) {
 	return out
 }
 
-// TestAuditLog writes one entry of each kind and reads them by filter.
+// TestAuditLog writes one entry of each kind and reads each by a filter.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -115,7 +115,7 @@ func TestAuditEntriesAreKeptFor45Days(t *testing.T) {
 	}
 }
 
-// Others fill the log; filters and pages find one's own entry.
+// Other users fill the log. Filters and pages still find the bot's own entry.
 func TestBusyAuditLog(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

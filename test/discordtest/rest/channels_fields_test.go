@@ -138,7 +138,7 @@ func TestCreateFields(t *testing.T) {
 	}
 }
 
-// Discord names every wrong field in one response.
+// Discord names all wrong fields in one response.
 func TestAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -202,7 +202,7 @@ func tags(n int) (list []obj) {
 	return list
 }
 
-// A tag keeps its id only if the id is sent. The list replaces the former one.
+// The list replaces the former tags. A tag keeps its id only if the id is sent.
 func TestTags(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator, rig.Community)

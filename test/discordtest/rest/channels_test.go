@@ -71,7 +71,8 @@ func TestChannelLife(t *testing.T) {
 	}
 }
 
-// A channel without overwrites of its own takes its category's and follows them until it differs.
+// A new channel without overwrites gets those of its category. It follows the category's changes
+// until its own overwrites differ.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator)

@@ -38,7 +38,7 @@ func tryFor(ctx context.Context, r *rig.Rig) (status int, body []byte, err error
 	return res.StatusCode, body, err
 }
 
-// Each fault has its response, and its effect on the channel.
+// Each fault gives its response, and has its effect on the channel or none.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -82,7 +82,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A fault makes no success of a refusal.
+// A fault does not turn an error into a success.
 func TestAFaultKeepsARefusal(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -97,7 +97,7 @@ func TestAFaultKeepsARefusal(t *testing.T) {
 	}
 }
 
-// The effect is there while the response is held.
+// The effect is visible while the response is held.
 func TestHold(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -161,7 +161,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// By route, by request, by probability, for a while; and removal.
+// A fault selects calls by route, request and probability, until it has hit enough or is removed.
 func TestFaultSelection(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -199,7 +199,7 @@ func TestFaultSelection(t *testing.T) {
 	}
 }
 
-// Close releases a held client.
+// Close ends the wait of a client whose response is held.
 func TestClosedWhileHeld(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

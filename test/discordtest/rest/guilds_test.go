@@ -71,7 +71,7 @@ func dataURI(format string, image []byte) string {
 	return "data:image/" + format + ";base64," + base64.StdEncoding.EncodeToString(image)
 }
 
-// An icon reads back as a hash, which tells whether it is animated.
+// An icon reads back as a hash, whose prefix shows whether it is animated.
 func TestGuildIcon(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.Features = []string{"ANIMATED_ICON"} })
@@ -91,7 +91,7 @@ func TestGuildIcon(t *testing.T) {
 	}
 }
 
-// Announcement channels come and go with the feature.
+// NEWS (announcement channels) comes and goes with COMMUNITY.
 func TestCommunity(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, discordtest.PermAdministrator)
@@ -117,7 +117,7 @@ func TestCommunity(t *testing.T) {
 	}
 }
 
-// Discord's requirements for becoming and for being a Community guild.
+// Discord refuses edits that violate the requirements of a Community guild.
 func TestCommunityIsRefused(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, discordtest.PermManageGuild|discordtest.PermManageChannels|discordtest.PermViewChannel)
@@ -152,7 +152,8 @@ func TestCommunityIsRefused(t *testing.T) {
 	refused("off without an administrator", obj{"features": []string{}}, 50013, "", "")
 }
 
-// If bots may delete guilds, they delete their own ones, and may do everything in them before.
+// With AllowGuildDeletion, a bot may delete a guild that
+// it owns. Before that, it may do everything in the guild.
 func TestOwnGuilds(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.AllowGuildDeletion = true })

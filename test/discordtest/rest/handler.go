@@ -24,7 +24,7 @@ type Handler struct {
 
 	discord *model.Discord
 	opts    call.Options
-	// The lock of the state guards these.
+	// The lock of the state guards these fields.
 	windows  *limits.Windows
 	banned   map[string]time.Time // by address: end of the ban
 	recorder recorder
@@ -38,12 +38,13 @@ func New(d *model.Discord, w *limits.Windows, o call.Options, keep int) *Handler
 	}
 }
 
-// serve reads a call, decides under the lock, and delivers the response as the faults demand.
+// serve reads a call, decides under the lock, and
+// delivers the response unless a fault changes that.
 func (h *Handler) serve(rt *route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, call.MaxBody))
 		if err != nil {
-			panic(http.ErrAbortHandler) // the client left during its request: nothing has happened
+			panic(http.ErrAbortHandler) // the client left before the request was complete
 		}
 		c := &call.Call{
 			Discord: h.discord, Options: h.opts, Windows: h.windows, Request: r, Body: body, Header: http.Header{},
@@ -62,7 +63,7 @@ func (h *Handler) serve(rt *route) http.HandlerFunc {
 	}
 }
 
-// decide executes a call, now, later or not at all, and returns the response.
+// decide returns the response to a call. It executes the call, schedules it for later or drops it.
 func (h *Handler) decide(c *call.Call, rt *route, rec *call.Request, fault *faults.Fault) call.Answer {
 	h.discord.Lock()
 	defer h.discord.Unlock()

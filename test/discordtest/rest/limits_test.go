@@ -25,7 +25,7 @@ func seconds(t *testing.T, r *rig.Rig, header string) float64 {
 	return n
 }
 
-// TestBucket drains a bucket, checks its headers, and finds it full again after its time.
+// TestBucket empties a bucket, checks its headers, and finds it full after its time.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -57,7 +57,7 @@ func TestBucket(t *testing.T) {
 	r.Must(200, "GET", "/channels/"+one, nil)
 }
 
-// Names and topics of a channel change twice in ten minutes; no header announces it.
+// A channel's name and topic can change twice in ten minutes. No header shows this limit.
 func TestHiddenLimit(t *testing.T) {
 	t.Parallel()
 	for _, apart := range []bool{false, true} {
@@ -68,7 +68,7 @@ func TestHiddenLimit(t *testing.T) {
 	}
 }
 
-// hiddenLimit tests one window for both, or one for each.
+// hiddenLimit tests one window for name and topic together, or one for each.
 func hiddenLimit(t *testing.T, apart bool) {
 	t.Helper()
 	topic := map[bool]int{true: 200, false: 429}[apart]
@@ -104,7 +104,7 @@ func hiddenLimit(t *testing.T, apart bool) {
 		if wait, _ := got.JSON["retry_after"].(float64); wait < 400 || wait > 600 || r.Last.Get("X-RateLimit-Remaining") != "4" || r.Last.Get("X-RateLimit-Reset-After") != "15.000" {
 			t.Errorf("%s: retry after %v with headers %v", tc.name, wait, r.Last)
 		}
-		if r.Last.Get("X-RateLimit-Scope") != "shared" { // so it does not count as an invalid request
+		if r.Last.Get("X-RateLimit-Scope") != "shared" { // scope shared does not count as invalid
 			t.Errorf("%s: scope %s", tc.name, r.Last.Get("X-RateLimit-Scope"))
 		}
 	}
@@ -136,7 +136,7 @@ func TestGlobalLimit(t *testing.T) {
 	}
 }
 
-// Per webhook by headers, per channel without a header.
+// Webhook execution has a limit per webhook with headers, and one per channel without headers.
 func TestWebhookLimits(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.WebhookChannel = discordtest.Rate{N: 3, Per: time.Minute} })
@@ -149,7 +149,7 @@ func TestWebhookLimits(t *testing.T) {
 	}
 }
 
-// Too many 401, 403 and 429 ban the address, with a response in HTML.
+// Too many 401, 403 and 429 responses ban the address. The ban answers in HTML.
 func TestBan(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -170,7 +170,7 @@ func TestBan(t *testing.T) {
 	r.Srv.Advance(time.Hour)
 	r.Must(200, "GET", "/users/@me", nil)
 
-	// Responses of faults count too, shared limits never.
+	// Responses of faults count too. 429 with scope shared never counts.
 	r.Srv.Faults().Add(discordtest.Fault{Times: 5, Action: discordtest.RateLimited(time.Second, "shared")})
 	r.Srv.Faults().Add(discordtest.Fault{Times: 2, Action: discordtest.RateLimited(time.Second, "user")})
 	r.Srv.Faults().Add(discordtest.Fault{Times: 2, Action: discordtest.Action{Status: 403, Body: `{"code":50013,"message":"x"}`}})
@@ -182,7 +182,7 @@ func TestBan(t *testing.T) {
 	}
 }
 
-// Routes that share a bucket have one name of it.
+// Routes that share a bucket have the same X-RateLimit-Bucket.
 func TestSharedBucket(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -215,7 +215,7 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
-// Each call counts for its own time, so a window does not empty at once.
+// Each call counts for its own time, so calls become free one after the other.
 func TestSlidingWindow(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -243,7 +243,7 @@ func TestSlidingWindow(t *testing.T) {
 	}
 }
 
-// No header announces the limits of creates.
+// No header shows the limits of creates.
 func TestHiddenCreates(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {

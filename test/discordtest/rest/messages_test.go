@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// Messages through a webhook by all paths: Alertmanager uses the one without version.
+// A webhook accepts messages at all its paths. Alertmanager uses the path without a version.
 func TestExecute(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -62,7 +62,7 @@ func TestFiveHundred(t *testing.T) {
 	}
 }
 
-// A full list of overwrites may still be changed.
+// Overwrites can still be changed when their list is full.
 func TestOverwriteLimit(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Limits.OverwritesPerChannel = 1 })

@@ -46,7 +46,7 @@ func (h *Handler) admit(c *call.Call, rt *route, who string) error {
 	return nil
 }
 
-// major is the part of the path that separates buckets.
+// major returns the parts of the path that separate buckets.
 func major(r *http.Request) string {
 	for _, name := range []string{"webhook_id", "channel_id", "guild_id"} {
 		if v := r.PathValue(name); v != "" {
@@ -56,14 +56,15 @@ func major(r *http.Request) string {
 	return ""
 }
 
-// bucketHash is the opaque name of a route's bucket, without the major parameter.
+// bucketHash returns the opaque name of a route's bucket.
+// The name does not depend on the major parameter.
 func bucketHash(route string) string {
 	sum := sha256.Sum256([]byte(route))
 	return hex.EncodeToString(sum[:16])
 }
 
-// countInvalid counts 401, 403 and 429 that is not shared against the address, also of faults, and
-// bans it when there are too many.
+// countInvalid counts a 401, a 403, or a 429 whose scope is not shared, against the address.
+// Responses of faults count too. It bans an address with too many.
 func (h *Handler) countInvalid(addr string, a call.Answer, now time.Time) {
 	switch {
 	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// A bot writes roles below its own highest one, with permissions that it has.
+// A bot can write roles below its own highest role, with permissions that it has itself.
 func TestRolesAccess(t *testing.T) {
 	t.Parallel()
 	const manage = discordtest.PermManageRoles | discordtest.PermViewChannel
@@ -73,7 +73,8 @@ func TestRolesAccess(t *testing.T) {
 	}
 }
 
-// A role is stored as sent, ranked, given and taken, with an audit log entry for each step.
+// A role is stored as sent, and can be moved, given,
+// taken and deleted. Each step has an audit log entry.
 func TestRolesFromCreateToDelete(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.Features = []string{"ENHANCED_ROLE_COLORS"} })
@@ -127,7 +128,7 @@ func TestRolesFromCreateToDelete(t *testing.T) {
 func TestRolesAreAtMost250(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
-	for range 248 { // @everyone and the bot's own are two
+	for range 248 { // @everyone and the bot's role make 250
 		r.Srv.CreateRoleByHand(r.Guild, discordtest.Role{Name: "a"})
 	}
 	if got := r.Do("POST", "/guilds/"+r.Guild+"/roles", obj{"name": "b"}); got.Code() != 30005 {

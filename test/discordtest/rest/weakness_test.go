@@ -12,10 +12,10 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// lasting is longer than any response may be stale.
+// lasting is longer than the time for which responses may be stale.
 const lasting = 2 * time.Second
 
-// weak is a rig with wrong responses.
+// weak returns a rig whose responses may be wrong.
 func weak(t *testing.T, w discordtest.Weakness) *rig.Rig {
 	return rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Weakness = w })
 }
@@ -78,7 +78,7 @@ func TestStaleReads(t *testing.T) {
 	}
 }
 
-// For a moment after a deletion, the deleted channel's belongings still exist.
+// For a moment after a deletion, reads still find the deleted channel's webhooks.
 func TestStaleDeletion(t *testing.T) {
 	t.Parallel()
 	r := weak(t, discordtest.Weakness{})
@@ -138,7 +138,7 @@ func TestMissing(t *testing.T) {
 	r.Must(200, "DELETE", path, nil)
 }
 
-// Each rate holds, and the same seed repeats a run.
+// The number of failures fits each rate, and the same seed repeats a run.
 func TestWeaknessIsSeeded(t *testing.T) {
 	t.Parallel()
 	run := func() (string, map[int]int) {
@@ -154,7 +154,7 @@ func TestWeaknessIsSeeded(t *testing.T) {
 				t.Errorf("%d %s", got.Status, got.Raw)
 			}
 		}
-		for range 100 { // open calls fail for no bot
+		for range 100 { // calls without a token do not fail
 			if got := r.As("", "GET", "/gateway", nil); got.Status != 200 {
 				t.Errorf("an open route: %d", got.Status)
 			}
@@ -175,7 +175,7 @@ func TestWeaknessIsSeeded(t *testing.T) {
 	}
 }
 
-// Some creates with a 5xx have made their channel.
+// A create that gets a 5xx may still have made its channel.
 func TestServerErrorsMayHaveWorked(t *testing.T) {
 	t.Parallel()
 	r := weak(t, discordtest.Weakness{ServerErrors: 1})

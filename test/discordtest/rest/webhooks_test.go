@@ -44,7 +44,7 @@ func TestWebhookFields(t *testing.T) {
 	}
 }
 
-// Only the creating application, and clients with the token, get token and URL.
+// Only the application that created a webhook, and clients with the token, get its token and URL.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

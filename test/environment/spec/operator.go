@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spec runs an operator in ginkgo specs as in production: the real binary as a process with
-// the ServiceAccount, permissions, arguments and environment of deploy/. Errors fail the running
-// spec.
+// Package spec runs an operator in ginkgo specs as in production: the
+// real binary is a process with the ServiceAccount, permissions,
+// arguments and environment of deploy/. An error fails the running spec.
 package spec
 
 import (
@@ -32,17 +32,17 @@ import (
 )
 
 const (
-	// soon is long, since the machine may be busy.
+	// soon is long enough for a busy machine.
 	soon = 30 * time.Second
-	// bound limits a spec with its set-up. Each wait has its own limit, usually of seconds.
+	// bound limits a spec and its set-up. Each wait also has its own limit, usually of seconds.
 	bound = 10 * time.Minute
-	// enforceOwnerReferences is set on some clusters: a client that sets blockOwnerDeletion needs
-	// the permission to update the owner's finalizers.
+	// enforceOwnerReferences turns on a plugin that some clusters use: a client that sets
+	// blockOwnerDeletion then needs the permission to update the owner's finalizers.
 	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 )
 
-// Each spec has its own limit, since the time of a suite depends on the machine. A spec with a
-// longer SpecTimeout keeps it. Exceeding it prints the stacks.
+// bound limits each spec instead of the suite, whose time depends on the machine. A spec may set a
+// longer SpecTimeout. When a spec exceeds its limit, ginkgo prints the stacks.
 var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 	func(node types.NodeType, _ ginkgo.Offset, text string, args []any) (string, []any, []error) {
 		isBound := func(arg any) bool { _, ok := arg.(ginkgo.SpecTimeout); return ok }
@@ -52,23 +52,23 @@ var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 		return text, args, nil
 	})
 
-// Operator is an operator under test. A suite sets only the first field.
+// Operator is an operator under test. A suite sets only the embedded field and Plugins.
 type Operator struct {
 	environment.Operator
 
 	// Plugins are main packages in the operator's folder cmd that Build builds too.
 	Plugins []string
 
-	// Begin sets the fields below.
+	// Begin sets the following fields.
 
-	// Env has an audit log of its API server.
+	// Env is the environment. Its API server writes an audit log.
 	Env *environment.Environment
-	// Cluster and Client, an administrator, belong to Env.
+	// Cluster is the cluster of Env. Client is its administrator's client.
 	Cluster *testcluster.Cluster
 	Client  client.Client
-	// Binary is built with the race detector.
+	// Binary is the operator's binary, built with the race detector.
 	Binary string
-	// Flags follow those of production; the last value of a flag counts.
+	// Flags follow the flags of the Deployment. If a flag is repeated, its last value counts.
 	Flags []string
 
 	built    map[string]string // path by name
@@ -77,21 +77,21 @@ type Operator struct {
 	proven   rbacusage.Set
 }
 
-// RunSpecs runs the suite.
+// RunSpecs runs the specs of the suite.
 func (o *Operator) RunSpecs(t *testing.T) {
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ctrl.SetLogger(ginkgo.GinkgoLogr)
 	gomega.SetDefaultEventuallyTimeout(soon)
 	gomega.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	gomega.SetDefaultConsistentlyDuration(time.Second)
-	// Gomega's 10 ms would mean 400 requests a second of four processes.
+	// With gomega's default of 10 ms, four processes would make 400 requests a second.
 	gomega.SetDefaultConsistentlyPollingInterval(50 * time.Millisecond)
 	gomega.EnforceDefaultTimeoutsWhenUsingContexts()
 	ginkgo.RunSpecs(t, o.Name)
 }
 
-// Build builds the operator and its plugins once for all test processes, and returns the paths, one
-// per line.
+// Build builds the operator and its plugins once for all
+// test processes. It returns their paths, one per line.
 func (o *Operator) Build() []byte {
 	var paths []string
 	for _, name := range append([]string{o.Name}, o.Plugins...) {
@@ -106,8 +106,8 @@ func (o *Operator) Build() []byte {
 // Plugin returns the path of a plugin that Build has built.
 func (o *Operator) Plugin(name string) string { return o.built[name] }
 
-// Begin starts the environment of this test process with the operator installed but not started. It
-// ends with the suite.
+// Begin starts the environment of this test process, in which the operator is installed but not
+// started. The environment ends with the suite.
 func (o *Operator) Begin(ctx context.Context, paths []byte, options environment.Options) {
 	ginkgo.GinkgoHelper()
 	o.built = map[string]string{}
@@ -124,7 +124,7 @@ func (o *Operator) Begin(ctx context.Context, paths []byte, options environment.
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	ginkgo.DeferCleanup(func() { gomega.Expect(o.Env.Stop()).To(gomega.Succeed()) })
 	o.Cluster, o.Client = o.Env.Cluster, o.Env.Admin
-	if err := os.Remove(o.LogFile()); !errors.Is(err, os.ErrNotExist) { // of an earlier run
+	if err := os.Remove(o.LogFile()); !errors.Is(err, os.ErrNotExist) { // the log of an earlier run
 		gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	}
 }
@@ -140,27 +140,28 @@ func (o *Operator) file(format string) string {
 	return fmt.Sprintf(format, ginkgo.GinkgoParallelProcess())
 }
 
-// LogFile is the log of the operator's processes of this test process.
+// LogFile returns the path of the log to which all operator processes of this test process write.
 func (o *Operator) LogFile() string { return filepath.Join(o.folder(), o.file("operator-%d.log")) }
 
 // Process is one process of the operator.
 type Process struct {
 	*environment.Process
-	changed bool // it has other flags than usual
+	changed bool // the flags differ from the usual ones
 }
 
 // Process returns the process that was started last.
 func (o *Operator) Process() *Process { return o.process }
 
-// Start starts a process with further flags and waits until it is ready, which does not mean that
-// it leads. A running process continues: keep its Process to end it.
+// Start starts a process with more flags and waits until it is ready, but not until it leads. A
+// process that already runs continues: keep its Process to be able to end it.
 func (o *Operator) Start(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
 	if o.process == nil || !o.process.Running() {
 		o.dropLease(ctx)
 	}
-	// Unlike in production, several operators share a busy machine, which may not renew a Lease in
-	// ten seconds. The log is verbose, so that secrets in it are found.
+	// Several operators share the machine. If it is busy, one may not
+	// renew its Lease within the default of ten seconds. The log is
+	// verbose, so that a secret in a verbose message is found too.
 	started, err := o.Env.StartOperator(ctx, o.Operator, o.file("operator-%d.log"), slices.Concat([]string{
 		"--lease-duration=2m", "--lease-renew-deadline=1m", "--shutdown-timeout=25s", "--zap-log-level=debug",
 	}, o.Flags, flags)...)
@@ -171,7 +172,7 @@ func (o *Operator) Start(ctx context.Context, flags ...string) {
 	gomega.Expect(started.AwaitReady(ctx)).To(gomega.Succeed())
 }
 
-// Stop ends the process as Kubernetes does and expects neither an error nor a data race.
+// Stop ends the process as Kubernetes does. It expects neither an error nor a data race.
 func (p *Process) Stop() {
 	ginkgo.GinkgoHelper()
 	gomega.Expect(p.Process.Stop(soon)).To(gomega.Succeed())
@@ -186,14 +187,14 @@ func (o *Operator) Stop() {
 	o.process.Stop()
 }
 
-// Kill ends the operator like a crash, but frees its Lease for the next process.
+// Kill ends the operator like a crash, and frees its Lease for the next process.
 func (o *Operator) Kill(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	o.process.Kill()
 	o.dropLease(ctx)
 }
 
-// Restart restarts the operator. Further flags last for this spec.
+// Restart restarts the operator with more flags. They apply until the end of the running spec.
 func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
 	o.process.Stop()
@@ -207,8 +208,9 @@ func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	}
 }
 
-// Guard makes an operator that ends unexpectedly fail only the running spec: the next spec gets a
-// new one. A failed spec keeps the cluster's logs. Call it beside containers.
+// Guard limits the effect of an operator that ends unexpectedly to the
+// running spec: the next spec starts a new process. It keeps the cluster's
+// logs of a failed spec. Call it at package level, beside containers.
 func (o *Operator) Guard() bool {
 	ginkgo.AfterEach(func() {
 		if !o.process.Running() {
@@ -227,8 +229,8 @@ func (o *Operator) Guard() bool {
 	})
 }
 
-// dropLease frees the Lease of a process that did not release it: it crashed, or was stopped while
-// it acquired the Lease, since client-go releases only a known Lease.
+// dropLease deletes the Lease of a process that did not release it. The process crashed, or was
+// stopped while it acquired the Lease: client-go releases only a Lease that it knows to hold.
 func (o *Operator) dropLease(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Lease}}
@@ -240,10 +242,10 @@ func (o *Operator) Leader(ctx context.Context) (string, error) {
 	return o.Operator.Leader(ctx, o.Client)
 }
 
-// Scrape reads the operator's metrics with a token, or without if it is empty.
+// Scrape reads the operator's metrics with a token, or without one if token is empty.
 func (o *Operator) Scrape(ctx context.Context, token string) (code int, text string) {
 	ginkgo.GinkgoHelper()
-	gomega.Eventually(ctx, func() (err error) { // served a moment after the probes
+	gomega.Eventually(ctx, func() (err error) { // the metrics are served a moment after the probes
 		code, text, err = o.process.Scrape(ctx, token)
 		return err
 	}).WithTimeout(soon).Should(gomega.Succeed())

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/test/testcluster/rbacusage"
 )
 
-// UsesItsPermissions fails a complete run with a list of unused permissions. The specs themselves
-// fail on missing permissions. Call it beside containers.
+// UsesItsPermissions fails a complete run if a permission was not used, and lists such permissions.
+// (A missing permission fails the spec that needs it.) Call it at package level, beside containers.
 func (o *Operator) UsesItsPermissions() bool {
 	ginkgo.AfterSuite(func() {
 		if o.process == nil {
@@ -51,8 +51,8 @@ func (o *Operator) usedBy(process int) string {
 	return filepath.Join(o.folder(), fmt.Sprintf("permissions-%d.json", process))
 }
 
-// Proven marks a permission as used that the API server checks without a request for it. The
-// calling spec shows the effect of its absence.
+// Proven counts a permission as used. It is for permissions that the API server checks without a
+// request for them. The calling spec must show what happens without the permission.
 func (o *Operator) Proven(p rbacusage.Permission) {
 	if o.proven == nil {
 		o.proven = rbacusage.Set{}

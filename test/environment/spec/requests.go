@@ -17,15 +17,15 @@ import (
 	"jutsu.com/operators/test/testcluster/auditlog"
 )
 
-// rest is the time without a write that WritesAtRest waits for.
+// rest is the time for which WritesAtRest must see no write.
 const rest = 300 * time.Millisecond
 
-// requests caches the audit log.
+// requests caches the operator's requests from the audit log.
 type requests struct {
 	sync.Mutex
 	log    *auditlog.Log
 	events []auditv1.Event
-	// writes by namespace, formatted: specs ask for them repeatedly.
+	// writes maps a namespace to its formatted writes, because specs read them repeatedly.
 	writes map[string][]string
 }
 
@@ -62,8 +62,8 @@ func (o *Operator) readRequests() {
 	})).To(gomega.Succeed())
 }
 
-// WritesAtRest returns Writes once none came for a while: the API server logs a request after its
-// effect.
+// WritesAtRest returns Writes when no new write has come for
+// a while: the API server may log a request after its effect.
 func (o *Operator) WritesAtRest(namespace string) []string {
 	ginkgo.GinkgoHelper()
 	writes := o.Writes(namespace)
@@ -76,7 +76,7 @@ func (o *Operator) WritesAtRest(namespace string) []string {
 }
 
 // Writes returns the operator's writes in a namespace, oldest first, as "patch deployments/tokyo"
-// or "patch dojos/tokyo/status". Events are left out.
+// or "patch dojos/tokyo/status". Writes of Events are left out.
 func (o *Operator) Writes(namespace string) []string {
 	ginkgo.GinkgoHelper()
 	o.requests.Lock()
@@ -85,7 +85,7 @@ func (o *Operator) Writes(namespace string) []string {
 	return slices.Clone(o.requests.writes[namespace])
 }
 
-// WriteOf returns a write as Writes does, and "" for other requests and those of events.
+// WriteOf formats a write as Writes does. It returns "" for reads and for requests of Events.
 func WriteOf(e *auditv1.Event) string {
 	if e.ObjectRef == nil || e.ObjectRef.Resource == "events" ||
 		!slices.Contains([]string{"create", "update", "patch", "delete"}, e.Verb) {

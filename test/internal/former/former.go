@@ -17,11 +17,11 @@ import (
 // Release is a checked out release.
 type Release struct {
 	Version, Commit string
-	// Folder has the root of the checkout.
+	// Folder is the root of the checkout.
 	Folder string
 }
 
-// CheckOut checks the former release of an operator out in a new folder.
+// CheckOut checks out the former release of an operator into a new folder.
 func CheckOut(ctx context.Context, operator, folder string) (Release, error) {
 	r := Release{Folder: folder}
 	root, err := project.Root()

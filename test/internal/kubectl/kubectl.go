@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/test/testcluster/binaries"
 )
 
-// Path returns its path; it is downloaded or built if missing.
+// Path returns the path of the pinned kubectl. It downloads or builds a missing kubectl.
 func Path(t *testing.T) string {
 	t.Helper()
 	paths, err := binaries.Locate(t.Context(), nil, binaries.Kubectl)
@@ -21,7 +21,7 @@ func Path(t *testing.T) string {
 	return paths[binaries.Kubectl]
 }
 
-// OnPath puts it on the PATH of the test's commands.
+// OnPath puts the pinned kubectl on the PATH of the test's commands.
 func OnPath(t *testing.T) {
 	t.Helper()
 	t.Setenv("PATH", filepath.Dir(Path(t))+string(os.PathListSeparator)+os.Getenv("PATH"))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package netpol evaluates NetworkPolicies as Kubernetes documents them
-// (https://kubernetes.io/docs/concepts/services-networking/network-policies/), for tests on
-// clusters without enforcement.
+// (https://kubernetes.io/docs/concepts/services-networking/network-policies/). Tests use it on
+// clusters that do not enforce them.
 package netpol
 
 import (
@@ -23,8 +23,8 @@ type Peer struct {
 	NamespaceLabels map[string]string
 }
 
-// Allows reports whether the policies let from connect to a TCP port of to. Policies with addresses
-// or port ranges are an error.
+// Allows reports whether the policies allow the peer from to connect to a TCP port of the peer to.
+// It does not support addresses and port ranges, and returns an error for them.
 func Allows(policies []networkingv1.NetworkPolicy, from, to Peer, port int32) (bool, error) {
 	selected := false
 	for i := range policies {
@@ -94,7 +94,7 @@ func isPeer(peer *networkingv1.NetworkPolicyPeer, namespace string, from Peer) (
 	return true, nil
 }
 
-// isPort resolves a port's name in the target pod.
+// isPort reports whether allowed is the port. A name is looked up in the target pod.
 func isPort(allowed intstr.IntOrString, pod *corev1.Pod, port int32) bool {
 	if allowed.Type == intstr.Int {
 		return allowed.IntVal == port

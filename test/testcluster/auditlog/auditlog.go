@@ -15,7 +15,7 @@ import (
 type Log struct {
 	file    *os.File
 	reader  *bufio.Reader
-	partial []byte // a line whose end has not been written yet
+	partial []byte // a line that is not complete yet
 }
 
 // Open opens the audit log in a file at its beginning.
@@ -27,10 +27,11 @@ func Open(path string) (*Log, error) {
 	return &Log{file: file, reader: bufio.NewReaderSize(file, 1<<20)}, nil
 }
 
-// Each calls f with every line completed since the last call: one event in JSON, of type
-// audit.k8s.io/v1 Event, valid until f returns. The API server logs a request before it ends its
-// response, but after others may see the change. A killed API server may leave half a line, which
-// comes as one with the next. An error of f ends the reading after that line.
+// Each calls f with every line completed since the last call. A line is one event in
+// JSON, of type audit.k8s.io/v1 Event, and is valid until f returns. The API server
+// logs a request before it ends its response, but possibly after other clients see
+// the change. A killed API server may leave half a line, to which the next line is
+// then appended. If f returns an error, the reading ends after that line.
 func (l *Log) Each(f func(line []byte) error) error {
 	for {
 		line, err := l.reader.ReadBytes('\n')

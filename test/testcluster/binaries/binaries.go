@@ -15,20 +15,21 @@ import (
 	"jutsu.com/operators/test/testcluster/internal/progress"
 )
 
-// Environment variables for the source of binaries.
+// Environment variables that select the source of binaries.
 const (
-	// AssetsEnv names a folder with ready-made binaries, named as the constants below.
+	// AssetsEnv names a folder with ready-made binaries, whose names are the constants below.
 	AssetsEnv = "JUTSU_TESTCLUSTER_ASSETS"
-	// EnvtestAssetsEnv is setup-envtest's variable for a folder with etcd and kube-apiserver.
+	// EnvtestAssetsEnv is the variable of setup-envtest.
+	// It names a folder with etcd and kube-apiserver.
 	EnvtestAssetsEnv = "KUBEBUILDER_ASSETS"
 	// SourceEnv is "auto" (default: download, otherwise build), "build" or "download" (never
 	// build).
 	SourceEnv = "JUTSU_TESTCLUSTER_SOURCE"
-	// MirrorEnv is the URL of a mirror: https://HOST/PATH is at MIRROR/HOST/PATH.
+	// MirrorEnv is the URL of a mirror, which has https://HOST/PATH at MIRROR/HOST/PATH.
 	MirrorEnv = "JUTSU_TESTCLUSTER_MIRROR"
 )
 
-// The control plane and its fake nodes.
+// Programs of the control plane and its fake nodes.
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
@@ -58,7 +59,7 @@ const Kubectl = "kubectl"
 type binary struct {
 	module  string   // folder below tools/ whose go.mod pins it
 	pkg     string   // its package main
-	stamp   []string // variables for the version, as in the project's own release build
+	stamp   []string // variables to set to the version, as in the project's release
 	tags    string   // build tags, separated by commas
 	release release  // zero: build only
 }
@@ -90,7 +91,7 @@ var table = map[string]binary{
 	Alertmanager:       {module: "alertmanager", pkg: alertmanager},
 	Prometheus: {
 		module: "prometheus", pkg: "github.com/prometheus/prometheus/cmd/prometheus",
-		tags: "remove_all_sd,enable_kubernetes_sd", // the service discovery of twenty clouds is most of the build
+		tags: "remove_all_sd,enable_kubernetes_sd", // omits the service discovery of twenty clouds
 	},
 }
 
@@ -106,8 +107,8 @@ func ControlPlane() []string {
 	return []string{Etcd, APIServer, ControllerManager, Scheduler, Kwok}
 }
 
-// Locate returns the paths of the binaries, and downloads or builds the missing ones. Concurrent
-// processes wait for one that works. Progress goes to w, or with nil to os.Stderr.
+// Locate returns the paths of the binaries, and downloads or builds missing ones. Other processes
+// that need them wait. Progress goes to w, or to os.Stderr if w is nil.
 func Locate(ctx context.Context, w io.Writer, names ...string) (map[string]string, error) {
 	p, err := newProvider(w)
 	if err != nil {
@@ -147,7 +148,8 @@ func (p *provider) locate(ctx context.Context, names []string) (map[string]strin
 	return paths, err
 }
 
-// fromAssets searches the folders of the environment; "" means not found.
+// fromAssets searches the folders that environment
+// variables name. It returns "" if it finds nothing.
 func fromAssets(name string) (string, error) {
 	for _, variable := range []string{AssetsEnv, EnvtestAssetsEnv} {
 		folder := os.Getenv(variable)

@@ -31,13 +31,13 @@ type build struct {
 	name    string
 	version string
 	hash    string
-	source  string // folder of the pinning module
+	source  string // folder of the module that pins the version
 	cache   string // folder of all cached binaries
 	target  string // path of the finished binary
 }
 
-// groups puts builds of the same module, version and flags together. They share a folder in the
-// cache.
+// groups puts builds with the same module, version and
+// flags together. They share a folder in the cache.
 func groups(builds []build) (grouped [][]build) {
 	index := map[string]int{}
 	for _, b := range builds {
@@ -55,11 +55,11 @@ func groups(builds []build) (grouped [][]build) {
 // workshop is the working folder of one process.
 type workshop struct {
 	*provider
-	folder string // in the cache, so that a rename moves a binary to its place
+	folder string // in the cache's file system, so that binaries can be renamed
 	reaper *process.Reaper
 }
 
-// buildAll builds one module after the other, in a folder that the reaper removes.
+// buildAll builds one module after the other, in a folder that the reaper removes afterwards.
 func (p *provider) buildAll(ctx context.Context, builds []build) (err error) {
 	folder, err := os.MkdirTemp(builds[0].cache, unfinished)
 	if err != nil {
@@ -85,8 +85,8 @@ func (p *provider) buildAll(ctx context.Context, builds []build) (err error) {
 	return nil
 }
 
-// fetchModules fetches the modules of all builds concurrently. `go list -deps` fetches only
-// imported ones.
+// fetchModules fetches the modules of all builds concurrently.
+// `go list -deps` fetches only imported modules.
 func (w workshop) fetchModules(ctx context.Context, builds []build) error {
 	groups := groups(builds)
 	stop := progress.Every(w.interval, func(since time.Duration) {
@@ -108,7 +108,7 @@ func (w workshop) fetchModules(ctx context.Context, builds []build) error {
 	return errors.Join(errs...)
 }
 
-// fetchedModules counts the go command's reports.
+// fetchedModules counts the modules that the go commands report as fetched.
 func (w workshop) fetchedModules() (n int) {
 	logs, _ := filepath.Glob(filepath.Join(w.folder, "*-modules.log")) // the pattern is well-formed
 	for _, log := range logs {
@@ -118,7 +118,7 @@ func (w workshop) fetchedModules() (n int) {
 	return n
 }
 
-// build compiles binaries of one module by one command, and renames each to its place.
+// build compiles the binaries of one module with one command. It then renames each into the cache.
 func (w workshop) build(ctx context.Context, group []build) error {
 	began, b := time.Now(), group[0]
 	compile, err := project.Path("tools", "compile")
@@ -157,7 +157,7 @@ func (w workshop) build(ctx context.Context, group []build) error {
 func (w workshop) run(ctx context.Context, b build, step string, cmd *exec.Cmd, report func(line string)) error {
 	cmd.Dir = b.source
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,
-		"GOTMPDIR="+w.folder, "TMPDIR="+w.folder) // so that neither command leaves files elsewhere
+		"GOTMPDIR="+w.folder, "TMPDIR="+w.folder) // all temporary files are in the folder
 	log := filepath.Join(w.folder, filepath.Base(filepath.Dir(b.target))+"-"+step+".log")
 	p, err := process.Start(filepath.Base(cmd.Path), log, cmd, w.reaper)
 	if err != nil {
@@ -192,7 +192,7 @@ func (w workshop) run(ctx context.Context, b build, step string, cmd *exec.Cmd, 
 // lineReader reads the lines of a growing file.
 type lineReader struct {
 	from *bufio.Reader
-	half string // a line without its end
+	half string // the beginning of an incomplete line
 }
 
 // each passes on all complete lines.
@@ -215,10 +215,10 @@ func packages(group []build) (paths []string) {
 	return paths
 }
 
-// majorVersion matches the end of a module path of version 2 and up.
+// majorVersion matches the last element of a module path from version 2 on.
 var majorVersion = regexp.MustCompile(`^v([2-9]|[1-9][0-9]+)$`)
 
-// executable returns the go command's name for the binary of a package.
+// executable returns the name that the go command gives to the binary of a package.
 func executable(pkg string) string {
 	if majorVersion.MatchString(path.Base(pkg)) {
 		pkg = path.Dir(pkg)

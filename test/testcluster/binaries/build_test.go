@@ -67,7 +67,7 @@ func TestAssets(t *testing.T) {
 	t.Setenv(AssetsEnv, ours)
 	t.Setenv(EnvtestAssetsEnv, envtests)
 	for name, want := range map[string]string{
-		Etcd:      filepath.Join(ours, Etcd), // in both folders: the more specific variable wins
+		Etcd:      filepath.Join(ours, Etcd), // both folders have it; AssetsEnv has precedence
 		Kwok:      filepath.Join(ours, Kwok),
 		APIServer: filepath.Join(envtests, APIServer),
 		Scheduler: "",
@@ -104,7 +104,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// output collects text of goroutines.
+// output collects text that several goroutines write.
 type output struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -126,7 +126,7 @@ func builder(w io.Writer) *provider {
 	return &provider{source: onlyBuild, progress: w, interval: progress.Interval}
 }
 
-// hello is a module of two programs that builds in a second.
+// hello returns a build from a module with two programs, which takes a second.
 func hello(t *testing.T) build {
 	t.Helper()
 	const program = "package main\n\nvar gitVersion, gitMajor, gitMinor string\n\n" +
@@ -147,7 +147,8 @@ func hello(t *testing.T) build {
 	}
 }
 
-// sibling returns the module's other program; its name differs from its package's.
+// sibling returns the build of the module's other
+// program. Its name differs from its package's name.
 func sibling(b build) build {
 	b.name, b.pkg, b.target = "sibling", "example.test/hello/cmd/v2", filepath.Join(filepath.Dir(b.target), "sibling")
 	return b
@@ -236,7 +237,7 @@ func goCommand(t *testing.T, script string) {
 		string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// The go command is a script: it leaves files, starts a compiler of its own and never ends.
+// The go command is a script that leaves files, starts a compiler, and never ends.
 func TestInterruptedBuildLeavesNothing(t *testing.T) {
 	for name, verb := range map[string]string{"while modules are fetched": "list", "while it compiles": "build"} {
 		t.Run(name, func(t *testing.T) {
@@ -277,7 +278,7 @@ func TestInterruptedBuildLeavesNothing(t *testing.T) {
 	}
 }
 
-// The go command is a script: it downloads and compiles until the test has read its progress.
+// The go command is a script that downloads and compiles until the test has read its progress.
 func TestBuildReportsProgress(t *testing.T) {
 	b := hello(t)
 	proceed := t.TempDir()

@@ -32,7 +32,7 @@ const (
 type provider struct {
 	client
 	source   source
-	sums     map[string]string // SHA-256 of the file, by URL
+	sums     map[string]string // SHA-256 sums of files by URL
 	progress io.Writer
 	interval time.Duration // between two lines of progress
 }
@@ -78,11 +78,11 @@ func (p *provider) provide(ctx context.Context, missing []build) (map[string]str
 	defer unlock()
 
 	stale, _ := filepath.Glob(filepath.Join(cache, unfinished+"*")) // the pattern is well-formed
-	// Leftovers of killed processes: no other process builds while we hold the lock.
+	// Killed processes have left these folders: nobody else builds while we hold the lock.
 	for _, path := range stale {
 		_ = os.RemoveAll(path)
 	}
-	remaining := p.uncached(missing) // another process may have provided some meanwhile
+	remaining := p.uncached(missing) // another process may have provided some
 	if p.source != onlyBuild {
 		if err := p.downloadAll(ctx, remaining); err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func (p *provider) provide(ctx context.Context, missing []build) (map[string]str
 	paths := map[string]string{}
 	for _, b := range missing {
 		if d, ok := p.download(b); ok {
-			_ = os.Remove(d.part) // of a failed download whose binary is built now
+			_ = os.Remove(d.part) // the download failed, and the binary is built instead
 		}
 		paths[b.name] = p.cached(b)
 	}
@@ -113,7 +113,7 @@ func (p *provider) uncached(builds []build) (missing []build) {
 	return missing
 }
 
-// lock waits for the exclusive use of the cache.
+// lock waits until this process has the exclusive use of the cache.
 func (p *provider) lock(ctx context.Context, cache string) (unlock func(), err error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return nil, fmt.Errorf("cache for the binaries: %w", err)
@@ -136,7 +136,7 @@ func (p *provider) lock(ctx context.Context, cache string) (unlock func(), err e
 	return func() { _ = lock.Unlock() }, nil
 }
 
-// "etcd v3.7.3, kubernetes v1.37.2"
+// titles returns a text such as "etcd v3.7.3, kubernetes v1.37.2".
 func titles(builds []build) string {
 	var names []string
 	for _, group := range groups(builds) {

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// stallLimit is the longest time without a byte from a server.
+// stallLimit is the longest time that a server may take without sending a byte.
 const stallLimit = 5 * time.Second
 
 type client struct {
 	http   *http.Client
-	mirror string // base URL; "" for none
+	mirror string // base URL, or ""
 	stall  time.Duration
 	hosts  *hosts
 }
@@ -30,7 +30,7 @@ var unreachable hosts
 
 func newClient() (client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone() // uses http.ProxyFromEnvironment
-	transport.DisableCompression = true                          // lengths and ranges count the bytes of the file
+	transport.DisableCompression = true                          // sizes and ranges refer to the uncompressed file
 	c := client{
 		http: &http.Client{Transport: transport}, stall: stallLimit, hosts: &unreachable,
 		mirror: strings.TrimSuffix(os.Getenv(MirrorEnv), "/"),
@@ -44,7 +44,7 @@ func newClient() (client, error) {
 	return c, nil
 }
 
-// address returns the download address of a URL.
+// address returns the URL to download from: the official one, or the same file on the mirror.
 func (c client) address(official string) string {
 	if c.mirror == "" {
 		return official
@@ -52,12 +52,12 @@ func (c client) address(official string) string {
 	return c.mirror + "/" + strings.TrimPrefix(official, "https://")
 }
 
-// statusError is a response other than success.
+// statusError is the status of a response that is no success.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("%d %s", int(e), http.StatusText(int(e))) }
 
-// stallError is the time without a byte.
+// stallError is the time for which a server has not sent a byte.
 type stallError time.Duration
 
 func (e stallError) Error() string { return fmt.Sprintf("no byte in %v", time.Duration(e)) }
@@ -66,14 +66,15 @@ func (e stallError) Error() string { return fmt.Sprintf("no byte in %v", time.Du
 type hostError struct {
 	host  string
 	cause error
-	first bool // first report of the host
+	first bool // true in the first error about this host
 }
 
 func (e *hostError) Error() string { return fmt.Sprintf("%s is unreachable: %v", e.host, e.cause) }
 func (e *hostError) Unwrap() error { return e.cause }
 
-// get sends the bytes of a file from offset on to the writer of open. A server without ranges sends
-// the whole file: open gets the offset of the first byte, and the size of the file or -1.
+// get writes the bytes of a file from offset on to the writer that open returns. A server that does
+// not support ranges sends the whole file. open therefore gets the actual offset of the first byte,
+// and the size of the file or -1.
 func (c client) get(ctx context.Context, address string, offset int64,
 	open func(from, size int64) (io.Writer, error)) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -115,8 +116,8 @@ func (c client) get(ctx context.Context, address string, offset int64,
 	return err
 }
 
-// request does not wait for an unreachable host again: after one failure, other waiting requests
-// fail too.
+// request fails at once for a host that was unreachable before. After a failure, all other requests
+// that wait for the same host fail too.
 func (c client) request(ctx context.Context, cancel context.CancelCauseFunc, address string, offset int64) (
 	*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -144,18 +145,18 @@ func (c client) request(ctx context.Context, cancel context.CancelCauseFunc, add
 		return response, nil
 	}
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-		err = wrapped.Err // the caller's message has the address
+		err = wrapped.Err // the caller's message already has the URL
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 		if stalled := stallError(0); !errors.As(err, &stalled) {
-			return nil, err // interrupted by the user, or another request found the host unreachable
+			return nil, err // a user's interrupt, or another request's failure
 		}
 	}
 	return nil, host.lose(err)
 }
 
-// watched calls alive with every byte.
+// watched is a reader that calls alive whenever it has read bytes.
 type watched struct {
 	from  io.Reader
 	alive func()
@@ -169,17 +170,17 @@ func (w *watched) Read(buffer []byte) (int, error) {
 	return n, err
 }
 
-// hosts has the hosts by name. The zero value is ready to use.
+// hosts are the known hosts by name. The zero value is ready to use.
 type hosts struct {
 	mu     sync.Mutex
 	byName map[string]*host
 }
 
-// host is a server and whether it is unreachable.
+// host is a server that is reachable until lost is closed.
 type host struct {
 	lost  chan struct{} // closed when it is unreachable
 	once  sync.Once
-	cause error // set before lost is closed
+	cause error // is set before lost is closed
 	name  string
 }
 
@@ -195,7 +196,7 @@ func (h *hosts) get(name string) *host {
 	return h.byName[name]
 }
 
-// err returns the reason, or nil for a reachable host.
+// err returns the reason if the host is unreachable, and otherwise nil.
 func (h *host) err() error {
 	select {
 	case <-h.lost:
@@ -205,7 +206,7 @@ func (h *host) err() error {
 	}
 }
 
-// lose records that the host is unreachable.
+// lose records that the host is unreachable, and returns the error for that.
 func (h *host) lose(cause error) error {
 	e := &hostError{host: h.name, cause: cause}
 	h.once.Do(func() {

@@ -22,8 +22,8 @@ import (
 	"jutsu.com/operators/test/testcluster/internal/progress"
 )
 
-// downloadAll downloads all binaries with pinned checksums in parallel. Failed ones are built
-// later, so a failure is an error only with SourceEnv "download".
+// downloadAll downloads in parallel all binaries that have pinned checksums. Binaries that fail are
+// built later, so a failure is an error only if SourceEnv is "download".
 func (p *provider) downloadAll(ctx context.Context, missing []build) error {
 	var all []download
 	var unpinned []build
@@ -54,7 +54,7 @@ func (p *provider) downloadAll(ctx context.Context, missing []build) error {
 	return nil
 }
 
-// transferAll reports every failure in one line, and an unreachable host only once.
+// transferAll reports each failure in one line, and an unreachable host only once.
 func (p *provider) transferAll(ctx context.Context, all []download) error {
 	if len(all) == 0 {
 		return nil
@@ -100,12 +100,12 @@ func (c *counter) String() string {
 	return fmt.Sprintf("%.1f MB of %.1f MB", float64(c.done.Load())/mega, float64(c.size.Load())/mega)
 }
 
-// transfer completes the .part file, which survives a failure, and makes the binary of it.
+// transfer completes the .part file, which survives a failure, and extracts the binary from it.
 func (p *provider) transfer(ctx context.Context, d download, count *counter) error {
-	if sum, err := sumOf(d.part); err != nil || sum != d.sum { // otherwise another process has completed it
+	if sum, err := sumOf(d.part); err != nil || sum != d.sum { // another process may have completed it
 		err := p.resume(ctx, d, count)
 		if status := statusError(0); errors.As(err, &status) && status == http.StatusRequestedRangeNotSatisfiable {
-			_ = os.Remove(d.part) // longer than the file
+			_ = os.Remove(d.part) // the .part file is too long
 			err = p.resume(ctx, d, count)
 		}
 		if err != nil {
@@ -123,7 +123,7 @@ func (p *provider) transfer(ctx context.Context, d download, count *counter) err
 	if err := install(d); err != nil {
 		return err
 	}
-	_ = os.Remove(d.part) // already gone after the rename of a plain binary
+	_ = os.Remove(d.part) // a plain binary was renamed and no longer exists
 	return nil
 }
 
@@ -149,7 +149,7 @@ func (p *provider) resume(ctx context.Context, d download, count *counter) (err 
 	})
 }
 
-// install renames the binary to its place.
+// install renames the finished binary to its path in the cache.
 func install(d download) error {
 	file := d.part
 	if d.member != "" {
@@ -157,7 +157,7 @@ func install(d download) error {
 		if file, err = extract(d.part, d.member); err != nil {
 			return err
 		}
-		defer func() { _ = os.Remove(file) }() // remains after a failure
+		defer func() { _ = os.Remove(file) }() // needed only after a failure
 	}
 	if err := os.Chmod(file, 0o755); err != nil {
 		return err
@@ -168,7 +168,7 @@ func install(d download) error {
 	return os.Rename(file, d.target)
 }
 
-// extract writes a member of a .tar.gz to a file beside it.
+// extract writes a member of a .tar.gz file to a new file in the same folder.
 func extract(archive, member string) (path string, err error) {
 	from, err := os.Open(archive)
 	if err != nil {

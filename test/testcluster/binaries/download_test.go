@@ -27,11 +27,11 @@ import (
 
 var content = []byte("#!/bin/sh\necho downloaded\n" + strings.Repeat("# padding\n", 100_000))
 
-// server plays the servers of releases.
+// server simulates the servers that publish releases.
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex
-	requests []string // path and Range
+	requests []string // path and Range of each request
 }
 
 func newServer(t *testing.T, answer http.HandlerFunc) *server {
@@ -53,14 +53,14 @@ func (s *server) got() []string {
 	return slices.Clone(s.requests)
 }
 
-// whole answers with the file or a range of it.
+// whole answers with the file, or with the requested range of it.
 func whole(file []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file))
 	}
 }
 
-// half sends half of the content and then calls more.
+// half sends the first half of the content and then calls more.
 func half(more func(r *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
@@ -96,10 +96,10 @@ func TestDownload(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
 		stall  time.Duration
-		part   []byte   // of a former process
+		part   []byte   // left by an earlier process
 		fails  string   // "" if it succeeds
 		ranges []string // of the requests
-		kept   int      // bytes of the .part file for the next process
+		kept   int      // bytes of the .part file that are kept
 	}{
 		"right":     {answer: whole(content), ranges: []string{""}},
 		"wrong sum": {answer: whole([]byte("other")), fails: "wrong SHA-256", ranges: []string{""}},
@@ -181,7 +181,7 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// expectInstalled checks that the cache has only the binary.
+// expectInstalled checks that the cache contains the binary and no other file.
 func expectInstalled(t *testing.T, p *provider, b build, paths map[string]string, err error) {
 	t.Helper()
 	if err != nil {
@@ -235,7 +235,7 @@ func TestDownloadOfArchive(t *testing.T) {
 	}
 }
 
-// The second call resumes from the part of the first, as another process would.
+// The second call resumes the download of the first, as another process would.
 func TestDownloadResumesAfterTruncation(t *testing.T) {
 	t.Parallel()
 	first := true
@@ -346,7 +346,7 @@ func TestSourceDecidesOnMissingBinaries(t *testing.T) {
 	}
 }
 
-// The server has three files, accepts connections and sends nothing.
+// The server is asked for three files. It accepts connections but sends nothing.
 func TestUnreachableHostCostsOneWait(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(_ http.ResponseWriter, r *http.Request) { untilCancelled(r) })
@@ -397,7 +397,7 @@ func TestDownloadReportsProgress(t *testing.T) {
 	}
 }
 
-// The proxy has the file of a host that does not exist.
+// Only the proxy has the file: the host in the URL does not exist.
 func TestDownloadByProxy(t *testing.T) {
 	t.Parallel()
 	var host string
@@ -418,7 +418,7 @@ func TestDownloadByProxy(t *testing.T) {
 	}
 }
 
-// net/http reads the environment once per process: the test compares functions.
+// net/http reads the environment only once per process, so the test compares functions.
 func TestClientUsesProxyAndMirror(t *testing.T) {
 	c, err := newClient()
 	if err != nil {
@@ -475,7 +475,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// All programs of a test cluster need checksums, in the versions of tools/.
+// Every downloadable program of a test cluster has a checksum for its version in tools/.
 func TestSumsArePinned(t *testing.T) {
 	sums, err := parseSums(downloads)
 	if err != nil {
@@ -497,7 +497,7 @@ func TestPin(t *testing.T) {
 	sum := func(n int) string { return strings.Repeat(fmt.Sprintf("%02d", n), sha256.Size) }
 	hash := sha256.Sum256(content)
 	files := map[string]string{
-		"/own.example/tool.sha256":  sum(1), // without a newline, as on dl.k8s.io
+		"/own.example/tool.sha256":  sum(1), // dl.k8s.io sends no newline either
 		"/list.example/SHA256SUMS":  sum(2) + "  other.tar.gz\n" + sum(3) + "  tool.tar.gz\n",
 		"/none.example/tool":        string(content),
 		"/wrong.example/SHA256SUMS": "<html>",

@@ -25,9 +25,9 @@ var platforms = []string{"linux/amd64", "linux/arm64"}
 
 const sumsHeader = "# SHA-256 sums of official releases; `testcluster pin` writes this file, doc.go describes it.\n"
 
-// Pin writes downloads.txt: the published checksums of all binaries in the versions of tools/.
-// Without a published checksum it downloads the binary and computes it. It skips a file that does
-// not exist (404). After any other failure downloads.txt stays unchanged.
+// Pin writes downloads.txt: the published checksums of all binaries in the versions of tools/. If a
+// project publishes no checksum, Pin downloads the binary and computes one. It skips a file that
+// does not exist (404). After any other failure, downloads.txt stays unchanged.
 func Pin(ctx context.Context, w io.Writer) error {
 	p, err := newProvider(w)
 	if err != nil {
@@ -79,7 +79,8 @@ func (p *provider) pin(ctx context.Context, releases []release) ([]byte, error) 
 	return []byte(sumsHeader + strings.Join(lines, "")), nil
 }
 
-// published returns the checksum of the project's list, or else of the file.
+// published returns the checksum from the project's
+// list. If there is no list, it computes the file's.
 func (p *provider) published(ctx context.Context, r release) (string, error) {
 	if r.sums == "" {
 		hash := sha256.New()
@@ -96,7 +97,8 @@ func (p *provider) published(ctx context.Context, r release) (string, error) {
 
 var sumOnly = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// findSum searches the output of sha256sum, or takes the only checksum.
+// findSum searches output of sha256sum for a file's
+// checksum. If the list is only a checksum, it returns it.
 func findSum(list, url string) (string, error) {
 	file := url[strings.LastIndexByte(url, '/')+1:]
 	for line := range strings.Lines(list) {

@@ -13,7 +13,7 @@ import (
 
 // release describes the files of a project, with the variables {version}, {os} and {arch}.
 type release struct {
-	url    string // of the binary, or of a .tar.gz with it
+	url    string // of the binary, or of a .tar.gz that contains it
 	member string // path within the .tar.gz; "" for a plain binary
 	sums   string // URL of the checksum; "" if not published
 }
@@ -35,7 +35,7 @@ func kubernetesRelease(name string) release {
 	return release{url: url, sums: url + ".sha256"}
 }
 
-// of sets the version and the platform, such as "linux/amd64".
+// of returns the release with the version and the platform, such as "linux/amd64", filled in.
 func (r release) of(version, platform string) release {
 	goos, arch, _ := strings.Cut(platform, "/")
 	fill := strings.NewReplacer("{version}", version, "{os}", goos, "{arch}", arch).Replace
@@ -44,7 +44,7 @@ func (r release) of(version, platform string) release {
 
 const platform = runtime.GOOS + "/" + runtime.GOARCH
 
-// download is one file, and the place of its binary.
+// download is one file to download, and the path of its binary.
 type download struct {
 	release
 	title  string // name and version of the binary
@@ -53,7 +53,7 @@ type download struct {
 	target string // path of the finished binary
 }
 
-// download returns false for a binary without a pinned checksum.
+// download returns false if no checksum of the binary is pinned.
 func (p *provider) download(b build) (download, bool) {
 	r := b.release.of(b.version, platform)
 	sum, ok := p.sums[r.url]

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Version returns the version of a binary in tools/. Ready-made binaries may have another one.
+// Version returns the version of a binary in tools/. Ready-made binaries may have another version.
 func Version(name string) (string, error) {
 	b, err := newBuild(name)
 	if err != nil {
@@ -53,13 +53,14 @@ func newBuild(name string) (build, error) {
 	return b, nil
 }
 
-// path returns the binary's path in the cache. The hash changes with the file.
+// path returns the binary's path in the cache. hash is the
+// checksum of the download, or depends on the inputs of the build.
 func (b build) path(hash string) string {
 	folder := strings.Join([]string{b.module, b.version, runtime.GOOS, runtime.GOARCH, hash}, "-")
 	return filepath.Join(b.cache, folder, b.name)
 }
 
-// pin reads the version, and a hash that changes with any dependency and any flag.
+// pin reads the version, and a hash that depends on all dependencies and flags.
 func (b *build) pin() error {
 	path := filepath.Join(b.source, "go.mod")
 	mod, err := os.ReadFile(path)
@@ -87,8 +88,8 @@ func (b *build) pin() error {
 	return nil
 }
 
-// ldflags omit symbols and stamp the version. Without it Kubernetes calls itself v0.0.0-master,
-// which version-gated clients cannot parse.
+// ldflags omit symbols and set the version. Without a version, Kubernetes calls itself
+// v0.0.0-master, which clients that compare versions cannot parse.
 func (b build) ldflags() string {
 	flags := []string{"-s", "-w"}
 	for _, variable := range b.stamp {

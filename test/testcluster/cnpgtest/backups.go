@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// BackupPhase is the phase of a Backup, in CloudNativePG's words.
+// BackupPhase is a value of a Backup's status.phase.
 type BackupPhase string
 
-// The phases in which a Backup can stay; the last three are final.
+// The phases in which a Backup can stay. The last three are final.
 const (
 	BackupPending   BackupPhase = "pending"
 	BackupStarted   BackupPhase = "started"
@@ -34,8 +34,8 @@ const (
 	immediateLabel = "cnpg.io/immediateBackup"
 )
 
-// SetBackups sets the last phase of a Cluster's Backups, also of those in progress. Default:
-// completed.
+// SetBackups sets the phase in which a Cluster's Backups
+// end, running ones included. Default: completed.
 func (s *StandIn) SetBackups(namespace, cluster string, phase BackupPhase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +92,9 @@ func (s *StandIn) playSchedule(ctx context.Context, o *unstructured.Unstructured
 	})
 }
 
-// formerImmediate returns the immediate Backup of a schedule of this name, or nil. CloudNativePG
-// takes it for its own, even if it belongs to a deleted schedule and Cluster.
+// formerImmediate returns the immediate Backup of an earlier schedule of
+// the same name, or nil. CloudNativePG treats it as the new schedule's,
+// even if the earlier schedule and its Cluster were deleted.
 func (s *StandIn) formerImmediate(
 	ctx context.Context, o *unstructured.Unstructured,
 ) (*metav1.PartialObjectMetadata, error) {
@@ -185,7 +186,7 @@ func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) 
 	return s.setLastBackup(ctx, cluster, "True", "LastBackupSucceeded", "Backup was successful")
 }
 
-// backupError is CloudNativePG's only message about an unreachable object store.
+// backupError is the only message that CloudNativePG gives about an unreachable object store.
 const backupError = "rpc error: code = Unknown desc = exit status 2"
 
 func phaseOf(backup *unstructured.Unstructured) BackupPhase {
@@ -209,8 +210,8 @@ func (s *StandIn) setLastBackup(
 	})
 }
 
-// forgetBackups deletes completed Backup objects in another place than the Cluster's current
-// archive, as barman-cloud does. The backups themselves stay.
+// forgetBackups deletes completed Backup objects whose place differs from the Cluster's current
+// archive, as barman-cloud does. The backups in the object store stay.
 func (s *StandIn) forgetBackups(ctx context.Context, cluster *unstructured.Unstructured) error {
 	plugins, _, _ := unstructured.NestedSlice(cluster.Object, "spec", "plugins")
 	if len(plugins) == 0 {
@@ -237,7 +238,7 @@ func (s *StandIn) forgetBackups(ctx context.Context, cluster *unstructured.Unstr
 	return nil
 }
 
-// placeOf returns a plugin's name in the object store.
+// placeOf returns the name under which a plugin stores a Cluster in the object store.
 func placeOf(plugin map[string]any, cluster string) string {
 	if name, _, _ := unstructured.NestedString(plugin, "parameters", "serverName"); name != "" {
 		return name

@@ -12,17 +12,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// managedBy keeps the Job controller from running pods of the stand-in's Jobs.
+// managedBy is a value of Job's spec.managedBy. It
+// keeps the Job controller away from simulated Jobs.
 const managedBy = "jutsu.com/cnpg-stand-in"
 
-// FailBootstrap makes the given number of pods of the Job that fills a new Cluster fail; with 0 it
-// succeeds.
+// FailBootstrap sets the number of failing pods of the
+// Job that fills a new Cluster. With 0, the Job succeeds.
 func (s *StandIn) FailBootstrap(namespace, cluster string, pods int32) {
 	s.change(namespace, cluster, func(i *instances) { i.failedPods = pods })
 }
 
-// fill plays the Job that fills a Cluster from elsewhere, and reports whether the Cluster has its
-// data (createPrimaryInstance in internal/controller/cluster_create.go, and pkg/specs/jobs.go).
+// fill simulates the Job that fills a Cluster with data from elsewhere.
+// It reports whether the Cluster has its data (createPrimaryInstance in
+// internal/controller/cluster_create.go, and pkg/specs/jobs.go).
 func (s *StandIn) fill(ctx context.Context, o *unstructured.Unstructured) (filled bool, err error) {
 	role := bootstrapRole(o)
 	if primary, _, _ := unstructured.NestedString(o.Object, "status", "currentPrimary"); role == "" || primary != "" {
@@ -55,7 +57,8 @@ func (s *StandIn) fill(ctx context.Context, o *unstructured.Unstructured) (fille
 	return false, s.client.Status().Update(ctx, job)
 }
 
-// bootstrapRole returns the role of the Job that fills a Cluster; empty for an empty Cluster.
+// bootstrapRole returns the role of the Job that
+// fills a Cluster, or "" if the Cluster begins empty.
 func bootstrapRole(o *unstructured.Unstructured) string {
 	bootstrap, _, _ := unstructured.NestedMap(o.Object, "spec", "bootstrap")
 	if recovery, ok := bootstrap["recovery"].(map[string]any); ok {

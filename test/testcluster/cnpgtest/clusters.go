@@ -34,23 +34,23 @@ const (
 // pendingFailover is the target primary until an instance takes over.
 const pendingFailover = "pending"
 
-// instances is the state of a Cluster's instances.
+// instances is the simulated state of a Cluster's instances.
 type instances struct {
-	atMost   *int64 // become ready
-	primary  int64  // its number minus one
-	lost     bool   // the primary's pod is gone, and no other instance has taken over
+	atMost   *int64 // bound on ready instances
+	primary  int64  // number of the primary instance, minus one
+	lost     bool   // the primary's pod does not exist, and no other instance has taken over
 	diskFull bool
 
 	upgrades  Upgrades
 	data      pgData
 	roll      roll
-	archiving string // error of archiving the write-ahead log, or empty
+	archiving string // error of archiving the write-ahead log, or ""
 
 	failedPods int32 // of the Job that fills the Cluster
 }
 
-// SetReadyInstances bounds the ready instances of a Cluster, such as a slow one or one whose pods
-// find no node. A negative number removes the bound.
+// SetReadyInstances bounds the ready instances of a Cluster. This simulates a slow start, or pods
+// for which there is no node. A negative number removes the bound.
 func (s *StandIn) SetReadyInstances(namespace, cluster string, atMost int) {
 	s.change(namespace, cluster, func(i *instances) {
 		i.atMost = nil
@@ -60,7 +60,7 @@ func (s *StandIn) SetReadyInstances(namespace, cluster string, atMost int) {
 	})
 }
 
-// FailPrimary removes the primary's pod. Until Promote there is no primary.
+// FailPrimary removes the primary's pod. The Cluster has no primary until Promote.
 func (s *StandIn) FailPrimary(namespace, cluster string) {
 	s.change(namespace, cluster, func(i *instances) { i.lost = true })
 }
@@ -70,14 +70,14 @@ func (s *StandIn) Promote(namespace, cluster string) {
 	s.change(namespace, cluster, func(i *instances) { i.lost, i.primary = false, i.primary+1 })
 }
 
-// FillDisk fills the primary's volume of the write-ahead log, so that the primary ends and no other
-// instance takes over; or frees it.
+// FillDisk fills the primary's volume for the write-ahead log. The primary then ends, and no other
+// instance takes over. With full=false, FillDisk frees the volume.
 func (s *StandIn) FillDisk(namespace, cluster string, full bool) {
 	s.change(namespace, cluster, func(i *instances) { i.diskFull = full })
 }
 
-// FailArchiving makes archiving of a Cluster's write-ahead log fail for a reason, or with an empty
-// one succeed.
+// FailArchiving makes the archiving of a Cluster's write-ahead log fail with a reason. With an
+// empty reason, archiving succeeds.
 func (s *StandIn) FailArchiving(namespace, cluster, reason string) {
 	s.change(namespace, cluster, func(i *instances) { i.archiving = reason })
 }
@@ -129,7 +129,7 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 	status["image"], status["writeService"], status["pgDataImageInfo"] = image, o.GetName()+"-rw", data
 	ready, reason, message, since := "True", "ClusterIsReady", "Cluster is Ready", time.Now()
 	switch phase := status["phase"]; {
-	case phase != healthy && phase != hibernated: // hibernation leaves it unchanged
+	case phase != healthy && phase != hibernated: // hibernation does not change the phase
 		ready, reason, message = "False", "ClusterIsNotReady", "Cluster Is Not Ready"
 	case !hasCondition(o, "Ready"):
 		since = o.GetCreationTimestamp().Time
@@ -154,13 +154,14 @@ func phaseOfCluster(o *unstructured.Unstructured) string {
 	return phase
 }
 
-// mayHibernate: only a healthy Cluster may hibernate (pkg/reconciler/hibernation/status.go).
+// mayHibernate reports whether a Cluster is to hibernate: only a healthy one can
+// (pkg/reconciler/hibernation/status.go).
 func mayHibernate(o *unstructured.Unstructured) bool {
 	return o.GetAnnotations()[hibernation] == "on" && slices.Contains([]string{healthy, hibernated}, phaseOfCluster(o))
 }
 
-// hibernationOf returns the conditions with the hibernation's, which exists with the annotation
-// only. Pods take a moment to end.
+// hibernationOf returns the conditions with the current condition of hibernation, which exists only
+// with the annotation. Pods take a moment to end.
 func hibernationOf(o *unstructured.Unstructured, before string, is bool) []any {
 	switch {
 	case o.GetAnnotations()[hibernation] != "on":
@@ -175,8 +176,9 @@ func hibernationOf(o *unstructured.Unstructured, before string, is bool) []any {
 	return withCondition(o, hibernation, "True", "Hibernated", "Cluster has been hibernated", time.Now())
 }
 
-// archived returns the conditions with the archiving's, which the instance manager also sets
-// without an archive (getContinuousArchivingCondition in pkg/management/postgres/webserver).
+// archived returns the conditions with the current condition of archiving. The instance manager
+// also sets it without an archive (getContinuousArchivingCondition in
+// pkg/management/postgres/webserver).
 func (i instances) archived(o *unstructured.Unstructured) []any {
 	const kind = "ContinuousArchiving"
 	if i.archiving != "" {
@@ -191,7 +193,7 @@ func (i instances) status(o *unstructured.Unstructured) map[string]any {
 	was, _, _ := unstructured.NestedString(o.Object, "status", "currentPrimary")
 	primary := fmt.Sprintf("%s-%d", o.GetName(), i.primary%wanted+1)
 	target, phase := primary, healthy
-	var ready []any // a pod that is being deleted is in none of instancesStatus's lists
+	var ready []any // instancesStatus does not list pods that are being deleted
 	for n := range wanted {
 		if i.atMost == nil || n < *i.atMost {
 			ready = append(ready, fmt.Sprintf("%s-%d", o.GetName(), (i.primary+n)%wanted+1))
@@ -226,7 +228,8 @@ func hasCondition(o *unstructured.Unstructured, kind string) bool {
 	return slices.ContainsFunc(all, func(c any) bool { return c.(map[string]any)["type"] == kind })
 }
 
-// createObjects creates CloudNativePG's objects for a Cluster, which are deleted with it.
+// createObjects creates the objects that CloudNativePG
+// makes for a Cluster. They are deleted with it.
 func (s *StandIn) createObjects(ctx context.Context, cluster *unstructured.Unstructured) error {
 	for _, suffix := range []string{"-rw", "-ro", "-r"} {
 		service := &corev1.Service{
@@ -261,12 +264,12 @@ func (s *StandIn) createOnce(ctx context.Context, cluster *unstructured.Unstruct
 	return client.IgnoreAlreadyExists(s.client.Create(ctx, o))
 }
 
-// createApplicationSecret creates the Secret of the database's owner, unless one is named
+// createApplicationSecret creates the Secret of the database's owner, unless the spec names one
 // (ShouldInitDBCreateApplicationSecret in api/v1/cluster_funcs.go).
 func (s *StandIn) createApplicationSecret(ctx context.Context, cluster *unstructured.Unstructured) error {
 	bootstrap, given, _ := unstructured.NestedMap(cluster.Object, "spec", "bootstrap")
 	how, ok := bootstrap["initdb"].(map[string]any)
-	if !ok { // the webhook sets the default names there too (defaultRecovery in api/v1/cluster_defaults.go)
+	if !ok { // the webhook sets default names there too (defaultRecovery in api/v1/cluster_defaults.go)
 		how, ok = bootstrap["recovery"].(map[string]any)
 	}
 	if given && !ok || how["secret"] != nil {
@@ -287,8 +290,8 @@ func (s *StandIn) createApplicationSecret(ctx context.Context, cluster *unstruct
 	return s.createOnce(ctx, cluster, secret)
 }
 
-// writeBudgets writes the PodDisruptionBudgets. It overwrites, and with few instances deletes,
-// others of their names (pkg/specs/poddisruptionbudget.go, and handlePDB in
+// writeBudgets writes the PodDisruptionBudgets. It overwrites others of the same names, and deletes
+// them if the Cluster has few instances (pkg/specs/poddisruptionbudget.go, and handlePDB in
 // internal/controller/cluster_create.go).
 func (s *StandIn) writeBudgets(ctx context.Context, cluster *unstructured.Unstructured) error {
 	wanted, _, _ := unstructured.NestedInt64(cluster.Object, "spec", "instances")

@@ -25,10 +25,10 @@ import (
 const Image = "ghcr.io/cloudnative-pg/postgresql:18-standin"
 
 const (
-	// interval is the time between two rounds during changes. A round sends six requests, and about
-	// a dozen per Cluster.
+	// interval is the time between two rounds while objects change. A round sends six requests, and
+	// about a dozen more per Cluster.
 	interval = 200 * time.Millisecond
-	// idle is the time between two rounds without changes.
+	// idle is the time between two rounds while nothing changes.
 	idle = time.Second
 
 	databaseFinalizer = "cnpg.io/deleteDatabase"
@@ -38,38 +38,38 @@ const (
 	hibernation       = "cnpg.io/hibernation"
 )
 
-// Options configure the stand-in. The zero value has no failures, and CloudNativePG's
-// RetryInterval.
+// Options configure the simulation. The zero value causes
+// no failures, and has CloudNativePG's RetryInterval.
 type Options struct {
-	// RetryInterval is when a failed object is retried; 0 means 30 s.
+	// RetryInterval is the time until a failed object is tried again. 0 means 30 s.
 	RetryInterval time.Duration
-	// Sessions returns the number of a database's sessions, by its name in Postgres; nil means
-	// none.
+	// Sessions returns the number of open sessions of a database,
+	// by its name in Postgres. nil means that there are none.
 	Sessions func(ctx context.Context, namespace, database string) int
 }
 
-// StandIn plays CloudNativePG.
+// StandIn simulates CloudNativePG.
 type StandIn struct {
 	options Options
 	client  client.WithWatch
 	cancel  context.CancelFunc
-	changed chan struct{} // has one value if there may be something to do
+	changed chan struct{} // has a value if a round may be needed
 	done    chan struct{}
 
 	mu      sync.Mutex
-	paused  map[string]bool        // Clusters, as namespace/name, whose instance manager does not answer
+	paused  map[string]bool        // Clusters whose instance manager does not answer, as namespace/name
 	pods    map[string]instances   // by the namespace/name of their Cluster
 	backups map[string]BackupPhase // last phase of backups, by the namespace/name of their Cluster
 	tried   map[string]time.Time   // failed objects, by kind/namespace/name/version
 	logins  map[string]string      // passwords of the roles that may log in, by namespace/cluster/role
-	acting  map[string]string      // roles as which other roles act, by namespace/UID of the Cluster/role
+	acting  map[string]string      // role to which a role is set, by namespace/UID of the Cluster/role
 
 	tables, dropped map[types.UID]map[string]*table // by Cluster and database
 	copies          map[types.UID]copied            // by Backup
 }
 
-// Start plays CloudNativePG on the cluster until Stop or the end of the context. The kinds may be
-// installed later.
+// Start simulates CloudNativePG on the cluster until Stop
+// or the end of ctx. The kinds may be installed later.
 func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error) {
 	c, err := client.NewWithWatch(config, client.Options{})
 	if err != nil {
@@ -90,7 +90,7 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error
 	return s, nil
 }
 
-// Stop ends the stand-in.
+// Stop ends the simulation.
 func (s *StandIn) Stop() {
 	s.cancel()
 	<-s.done
@@ -104,8 +104,8 @@ func (s *StandIn) Accepts(namespace, cluster, role, password string) bool {
 	return ok && known == password
 }
 
-// SetRole does ALTER ROLE role SET ROLE TO other: later sessions of the role act as other. Another
-// Cluster of this name lacks the setting, and CloudNativePG does not restore it.
+// SetRole does ALTER ROLE role SET ROLE TO other: later sessions of role act as other. A new
+// Cluster of the same name does not have the setting, and CloudNativePG does not restore it.
 func (s *StandIn) SetRole(ctx context.Context, namespace, cluster, role, other string) {
 	key := s.roleKey(ctx, namespace, cluster, role)
 	s.mu.Lock()
@@ -113,7 +113,7 @@ func (s *StandIn) SetRole(ctx context.Context, namespace, cluster, role, other s
 	s.acting[key] = other
 }
 
-// ActsAs returns the role as which new sessions of a role act.
+// ActsAs returns the role that new sessions of a role act as.
 func (s *StandIn) ActsAs(ctx context.Context, namespace, cluster, role string) string {
 	key := s.roleKey(ctx, namespace, cluster, role)
 	s.mu.Lock()
@@ -121,7 +121,7 @@ func (s *StandIn) ActsAs(ctx context.Context, namespace, cluster, role string) s
 	return cmp.Or(s.acting[key], role)
 }
 
-// roleKey includes the Cluster's UID.
+// roleKey returns the key of a role in acting, which includes the Cluster's UID.
 func (s *StandIn) roleKey(ctx context.Context, namespace, cluster, role string) string {
 	uid := types.UID("")
 	if c := s.get(ctx, "Cluster", namespace, cluster); c != nil {
@@ -134,7 +134,7 @@ func actingKey(namespace string, cluster types.UID, role string) string {
 	return fmt.Sprintf("%s/%s/%s", namespace, cluster, role)
 }
 
-// setLogin sets the password of a role, or forbids its login.
+// setLogin sets the password of a role. If login is false, the role may not log in.
 func (s *StandIn) setLogin(role *unstructured.Unstructured, login bool, password string) {
 	name, _, _ := unstructured.NestedString(role.Object, "spec", "name")
 	cluster, _, _ := unstructured.NestedString(role.Object, "spec", "cluster", "name")
@@ -148,7 +148,7 @@ func (s *StandIn) setLogin(role *unstructured.Unstructured, login bool, password
 	}
 }
 
-// Pause stops the instance manager of a Cluster from answering.
+// Pause makes the instance manager of a Cluster stop answering.
 func (s *StandIn) Pause(namespace, cluster string) { s.pause(namespace, cluster, true) }
 
 // Resume ends [StandIn.Pause].
@@ -195,7 +195,7 @@ func (s *StandIn) run(ctx context.Context) {
 	}
 }
 
-// watch notifies of changes of a kind, which may be installed and removed.
+// watch notifies of changes of a kind, which may be installed or removed at any time.
 func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, options ...client.ListOption) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -209,7 +209,7 @@ func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, optio
 	}
 }
 
-// wait returns false once the context has ended.
+// wait returns false when ctx has ended.
 func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -221,8 +221,8 @@ func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	return ctx.Err() == nil
 }
 
-// play makes one pass over all objects. Failures are repeated in the next: objects and kinds may
-// disappear at any time.
+// play runs one round over all objects. The next round repeats whatever fails, because objects and
+// kinds may disappear at any time.
 func (s *StandIn) play(ctx context.Context) {
 	for _, kind := range []struct {
 		name string
@@ -250,13 +250,13 @@ func gvk(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "postgresql.cnpg.io", Version: "v1", Kind: kind}
 }
 
-// get returns nil for an object that does not exist or cannot be read.
+// get returns an object, or nil if it does not exist or cannot be read.
 func (s *StandIn) get(ctx context.Context, kind, namespace, name string) *unstructured.Unstructured {
 	o, _ := s.read(ctx, kind, namespace, name)
 	return o
 }
 
-// read returns nil and no error for an object that does not exist.
+// read returns an object, or nil without an error if it does not exist.
 func (s *StandIn) read(ctx context.Context, kind, namespace, name string) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(gvk(kind))

@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// waitLimit allows for a busy machine; the stand-in needs one or two polls.
+// waitLimit is long enough for a busy machine. The simulation usually needs one or two rounds.
 const waitLimit = time.Minute
 
 func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
@@ -32,7 +32,7 @@ func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	return o
 }
 
-// in returns a field of an object's status as text.
+// in returns a function that reads a field of an object's status as text.
 func in(ctx context.Context, c client.Client, o *unstructured.Unstructured, field string) func() any {
 	return func() any {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
@@ -113,7 +113,8 @@ func TestStandIn(t *testing.T) {
 	t.Run("poolers and upgrades", func(t *testing.T) { t.Parallel(); testPoolersAndUpgrades(t, c, s) })
 }
 
-// testObjects creates and deletes all other kinds. Every database has the sessions.
+// testObjects creates and deletes the kinds that no other test
+// has. sessions is the number of sessions of every database.
 func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int32) {
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(waitLimit)
@@ -290,7 +291,7 @@ func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unst
 	}).Should(HaveValue(Equal(intstr.FromInt32(1))), "it takes every budget of this name for its own")
 }
 
-// testBootstrap creates Clusters with data from elsewhere; one fails.
+// testBootstrap creates Clusters with data from elsewhere. One of them fails.
 func testBootstrap(t *testing.T, g *WithT, s *StandIn, c client.Client) {
 	t.Helper()
 	from := func(name string, bootstrap map[string]any, external ...any) *unstructured.Unstructured {

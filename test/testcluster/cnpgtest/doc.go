@@ -1,54 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cnpgtest plays CloudNativePG where no containers run, as httptest plays a web server. It is
-// for tests and the playground; no operator imports it.
+// Package cnpgtest simulates CloudNativePG where no containers run, as httptest simulates a web
+// server. It is for tests and the playground; no operator imports it.
 //
 // The kinds are CloudNativePG's own, from its CustomResourceDefinitions
-// (testcluster.CloudNativePGCRDs). The package plays CloudNativePG's operator and the instance manager
-// of each pod, as far as the API shows them, in version 1.30:
+// (testcluster.CloudNativePGCRDs). The package simulates CloudNativePG's operator and the instance
+// manager of each pod in version 1.30, as far as the API shows them:
 //
 //   - A Cluster gets its instances at once, or as many as StandIn.SetReadyInstances allows. It gets
-//     phase, readyInstances, instancesStatus, currentPrimary, targetPrimary, writeService, image and
-//     the Ready condition. It gets its Services, the Secret of the application and the
-//     PodDisruptionBudgets; objects that have these names already are replaced. StandIn.FailPrimary,
-//     Promote, FillDisk and FailArchiving cause faults.
-//   - With another image of the same major version, or other resources, the pods are replaced one after
-//     another, the primary's last, in the phase "Upgrading cluster".
+//     phase, readyInstances, instancesStatus, currentPrimary, targetPrimary, writeService, image
+//     and the Ready condition. It gets its Services, the Secret of the application and the
+//     PodDisruptionBudgets; objects that have these names already are replaced.
+//     StandIn.FailPrimary, Promote, FillDisk and FailArchiving cause faults.
+//   - With another image of the same major version, or other resources, the pods are replaced one
+//     after another, the primary's last, in the phase "Upgrading cluster".
 //   - Only a healthy Cluster can hibernate. It then has no ready instance and stays Ready=True.
 //   - With an image of a higher major version no instance runs, and a Job upgrades the data.
-//     StandIn.SetUpgrades sets its outcome. After a failure no instance runs until the image is one of
-//     the old version again. The old version does not start if the Job had begun to link the data
-//     files or had replaced the data.
+//     StandIn.SetUpgrades sets the Job's outcome. After a failure no instance runs until the image
+//     has the old version again. The old version does not start if the Job began to link the data
+//     files or replaced the data.
 //   - A Cluster with data from elsewhere (bootstrap.recovery, initdb.import) has no instance before
-//     CloudNativePG's Job has filled it. The Job does not begin without the Backup. Its pods fail
-//     without the Secret, or if StandIn.FailBootstrap says so.
+//     CloudNativePG's Job has filled it. The Job does not begin before the Backup is completed. Its
+//     pods fail without the Secret, or if StandIn.FailBootstrap says so.
 //   - A DatabaseRole is applied when its Cluster is up and its password Secret names the role;
-//     status.secretResourceVersion is the password's. A change of the Secret is noticed only with the
-//     label cnpg.io/reload=true, and with a delay. StandIn.Accepts answers for Postgres: a role with
-//     login gets in only with the password that was applied last. StandIn.SetRole sets a parameter of
-//     a role, which lives as long as the role and its Cluster; StandIn.ActsAs reads it.
+//     status.secretResourceVersion is the version of the applied Secret. A change of the Secret is
+//     noticed only with the label cnpg.io/reload=true, and with a delay. StandIn.Accepts answers
+//     for Postgres: a role can log in only with the password that was applied last. StandIn.SetRole
+//     sets a parameter of a role, which exists as long as the role and its Cluster. StandIn.ActsAs
+//     reads the parameter.
 //   - A Database is applied after its owner and all its extensions. The image has a few of the
-//     extensions of Postgres. A failed one is tried again after RetryInterval (30 s in the original),
-//     or when the object changes.
-//   - Both carry finalizers while their Cluster exists. With the reclaim policy delete, a database with
-//     open sessions (Options.Sessions) is not dropped, and status still says applied. A role that owns
-//     a database is not dropped either (2BP01). Deleting the Cluster removes all finalizers.
-//   - A ScheduledBackup makes Backups: with immediate the first at once, unless a former schedule of
-//     that name left one. A schedule without six fields is refused in the status.
-//   - A Backup is pending while its Cluster is down or another Backup runs. Then it is started, and then
-//     completed or in the phase of StandIn.SetBackups. While one runs, the Cluster's condition
-//     LastBackupSucceeded is False with the reason BackupStarted. When a Cluster archives under another
-//     serverName, the completed Backups of the former one are deleted, as the plugin barman-cloud does.
-//   - A Pooler gets its Deployment and its Service, with its instances. Kubernetes runs the pods. It is
-//     inactive without its Cluster, or when a Cluster or another owner's object has its name.
+//     extensions of Postgres. A failed Database is tried again after RetryInterval (30 s in
+//     CloudNativePG), or when the object changes.
+//   - Databases and DatabaseRoles have finalizers while their Cluster exists. With the reclaim
+//     policy delete, a database with open sessions (Options.Sessions) is not dropped, and status
+//     still says applied. A role that owns a database is not dropped either (2BP01). Deleting the
+//     Cluster removes all finalizers.
+//   - A ScheduledBackup makes Backups. With immediate it makes the first at once, unless a former
+//     schedule of the same name left one. A schedule without six fields is refused in the status.
+//   - A Backup is pending while its Cluster is down or another Backup runs. Then it is started, and
+//     then completed or in the phase of StandIn.SetBackups. While one runs, the Cluster's condition
+//     LastBackupSucceeded is False with the reason BackupStarted. When a Cluster archives under
+//     another serverName, the completed Backups of the former one are deleted, as the plugin
+//     barman-cloud does.
+//   - A Pooler gets its Deployment and its Service, with its instances. Kubernetes runs the pods.
+//     It is inactive without its Cluster, or when a Cluster or another owner's object has its name.
 //
-// With StartWebhooks, CloudNativePG's own manager admits its kinds. Defaults, refusals and limits are
-// then the original's.
+// With StartWebhooks, CloudNativePG's own manager admits its kinds, so that defaults, refusals and
+// limits are exact.
 //
-// A database has one table. StandIn.Insert commits rows into it with the login's rights in Postgres.
-// The table survives failovers, upgrades and the deletion of the Database, as in the original; DROP
-// DATABASE and the deletion of the Cluster remove it. StandIn.Restorable returns the rows of its
-// Backups; a restored Cluster has none of them.
+// A database has one table. StandIn.Insert commits rows into it with the login's rights in
+// Postgres. The table survives failovers, upgrades and the deletion of the Database, as with
+// CloudNativePG. DROP DATABASE and the deletion of the Cluster remove it. StandIn.Restorable
+// returns the rows of a Backup; a restored Cluster does not get them.
 //
 // The package runs no Postgres and no SQL, and ends no sessions.
 package cnpgtest

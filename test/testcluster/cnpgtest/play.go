@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// withCondition returns a Cluster's conditions with the given one. Its time changes only with its
-// status.
+// withCondition returns a Cluster's conditions with one of them set. lastTransitionTime changes
+// only if the status of the condition does.
 func withCondition(o *unstructured.Unstructured, kind, status, reason, message string, now time.Time) []any {
 	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	c := map[string]any{
@@ -36,7 +36,8 @@ func withCondition(o *unstructured.Unstructured, kind, status, reason, message s
 	return append(all, c)
 }
 
-// cluster returns the Cluster of an object, or nil, and whether its primary can act on it.
+// cluster returns the Cluster of an object, or nil. It reports
+// whether the Cluster's primary can act on the object.
 func (s *StandIn) cluster(
 	ctx context.Context, o *unstructured.Unstructured,
 ) (cluster *unstructured.Unstructured, up bool, err error) {
@@ -115,7 +116,8 @@ func (s *StandIn) release(ctx context.Context, o *unstructured.Unstructured, fin
 	return s.finalize(ctx, o, finalizer, false)
 }
 
-// password returns the role's password and the version known to CloudNativePG, or an error text.
+// password returns the role's password and the version of its
+// Secret that CloudNativePG knows, or a text with the error.
 func (s *StandIn) password(
 	ctx context.Context, o *unstructured.Unstructured, role string,
 ) (password, version, why string) {
@@ -129,7 +131,7 @@ func (s *StandIn) password(
 	}
 	applied, _, _ := unstructured.NestedString(o.Object, "status", "secretResourceVersion")
 	if applied != "" && current(o) && secret.Labels[reloadLabel] != "true" {
-		return "", applied, "" // without the label a change is not noticed
+		return "", applied, "" // without the label, CloudNativePG does not notice a change
 	}
 	return string(secret.Data["password"]), secret.ResourceVersion, ""
 }
@@ -158,7 +160,7 @@ func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured
 		policy, _, _ := unstructured.NestedString(o.Object, "spec", "databaseReclaimPolicy")
 		if policy == "delete" && s.options.Sessions != nil && s.options.Sessions(ctx, o.GetNamespace(), name) > 0 {
 			time.AfterFunc(interval, s.notify)
-			return nil // DROP DATABASE fails, which the status does not report
+			return nil // DROP DATABASE fails, and the status does not say so
 		}
 		if policy == "delete" {
 			s.dropDatabase(cluster.GetUID(), name)
@@ -188,11 +190,11 @@ func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured
 	})
 }
 
-// contributed are some extensions of Postgres in every image of CloudNativePG
+// contributed are some extensions of Postgres that every image of CloudNativePG has
 // (https://www.postgresql.org/docs/current/contrib.html).
 var contributed = []string{"pg_trgm", "citext", "hstore", "pgcrypto", "unaccent", "uuid-ossp"}
 
-// extensionsOf returns the states of a Database's extensions, nil for none.
+// extensionsOf returns the states of a Database's extensions, or nil if it has none.
 func extensionsOf(o *unstructured.Unstructured) (status any, missing bool) {
 	wanted, _, _ := unstructured.NestedSlice(o.Object, "spec", "extensions")
 	var all []any
@@ -220,14 +222,14 @@ func (s *StandIn) hasRole(ctx context.Context, namespace, role string) bool {
 	})
 }
 
-// current reports whether an object is applied in its current generation.
+// current reports whether the current generation of an object is applied.
 func current(o *unstructured.Unstructured) bool {
 	applied, _, _ := unstructured.NestedBool(o.Object, "status", "applied")
 	seen, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
 	return applied && seen == o.GetGeneration()
 }
 
-// fail reports an error of an object, at most once per retry interval.
+// fail reports an error in an object's status, at most once per retry interval.
 func (s *StandIn) fail(ctx context.Context, o *unstructured.Unstructured, why string) error {
 	s.mu.Lock()
 	key := fmt.Sprintf("%s/%s/%s/%d", o.GetKind(), o.GetNamespace(), o.GetName(), o.GetGeneration())
@@ -243,7 +245,7 @@ func (s *StandIn) fail(ctx context.Context, o *unstructured.Unstructured, why st
 	return s.setStatus(ctx, o, map[string]any{"applied": false, "message": why})
 }
 
-// setStatus merges values into the status, and writes nothing if they are equal.
+// setStatus merges values into the status. It writes nothing if the status already has them.
 func (s *StandIn) setStatus(ctx context.Context, o *unstructured.Unstructured, values map[string]any) error {
 	before := o.DeepCopy()
 	for key, value := range values {

@@ -20,8 +20,8 @@ const (
 	poolerImage = "ghcr.io/cloudnative-pg/pgbouncer:standin"
 )
 
-// playPooler makes a Pooler's Deployment and Service, which are deleted with it. It does nothing if
-// they, or a Cluster of the same name, belong to another owner
+// playPooler creates a Pooler's Deployment and Service, which are deleted with it. It does nothing
+// if objects of these names, or a Cluster of the Pooler's name, belong to another owner
 // (internal/controller/pooler_controller.go).
 func (s *StandIn) playPooler(ctx context.Context, o *unstructured.Unstructured) error {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "cluster", "name")
@@ -73,7 +73,8 @@ func poolerMeta(pooler *unstructured.Unstructured, cluster string) metav1.Object
 	}
 }
 
-// poolerDeployment has pods that fulfil pod security "restricted", like CloudNativePG's.
+// poolerDeployment returns a Deployment whose pods comply
+// with pod security "restricted", as CloudNativePG's do.
 func poolerDeployment(pooler *unstructured.Unstructured, cluster string) *appsv1.Deployment {
 	meta := poolerMeta(pooler, cluster)
 	return &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{

@@ -10,16 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// roll is the replacement of a Cluster's pods, one after another, because their image or resources
-// have changed.
+// roll replaces a Cluster's pods one after another, because their image or resources have changed.
 type roll struct {
 	of   types.UID // the Cluster
-	from string    // the image and resources of the pods that are not replaced yet
-	done int64     // pods that are replaced
+	from string    // image and resources of pods that are not replaced yet
+	done int64     // number of replaced pods
 }
 
 // playRoll replaces the next pod of a healthy Cluster: the standbys first, then the primary. As in
-// CloudNativePG, the status names the new image from the first pod on.
+// CloudNativePG, the status names the new image as soon as the first pod is replaced.
 func (s *StandIn) playRoll(o *unstructured.Unstructured, image string, status map[string]any) {
 	before := s.instancesOf(o)
 	after := before.rolled(o, image, status)
@@ -28,8 +27,8 @@ func (s *StandIn) playRoll(o *unstructured.Unstructured, image string, status ma
 	}
 }
 
-// rolled replaces the next pod in the status. With the method switchover another instance becomes
-// the primary before the primary's pod is replaced (updatePrimaryPod in
+// rolled replaces the next pod in the status. With the method switchover, another instance becomes
+// the primary before the former primary's pod is replaced (updatePrimaryPod in
 // internal/controller/cluster_upgrade.go).
 func (i instances) rolled(o *unstructured.Unstructured, image string, status map[string]any) instances {
 	resources, _, _ := unstructured.NestedMap(o.Object, "spec", "resources")

@@ -18,9 +18,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// table is the only table of a database.
+// table is the single table that a simulated database has.
 type table struct {
-	owner string // role whose session created it; empty before
+	owner string // role that created the table, or ""
 	rows  []row
 	// archived is the number of rows in the archived write-ahead log.
 	archived int
@@ -28,10 +28,10 @@ type table struct {
 
 type row struct {
 	text  string
-	major int64 // of the Postgres that committed it
+	major int64 // version of the Postgres that committed the row
 }
 
-// copied is the number of rows of each database in a Backup.
+// copied holds the number of rows that a Backup has of each database.
 type copied struct {
 	cluster types.UID
 	major   int64
@@ -39,8 +39,8 @@ type copied struct {
 	logged  bool // a restore replays the archived log
 }
 
-// Insert commits a row to the table of a database in a session of a login. The first session
-// creates the table. An error is Postgres's refusal: nothing is committed.
+// Insert commits a row to the table of a database, in a session of a login. The first session
+// creates the table. If Postgres refuses, Insert returns an error and nothing is committed.
 func (s *StandIn) Insert(ctx context.Context, namespace, cluster, database, login, password, text string) error {
 	c := s.get(ctx, "Cluster", namespace, cluster)
 	if c == nil || !s.answers(c) {
@@ -69,7 +69,8 @@ func (s *StandIn) Insert(ctx context.Context, namespace, cluster, database, logi
 	return nil
 }
 
-// Rows returns a database's rows in the data of a Cluster, even if Postgres does not start.
+// Rows returns a database's rows in the data of a
+// Cluster. They exist even if Postgres does not start.
 func (s *StandIn) Rows(cluster types.UID, database string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +83,7 @@ func (s *StandIn) Rows(cluster types.UID, database string) (all []string) {
 }
 
 // Restorable returns the rows that a restore of a Backup brings back: rows committed before the
-// Backup began, and for a plugin also rows of the same major version in the archived log.
+// Backup began. A plugin also restores rows of the same major version from the archived log.
 func (s *StandIn) Restorable(backup types.UID, database string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +120,7 @@ func (s *StandIn) createDatabase(cluster types.UID, name string) {
 	}
 }
 
-// The Backups of a dropped database remain.
+// dropDatabase removes a database's table. Its Backups keep their rows.
 func (s *StandIn) dropDatabase(cluster types.UID, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +131,7 @@ func (s *StandIn) dropDatabase(cluster types.UID, name string) {
 	delete(s.tables[cluster], name)
 }
 
-// archive archives the log of a Cluster, as at the shutdown of an instance.
+// archive archives the log of a Cluster, as happens at the shutdown of an instance.
 func (s *StandIn) archive(cluster types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +140,7 @@ func (s *StandIn) archive(cluster types.UID) {
 	}
 }
 
-// copyRows records the rows at the start of a Backup.
+// copyRows records the rows that exist when a Backup starts.
 func (s *StandIn) copyRows(backup, cluster *unstructured.Unstructured) {
 	method, _, _ := unstructured.NestedString(backup.Object, "spec", "method")
 	data, _, _ := unstructured.NestedMap(cluster.Object, "status", "pgDataImageInfo")
@@ -164,8 +165,9 @@ func (s *StandIn) groupsOf(ctx context.Context, namespace, role string) []string
 	return nil
 }
 
-// PlayLogins plays, until the context ends, completed Jobs of a namespace that make the sessions of
-// a login act as the role in the variable OWNER. The Secret of PGUSER names the login and the host.
+// PlayLogins simulates the effect of Jobs in a namespace, until ctx ends: a completed Job makes the
+// sessions of a login act as the role in its variable OWNER. The Secret of PGUSER names the login
+// and the host.
 func (s *StandIn) PlayLogins(ctx context.Context, namespace string) {
 	go func() {
 		played := map[types.UID]bool{}

@@ -15,33 +15,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// majorUpgrade is the phase during an upgrade of the data.
+// majorUpgrade is the phase of a Cluster while its data are upgraded.
 const majorUpgrade = "Upgrading Postgres major version"
 
 // upgradeRole is the upgrade Job's role, and the name of its container.
 const upgradeRole = "major-upgrade"
 
-// Upgrades is the outcome of upgrades to another major version.
+// Upgrades is the outcome of a Cluster's upgrades to another major version.
 type Upgrades int
 
-// The outcomes; the default is success. pg_upgrade renames global/pg_control of the former data
-// before it links the files; from then on the former version does not start (disable_old_cluster in
-// its controldata.c). A successful Job has replaced the former data (moveDataInPlace in
-// CloudNativePG's internal/cmd/manager/instance/upgrade/execute/cmd.go).
+// The default outcome is success. pg_upgrade renames global/pg_control of the former data before it
+// links the files. The former version cannot start after that (disable_old_cluster in its
+// controldata.c). A successful Job has replaced the former data (moveDataInPlace in CloudNativePG's
+// internal/cmd/manager/instance/upgrade/execute/cmd.go).
 const (
 	UpgradesSucceed    Upgrades = iota
 	UpgradesPend                // the pod does not start
-	UpgradesRun                 // does not end; the files are being linked
+	UpgradesRun                 // the Job does not end while it links the files
 	UpgradesFail                // before the files are linked
 	UpgradesFailLinked          // after the files are linked
 	UpgradesFailMoved           // after the former data is replaced
 )
 
-// pgData is the effect of a Job on the data of a Cluster.
+// pgData is the effect that Jobs had on the data of a Cluster.
 type pgData struct {
 	of       types.UID // the Cluster
-	linkedBy types.UID // the Job that began to link the files, or empty
-	major    int64     // the version of the data that a Job put in place; 0 for none
+	linkedBy types.UID // the Job that began to link the files, or ""
+	major    int64     // version of the data that a Job put in place, or 0
 }
 
 // starts reports whether a major version of Postgres starts with the data.
@@ -49,12 +49,12 @@ func (d pgData) starts(major int64) bool {
 	return d.linkedBy == "" && (d.major == 0 || d.major == major)
 }
 
-// SetUpgrades sets the outcome of a Cluster's upgrades, also of the current one.
+// SetUpgrades sets the outcome of a Cluster's upgrades, the running one included.
 func (s *StandIn) SetUpgrades(namespace, cluster string, outcome Upgrades) {
 	s.change(namespace, cluster, func(i *instances) { i.upgrades = outcome })
 }
 
-// majorOf returns the major version in the tag of an image, 0 for none.
+// majorOf returns the major version in the tag of an image, or 0 if there is none.
 func majorOf(image string) int64 {
 	image, _, _ = strings.Cut(image, "@")
 	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
@@ -67,10 +67,10 @@ func majorOf(image string) int64 {
 }
 
 // playUpgrade upgrades the data of a Cluster to the version of its image, in a Job while no
-// instance runs. It returns the image of the data, and the phase of a Cluster that does not run
-// because of it. As in CloudNativePG (pkg/reconciler/majorupgrade/reconciler.go), a successful Job
-// makes the data one of the version that the Cluster then names; otherwise, the former version in
-// the spec deletes the Job, whatever its progress.
+// instance runs. It returns the image of the data, and the phase if the Cluster does not run. It
+// does as CloudNativePG does (pkg/reconciler/majorupgrade/reconciler.go): after a successful Job,
+// the data have the version that the spec names at that time. If the spec names the former version
+// again before that, the Job is deleted, whatever its progress.
 func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured, image string) (
 	data map[string]any, phase string, err error,
 ) {
@@ -98,8 +98,8 @@ func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured,
 	return map[string]any{"image": image, "majorVersion": wanted}, phase, nil
 }
 
-// upgrade advances a Job as SetUpgrades determines. Files that another Job began to link cannot be
-// upgraded; data of the new version needs no upgrade.
+// upgrade advances a Job towards the outcome of SetUpgrades. If another Job began to link the
+// files, the upgrade fails. If the data already have the new version, nothing is to be done.
 func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job *batchv1.Job, to int64) error {
 	i := s.instancesOf(o)
 	outcome, data := i.upgrades, i.data
@@ -124,7 +124,7 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 			data.linkedBy, data.major = "", to
 		}
 	}
-	if phase != corev1.PodPending { // the fake node would complete a running pod
+	if phase != corev1.PodPending { // a fake node would complete a running pod
 		ended := &corev1.ContainerStateTerminated{StartedAt: metav1.Now(), FinishedAt: metav1.Now()}
 		if phase == corev1.PodFailed {
 			ended.ExitCode, ended.Reason = 1, "Error"
@@ -138,13 +138,14 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 	return err
 }
 
-// The image of the Job cannot be pulled, so its pod does not start before the stand-in decides.
+// createUpgrade creates the Job with an image that cannot be
+// pulled, so that its pod does not start before movePods starts it.
 func (s *StandIn) createUpgrade(ctx context.Context, cluster *unstructured.Unstructured, job *batchv1.Job) error {
 	job.Labels["cnpg.io/jobRole"] = upgradeRole
 	job.Spec = batchv1.JobSpec{
 		BackoffLimit: new(int32(0)),
 		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: job.Labels}, // CreatePrimaryJob in pkg/specs/jobs.go
+			ObjectMeta: metav1.ObjectMeta{Labels: job.Labels}, // as CreatePrimaryJob in pkg/specs/jobs.go does
 			Spec: corev1.PodSpec{
 				RestartPolicy: corev1.RestartPolicyNever,
 				SecurityContext: &corev1.PodSecurityContext{
@@ -176,8 +177,8 @@ func hasEnded(job *batchv1.Job, how batchv1.JobConditionType) bool {
 	return false
 }
 
-// movePods sets the phase and container state of a Job's pods, as a kubelet would, and reports
-// whether there is one.
+// movePods sets the phase and container state of a Job's
+// pods, as a kubelet would. It reports whether a pod exists.
 func (s *StandIn) movePods(
 	ctx context.Context, job *batchv1.Job, phase corev1.PodPhase, state corev1.ContainerState,
 ) (bool, error) {

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// testPoolersAndUpgrades takes its upgrade back: without a kubelet no upgrade ends.
+// testPoolersAndUpgrades reverts its upgrade, because no upgrade ends without a kubelet.
 func testPoolersAndUpgrades(t *testing.T, c client.Client, s *StandIn) {
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(waitLimit)

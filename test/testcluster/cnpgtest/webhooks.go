@@ -27,7 +27,8 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// nowhere is an empty namespace for CloudNativePG's manager, so that only its webhooks work.
+// nowhere is an empty namespace. CloudNativePG's manager
+// watches only it, so that only its webhooks have an effect.
 const nowhere = "cnpg-system"
 
 // Webhooks are CloudNativePG's own admission webhooks.
@@ -36,10 +37,11 @@ type Webhooks struct {
 	reaper *process.Reaper
 }
 
-// StartWebhooks runs CloudNativePG's manager of tools/cloudnative-pg for its admission webhooks
-// only, and registers them: defaults, refusals and limits of Clusters, Backups, ScheduledBackups,
-// Databases and Poolers are then its own; DatabaseRole has none. CloudNativePG's kinds must be
-// installed. Progress, if not nil, receives lines while the manager is built.
+// StartWebhooks runs CloudNativePG's manager of tools/cloudnative-pg, only for
+// its admission webhooks, and registers these. Clusters, Backups,
+// ScheduledBackups, Databases and Poolers then have CloudNativePG's own defaults,
+// refusals and limits; DatabaseRole has no webhook. CloudNativePG's kinds must be
+// installed. progress, if not nil, receives lines while the manager is built.
 func StartWebhooks(ctx context.Context, config *rest.Config, progress io.Writer) (*Webhooks, error) {
 	paths, err := binaries.Locate(ctx, progress, binaries.CloudNativePG)
 	if err != nil {
@@ -116,7 +118,7 @@ func (w *Webhooks) prepare(config *rest.Config) (authority []byte, err error) {
 		clientcmd.WriteToFile(kubeconfig, filepath.Join(w.folder, "kubeconfig")))
 }
 
-// register registers the webhooks as CloudNativePG's release does, at this address.
+// register registers the webhooks as CloudNativePG's release does, but with this address.
 func register(ctx context.Context, config *rest.Config, address string, authority []byte) error {
 	c, err := client.New(config, client.Options{})
 	if err != nil {
@@ -165,7 +167,8 @@ func register(ctx context.Context, config *rest.Config, address string, authorit
 	return nil
 }
 
-// Stop ends the manager. The registered webhooks stay, and refuse everything without an answer.
+// Stop ends the manager. The webhooks stay registered, so
+// the API server then refuses all writes of their kinds.
 func (w *Webhooks) Stop() error {
 	if w.reaper == nil {
 		return os.RemoveAll(w.folder)

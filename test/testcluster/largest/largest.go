@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package largest makes objects that cost the most memory within the limits of their definition, to
-// test what an operator caches: a bound on an object's bytes says little, since `{}` may take a
-// hundred bytes in Go.
+// Package largest makes objects that cost the most memory within the limits of their
+// CustomResourceDefinition. They test the memory of an operator's cache: the size of an object in
+// bytes says little about that, because `{}` may take a hundred bytes in Go.
 package largest
 
 import (
@@ -17,18 +17,18 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// MaxBytes is etcd's limit of an object, in bytes of JSON.
+// MaxBytes is etcd's limit on an object, in bytes of JSON.
 const MaxBytes = 1536 << 10
 
-// Allowance is the memory of an object beside four bytes per byte of its JSON: the struct itself
-// and short lists of empty items.
+// Allowance is the memory that an object may take in addition to four bytes per byte of its JSON.
+// It covers the struct itself and short lists of empty items.
 const Allowance = 16 << 10
 
 type schema = apiextensionsv1.JSONSchemaProps
 
-// Object is an object of a kind, as JSON.
+// Object is the JSON of an object.
 type Object struct {
-	// Name names the large field and its filling.
+	// Name names the field that is large, and the filling.
 	Name string
 	JSON []byte
 }
@@ -36,7 +36,7 @@ type Object struct {
 // filling defines how fields are filled.
 type filling struct {
 	name string
-	// long fills strings completely, instead of with one character.
+	// long gives strings their maximal length instead of one character.
 	long bool
 	// whole sets the optional fields of list items too.
 	whole bool
@@ -44,8 +44,9 @@ type filling struct {
 
 var fillings = []filling{{name: "empty items"}, {"short strings", false, true}, {"long strings", true, true}}
 
-// Of returns objects of the definition's first version, each as large as its schema, its rules and
-// etcd allow: one per list and map in which only that is filled, and one in which all are.
+// Of returns objects of the definition's first version, each as large as
+// its schema, its rules and etcd allow. For each list and map there is an
+// object in which only that field is large. In one more object, all are.
 func Of(crd *apiextensionsv1.CustomResourceDefinition) []Object {
 	version := crd.Spec.Versions[0]
 	root := version.Schema.OpenAPIV3Schema
@@ -72,7 +73,7 @@ func orAll(path string) string {
 func encoded(o map[string]any) []byte {
 	text, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // our values cannot fail
+		panic(err) // our values can always be encoded
 	}
 	return text
 }
@@ -96,15 +97,15 @@ func multiples(s *schema, path string) []string {
 // maker makes one object.
 type maker struct {
 	filling
-	// path is the field to fill, with its contents. Empty for all.
+	// path is the field to fill, with its contents. An empty path means all fields.
 	path string
-	// remaining bytes that the object may take.
+	// remaining is the number of bytes that the object may still take.
 	remaining int
-	// keys counts keys, to make them unique.
+	// keys is the number of keys so far, which makes each key unique.
 	keys int
 }
 
-// in reports whether a field is filled: the one at the path, around it, or in it.
+// in reports whether a field is filled: the field at the path, a field around it, or a field in it.
 func (m *maker) in(path string) bool {
 	return m.path == "" || within(m.path, path) || (m.whole && within(path, m.path))
 }
@@ -115,7 +116,8 @@ func within(path, other string) bool {
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], ".[{"))
 }
 
-// value takes the enclosing schemas, innermost first, whose rules apply too.
+// value makes a value for a schema. around has the enclosing
+// schemas, innermost first, because their rules apply too.
 func (m *maker) value(s *schema, path string, around []*schema) any {
 	around = append([]*schema{s}, around...)
 	switch {
@@ -171,7 +173,7 @@ func (m *maker) entries(s *schema, path string, around []*schema) map[string]any
 	return entries
 }
 
-// most returns the number of items of a list or map, 1 if it is not filled.
+// most returns the number of items for a list or map. It is 1 if the field is not filled.
 func (m *maker) most(bound *int64, path string, around []*schema) int {
 	switch {
 	case !m.in(path):
@@ -194,7 +196,7 @@ func (m *maker) most(bound *int64, path string, around []*schema) int {
 	return MaxBytes
 }
 
-// maxText is the length of a string that only a rule bounds, in bytes.
+// maxText is the length in bytes of a string that only a rule bounds.
 const maxText = 64
 
 func (m *maker) text(s *schema) string {
@@ -202,7 +204,7 @@ func (m *maker) text(s *schema) string {
 	switch {
 	case len(s.Enum) > 0:
 		if err := json.Unmarshal(s.Enum[0].Raw, &text); err != nil {
-			panic(err) // the API server would have refused the definition
+			panic(err) // the API server would refuse the definition
 		}
 	case slices.ContainsFunc(s.XValidations, func(v apiextensionsv1.ValidationRule) bool {
 		return strings.Contains(v.Rule, "duration(self)")

@@ -12,7 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Held returns the heap bytes of one of n values. Nothing else may allocate meanwhile.
+// Held returns the heap bytes that one of n values
+// takes. Nothing else may allocate memory meanwhile.
 func Held(n uint64, value func(i uint64) any) uint64 {
 	kept := make([]any, n)
 	before := heap()
@@ -26,7 +27,7 @@ func Held(n uint64, value func(i uint64) any) uint64 {
 
 func heap() uint64 {
 	runtime.GC()
-	runtime.GC() // collects the objects that the first one finalized
+	runtime.GC() // collects what the first call finalized
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc

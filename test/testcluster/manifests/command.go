@@ -12,16 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Command is a container's command.
+// Command is the command of a container.
 type Command struct {
-	// Args are its arguments with resolved variables.
+	// Args are the arguments, with variables resolved.
 	Args []string
-	// Env are its variables, as NAME=value.
+	// Env are the environment variables, as NAME=value.
 	Env []string
 }
 
 // CommandOf returns the command of a Deployment's first container, for tests that run it without a
-// kubelet. Variables may come only from ConfigMaps among the objects.
+// kubelet. If a variable has a source, it must be a ConfigMap among the objects.
 func CommandOf(objects []*unstructured.Unstructured, deployment string) (*Command, error) {
 	configs := map[string]*corev1.ConfigMap{}
 	var found *appsv1.Deployment
@@ -53,7 +53,7 @@ func CommandOf(objects []*unstructured.Unstructured, deployment string) (*Comman
 	})
 }
 
-// reference is a variable in an argument, as in Kubernetes.
+// reference matches a variable in an argument, such as $(NAME).
 var reference = regexp.MustCompile(`\$\(([^)]+)\)`)
 
 func commandOf(c *corev1.Container, config func(*corev1.ConfigMapKeySelector) (string, bool)) (*Command, error) {

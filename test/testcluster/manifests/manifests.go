@@ -22,11 +22,11 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// FieldOwner is the client that applies these objects.
+// FieldOwner is the field owner of objects that Apply has applied.
 const FieldOwner = "deploy"
 
-// Render returns the objects of the kustomization in a folder, in the order for applying them:
-// namespaces and kinds first.
+// Render returns the objects of the kustomization in a folder. They are in the order for applying
+// them: Namespaces and CustomResourceDefinitions first.
 func Render(folder string) ([]*unstructured.Unstructured, error) {
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionLegacy // namespaces and CustomResourceDefinitions first
@@ -56,8 +56,8 @@ func Without(objects []*unstructured.Unstructured, kinds ...string) []*unstructu
 	})
 }
 
-// Apply applies the objects in order, server-side and so strictly: an unknown field is an error. It
-// overrides other owners.
+// Apply applies the objects in order by server-side apply, which refuses unknown fields. It takes
+// over fields of other owners.
 func Apply(ctx context.Context, c client.Client, objects []*unstructured.Unstructured,
 	options ...client.ApplyOption) error {
 	options = append([]client.ApplyOption{client.FieldOwner(FieldOwner), client.ForceOwnership}, options...)
@@ -98,7 +98,7 @@ func Parse(text []byte) ([]*unstructured.Unstructured, error) {
 		if err := sigsyaml.Unmarshal(document, &object.Object); err != nil {
 			return nil, err
 		}
-		if len(object.Object) > 0 { // a document may have comments only
+		if len(object.Object) > 0 { // skips documents with only comments
 			objects = append(objects, &object)
 		}
 	}

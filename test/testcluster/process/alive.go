@@ -7,9 +7,10 @@ import (
 	"os"
 )
 
-// Alive reports whether a process runs, by its number. A zombie, as in many containers, does not.
+// Alive reports whether the process with an id runs. A
+// zombie, which containers often have, does not run.
 func Alive(pid string) bool {
-	stat, err := os.ReadFile("/proc/" + pid + "/stat") // pid (name) state ...; the name may have parentheses
+	stat, err := os.ReadFile("/proc/" + pid + "/stat") // "pid (name) state ..."; the name may contain parentheses
 	if err != nil {
 		return false
 	}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process runs programs beside the starting one: components of a test cluster, operators, a
-// simulated Discord. Each has its own process group, so that a Ctrl-C in a terminal reaches only
-// the starting program, and a log file. With a Reaper it ends when the starting program does, in
-// whatever way.
+// Package process starts programs as child processes: components of a test cluster, operators, a
+// simulated Discord. Each has a log file and its own process group, so that a Ctrl-C in a terminal
+// reaches only the parent. With a Reaper, the child ends whenever and however the parent ends.
 package process

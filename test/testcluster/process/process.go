@@ -25,13 +25,13 @@ const (
 // Process is one running program.
 type Process struct {
 	name, log string
-	from      int64 // start of its output in the log
+	from      int64 // offset in the log at which its output starts
 	cmd       *exec.Cmd
 	exited    chan struct{}
 }
 
-// Start starts a command. Its output is appended to the file log, whose folder is created. The
-// reaper may be nil.
+// Start starts a command. It appends the output to the file
+// log and creates the file's folder. The reaper may be nil.
 func Start(name, log string, cmd *exec.Cmd, reaper *Reaper) (p *Process, err error) {
 	defer func() {
 		if err != nil {
@@ -45,7 +45,7 @@ func Start(name, log string, cmd *exec.Cmd, reaper *Reaper) (p *Process, err err
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // the child has its own copy
+	defer func() { _ = file.Close() }() // the child process has its own descriptor
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -78,10 +78,10 @@ func (p *Process) Args() []string { return p.cmd.Args[1:] }
 // Log returns the path of the file with the program's output.
 func (p *Process) Log() string { return p.log }
 
-// Exited is closed when the process has ended, for whatever reason.
+// Exited returns a channel that is closed when the process has ended, for whatever reason.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// ExitCode is -1 while the process runs, and if a signal ended it.
+// ExitCode returns the exit code. It is -1 while the process runs, and if a signal ended it.
 func (p *Process) ExitCode() int {
 	if p.Running() {
 		return -1
@@ -104,7 +104,8 @@ func (p *Process) Err() error {
 	return fmt.Errorf("%s has ended: %s; the last lines of its log %s:\n%s", p.name, p.cmd.ProcessState, p.log, p.Tail())
 }
 
-// Tail returns the end of the process' output; after a panic or a data race, its report.
+// Tail returns the last lines of the process' output. After a panic or a data race, it returns the
+// first lines of the report instead.
 func (p *Process) Tail() string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
@@ -120,7 +121,7 @@ func (p *Process) Tail() string {
 	return strings.Join(lines[from:min(len(lines), from+tailLines)], "\n")
 }
 
-// Await returns nil once ready does, or an error when the process or the context ends.
+// Await polls until ready returns nil. It returns an error if the process or ctx ends first.
 func (p *Process) Await(ctx context.Context, ready func(context.Context) error) error {
 	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()
@@ -159,19 +160,19 @@ func Serves(ctx context.Context, client *http.Client, url string) error {
 
 // Signal sends a signal to the process and its children.
 func (p *Process) Signal(signal syscall.Signal) error {
-	if !p.Running() { // its number may have been reused
+	if !p.Running() { // the id of an ended process may be reused
 		return os.ErrProcessDone
 	}
 	return syscall.Kill(-p.PID(), signal)
 }
 
-// Stop asks the process to end, as a rolling update does, and kills it after the grace period.
-// Stopping an ended process does nothing.
+// Stop sends SIGTERM, as a rolling update does, and kills the process after the grace period. If
+// the process has ended, Stop does nothing.
 func (p *Process) Stop(grace time.Duration) error {
 	if !p.Running() {
 		return nil
 	}
-	_ = p.Signal(syscall.SIGTERM) // fails only if it has just ended
+	_ = p.Signal(syscall.SIGTERM) // fails only if the process has ended
 	select {
 	case <-p.exited:
 		return nil
@@ -181,8 +182,8 @@ func (p *Process) Stop(grace time.Duration) error {
 	return fmt.Errorf("%s did not end within %s of SIGTERM and was killed; its log is %s", p.name, grace, p.log)
 }
 
-// Kill ends the process like a power loss, and returns when it is gone.
+// Kill ends the process at once, like a power failure, and returns when it has ended.
 func (p *Process) Kill() {
-	_ = p.Signal(syscall.SIGKILL) // fails only if it has ended
+	_ = p.Signal(syscall.SIGKILL) // fails only if the process has ended
 	<-p.exited
 }

@@ -10,10 +10,10 @@ import (
 )
 
 // reaperScript reads "add PID" and "del PID" lines. When the pipe closes, for whatever reason, it
-// kills the remaining process groups and removes its folders. It is plain POSIX sh, so nothing has
+// kills the remaining process groups and removes its folders. It is POSIX sh, so that nothing has
 // to be built.
 //
-// A killed process may still write while its folder is removed, hence the repeated rm.
+// It repeats rm because a killed process may still write while its folder is removed.
 const reaperScript = `
 trap '' HUP INT TERM
 pids=' '
@@ -32,20 +32,20 @@ until rm -rf -- "$@" 2>/dev/null; do
 done
 `
 
-// Reaper is a small process that outlives this one by a moment. It holds the read end of a pipe
-// whose write end only this process has: the kernel closes it on exit, panic and SIGKILL alike, and
-// the reaper then cleans up.
+// Reaper is a small process that outlives this one by a moment. It holds the read end of a pipe,
+// and only this process has the write end. The kernel closes the pipe after exit, panic and SIGKILL
+// alike. The reaper then cleans up.
 type Reaper struct {
 	cmd  *exec.Cmd
 	pipe io.WriteCloser
 }
 
 // NewReaper starts a reaper. When this process ends or Clean is called, the reaper kills the
-// processes started with it, and removes the folders.
+// processes that were started with it, and removes the folders.
 func NewReaper(folders ...string) (*Reaper, error) {
 	cmd := exec.Command("/bin/sh", append([]string{"-c", reaperScript, "testcluster-reaper"}, folders...)...)
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that a Ctrl-C does not reach it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must not reach it
 	pipe, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -68,8 +68,8 @@ func (r *Reaper) add(pid int) error {
 	return err
 }
 
-// del removes pid, so that the reaper never kills another process with a reused number. It fails
-// only if the reaper is gone or cleaning.
+// del removes pid, so that the reaper never kills another process that gets the same id. It fails
+// only if the reaper has ended or is cleaning up.
 func (r *Reaper) del(pid int) {
 	if r != nil {
 		_, _ = fmt.Fprintf(r.pipe, "del %d\n", pid)

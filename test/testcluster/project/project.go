@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 )
 
-// TreeEnv is a variable with a digest of the project's files. A test that reads files outside of its
-// module has to read it: go caches the results of tests by the files of their own module and by the
-// variables that they have read (`go help test`).
+// TreeEnv is a variable with a digest of the project's files. A test that reads files outside of
+// its module must read it: the go command caches a test's result by the files of its module and the
+// variables that it has read (`go help test`).
 const TreeEnv = "JUTSU_TREE"
 
-// Root is the nearest folder, from the working directory up, that holds go.work and tools/.
+// Root returns the nearest folder with go.work and tools/, from the working directory upwards.
 func Root() (string, error) {
 	_ = os.Getenv(TreeEnv)
 	start, err := os.Getwd()
@@ -37,7 +37,7 @@ func has(folder, name string) bool {
 	return err == nil
 }
 
-// Path returns the absolute path of a file relative to Root, which need not exist.
+// Path returns the absolute path of a file from its path relative to Root. The file need not exist.
 func Path(elements ...string) (string, error) {
 	root, err := Root()
 	if err != nil {

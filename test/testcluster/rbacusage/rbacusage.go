@@ -23,13 +23,13 @@ import (
 type Permission struct {
 	// Group is the API group, empty for the core group.
 	Group string `json:"group,omitempty"`
-	// Resource is the plural, with a subresource if any: "pods", "dojos/status".
+	// Resource is the plural name, with a subresource if there is one: "pods", "dojos/status".
 	Resource string `json:"resource"`
-	// Verb is RBAC's name of the request: get, list, watch, create, update, patch, delete ...
+	// Verb is an RBAC verb: get, list, watch, create, update, patch, delete ...
 	Verb string `json:"verb"`
 }
 
-// String returns kubectl's form: "patch dojos.core.jutsu.com/status".
+// String returns the permission in the form of kubectl: "patch dojos.core.jutsu.com/status".
 func (p Permission) String() string {
 	resource, sub, _ := strings.Cut(p.Resource, "/")
 	if p.Group != "" {
@@ -65,8 +65,8 @@ func (s Set) Without(others ...Set) Set {
 	return rest
 }
 
-// Granted returns the permissions of a ServiceAccount by the Roles, ClusterRoles and bindings among
-// the objects. A rule with a wildcard is an error: its usage cannot be measured.
+// Granted returns the permissions that Roles, ClusterRoles and bindings among the objects grant a
+// ServiceAccount. A rule with a wildcard is an error, because its usage cannot be measured.
 func Granted(objects []*unstructured.Unstructured, namespace, name string) (Set, error) {
 	granted := Set{}
 	for _, o := range objects {
@@ -119,8 +119,9 @@ func (s Set) add(rules []rbacv1.PolicyRule) error {
 	return nil
 }
 
-// Used returns a ServiceAccount's permissions that were used, by an audit log of testcluster's
-// Options.Audit. A refused request uses none. An apply that created an object used create too.
+// Used returns the permissions that a ServiceAccount has used, from an
+// audit log of testcluster's Options.Audit. A refused request uses no
+// permission. An apply that created an object has also used create.
 func Used(auditLog, namespace, name string) (Set, error) {
 	used := Set{}
 	requests, err := Requests(auditLog, namespace, name)
@@ -155,7 +156,7 @@ func Requests(auditLog, namespace, name string) ([]auditv1.Event, error) {
 	return requests, err
 }
 
-// Refused reports whether the API server has not allowed a request.
+// Refused reports whether the API server has refused a request for lack of permission.
 func Refused(e *auditv1.Event) bool { return e.Annotations["authorization.k8s.io/decision"] != "allow" }
 
 func (s Set) request(e *auditv1.Event) {

@@ -42,8 +42,9 @@ func Load(path string) (Set, error) {
 	return s, nil
 }
 
-// Withdraw takes a permission out of a ClusterRole and returns what gives it back, which may be
-// called more than once. The API server notices a moment later, see Allowed.
+// Withdraw takes a permission out of a ClusterRole. It returns a
+// function that restores the permission and may be called more than
+// once. The API server notices a change a moment later, see Allowed.
 func Withdraw(ctx context.Context, c client.Client, clusterRole string,
 	p Permission) (restore func(context.Context) error, err error) {
 	role := &rbacv1.ClusterRole{}

@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// options are the command line.
+// options are the command line options.
 type options struct {
 	listen, publicURL, seedFile string
 	tokenFile, adminTokenFile   string
@@ -90,7 +90,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	opts := discordtest.Options{
 		Listen: o.listen, PublicURL: o.publicURL,
-		Seed: rand.Uint64(), //nolint:gosec // G404: varies ids and failures, hides nothing
+		Seed: rand.Uint64(), //nolint:gosec // G404: the seed is not security-relevant
 		Log:  slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 	if o.noRateLimits {

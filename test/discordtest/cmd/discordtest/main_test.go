@@ -20,7 +20,7 @@ type process struct {
 	said strings.Builder
 }
 
-// begin starts the command, at most until the test ends.
+// begin starts the command. It ends with the test at the latest.
 func begin(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -40,7 +40,7 @@ func begin(t *testing.T, args ...string) *process {
 	return p
 }
 
-// until reads the output up to a pattern, and returns the first group.
+// until reads the output up to the first match of a pattern, and returns its first group.
 func (p *process) until(t *testing.T, pattern string) string {
 	t.Helper()
 	re, buf := regexp.MustCompile(pattern), make([]byte, 1024)
@@ -56,7 +56,7 @@ func (p *process) until(t *testing.T, pattern string) string {
 	}
 }
 
-// guildsOf returns the guilds of the bot whose token is in a file.
+// guildsOf returns the guilds that the bot gets whose token is in a file.
 func guildsOf(t *testing.T, url, tokenFile string) string {
 	t.Helper()
 	token, err := os.ReadFile(tokenFile)

@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// seed is the initial state, in the form of --seed-file:
+// seed is the initial state. The file of --seed-file has this form:
 //
 //	{"bots":   [{"name": "operator", "tokenFile": "bot.token", "permissions": "805307568"}],
 //	 "guilds": [{"id": "1401681709430341704", "name": "Jujutsu High", "features": ["COMMUNITY"],
@@ -28,9 +28,9 @@ type seed struct {
 // seedBot is a member of every guild.
 type seedBot struct {
 	Name string `json:"name"`
-	// TokenFile has the token. It is created if it does not exist.
+	// TokenFile is the file with the token. It is created if it does not exist.
 	TokenFile string `json:"tokenFile"`
-	// Permissions in each guild, the decimal number of an invite URL.
+	// Permissions of the bot in each guild: the decimal number in an invite URL.
 	Permissions uint64 `json:"permissions,string"`
 }
 
@@ -89,7 +89,7 @@ func readSeed(path string) (seed, error) {
 	return s, nil
 }
 
-// firstTokenFile is for examples.
+// firstTokenFile returns the token file that printed examples use.
 func (s seed) firstTokenFile() string {
 	if len(s.Bots) == 0 {
 		return "TOKEN-FILE"
@@ -97,7 +97,7 @@ func (s seed) firstTokenFile() string {
 	return s.Bots[0].TokenFile
 }
 
-// apply creates everything in the server and prints it.
+// apply creates everything in the server, and prints a summary.
 func (s seed) apply(srv *discordtest.Server, out io.Writer) error {
 	var bots []discordtest.Bot
 	for _, b := range s.Bots {
@@ -135,7 +135,7 @@ func createChannels(srv *discordtest.Server, guild, parent string, list []seedCh
 	}
 }
 
-// readToken returns an empty token if the file does not exist.
+// readToken reads a token. It returns an empty token if the file does not exist.
 func readToken(path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clock is the simulator's clock: real time plus the test's advances, or frozen.
+// Package clock is the simulator's clock. It is
+// frozen, or shows real time plus the test's advances.
 package clock
 
 import (
@@ -9,15 +10,15 @@ import (
 	"time"
 )
 
-// Clock is real time plus the advances, or frozen. Advance fires its timers in order, so nothing
-// has to sleep.
+// Clock is frozen, or shows real time plus the sum of all advances. Advance fires due timers in
+// order, so that tests need not sleep.
 type Clock struct {
 	mu     sync.Mutex
 	frozen bool
 	at     time.Time     // the time of a frozen clock
-	offset time.Duration // of a running clock: distance to real time
+	offset time.Duration // difference to real time, of a running clock
 	timers []*timer      // sorted by time
-	wake   *time.Timer   // of a running clock: fires at the first timer
+	wake   *time.Timer   // of a running clock: fires when the first timer is due
 }
 
 type timer struct {
@@ -25,7 +26,7 @@ type timer struct {
 	do func()
 }
 
-// New returns a clock that starts at start (zero: now).
+// New returns a clock that starts at start, or now if start is zero.
 func New(start time.Time, frozen bool) *Clock {
 	c := &Clock{frozen: frozen, at: start}
 	if start.IsZero() {
@@ -52,7 +53,7 @@ func (c *Clock) present() time.Time {
 	return time.Now().Add(c.offset)
 }
 
-// Advance moves the clock by d and runs everything due, in order of time, before it returns.
+// Advance moves the clock by d. Before it returns, it runs all due functions in order of time.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	c.at = c.at.Add(d)
@@ -61,8 +62,7 @@ func (c *Clock) Advance(d time.Duration) {
 	c.runDue()
 }
 
-// After calls the function do once d has passed, in a new goroutine or within Advance. stop cancels the
-// call.
+// After calls do when d has passed, in a new goroutine or within Advance. stop cancels the call.
 func (c *Clock) After(d time.Duration, do func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *Clock) cancel(t *timer) {
 	c.arm()
 }
 
-// arm sets the real timer of a running clock to the first moment. The lock is held.
+// arm sets the real timer of a running clock to the first due time. The caller holds the lock.
 func (c *Clock) arm() {
 	if c.wake != nil {
 		c.wake.Stop()
@@ -97,7 +97,7 @@ func (c *Clock) arm() {
 	c.wake = time.AfterFunc(max(0, c.timers[0].at.Sub(c.present())), c.runDue)
 }
 
-// runDue runs everything due, outside the lock.
+// runDue runs all due functions, without holding the lock.
 func (c *Clock) runDue() {
 	for {
 		c.mu.Lock()

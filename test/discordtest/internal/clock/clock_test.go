@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A frozen clock moves with Advance only, and fires everything due in order.
+// A frozen clock moves only with Advance, and calls due functions in order.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	t0 := time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC)
@@ -36,7 +36,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// A running clock starts at the given time, runs, jumps, and fires by itself.
+// A running clock starts at the given time, moves with real
+// time and with Advance, and calls due functions by itself.
 func TestRunningClock(t *testing.T) {
 	t.Parallel()
 	t0 := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)

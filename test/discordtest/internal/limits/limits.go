@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package limits has Discord's limits, and the time windows in which REST and the Gateway count.
+// Package limits has Discord's limits, and counts the
+// events of REST and the Gateway in time windows.
 package limits
 
 import (
@@ -9,10 +10,10 @@ import (
 
 // Limits are Discord's limits. Times are on the simulator's clock.
 type Limits struct {
-	// Channels per guild including categories (error 30013); Discord: 500. Real Discord lets fast
-	// creation overshoot to 513-517; see ChannelSlack.
+	// Channels per guild including categories (error 30013); Discord: 500. On Discord, fast creates
+	// may exceed the limit and reach 513 to 517 channels; see ChannelSlack.
 	Channels int
-	// ChannelSlack is the number of channels that may exceed Channels. Default 0.
+	// ChannelSlack is the number of channels by which a guild may exceed Channels. Default 0.
 	ChannelSlack int
 	// ChannelsPerCategory: Discord 50 (error 50035 with CHANNEL_PARENT_MAX_CHANNELS).
 	ChannelsPerCategory int
@@ -30,30 +31,31 @@ type Limits struct {
 
 	// Global limits all REST calls of one bot; Discord: 50 per second. Webhook execution is exempt.
 	Global Rate
-	// Routes has the bucket of each route by "METHOD /template" (see Routes). Others use Default.
+	// Routes has the rate of each route by "METHOD
+	// /template" (see Routes). Other routes use Default.
 	Routes map[string]Rate
-	// Default is the bucket of all other routes.
+	// Default is the rate of all other routes.
 	Default Rate
-	// Buckets makes routes share a bucket: all routes of the same value, which is the bucket's key
-	// in Routes. Discord does not publish which routes share one; clients learn it from the
-	// X-RateLimit-Bucket header.
+	// Buckets makes routes share a bucket. It maps a route to the
+	// bucket's key in Routes. Discord does not publish which routes share
+	// a bucket; clients learn it from the X-RateLimit-Bucket header.
 	Buckets map[string]string
-	// Sliding makes each call count for its own Per, instead of until the end of a window. Headers
-	// then have the time of the next free call. Discord's behaviour is not documented.
+	// Sliding makes each call count for the duration Per, and not until the end of a fixed window.
+	// Headers then have the time of the next free call. Discord's behaviour is not documented.
 	Sliding bool
 	// ChannelCreates (per guild) and WebhookCreates (per channel) are hidden limits: no header
 	// shows them before the 429. Users report both; Discord publishes neither. The scope of the 429
 	// (user) is a guess.
 	ChannelCreates, WebhookCreates Rate
-	// NameTopic is the hidden limit of changes of one channel's name or topic; Discord: 2 per 10
-	// minutes. NameAndTopicApart gives each its own window; Discord's behaviour is not known.
+	// NameTopic is the hidden limit on changes of one channel's name or topic; Discord: 2 per 10
+	// minutes. NameAndTopicApart counts the two separately; Discord's behaviour is not known.
 	NameTopic         Rate
 	NameAndTopicApart bool
 	// WebhookChannel is the second limit of webhook execution, per channel, without headers; 30 per
 	// minute.
 	WebhookChannel Rate
-	// Invalid is the number of 401, 403 and 429 (except shared ones) after which an address is
-	// banned.
+	// Invalid is the number of 401, 403 and 429 responses after which an address is banned. 429
+	// with the scope shared does not count.
 	Invalid Rate
 	// Ban is the duration of a ban.
 	Ban time.Duration

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// keepWindows bounds the windows before ended ones are removed.
+// keepWindows is the number of windows from which ended ones are removed.
 const keepWindows = 10_000
 
-// Windows counts events in time windows by key: per bot, bucket, channel or address. The lock of
-// the state guards it.
+// Windows counts events in time windows. A key names the bot,
+// bucket, channel or address. The lock of the state guards it.
 type Windows struct {
 	all     map[string]*Window
 	sliding bool
 }
 
-// Window counts from its start to its end. A sliding one starts with the oldest event that still
-// counts and ends when the newest no longer does.
+// Window counts the events from its start to its end. A sliding window starts with the oldest event
+// that still counts and ends when the newest one no longer counts.
 type Window struct {
 	Start, End time.Time
 	Used       int
@@ -30,7 +30,7 @@ type Window struct {
 // NewWindows returns empty windows.
 func NewWindows(sliding bool) *Windows { return &Windows{all: map[string]*Window{}, sliding: sliding} }
 
-// Current returns the window of a key, a new one if the last has ended.
+// Current returns the window of a key. If the last one has ended, it returns a new window.
 func (l *Windows) Current(key string, r Rate, now time.Time) *Window {
 	w := l.all[key]
 	if w == nil || !now.Before(w.End) {
@@ -71,7 +71,7 @@ func (l *Windows) Take(key string, r Rate, now time.Time) (wait time.Duration, o
 	return 0, true
 }
 
-// Full returns how long a window stays full; zero if there is room. It counts nothing.
+// Full returns the time for which a window stays full, or zero if there is room. It counts nothing.
 func (l *Windows) Full(key string, r Rate, now time.Time) time.Duration {
 	if w := l.Current(key, r, now); r.N > 0 && w.Used >= r.N {
 		return r.Per - now.Sub(w.Start)

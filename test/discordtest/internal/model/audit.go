@@ -31,8 +31,8 @@ const (
 // AuditKept is the time for which Discord keeps the audit log.
 const AuditKept = 45 * 24 * time.Hour
 
-// AuditEntry is an entry of the audit log, visible from VisibleAt on. A Lost one (Faults.LoseAudit)
-// is never visible; only snapshots have it, for tests.
+// AuditEntry is an entry of the audit log that becomes visible at VisibleAt. A Lost entry
+// (Faults.LoseAudit) never becomes visible. Only snapshots contain it, for tests.
 type AuditEntry struct {
 	ID, UserID, TargetID, Reason string
 	Action                       int
@@ -50,8 +50,8 @@ type Change struct {
 }
 
 // Log writes an entry that becomes visible after Options.AuditDelay plus up to Options.AuditJitter.
-// Members with the intent and VIEW_AUDIT_LOG then get an event. A fault may lose it. A compatible
-// server has no audit log.
+// Members with the intent and VIEW_AUDIT_LOG then get an event. A fault may lose the entry. A
+// compatible server has no audit log.
 func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	if d.opts.Compatible {
 		return
@@ -81,7 +81,7 @@ func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	d.After(delay, publish)
 }
 
-// Fill writes n immediately visible entries without events, about channels of a user.
+// Fill writes n immediately visible entries about channels of a user. It sends no events.
 func (d *Discord) Fill(g *GuildState, user string, n int) {
 	for range n {
 		id := d.NewID()
@@ -92,8 +92,8 @@ func (d *Discord) Fill(g *GuildState, user string, n int) {
 	}
 }
 
-// LogUpdate writes one entry with the changed fields of a channel, if any. Overwrites have their
-// own entries.
+// LogUpdate writes one entry with the changed fields of a channel,
+// if any have changed. Overwrites have their own entries.
 func (d *Discord) LogUpdate(g *GuildState, user string, before, after *Channel, reason string) {
 	var changes []Change
 	old, now := before.Wire(), after.Wire()

@@ -61,8 +61,8 @@ type Tag struct {
 	Emoji     Emoji
 }
 
-// Flags of forum-like channels: a post needs a tag; media have no download button (media channels
-// only).
+// Flags of forum-like channels. The first requires a tag for each post. The second removes the
+// download button from media (media channels only).
 const (
 	FlagRequireTag        = 1 << 4
 	FlagHideMediaDownload = 1 << 15
@@ -77,7 +77,8 @@ func (c *Channel) Clone() Channel {
 	return d
 }
 
-// TextLike reports whether names are normalised and the channel is shown above voice-like ones.
+// TextLike reports whether names of channels of the type are normalised. The app shows these
+// channels above voice-like ones.
 func TextLike(kind int) bool {
 	return kind == TypeText || kind == TypeAnnouncement || kind == TypeForum || kind == TypeMedia
 }

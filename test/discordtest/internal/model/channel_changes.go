@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ReplaceChannel changes a channel. Children of a category with equal overwrites ("synced") follow
-// it.
+// ReplaceChannel changes a channel. If it is a category, children with the same overwrites
+// ("synced") get its new overwrites.
 func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 	before := ch.Clone()
 	*ch = after
@@ -45,7 +45,8 @@ func (d *Discord) InsertChannel(g *GuildState, ch *Channel) {
 	d.OnChange()
 }
 
-// Bottom returns the position of a new channel: below all of its kind (observed; not documented).
+// Bottom returns the position of a new channel, below
+// all channels of its kind (observed; not documented).
 func (g *GuildState) Bottom(ch *Channel) int {
 	at := 0
 	for _, other := range g.Children(ch.ParentID) {
@@ -61,9 +62,9 @@ func (g *GuildState) Required(id string) bool {
 	return g.Feature("COMMUNITY") && (id == g.RulesChannelID || id == g.PublicUpdatesChannelID)
 }
 
-// RemoveChannel deletes a channel and its belongings. Children of a category lose their parent,
-// with one CHANNEL_UPDATE each. Webhooks and messages go. Settings of the guild that name it become
-// null (GUILD_UPDATE). Positions stay.
+// RemoveChannel deletes a channel with its webhooks and messages. Children of a category lose their
+// parent, with one CHANNEL_UPDATE each. Settings of the guild that name the channel become null
+// (GUILD_UPDATE). Positions of other channels stay.
 func (d *Discord) RemoveChannel(g *GuildState, ch *Channel) {
 	delete(g.Channels, ch.ID)
 	was := ch.Clone()

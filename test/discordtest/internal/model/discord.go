@@ -13,9 +13,9 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/clock"
 )
 
-// Discord is the whole state: users, bots, guilds and their contents. Its lock guards everything in
-// the simulator, Gateway sessions and rate limits included, so that a response and its events are
-// one step. Callers of its methods hold it.
+// Discord is the whole state: users, bots, guilds and their contents. Its lock also guards the rest
+// of the simulator, such as Gateway sessions and rate limits, so that a response and its events are
+// one step. Callers of its methods hold the lock.
 type Discord struct {
 	sync.Mutex
 	Clock *clock.Clock
@@ -24,13 +24,14 @@ type Discord struct {
 	Users  map[string]*User
 	Bots   map[string]*BotState // by token
 	Guilds map[string]*GuildState
-	// Events receives the events of guilds: the Gateway.
+	// Events gets the events of guilds. It is the Gateway.
 	Events Events
-	// OnChange runs after every change, for the page.
+	// OnChange runs after every change. The page uses it.
 	OnChange func()
-	// Weakness makes responses wrong for a moment.
+	// Weakness makes some responses wrong for a moment.
 	Weakness Weakness
-	// LoseAudit is the number of next actions without an audit log entry; negative: all.
+	// LoseAudit is the number of next actions that get no
+	// audit log entry. If negative, no action gets one.
 	LoseAudit int
 
 	opts   Options
@@ -38,7 +39,7 @@ type Discord struct {
 	random *rand.Rand
 }
 
-// Options are the state's part of discordtest.Options.
+// Options are the options of discordtest.Options that concern the state.
 type Options struct {
 	Seed                    uint64
 	AuditDelay, AuditJitter time.Duration
@@ -56,7 +57,7 @@ type Events interface {
 	TokenReset(user string)
 }
 
-// New makes an empty Discord. Set Events before its first change.
+// New returns an empty Discord. Set Events before the first change.
 func New(c *clock.Clock, o Options) *Discord {
 	return &Discord{
 		Clock: c, opts: o, Users: map[string]*User{}, Bots: map[string]*BotState{}, Guilds: map[string]*GuildState{},
@@ -65,7 +66,7 @@ func New(c *clock.Clock, o Options) *Discord {
 	}
 }
 
-// After runs do under the lock after the duration. stop cancels it.
+// After runs do after the duration and under the lock. stop cancels it.
 func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
 	return d.Clock.After(wait, func() {
 		d.Lock()

@@ -22,7 +22,7 @@ type Guild struct {
 	PreferredLocale                                                                              string
 	Roles                                                                                        []Role
 
-	// In snapshots only: Channels in display order, Webhooks and Messages by age.
+	// Only in snapshots: Channels in display order, Webhooks and Messages by age.
 	Channels []Channel            `json:"-"`
 	Webhooks []Webhook            `json:"-"`
 	Messages map[string][]Message `json:"-"` // by channel id
@@ -43,7 +43,7 @@ type GuildState struct {
 	// sent.
 	OverwritesInOrder bool
 
-	// Wrong values that reads may get for a moment (weakness.go), by id.
+	// Wrong values that a read may get for a moment after a write (weakness.go), by id.
 	channelLags  map[string]lag[Channel]
 	webhookLags  map[string]lag[Webhook]
 	settingsLags map[string]lag[Guild]
@@ -58,7 +58,7 @@ func (g *GuildState) Role(id string) *Role {
 	return &g.Roles[i]
 }
 
-// REST lists channels by age.
+// sorted returns the channels by age, the order of REST.
 func (g *GuildState) sorted() []*Channel { return byAge(g.Channels) }
 
 func byAge(channels map[string]*Channel) []*Channel {
@@ -88,8 +88,9 @@ func (g *GuildState) Children(category string) []*Channel {
 	return slices.DeleteFunc(g.sorted(), func(c *Channel) bool { return c.ParentID != category })
 }
 
-// Displayed returns the channels in the app's order: those without a category first, then each
-// category with its children; text-like above voice-like, then by position, then by age.
+// Displayed returns the channels in the app's order. Channels without a
+// category come first, then each category with its children. Text-like
+// channels precede voice-like ones, then position and age count.
 func (g *GuildState) Displayed() []*Channel {
 	order := func(a, b *Channel) int {
 		rank := cmp.Compare(displayRank(a), displayRank(b))
@@ -109,7 +110,7 @@ func (g *GuildState) Displayed() []*Channel {
 	return out
 }
 
-// displayRank orders the blocks of a parent.
+// displayRank orders text-like channels, other channels and categories below the same parent.
 func displayRank(c *Channel) int {
 	switch {
 	case TextLike(c.Type):

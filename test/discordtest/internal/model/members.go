@@ -13,7 +13,7 @@ type Member struct {
 	Roles    []string
 	Nick     string
 	JoinedAt time.Time
-	// Own is the id of the invitation's role; empty for none.
+	// Own is the id of the role that the bot's invitation created. It is empty if there is none.
 	Own string
 }
 

@@ -27,8 +27,8 @@ const (
 
 	// PermAll has every defined bit (0 to 52, without the gaps), as administrators and owners have.
 	PermAll Permissions = 1<<53 - 1
-	// permDefault is @everyone's in a new guild: view channels, read and write messages, invite,
-	// speak.
+	// permDefault are @everyone's permissions in a new guild:
+	// view channels, read and write messages, invite, speak.
 	permDefault Permissions = PermViewChannel | PermSendMessages | PermReadMessageHistory |
 		PermConnect | 1<<0 | 1<<6 | 1<<14 | 1<<15 | 1<<21
 	// PermElevated needs two-factor authentication of the bot's owner if the guild requires it.
@@ -65,11 +65,12 @@ func (g *GuildState) GuildPermissions(user string) Permissions {
 	return p
 }
 
-// PermissionsIn returns a member's permissions in a channel: base, then @everyone's overwrite, the
-// roles' together, the member's own. Without VIEW_CHANNEL nothing remains, and in a voice-like
-// channel without CONNECT nothing for managing it. (Documented for MANAGE_CHANNELS "and others",
-// "Implicit Permissions"; the others are a guess.) A compatible server applies the overwrites in
-// order.
+// PermissionsIn returns a member's permissions in a channel. They start with the
+// guild's permissions. The overwrite of @everyone applies first, then all overwrites
+// of the member's roles together, then the member's own. Without VIEW_CHANNEL nothing
+// remains. In a voice-like channel without CONNECT, no permission to manage it
+// remains. (Documented for MANAGE_CHANNELS "and others", "Implicit Permissions"; the
+// others are a guess.) A compatible server applies the overwrites in their order.
 func (g *GuildState) PermissionsIn(c *Channel, user string) Permissions {
 	p := g.GuildPermissions(user)
 	if p == PermAll || p == 0 {

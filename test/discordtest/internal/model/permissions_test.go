@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Compatible servers apply overwrites as sent.
+// A compatible server applies overwrites in the order in which they were sent.
 func TestACompatibleServerAppliesOverwritesInOrder(t *testing.T) {
 	t.Parallel()
 	const view = PermViewChannel

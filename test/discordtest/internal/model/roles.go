@@ -14,7 +14,8 @@ type Role struct {
 	ID, Name    string
 	Permissions Permissions
 	Position    int
-	// Color is 0 for none. Secondary makes a gradient, Tertiary too a holographic role.
+	// Color is 0 if there is none. Secondary makes a
+	// gradient; Tertiary as well makes a holographic role.
 	Color               int
 	Secondary, Tertiary *int
 	Hoist, Mentionable  bool
@@ -38,15 +39,16 @@ func (r *Role) Wire() map[string]any {
 	return w
 }
 
-// RankedRoles returns the roles by rank, lowest first: by position; of equal ones the older is
-// higher.
+// RankedRoles returns the roles by rank, lowest first. Of
+// roles with the same position, the older one ranks higher.
 func (g *Guild) RankedRoles() []Role {
 	return slices.SortedFunc(slices.Values(g.Roles), func(a, b Role) int {
 		return cmp.Or(cmp.Compare(a.Position, b.Position), CompareIDs(b.ID, a.ID))
 	})
 }
 
-// OutranksRole reports whether a member may write a role: as the owner, or by a higher role.
+// OutranksRole reports whether a member may change
+// a role: an owner, or a member with a higher role.
 func (g *GuildState) OutranksRole(user, role string) bool {
 	if g.OwnerID == user {
 		return true
@@ -64,7 +66,8 @@ func (d *Discord) AddRole(g *GuildState, r Role) string {
 	return d.InsertRole(g, r)
 }
 
-// InsertRole creates a role at its position, which others may share, and returns its id.
+// InsertRole creates a role at its position and returns
+// its id. Other roles may have that position too.
 func (d *Discord) InsertRole(g *GuildState, r Role) string {
 	r.ID = d.NewID()
 	g.Roles = append(g.Roles, r)

@@ -8,8 +8,9 @@ const FlagObfuscated = 1 << 17
 
 const obfuscatedName = "___hidden___"
 
-// Sees reports whether a user may view a channel: with VIEW_CHANNEL in it or, for a category, in
-// one of its channels. (On Discord a connection to its voice suffices; there is no voice here.)
+// Sees reports whether a user may view a channel: with VIEW_CHANNEL in
+// the channel or, for a category, in one of its children. (On Discord,
+// being connected to its voice is enough too; voice is not simulated.)
 func (g *GuildState) Sees(c *Channel, user string) bool {
 	if g.PermissionsIn(c, user).Has(PermViewChannel) {
 		return true
@@ -25,14 +26,14 @@ func (g *GuildState) Sees(c *Channel, user string) bool {
 	return false
 }
 
-// Hides reports whether a bot learns only that a channel exists.
+// Hides reports whether a bot may only learn that a channel exists.
 func (d *Discord) Hides(g *GuildState, c *Channel, user string) bool {
 	return !d.opts.ShowHidden && !g.Sees(c, user)
 }
 
-// Obfuscated returns the channel in Discord's JSON for a bot that may not view it. Id, type and
-// position are real; name, flags and overwrites are as documented; the rest is empty (documented as
-// "null or reduced"; a null parent_id and the loss of other flags are guesses).
+// Obfuscated returns the channel in Discord's JSON for a bot that may not view it. The id, type and
+// position are real. The name, flags and overwrites are as documented. The rest is empty
+// (documented as "null or reduced"; a null parent_id and the loss of other flags are guesses).
 func (c *Channel) Obfuscated() map[string]any {
 	hidden := Channel{
 		ID: c.ID, GuildID: c.GuildID, Type: c.Type, Position: c.Position, Flags: FlagObfuscated, Name: obfuscatedName,

@@ -23,7 +23,8 @@ func (s *snowflakes) next(now time.Time) string {
 	return strconv.FormatUint(id, 10)
 }
 
-// SnowflakeAt returns the smallest id of a moment, for `after=` in audit log queries.
+// SnowflakeAt returns the smallest id that Discord can
+// make at time t, for `after=` in audit log queries.
 func SnowflakeAt(t time.Time) uint64 {
 	return uint64(max(0, t.UnixMilli()-epoch)) << 22
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Ids grow, also within a millisecond, and contain their time.
+// Ids contain their time and always increase, even within a millisecond.
 func TestSnowflakes(t *testing.T) {
 	t.Parallel()
 	var s snowflakes

@@ -29,11 +29,11 @@ type Bot struct {
 	Token string
 	// UserID and ApplicationID are equal, as for all current applications.
 	UserID, ApplicationID string
-	// OwnerWithout2FA makes guilds with MFALevel 1 refuse the bot's administrative calls with
-	// 60003.
+	// OwnerWithout2FA is true if the bot's owner has no two-factor authentication. Guilds with
+	// MFALevel 1 then refuse the bot's administrative calls with 60003.
 	OwnerWithout2FA bool
-	// PrivilegedIntents are the bot's allowed privileged intents (members, presences, message
-	// content); others are closed with 4014.
+	// PrivilegedIntents are the privileged intents that the bot may use (members, presences,
+	// message content). The Gateway closes connections that ask for others with 4014.
 	PrivilegedIntents int
 }
 

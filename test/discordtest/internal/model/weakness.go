@@ -7,35 +7,35 @@ import (
 	"time"
 )
 
-// Weakness makes Discord's responses wrong at random, by the seed. The zero value makes none. Rates
-// are probabilities, 0 to 1.
+// Weakness makes Discord's responses wrong at random, repeatable by the seed. The zero value makes
+// all of them right. Rates are probabilities from 0 to 1.
 type Weakness struct {
-	// Stale is the rate of reads within For of a write that answer as before it: a GET or a list
-	// with the old state, a PATCH of a new object with 404/10003.
+	// Stale is the rate of calls within the time For of a write that see the state before that
+	// write: a GET or a list gets the old state, and a PATCH of a new object gets 404/10003.
 	Stale float64
-	// Missing is the rate of writes whose channel or webhook is unknown to GET, PATCH and lists for
-	// up to For, although it exists (seen: #8445).
+	// Missing is the rate of writes after which GET, PATCH and lists do not know the channel or
+	// webhook for up to the time For, although it exists (seen: #8445).
 	Missing float64
-	// For is the longest time after a write with wrong reads; each write has a random one. Default
-	// 2 s.
+	// For is the longest time of wrong reads after a
+	// write. Each write has a random time. Default 2 s.
 	For time.Duration
 	// Unauthorized, Forbidden and ServerErrors are the rates of a bot's calls that get 401, 403 or
-	// a 5xx for no reason. Some of the 5xx have their effect. IDENTIFY is refused by 4004 at the
-	// rate of 401.
+	// a 5xx for no reason. Some calls with a 5xx still have their effect. The rate of 401 also
+	// applies to IDENTIFY, which gets 4004.
 	Unauthorized, Forbidden, ServerErrors float64
 }
 
-// lag is the wrong value for reads after a write.
+// lag makes reads after a write wrong until a time.
 type lag[T any] struct {
 	before  *T // nil: it did not exist
 	missing bool
 	until   time.Time
 }
 
-// keepLags bounds the lags before ended ones are removed.
+// keepLags is the number of lags from which ended ones are removed.
 const keepLags = 64
 
-// wrote records a write and the former state (nil: none).
+// wrote records a write. before is the former state, or nil if the object did not exist.
 func wrote[T any](d *Discord, lags map[string]lag[T], id string, before *T) {
 	if d.Weakness.Stale == 0 && d.Weakness.Missing == 0 {
 		return
@@ -51,7 +51,7 @@ func wrote[T any](d *Discord, lags map[string]lag[T], id string, before *T) {
 	lags[id] = lag[T]{before: before, missing: d.Chance(d.Weakness.Missing), until: now.Add(d.UpTo(longest))}
 }
 
-// read returns a read's value of an object whose current state is now (nil: none).
+// read returns the object as a read sees it. now is its current state, or nil if it does not exist.
 func read[T any](d *Discord, lags map[string]lag[T], id string, now *T, stale bool) *T {
 	switch l, ok := lags[id]; {
 	case !ok || !d.Clock.Now().Before(l.until):
@@ -76,7 +76,7 @@ func reads[T any](d *Discord, lags map[string]lag[T], now map[string]*T, stale b
 	return out
 }
 
-// WroteWebhook records a write of a webhook and the former state (nil: none).
+// WroteWebhook records a write of a webhook. before is the former state, or nil if there was none.
 func (d *Discord) WroteWebhook(g *GuildState, id string, before *Webhook) {
 	wrote(d, g.webhookLags, id, before)
 }
@@ -104,7 +104,7 @@ func (d *Discord) ReadWebhook(id string, stale bool) (*GuildState, *Webhook) {
 // ReadSettings returns the guild in Discord's JSON for a read, which may be stale.
 func (d *Discord) ReadSettings(g *GuildState, stale bool) map[string]any {
 	settings := read(d, g.settingsLags, g.ID, &g.Guild, stale)
-	if settings == nil { // a guild does not go missing
+	if settings == nil { // a guild is never missing
 		settings = &g.Guild
 	}
 	return (&GuildState{Guild: *settings}).Wire()

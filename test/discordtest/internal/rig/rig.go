@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rig is the test set-up of discordtest: a Discord with one guild and one bot, and a plain
-// HTTP client whose calls and responses are compared with Discord's OpenAPI description, if there
-// is one.
+// Package rig is the test set-up of discordtest: a Discord with one guild
+// and one bot, and a plain HTTP client. If Discord's OpenAPI description
+// is available, its calls and responses are compared with that.
 package rig
 
 import (
@@ -29,10 +29,10 @@ type Rig struct {
 	// Client makes the calls.
 	Client *http.Client
 
-	compatible bool // not like Discord in everything
+	compatible bool // Discord's OpenAPI description does not fully apply
 }
 
-// Usual are the permissions that the operator requests, with roles.
+// Usual are the permissions that the operator requests for all features, roles included.
 const Usual = discordtest.PermManageChannels | discordtest.PermManageGuild | discordtest.PermViewAuditLog |
 	discordtest.PermViewChannel | discordtest.PermManageRoles | discordtest.PermManageWebhooks |
 	discordtest.PermSendMessages | discordtest.PermReadMessageHistory
@@ -57,7 +57,7 @@ func New(
 	return r
 }
 
-// Limited is a rig with the rate limits of change.
+// Limited returns a rig whose rate limits change has edited.
 func Limited(t *testing.T, change func(*discordtest.Limits)) *Rig {
 	t.Helper()
 	return New(t, Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { change(o.Limits) })
@@ -109,7 +109,7 @@ func (r *Rig) Do(method, path string, body any, header ...string) Answer {
 	return r.As("Bot "+r.Bot.Token, method, path, body, header...)
 }
 
-// As makes a call with an Authorization header ("" for none).
+// As makes a call with an Authorization header, or without one if auth is "".
 func (r *Rig) As(auth, method, path string, body any, header ...string) Answer {
 	r.T.Helper()
 	var data io.Reader
@@ -171,8 +171,8 @@ func (r *Rig) holdAgainstContract(req *http.Request, status int, header http.Hea
 	}
 }
 
-// withPosition adds the position that compatible servers omit in a channel, so that the rest of it
-// is checked: a channel without a property matches no kind.
+// withPosition adds the position that compatible servers omit from channels. The description
+// requires it, and otherwise no part of the channel could be checked.
 func withPosition(body []byte) []byte {
 	var channel map[string]any
 	if err := json.Unmarshal(body, &channel); err != nil || channel["permission_overwrites"] == nil {
@@ -189,7 +189,7 @@ func withPosition(body []byte) []byte {
 	return completed
 }
 
-// Must is [Rig.Do] with an expected status.
+// Must makes a call like [Rig.Do], and fails the test if the status differs.
 func (r *Rig) Must(status int, method, path string, body any, header ...string) Answer {
 	r.T.Helper()
 	a := r.Do(method, path, body, header...)
@@ -220,7 +220,7 @@ func Check(t *testing.T, err error) {
 	}
 }
 
-// Eventually waits for another goroutine's effect.
+// Eventually waits until another goroutine has made ok true.
 func Eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick, limit := time.NewTicker(time.Millisecond), time.After(20*time.Second)

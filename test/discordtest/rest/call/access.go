@@ -8,7 +8,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Guild returns the guild in the path. For a bot that is not a member it does not exist.
+// Guild returns the guild in the path. If the bot is not
+// a member, it returns the error of an unknown guild.
 func (c *Call) Guild() (*model.GuildState, error) {
 	g := c.Discord.Guilds[c.Path("guild_id")]
 	switch {
@@ -20,7 +21,7 @@ func (c *Call) Guild() (*model.GuildState, error) {
 	return g, nil
 }
 
-// GuildWith is [Call.Guild] for a route that needs permissions in it.
+// GuildWith is [Call.Guild] for a route that needs permissions in the guild.
 func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -29,8 +30,8 @@ func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 	return g, c.May(g, g.GuildPermissions(c.Bot.UserID), p)
 }
 
-// Channel returns the channel in the path. One that the bot may not view exists (50001). A read or
-// an edit may not find a new one yet.
+// Channel returns the channel in the path. If the bot may not view the channel, the error is 50001.
+// A read or an edit may not find a new channel yet.
 func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	id := c.Path("channel_id")
 	if !model.IsSnowflake(id) {
@@ -52,13 +53,13 @@ func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	return g, ch, nil
 }
 
-// mayLag reports whether the call may see old state: reads and edits may, creates and deletions
-// not.
+// mayLag reports whether the call may see old state.
+// Reads and edits may; creates and deletions do not.
 func (c *Call) mayLag() bool {
 	return c.Request.Method == http.MethodGet || c.Request.Method == http.MethodPatch
 }
 
-// ChannelWith is [Call.Channel] for a route that needs permissions in it.
+// ChannelWith is [Call.Channel] for a route that needs permissions in the channel.
 func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Channel, error) {
 	g, ch, err := c.Channel()
 	if err != nil {
@@ -67,7 +68,8 @@ func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Chann
 	return g, ch, c.May(g, g.PermissionsIn(ch, c.Bot.UserID), p)
 }
 
-// May refuses missing permissions, and permissions that need two-factor authentication.
+// May returns an error if permissions are missing, or need
+// two-factor authentication that the bot's owner lacks.
 func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	if !have.Has(want) {
 		return ErrPermissions
@@ -78,8 +80,8 @@ func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	return nil
 }
 
-// Webhook returns the webhook in the path for a bot: its own application's, or with MANAGE_WEBHOOKS
-// in the channel. Reading its own needs no permission; changing it does.
+// Webhook returns the webhook in the path for a bot. Reading a webhook of its own application needs
+// no permission. All else needs MANAGE_WEBHOOKS in the channel.
 func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 	id := c.Path("webhook_id")
 	g, w := c.Discord.FindWebhook(id)
@@ -102,7 +104,7 @@ func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 	return g, w, c.May(g, have, model.PermManageWebhooks)
 }
 
-// WebhookByToken returns the webhook of the secret in the path.
+// WebhookByToken returns the webhook whose id and token are in the path.
 func (c *Call) WebhookByToken() (*model.GuildState, *model.Webhook, error) {
 	g, w := c.Discord.FindWebhook(c.Path("webhook_id"))
 	switch {

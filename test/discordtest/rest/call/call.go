@@ -13,21 +13,21 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Call is one REST call. The lock of the state is held.
+// Call is one REST call. Its methods run under the lock of the state.
 type Call struct {
 	Discord *model.Discord
 	Options Options
 	Windows *limits.Windows // of the rate limits
 	Request *http.Request
 	Body    []byte
-	Bot     *model.BotState // nil on calls without authorization that need none
+	Bot     *model.BotState // nil for a call without authorization
 	Now     time.Time
-	// Stale makes a read answer as before the last write.
+	// Stale makes a read return the state before the last write.
 	Stale  bool
 	Header http.Header // of the response
 }
 
-// Options are REST's part of discordtest.Options.
+// Options are the options of discordtest.Options that concern REST.
 type Options struct {
 	Limits             *limits.Limits
 	AllowGuildDeletion bool
@@ -39,24 +39,25 @@ type Options struct {
 	Compatible     bool
 }
 
-// Altered makes Discord store another value than the sent one, or none, without an error. Each is a
-// guess. The zero value stores what was sent.
+// Altered makes Discord store another value than the sent one, or ignore it, without an error. The
+// zero value stores what was sent. All fields are guesses unless marked [C].
 type Altered struct {
-	// Topic rewrites the topic of a channel without surrounding white space.
+	// Topic rewrites the topic of a channel. It gets the topic without surrounding white space.
 	Topic func(topic string) string
 	// AnnouncementSlowmode ignores rate_limit_per_user of announcement channels, for which it is
 	// not documented.
 	AnnouncementSlowmode bool
-	// Locale and Description ignore these settings outside Community guilds, where preferred_locale
-	// is not documented.
+	// Locale and Description ignore the preferred_locale and the description of guilds that are no
+	// Community guilds. preferred_locale is documented only for Community guilds.
 	Locale, Description bool
-	// CommunityChannels ignores rules_channel_id and public_updates_channel_id there.
+	// CommunityChannels ignores rules_channel_id and public_updates_channel_id of guilds that are
+	// no Community guilds.
 	CommunityChannels bool
 	// Icon ignores a guild's icon, as Discord does with invalid images [C].
 	Icon bool
-	// Unsynced gives a new channel no overwrites of its category.
+	// Unsynced gives a new channel none of its category's overwrites.
 	Unsynced bool
-	// Bare ignores the fields of voice-like and forum-like channels in a create.
+	// Bare ignores the fields that only voice-like or forum-like channels have in a create.
 	Bare bool
 }
 
@@ -110,7 +111,7 @@ func (c *Call) Reason() (string, error) {
 	return text, nil
 }
 
-// HiddenLimit counts the call against a limit without headers.
+// HiddenLimit counts the call against a limit that no header shows.
 func (c *Call) HiddenLimit(key string, r limits.Rate) error {
 	if wait, ok := c.Windows.Take(key, r, c.Now); !ok {
 		return &TooMany{After: wait, Scope: "user"}

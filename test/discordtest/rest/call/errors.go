@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Error is an error response: {code, message, errors?}. Codes are documented ("JSON error codes");
-// the HTTP statuses of some are known from reports only.
+// Error is an error response: {code, message, errors?}. The codes are documented ("JSON error
+// codes"). The HTTP statuses of some codes are known only from reports.
 type Error struct {
 	Status  int    `json:"-"`
 	Code    int    `json:"code"`
@@ -20,7 +20,7 @@ type Error struct {
 	Errors  any    `json:"errors,omitempty"`
 }
 
-// Error is for logs of tests; clients get the JSON.
+// Error is for logs of tests. Clients get the JSON.
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
 // For returns the error as Discord sends it, or as a compatible server does: the HTTP status
@@ -78,13 +78,12 @@ var (
 	errTwoFactor = refusal(http.StatusForbidden, 60003, "Two factor is required for this operation")
 )
 
-// LimitReached is the error of one object too many, such as 30013.
+// LimitReached returns the error for one object too many, such as 30013.
 func LimitReached(code int, what string, n int) *Error {
 	return refusal(http.StatusBadRequest, code, fmt.Sprintf("Maximum number of %s reached (%d)", what, n))
 }
 
-// fieldError is one leaf of the nested errors: the field's path, Discord's text code and the
-// message.
+// fieldError is one leaf of nested errors: the field's path, Discord's text code and the message.
 type fieldError struct{ path, code, message string }
 
 // Invalid is invalidForm with one field.
@@ -92,7 +91,8 @@ func Invalid(path, code, message string) *Error {
 	return invalidForm(fieldError{path, code, message})
 }
 
-// invalidForm is 50035 with nested errors. A path has dots ("permission_overwrites.0.allow").
+// invalidForm returns error 50035 with nested errors. A path has dots
+// ("permission_overwrites.0.allow").
 func invalidForm(fields ...fieldError) *Error {
 	root := map[string]any{}
 	for _, f := range fields {
@@ -114,7 +114,8 @@ func invalidForm(fields ...fieldError) *Error {
 // TooMany is a 429 response.
 type TooMany struct {
 	After time.Duration
-	// Scope is user, global or shared; shared ones do not count as invalid requests.
+	// Scope is user, global or shared. A 429 with scope
+	// shared does not count as an invalid request.
 	Scope string
 }
 
@@ -126,7 +127,7 @@ func (e *TooMany) Error() string {
 	return "You are being rate limited."
 }
 
-// Write writes the 429: the header in whole seconds, the body with the fraction.
+// Write writes the 429. The header has whole seconds, the body has the fraction too.
 func (e *TooMany) Write(h http.Header) (status int, body any) {
 	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.After.Seconds()))))
 	h.Set("X-RateLimit-Scope", e.Scope)

@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"image"
 	"image/gif"
-	_ "image/jpeg" // besides GIF, what Discord takes
+	_ "image/jpeg" // Discord takes JPEG and PNG besides GIF
 	_ "image/png"
 	"mime"
 	"regexp"
@@ -23,11 +23,10 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Form reads the fields of a JSON object and collects their errors, as Discord does: all at once,
-// nested by path.
+// Form reads the fields of a JSON object. It collects all errors, nested by path, as Discord does.
 type Form struct {
 	fields map[string]json.RawMessage
-	path   string // prefix of the paths of errors, with a dot at its end
+	path   string // prefix of error paths, with a dot at its end
 	errs   *[]fieldError
 }
 
@@ -43,7 +42,7 @@ func (c *Call) Object() (*Form, error) {
 	return ParseForm(c.Body)
 }
 
-// NewForm returns a form without fields, for other errors.
+// NewForm returns a form without fields, to which errors can be added.
 func NewForm() *Form { return &Form{errs: &[]fieldError{}} }
 
 // ParseForm reads a JSON object.
@@ -67,7 +66,7 @@ func (f *Form) Sub(path string, raw json.RawMessage) *Form {
 	return s
 }
 
-// IsObject reports whether there was an object.
+// IsObject reports whether the form has read an object.
 func (f *Form) IsObject() bool { return f.fields != nil }
 
 // Fail records an error of a field.
@@ -95,21 +94,21 @@ func (f *Form) Null(key string) bool { return bytes.Equal(f.fields[key], []byte(
 // Given reports whether a field has a value other than null.
 func (f *Form) Given(key string) bool { return f.Has(key) && !f.Null(key) }
 
-// Require records a missing field.
+// Require records an error if a field is missing.
 func (f *Form) Require(key string) {
 	if !f.Given(key) {
 		f.Fail(key, "BASE_TYPE_REQUIRED", "This field is required")
 	}
 }
 
-// NotNull records a forbidden null.
+// NotNull records an error if a field is null.
 func (f *Form) NotNull(key string) {
 	if f.Null(key) {
 		f.Fail(key, "BASE_TYPE_REQUIRED", "This field is required")
 	}
 }
 
-// Text reads a string of lo to hi characters into out; null clears it, an absent field does not.
+// Text reads a string of lo to hi characters into out. null clears out. An absent field leaves it.
 func (f *Form) Text(key string, lo, hi int, out *string) {
 	if !f.Has(key) {
 		return
@@ -137,7 +136,7 @@ func (f *Form) Text(key string, lo, hi int, out *string) {
 	}
 }
 
-// Label reads a name as Text does, and reduces white space to single spaces.
+// Label reads a name as Text does, and replaces each run of white space by one space.
 func (f *Form) Label(key string, lo, hi int, out *string) {
 	var s string
 	if json.Unmarshal(f.fields[key], &s) == nil {
@@ -148,7 +147,7 @@ func (f *Form) Label(key string, lo, hi int, out *string) {
 	f.Text(key, lo, hi, out)
 }
 
-// Integer reads a number of lo to hi into out; null sets def.
+// Integer reads a number from lo to hi into out. null sets def.
 func (f *Form) Integer(key string, lo, hi, def int, out *int) {
 	if !f.Has(key) {
 		return
@@ -170,7 +169,7 @@ func (f *Form) Integer(key string, lo, hi, def int, out *int) {
 	}
 }
 
-// Choice reads one of some numbers; null sets def.
+// Choice reads one of the numbers in of. null sets def.
 func (f *Form) Choice(key string, def int, out *int, of ...int) {
 	n := *out
 	before := len(*f.errs)
@@ -216,7 +215,7 @@ func (f *Form) ID(key string, out *string) {
 	*out = s
 }
 
-// Bits reads permissions, as a decimal string or a number; null and absence clear it.
+// Bits reads permissions, as a decimal string or a number. A null or absent field clears out.
 func (f *Form) Bits(key string, out *model.Permissions) {
 	*out = 0
 	if !f.Given(key) {
@@ -230,7 +229,7 @@ func (f *Form) Bits(key string, out *model.Permissions) {
 	*out = model.Permissions(n)
 }
 
-// List reads an array of at most hi elements; null and absence make it empty.
+// List reads an array of at most hi elements. A null or absent field gives none.
 func (f *Form) List(key string, hi int) []json.RawMessage {
 	if !f.Given(key) {
 		return nil
@@ -245,14 +244,14 @@ func (f *Form) List(key string, hi int) []json.RawMessage {
 	return out
 }
 
-// dataURI matches an image.
+// dataURI matches an image as a data URI.
 var dataURI = regexp.MustCompile(`^data:image/(png|jpeg|gif);base64,(.+)$`)
 
 // maxImage bounds an image, in bytes [C].
 const maxImage = 10240 << 10
 
-// Image reads an image as a data URI, or null. It reads back as a hash, which begins with "a_" if
-// animated. A maxSide other than 0 bounds width and height.
+// Image reads an image as a data URI, or null, and stores a hash. The hash of an animated image
+// begins with "a_". A maxSide other than 0 bounds width and height.
 func (f *Form) Image(key string, to *string, maxSide int, animated bool) {
 	if !f.Given(key) {
 		if f.Null(key) {

@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// Request is a received REST call, without secrets: no Authorization, and "[token]" instead of a
-// webhook's.
+// Request is a received REST call without secrets: it has no
+// Authorization header, and "[token]" in place of a webhook's token.
 type Request struct {
-	// Time of arrival on the simulator's clock.
+	// Time is the time of arrival on the simulator's clock.
 	Time time.Time
-	// Method and Route, "METHOD /template"; unknown paths have "* /".
+	// Route is "METHOD /template". Unknown paths have the route "* /".
 	Method, Route string
-	// Path without the host, with version.
+	// Path has the version but not the host.
 	Path  string
 	Query url.Values
-	// Header without Authorization.
+	// Header lacks Authorization.
 	Header http.Header
 	Body   []byte
-	// BotID is the calling bot user; empty for none or an unknown token.
+	// BotID is the id of the calling bot user. It is empty without a token, or with an unknown one.
 	BotID string
-	// Status of the response; 0 during the call and for a cut connection.
+	// Status is the status of the response. It is 0 during the call, and if the connection was cut.
 	Status int
 }

@@ -10,8 +10,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Create is POST /guilds/{guild_id}/channels. It must not be repeated: each call makes another
-// channel, even of the same name.
+// Create is POST /guilds/{guild_id}/channels. A client must not repeat it: each call makes another
+// channel, even with the same name.
 func Create(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -23,7 +23,7 @@ func Create(c *call.Call) (int, any, error) {
 	}
 	ch := &model.Channel{GuildID: g.ID}
 	wrong := readFields(c, f, g, ch, true)
-	// Permissions precede the form's errors.
+	// Discord checks permissions before it returns the form's errors.
 	if err := mayCreateIn(c, g, ch.ParentID); err != nil {
 		return 0, nil, err
 	}
@@ -48,7 +48,7 @@ func Create(c *call.Call) (int, any, error) {
 	}
 	copies := !c.Options.Altered.Unsynced && !c.Options.Compatible
 	if !f.Given("permission_overwrites") && ch.ParentID != "" && copies {
-		ch.Overwrites = slices.Clone(g.Channels[ch.ParentID].Overwrites) // synced with its category from the start
+		ch.Overwrites = slices.Clone(g.Channels[ch.ParentID].Overwrites) // synced with the category from the start
 	}
 	if !f.Given("position") {
 		ch.Position = g.Bottom(ch)
@@ -64,8 +64,8 @@ func Create(c *call.Call) (int, any, error) {
 	return http.StatusCreated, answer(c, ch), nil
 }
 
-// mayCreateIn requires MANAGE_CHANNELS, also in the category. (Discord does not document the
-// category; this is the stricter answer.)
+// mayCreateIn requires MANAGE_CHANNELS, in the category if there is one. (Discord does not document
+// whether the category counts; this is the stricter rule.)
 func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	if parent == "" {
 		return c.May(g, g.GuildPermissions(c.Bot.UserID), model.PermManageChannels)
@@ -77,8 +77,8 @@ func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	return c.May(g, have, model.PermManageChannels)
 }
 
-// types are the channel types of a guild. Some types that need a Community guild are missing
-// without one, and so are refused like any other number.
+// types returns the channel types that a create may have. Without NEWS, announcement channels are
+// refused like an unknown type.
 func types(g *model.GuildState) []int {
 	all := []int{
 		model.TypeText, model.TypeVoice, model.TypeCategory, model.TypeStage, model.TypeForum, model.TypeMedia,
@@ -89,9 +89,9 @@ func types(g *model.GuildState) []int {
 	return all
 }
 
-// available refuses types for Community guilds only
-// (https://github.com/Rapptz/discord.py/issues/6883 shows how, for a stage; the same for media
-// channels is a guess).
+// available refuses types that need a Community guild. (For
+// stages, https://github.com/Rapptz/discord.py/issues/6883
+// shows the refusal; for media channels it is a guess.)
 func available(g *model.GuildState, kind int) error {
 	if (kind == model.TypeStage || model.ForumLike(kind)) && !g.Feature("COMMUNITY") {
 		return call.ErrChannelType

@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readFields reads a create or an edit into ch, except overwrites. Fields that the type lacks are
-// ignored without an error, as on Discord.
+// readFields reads all fields of a create or an edit into ch, except overwrites. It ignores fields
+// that the type lacks without an error, as Discord does.
 func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	readType(f, g, ch, create)
 	if create {
@@ -45,7 +45,7 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Chann
 	return f.Err()
 }
 
-// readType allows any type for a create, later only text to announcement and back.
+// readType allows any type in a create. An edit may only change text to announcement or back.
 func readType(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) {
 	if create {
 		f.Choice("type", model.TypeText, &ch.Type, types(g)...)

@@ -12,11 +12,11 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// maxTags bounds the tags of a forum-like channel, maxTagName a tag's name. (Discord's OpenAPI
-// description says 50, its reference 20.)
+// maxTags bounds the tags of a forum-like channel, and maxTagName the length of a tag's name.
+// (Discord's OpenAPI description says 50, its reference 20.)
 const maxTags, maxTagName = 20, 20
 
-// A create has no flags.
+// readForum reads flags only in an edit: a create has none.
 func readForum(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	if err := readTags(f, g, ch, create); err != nil {
 		return err
@@ -46,7 +46,7 @@ func readForum(f *call.Form, g *model.GuildState, ch *model.Channel, create bool
 	return nil
 }
 
-// readFlags reads the flags that a bot may set; others stay.
+// readFlags changes only the flags that a bot may set.
 func readFlags(f *call.Form, ch *model.Channel) {
 	settable := model.FlagRequireTag
 	if ch.Type == model.TypeMedia {

@@ -7,7 +7,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// room checks the limits of quantity for one more channel.
+// room returns an error if a quantity limit does not allow one more channel.
 func room(c *call.Call, g *model.GuildState, ch *model.Channel) error {
 	l := c.Options.Limits
 	if len(g.Channels) >= l.Channels+l.ChannelSlack {
@@ -34,9 +34,10 @@ func roomIn(c *call.Call, g *model.GuildState, parent string) error {
 	return call.Invalid("parent_id", "CHANNEL_PARENT_MAX_CHANNELS", "Maximum number of channels in category reached (50)")
 }
 
-// hiddenLimit limits changes of names and topics: one window per channel, or two
-// (Limits.NameAndTopicApart), without headers. A change of both counts once in each; nothing counts
-// if either is full. A report of 2023 shows its 429 with scope "shared".
+// hiddenLimit limits changes of names and topics, without headers. Both share one window per
+// channel, or have one each (Limits.NameAndTopicApart). A change of both counts once in each
+// window. If a window is full, nothing counts. In a report of 2023, the 429 of this limit has the
+// scope "shared".
 func hiddenLimit(c *call.Call, ch, after *model.Channel) error {
 	rate := c.Options.Limits.NameTopic
 	var keys []string

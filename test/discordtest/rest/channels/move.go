@@ -29,8 +29,8 @@ type move struct {
 	lock  bool
 }
 
-// Move is PATCH /guilds/{guild_id}/channels: many positions, a new parent for at most one. All or
-// nothing.
+// Move is PATCH /guilds/{guild_id}/channels. It may change many positions, and the parent of at
+// most one channel. If one change is refused, none is made.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -63,7 +63,7 @@ func Move(c *call.Call) (int, any, error) {
 			model.SameOverwrites(m.after.Overwrites, m.ch.Overwrites) {
 			continue
 		}
-		c.Discord.LogUpdate(g, c.Bot.UserID, m.ch, &m.after, "") // the reason header is not documented here
+		c.Discord.LogUpdate(g, c.Bot.UserID, m.ch, &m.after, "") // the reason header is not documented for moves
 		c.Discord.ReplaceChannel(g, m.ch, m.after)
 	}
 	return http.StatusNoContent, nil, nil
@@ -95,9 +95,9 @@ func readMoves(g *model.GuildState, list []json.RawMessage) (moves []move, paren
 	return moves, parents, top.Err()
 }
 
-// mayBulkMove requires MANAGE_CHANNELS in the guild or the current parent (the bot need not view
-// the channel). A new parent also requires it, and VIEW_CHANNEL, in the channel and the
-// destination; lock_permissions also requires MANAGE_ROLES.
+// mayBulkMove requires MANAGE_CHANNELS in the guild or the current parent. The bot need not view
+// the channel. A new parent also requires MANAGE_CHANNELS and VIEW_CHANNEL in both the channel and
+// the destination. lock_permissions also requires MANAGE_ROLES.
 func mayBulkMove(c *call.Call, g *model.GuildState, m move) error {
 	base := g.GuildPermissions(c.Bot.UserID)
 	if p := g.Channels[m.ch.ParentID]; p != nil {

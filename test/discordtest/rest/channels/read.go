@@ -9,7 +9,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// List lists the channels that the bot may view; all with Options.ShowHidden.
+// List returns the channels that the bot may view. With Options.ShowHidden, it returns all.
 func List(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -31,7 +31,7 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, answer(c, ch), nil
 }
 
-// answer omits the position on compatible servers.
+// answer returns a channel in JSON. Compatible servers omit the position.
 func answer(c *call.Call, ch *model.Channel) map[string]any {
 	w := ch.Wire()
 	if c.Options.Compatible {

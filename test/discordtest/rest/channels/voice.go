@@ -15,10 +15,10 @@ var regions = []string{
 	"us-central", "us-east", "us-south", "us-west",
 }
 
-// bitrates are the highest of voice channels by the guild's boost level.
+// bitrates lists the highest bitrate of voice channels by the guild's boost level.
 var bitrates = []int{96000, 128000, 256000, 384000}
 
-// Source: https://docs.discord.com/developers/resources/channel#modify-channel.
+// highestBitrate follows https://docs.discord.com/developers/resources/channel#modify-channel.
 func highestBitrate(g *model.GuildState, kind int) int {
 	switch {
 	case kind == model.TypeStage:
@@ -29,7 +29,7 @@ func highestBitrate(g *model.GuildState, kind int) int {
 	return bitrates[g.PremiumTier]
 }
 
-// Discord's refusal of a region is a guess.
+// readVoice reads the fields of voice-like channels. The error for an unknown region is a guess.
 func readVoice(f *call.Form, g *model.GuildState, ch *model.Channel) {
 	f.Integer("bitrate", 8000, highestBitrate(g, ch.Type), ch.Bitrate, &ch.Bitrate)
 	users := 99

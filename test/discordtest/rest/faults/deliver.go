@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// wait uses the simulator's clock. It returns false if the client is gone or the server closed.
+// wait waits on the simulator's clock. It returns false
+// if the client has left or the server is closed.
 func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}) bool {
 	if d == 0 && hold == nil {
 		return true
@@ -33,13 +34,13 @@ func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}
 	return false
 }
 
-// Before waits before the effect.
+// Before waits the fault's time before the effect.
 func (f *Faults) Before(ctx context.Context, x *Fault) bool {
 	return x == nil || f.wait(ctx, x.Before, nil)
 }
 
-// Replace returns the fault's response instead of the real one. A refusal does not become a
-// success.
+// Replace returns the fault's response in place of the
+// real one. It never turns an error into a success.
 func (x *Fault) Replace(a call.Answer) call.Answer {
 	if x == nil || x.Status == 0 || x.Effect && a.Status >= 400 && x.Status < 400 {
 		return a
@@ -51,7 +52,7 @@ func (x *Fault) Replace(a call.Answer) call.Answer {
 	return call.Answer{Status: x.Status, Header: h, Body: []byte(x.Body)}
 }
 
-// Deliver sends the response, delayed, cut or not at all.
+// Deliver sends the response. The fault may delay, cut or drop it.
 func (f *Faults) Deliver(w http.ResponseWriter, r *http.Request, x *Fault, a call.Answer) {
 	if x != nil {
 		if !f.wait(r.Context(), x.After, nil) || !f.wait(r.Context(), 0, x.Hold) {
@@ -72,8 +73,8 @@ func (f *Faults) Deliver(w http.ResponseWriter, r *http.Request, x *Fault, a cal
 	_, _ = w.Write(a.Body)
 }
 
-// cut writes the first n bytes of the response to the bare connection (negative: all but the last
-// -n), then closes it. It does not return.
+// cut writes the first n bytes of the response to the connection and then closes it. A negative n
+// leaves out the last -n bytes. cut does not return.
 func cut(w http.ResponseWriter, a call.Answer, n int) {
 	defer panic(http.ErrAbortHandler)
 	if n == 0 {

@@ -16,12 +16,12 @@ import (
 
 // Fault selects REST calls for an Action.
 type Fault struct {
-	// Route is "METHOD /template" (see Routes); empty: all.
+	// Route is "METHOD /template" (see Routes). Empty matches all.
 	Route string
-	// Match selects further; nil: all calls of the route. It runs under the simulator's lock, so it
-	// must not call the simulator's methods.
+	// Match selects among the calls of the route. nil matches all of them. Match runs under the
+	// simulator's lock, so it must not call the simulator's methods.
 	Match func(call.Request) bool
-	// Times is the number of calls to hit; 0: until removed.
+	// Times is the number of calls that the fault hits. 0 means no limit.
 	Times int
 	// Rate is the probability, 0 to 1; 0 means 1.
 	Rate float64
@@ -34,18 +34,18 @@ type Action struct {
 	Effect bool
 	// Before and After are waits around the effect, on the simulator's clock.
 	Before, After time.Duration
-	// Late, if not 0, executes the call only that long after the response, on the simulator's
-	// clock.
+	// Late, if not 0, executes the call only after the
+	// response, by this time on the simulator's clock.
 	Late time.Duration
-	// Hold delays the response after the effect until it is closed.
+	// Hold, if not nil, delays the response after the effect until Hold is closed.
 	Hold <-chan struct{}
-	// Status, if not 0, replaces the response, with Body and Header. With Effect, a success does
-	// not replace a refusal.
+	// Status, if not 0, replaces the response together with Body
+	// and Header. With Effect, a success does not replace an error.
 	Status int
 	Body   string
 	Header http.Header
-	// Drop closes the connection instead of answering; with Cut, after that many bytes of the
-	// response (headers included). A negative Cut omits that many bytes at the end.
+	// Drop closes the connection instead of answering. With Cut, it first sends that many bytes of
+	// the response, headers included. A negative Cut leaves out that many bytes at the end.
 	Drop bool
 	Cut  int
 }
@@ -61,7 +61,7 @@ type Faults struct {
 // New returns an empty set.
 func New(d *model.Discord) *Faults { return &Faults{discord: d, released: make(chan struct{})} }
 
-// Add activates a fault; remove deactivates it. The first matching one hits a call.
+// Add activates a fault. remove deactivates it. The first fault that matches a call hits it.
 func (f *Faults) Add(fault Fault) (remove func()) {
 	f.discord.Lock()
 	defer f.discord.Unlock()
@@ -95,7 +95,7 @@ func (f *Faults) LoseAudit(n int) {
 	f.discord.LoseAudit = n
 }
 
-// Pick returns the fault that hits a call, or nil. The lock is held.
+// Pick returns the fault that hits a call, or nil. The caller holds the lock.
 func (f *Faults) Pick(r call.Request) *Fault {
 	for i, x := range f.on {
 		if x.Route != "" && x.Route != r.Route || x.Match != nil && !x.Match(r) {
@@ -116,7 +116,7 @@ func (f *Faults) Pick(r call.Request) *Fault {
 	return f.spurious(r)
 }
 
-// spurious returns a random fault of a bot's call (Options.Weakness), or nil.
+// spurious returns a random fault for a bot's call (Options.Weakness), or nil.
 func (f *Faults) spurious(r call.Request) *Fault {
 	hits := func(rate float64) bool { return rate > 0 && f.discord.Chance(rate) }
 	w, x := f.discord.Weakness, &Fault{}
@@ -128,7 +128,7 @@ func (f *Faults) spurious(r call.Request) *Fault {
 	case hits(w.Forbidden):
 		x.Status, x.Body = http.StatusForbidden, `{"message": "Missing Access", "code": 50001}`
 	case hits(w.ServerErrors):
-		// 500 and 504 may come after the effect, 502 and 503 come without one.
+		// 500 and 504 may follow the effect. 502 and 503 mean that there was none.
 		x.Effect = f.discord.Chance(0.25)
 		x.Status = http.StatusBadGateway
 		if x.Effect || f.discord.Chance(0.5) {
@@ -142,7 +142,7 @@ func (f *Faults) spurious(r call.Request) *Fault {
 	return x
 }
 
-// Release releases held responses for good.
+// Release releases held responses, now and in future.
 func (f *Faults) Release() {
 	f.discord.Lock()
 	defer f.discord.Unlock()

@@ -58,7 +58,7 @@ func AuditLog(c *call.Call) (int, any, error) {
 
 func matches(filter, value string) bool { return cmp.Or(filter, value) == value }
 
-// auditPage has the entries with the users and webhooks that they name.
+// auditPage returns the entries with the users and webhooks that they refer to.
 func auditPage(c *call.Call, g *model.GuildState, entries []model.AuditEntry) map[string]any {
 	list, users, hooks := []any{}, map[string]any{}, map[string]any{}
 	for _, e := range entries {
@@ -79,7 +79,7 @@ func auditPage(c *call.Call, g *model.GuildState, entries []model.AuditEntry) ma
 	return page
 }
 
-// values are ordered by key.
+// values returns the values of a map, ordered by key.
 func values(m map[string]any) []any {
 	out := []any{}
 	for _, k := range slices.Sorted(maps.Keys(m)) {

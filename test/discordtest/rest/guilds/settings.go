@@ -19,7 +19,7 @@ var locales = []string{
 
 const community = "COMMUNITY"
 
-// mutableFeatures are the features that an edit may set; others stay.
+// mutableFeatures are the features that an edit may change. Other features stay.
 var mutableFeatures = []string{community, "DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_DISABLED"}
 
 // Edit is PATCH /guilds/{guild_id}.
@@ -60,8 +60,9 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, settings(c, g.Wire()), nil
 }
 
-// ignoresCommunityChannels reports whether both channels of a Community guild stay unchanged
-// without an error: an edit changes them only with COMMUNITY in its features [C].
+// ignoresCommunityChannels reports whether an edit leaves rules_channel_id and
+// public_updates_channel_id unchanged, without an error. In a Community guild, Discord changes them
+// only if the edit has COMMUNITY in its features [C].
 func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) bool {
 	if slices.Contains(after.Features, community) {
 		return g.Feature(community) && !f.Given("features")
@@ -69,14 +70,14 @@ func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, a
 	return c.Options.Altered.CommunityChannels || g.Feature(community)
 }
 
-// The minimum of a Community guild: members with a verified email address, and a filter of all
-// media.
+// A Community guild needs at least these: members with a verified
+// email address, and a filter of media from all members.
 const minVerification, minFilter = 1, 2
 
-// mayCommunity checks a change of COMMUNITY [D]: it requires an administrator and, for enabling,
-// both channels in the same request. Without them Discord answers as if the feature were out of
-// order [C]. Such a guild needs a verification level and a filter, which cannot be lowered either
-// [C]. That Discord refuses instead of raising them is a guess.
+// mayCommunity checks a change of COMMUNITY [D]. It needs an administrator. Enabling it needs both
+// channels in the same request; otherwise Discord answers as if the feature were disabled [C]. Such
+// a guild needs a minimal verification level and filter, which cannot be lowered later [C]. It is a
+// guess that Discord refuses lower values instead of raising them.
 func mayCommunity(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) error {
 	is, was := slices.Contains(after.Features, community), g.Feature(community)
 	if is != was {
@@ -149,11 +150,11 @@ func readChannelSettings(f *call.Form, g *model.GuildState, after *model.Guild) 
 	}
 }
 
-// maxIcon is the documented width and height of icons [D]. That larger ones are refused, and
-// animated ones without the feature, is a guess.
+// maxIcon is the documented width and height of icons [D]. It is a guess that Discord refuses
+// larger icons, and animated ones without the feature.
 const maxIcon = 1024
 
-// Images read back as hashes.
+// readImages stores images as hashes.
 func readImages(c *call.Call, f *call.Form, g *model.Guild) {
 	before, has := g.Icon, func(feature string) bool { return slices.Contains(g.Features, feature) }
 	f.Image("icon", &g.Icon, maxIcon, has("ANIMATED_ICON"))
@@ -171,7 +172,7 @@ func readFeatures(f *call.Form, g *model.Guild) {
 	}
 	was := slices.Contains(g.Features, community)
 	g.Features = slices.DeleteFunc(g.Features, func(s string) bool {
-		return slices.Contains(mutableFeatures, s) || s == "NEWS" && was // it comes and goes with COMMUNITY
+		return slices.Contains(mutableFeatures, s) || s == "NEWS" && was // NEWS comes and goes with COMMUNITY
 	})
 	for _, raw := range f.List("features", 1521) {
 		var name string

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readFields reads a message. An edit keeps absent fields.
+// readFields reads a message. In an edit, absent fields stay.
 func readFields(f *call.Form, m *model.Message) {
 	f.Text("content", 0, 2000, &m.Content)
 	f.Boolean("tts", &m.TTS)
@@ -55,7 +55,7 @@ func embedLength(e *model.Embed) int {
 	return n
 }
 
-// isEmpty: embeds without content do not count.
+// isEmpty reports whether a message has no content. Embeds without content do not count.
 func isEmpty(m *model.Message) bool {
 	return m.Content == "" && !slices.ContainsFunc(m.Embeds, func(e model.Embed) bool {
 		return embedLength(&e) > 0 || e.Image != nil || e.Thumbnail != nil || e.URL != "" || e.Timestamp != ""
@@ -66,7 +66,8 @@ func mentionsEveryone(content string) bool {
 	return strings.Contains(content, "@everyone") || strings.Contains(content, "@here")
 }
 
-// parses reports whether allowed_mentions allows a kind; absent allows all.
+// parses reports whether allowed_mentions allows a
+// kind of mention. If it is absent, all are allowed.
 func parses(raw json.RawMessage, kind string) bool {
 	if raw == nil {
 		return true
@@ -76,7 +77,7 @@ func parses(raw json.RawMessage, kind string) bool {
 	return strings.Contains(strings.Join(allowed.Parse, " "), kind)
 }
 
-// readEmbed checks Discord's lengths.
+// readEmbed reads an embed and checks its lengths.
 func readEmbed(f *call.Form, raw json.RawMessage) model.Embed {
 	e := model.Embed{}
 	if !f.IsObject() {

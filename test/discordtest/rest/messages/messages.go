@@ -35,8 +35,8 @@ func Create(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// List is GET /channels/{channel_id}/messages, newest first; without READ_MESSAGE_HISTORY there are
-// none.
+// List is GET /channels/{channel_id}/messages, newest first.
+// Without READ_MESSAGE_HISTORY it returns no message.
 func List(c *call.Call) (int, any, error) {
 	g, ch, err := c.Channel()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 const maxColor = 0xFFFFFF
 
-// The required colours of a holographic role. Source:
+// A holographic role must have these colours. Source:
 // https://docs.discord.com/developers/topics/permissions#role-object-role-colors-object.
 const holographic1, holographic2, holographic3 = 11127295, 16759788, 16761760
 
@@ -41,7 +41,7 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, r *model.Role) 
 	return nil
 }
 
-// readColors: a gradient has two colours, a holographic role these three.
+// readColors accepts one colour, two for a gradient, or the three of a holographic role.
 func readColors(f *call.Form, r *model.Role) {
 	colors := f.Sub("colors", f.Raw("colors"))
 	if !colors.IsObject() {

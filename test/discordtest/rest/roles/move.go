@@ -13,9 +13,10 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Move is PATCH /guilds/{guild_id}/roles: many positions, all or nothing; it returns all roles.
-// Positions are stored as sent. Refusals are not documented: here, a change of the roles that rank
-// above one that the bot cannot write. Libraries send all roles of the guild.
+// Move is PATCH /guilds/{guild_id}/roles. It may change many positions; if one change is refused,
+// none is made. It returns all roles. Positions are stored as sent. Discord does not document
+// refusals. Here, the rank of the lowest role that the bot cannot write, and of all roles above it,
+// must not change. Libraries send all roles of the guild.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {
@@ -58,7 +59,7 @@ func readMoves(body []byte, g *model.GuildState) ([]model.Role, error) {
 		switch {
 		case at < 0:
 			return nil, call.ErrUnknownRole
-		case id == g.ID: // @everyone is the lowest
+		case id == g.ID: // @everyone is always the lowest role
 		default:
 			f.Integer("position", 1, math.MaxInt32, after[at].Position, &after[at].Position)
 		}
@@ -66,7 +67,8 @@ func readMoves(body []byte, g *model.GuildState) ([]model.Role, error) {
 	return after, top.Err()
 }
 
-// outOfReach returns the ids of all roles from the lowest one that a member cannot write, by rank.
+// outOfReach returns, by rank, the id of the lowest
+// role that a member cannot write and of all above it.
 func outOfReach(g *model.GuildState, roles []model.Role, user string) (ids []string) {
 	for _, r := range (&model.Guild{Roles: roles}).RankedRoles() {
 		if len(ids) > 0 || r.ID != g.ID && !g.OutranksRole(user, r.ID) {

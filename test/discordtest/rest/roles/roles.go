@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package roles has the routes of roles and of members' roles. A bot needs MANAGE_ROLES and a role
-// above the one that it writes, and can grant only its own permissions. Source:
-// https://docs.discord.com/developers/topics/permissions#permission-hierarchy. That roles of bots,
-// integrations and boosts can be neither deleted nor given (50028) is a guess.
+// Package roles has the routes of roles and of members' roles. To write a role, a bot needs
+// MANAGE_ROLES and a higher role. It can grant only its own permissions. Source:
+// https://docs.discord.com/developers/topics/permissions#permission-hierarchy. It is a guess that
+// roles of bots, integrations and boosts can be neither deleted nor given (50028).
 package roles
 
 import (
@@ -35,8 +35,9 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, r.Wire(), nil
 }
 
-// Create is POST /guilds/{guild_id}/roles. It must not be repeated: each call makes another role,
-// even of the same name. A new role shares position 1 with others; that no other moves is a guess.
+// Create is POST /guilds/{guild_id}/roles. A client must not repeat it:
+// each call makes another role, even with the same name. A new role
+// shares position 1 with others. It is a guess that no other role moves.
 func Create(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {
@@ -124,7 +125,7 @@ func writable(c *call.Call) (*model.GuildState, *model.Role, error) {
 	return g, r, nil
 }
 
-// ordinary is writable without @everyone and managed roles.
+// ordinary is like writable, but refuses @everyone and managed roles.
 func ordinary(c *call.Call) (*model.GuildState, *model.Role, error) {
 	g, r, err := writable(c)
 	if err == nil && (r.Managed || r.Booster || r.ID == g.ID) {

@@ -37,7 +37,7 @@ func GatewayBot(c *call.Call) (int, any, error) {
 // shardSize is Discord's recommended number of guilds per session.
 const shardSize = 1000
 
-// shards is Discord's recommended number of sessions: one until more are required.
+// shards returns Discord's recommended number of sessions. It is 1 until Discord requires more.
 func shards(c *call.Call) int {
 	guilds, most := c.Discord.GuildsOf(c.Bot.UserID), c.Options.Limits.GuildsPerSession
 	if most == 0 || guilds < most {
@@ -54,7 +54,7 @@ func Me(c *call.Call) (int, any, error) {
 	return http.StatusOK, w, nil
 }
 
-// Guilds is GET /users/@me/guilds: by age, in pages.
+// Guilds is GET /users/@me/guilds. The guilds are ordered by age, in pages.
 func Guilds(c *call.Call) (int, any, error) {
 	limit, err := c.Number("limit", 200, 1, 200)
 	if err != nil {
@@ -78,7 +78,7 @@ func Guilds(c *call.Call) (int, any, error) {
 		}
 		out = append(out, w)
 	}
-	if q.Get("before") != "" && len(out) > limit { // the last page before that id, not the first
+	if q.Get("before") != "" && len(out) > limit { // before asks for the last page, not the first
 		out = out[len(out)-limit:]
 	}
 	return http.StatusOK, out[:min(limit, len(out))], nil

@@ -27,7 +27,7 @@ func readFields(f *call.Form, w *model.Webhook, create bool) {
 	f.Image("avatar", &w.Avatar, 0, false)
 }
 
-// room checks the limits for one more webhook.
+// room returns an error if a quantity limit does not allow one more webhook.
 func room(c *call.Call, g *model.GuildState, channel string) error {
 	n := 0
 	for _, w := range g.Webhooks {
@@ -56,7 +56,7 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, c.Discord.WebhookWire(w, c.Bot.ApplicationID), nil
 }
 
-// EditWithToken is PATCH with the secret; it cannot move the webhook.
+// EditWithToken is PATCH with the webhook's token. It cannot move the webhook.
 func EditWithToken(c *call.Call) (int, any, error) {
 	g, w, err := c.WebhookByToken()
 	if err != nil {

@@ -67,7 +67,7 @@ func ListOfGuild(c *call.Call) (int, any, error) {
 	return http.StatusOK, list(c, g, ""), nil
 }
 
-// list is by age; channel "" means all.
+// list returns the webhooks by age. An empty channel means all channels.
 func list(c *call.Call, g *model.GuildState, channel string) []any {
 	out := []any{}
 	for _, w := range c.Discord.ListWebhooks(g, c.Stale) {
@@ -87,7 +87,7 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, c.Discord.WebhookWire(w, c.Bot.ApplicationID), nil
 }
 
-// GetWithToken answers without `user`.
+// GetWithToken returns the webhook without `user`.
 func GetWithToken(c *call.Call) (int, any, error) {
 	_, w, err := c.WebhookByToken()
 	if err != nil {
@@ -105,7 +105,7 @@ func Delete(c *call.Call) (int, any, error) {
 	return remove(c, g, w, c.Bot.UserID)
 }
 
-// DeleteWithToken is DELETE with the secret.
+// DeleteWithToken is DELETE with the webhook's token.
 func DeleteWithToken(c *call.Call) (int, any, error) {
 	g, w, err := c.WebhookByToken()
 	if err != nil {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command cluster starts the cluster of the end-to-end tests and keeps it, to inspect it or to run
-// specs on it repeatedly.
+// Command cluster starts the cluster of the end-to-end tests and keeps it running, so that one can
+// inspect it or run specs on it repeatedly.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 func main() { environment.Main("cluster", run) }
 
 func run(ctx context.Context, _ []string) error {
-	log.SetLogger(logr.Discard()) // of the libraries: errors are returned
+	log.SetLogger(logr.Discard()) // silences the libraries' logs; errors are returned
 	c, err := cluster.Start(ctx, os.Stderr)
 	if err != nil {
 		return err

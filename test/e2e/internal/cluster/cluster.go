@@ -26,17 +26,17 @@ import (
 //go:embed dns.yaml
 var dns []byte
 
-// Cluster runs until Stop, or until the program that started it ends, even if killed.
+// Cluster runs until Stop, or until the program that started it ends, even by SIGKILL.
 type Cluster struct {
-	// Control is the control plane; its components can be killed and restarted.
+	// Control is the control plane. Its components can be killed and restarted.
 	Control *testcluster.Cluster
 
 	registry *images.Registry
 	node     *node.Node
-	storage  func() // ends the provisioner of the storage class
+	storage  func() // stops the provisioner of the storage class
 }
 
-// Start returns once pods can run. It installs and builds missing parts, which takes up to half an
+// Start returns when pods can run. It installs and builds missing parts, which takes up to half an
 // hour the first time. progress receives lines of text.
 func Start(ctx context.Context, progress io.Writer) (*Cluster, error) {
 	if err := Unsupported(); err != nil {

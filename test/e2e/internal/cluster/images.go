@@ -13,9 +13,9 @@ import (
 
 const pause = "test/e2e/programs/pause"
 
-// pinned lists images that others publish. Their names and tags must match dns.yaml, the manifests
-// in the modules of tools/ (cnpg-1.30.0.yaml, bundle.yaml) and testdata/monitoring.yaml, or pods
-// stay in ImagePullBackOff.
+// pinned lists images that others publish. Pods stay in ImagePullBackOff
+// unless the names and tags match dns.yaml, the manifests in the modules
+// of tools/ (cnpg-1.30.0.yaml, bundle.yaml) and testdata/monitoring.yaml.
 func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Image, error) {
 	paths, err := binaries.Locate(ctx, progress, binaries.CoreDNS, binaries.CloudNativePG,
 		binaries.PrometheusOperator, binaries.ConfigReloader, binaries.Prometheus, binaries.Alertmanager)
@@ -49,12 +49,14 @@ func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Im
 		program("quay.io/prometheus/alertmanager:v0.31.1", "/bin/alertmanager", paths[binaries.Alertmanager]),
 		{
 			Name: "ghcr.io/cloudnative-pg/cloudnative-pg:1.30.0",
-			// CloudNativePG copies the program of the architecture into the pods of a Cluster.
+			// CloudNativePG copies the binary for the node's
+			// architecture from this folder into its pods.
 			Files: map[string]string{"/operator/" + manager: paths[binaries.CloudNativePG],
 				"/manager": "-> operator/" + manager},
 		},
 		{Name: "ghcr.io/cloudnative-pg/postgresql:" + images.PostgresVersion, Archive: postgres, User: "26"},
-		// The default of CloudNativePG 1.30.0 (pkg/versions/versions.go), with Debian 13's program.
+		// CloudNativePG 1.30.0 uses this name by default
+		// (pkg/versions/versions.go). The binary is Debian 13's.
 		{Name: "ghcr.io/cloudnative-pg/pgbouncer:1.25.1", Archive: bouncer, User: "998"},
 	}, nil
 }

@@ -14,7 +14,8 @@ import (
 	"strings"
 )
 
-// debianPackages maps Debian packages, of programs that we do not build, to a file of each.
+// debianPackages maps the Debian packages of programs
+// that we do not build to a file in each package.
 var debianPackages = map[string]string{
 	"containerd":                  "/usr/bin/containerd",
 	"runc":                        "/usr/sbin/runc",
@@ -27,7 +28,7 @@ var debianPackages = map[string]string{
 	"debootstrap":                 "/usr/sbin/debootstrap",
 }
 
-// Unsupported returns why a cluster cannot run on this machine, or nil.
+// Unsupported returns the reason if a cluster cannot run on this machine, or nil.
 func Unsupported() error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("a node takes Linux, and this is %s", runtime.GOOS)
@@ -46,10 +47,10 @@ func Unsupported() error {
 	return nil
 }
 
-// writable tries to make a cgroup, which an unprivileged container may not.
+// writable tries to make a cgroup, which an unprivileged container cannot do.
 func writable(root string) error {
 	probe := root + "/jutsu-e2e-probe"
-	if _, err := os.Stat(root + "/cgroup.controllers"); err != nil { // version 1: below each controller
+	if _, err := os.Stat(root + "/cgroup.controllers"); err != nil { // cgroup version 1: one folder per controller
 		probe = root + "/memory/jutsu-e2e-probe"
 	}
 	if err := os.Mkdir(probe, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
@@ -68,7 +69,7 @@ func missing() []string {
 	return packages
 }
 
-// installPackages keeps the services of the packages from starting.
+// installPackages installs Debian packages without starting their services.
 func installPackages(ctx context.Context, progress io.Writer) error {
 	lacking := missing()
 	if len(lacking) == 0 {
@@ -106,5 +107,5 @@ func Traces(ctx context.Context) (found []string, err error) {
 	return found, nil
 }
 
-// KUBE and CNI are the prefixes of kube-proxy's rules and of the bridge's.
+// kube-proxy's rules begin with KUBE, and the rules of the bridge with CNI.
 var traceNames = regexp.MustCompile(`jutsu-e2e|KUBE-|CNI-`)

@@ -29,7 +29,8 @@ const (
 // folders provisions volumes as folders of the node.
 type folders struct{ root string }
 
-// provideStorage serves the default storage class until stop is called, even if ctx ends before.
+// provideStorage serves the default storage class until
+// stop is called. The end of ctx does not stop it.
 func provideStorage(ctx context.Context, c kubernetes.Interface, root string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	class := &storagev1.StorageClass{
@@ -61,7 +62,7 @@ func (f folders) Provision(_ context.Context, o controller.ProvisionOptions) (*c
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, controller.ProvisioningFinished, err
 	}
-	if err := os.Chmod(folder, 0o777); err != nil { // pods of any user write to it, as in other local storage classes
+	if err := os.Chmod(folder, 0o777); err != nil { // pods of any user write to it
 		return nil, controller.ProvisioningFinished, err
 	}
 	return &corev1.PersistentVolume{
@@ -81,7 +82,8 @@ func (f folders) Delete(_ context.Context, volume *corev1.PersistentVolume) erro
 	return os.RemoveAll(filepath.Join(f.root, volume.Name))
 }
 
-// growVolumes sets claims to the requested size, as a resizer does. Folders have no size.
+// growVolumes reports the requested size as the size
+// of claims, as a resizer does. Folders have no size.
 func growVolumes(ctx context.Context, c kubernetes.Interface) {
 	claims, err := c.CoreV1().PersistentVolumeClaims("").List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -51,13 +51,14 @@ func NewPostgresArchive(ctx context.Context, progress io.Writer) (string, error)
 	return debian(ctx, "postgres-"+NewPostgresVersion, newPostgresScript, progress)
 }
 
-// SecurePostgresArchive makes the image of PostgresArchive with Debian's security updates, which is
-// a newer minor version except in the days after a point release of Debian.
+// SecurePostgresArchive makes the image of PostgresArchive with Debian's security updates. They
+// contain a newer minor version, except in the days after a point release of Debian.
 func SecurePostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "postgres-"+PostgresVersion+"-security", securePostgresScript(), progress)
 }
 
-// securePostgresScript is postgres.sh with the updates before it removes what apt needs.
+// securePostgresScript is postgres.sh with a step for security updates, inserted before the script
+// removes apt's files.
 func securePostgresScript() string {
 	const next = "inside usermod"
 	return strings.Replace(postgresScript, next, securityUpdates+next, 1)
@@ -88,7 +89,7 @@ func PgBouncerArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "pgbouncer", pgBouncerScript, progress)
 }
 
-// debian builds a tar file once per user, in the user's cache folder.
+// debian builds a tar file in the user's cache folder, unless it exists there.
 func debian(ctx context.Context, name, script string, progress io.Writer) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -121,7 +122,7 @@ func makeArchive(ctx context.Context, script, archive string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	// Mounts and processes of debootstrap end with these namespaces.
+	// debootstrap runs in its own namespaces. Its mounts and processes end with them.
 	const alone = "mount --make-rprivate / && mount -t proc proc /proc || exit\n"
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", alone+script, "debian.sh", folder, archive+".part")
 	cmd.SysProcAttr = &syscall.SysProcAttr{

@@ -19,19 +19,20 @@ import (
 
 // Image describes an image to build.
 type Image struct {
-	// Name includes registry and tag. Our registry serves it for any registry name.
+	// Name includes registry and tag. Our registry ignores the registry in the name.
 	Name string
 	// Files maps paths in the image to a file of this machine, or to "-> TARGET" for a symbolic
-	// link. They replace files of Archive. All are executable by everybody.
+	// link. They replace files of Archive. Every user may execute them.
 	Files map[string]string
-	// Archive is a tar file with the remaining files; empty for none.
+	// Archive is a tar file with all other files. Empty means that there are none.
 	Archive string
 	// User is a numeric user id. The default, 65532, owns no file.
 	User       string
 	Entrypoint []string
 }
 
-// Push returns the name with digest in the registry (host:port; over HTTP if on this machine).
+// Push pushes the image to a registry (host:port; over HTTP
+// if it is on this machine). It returns the name with digest.
 func (i Image) Push(registry string) (reference string, err error) {
 	made, err := i.make()
 	if err != nil {
@@ -58,7 +59,7 @@ func (i Image) Push(registry string) (reference string, err error) {
 func (i Image) make() (v1.Image, error) {
 	var layers []v1.Layer
 	for _, opener := range i.openers() {
-		// The image does not leave this machine: compression would only cost time.
+		// The image stays on this machine, so compression would only cost time.
 		layer, err := tarball.LayerFromOpener(opener, tarball.WithCompressionLevel(gzip.NoCompression))
 		if err != nil {
 			return nil, err

@@ -57,7 +57,8 @@ func TestWriteLayer(t *testing.T) {
 	}
 }
 
-// A node pulls an image by the name in a manifest, whatever registry that names.
+// A node pulls an image by the name in a manifest. Our
+// registry serves it whatever registry the name has.
 func TestRegistryServesAnyRegistryName(t *testing.T) {
 	registry, err := StartRegistry(t.Context(), t.TempDir())
 	if err != nil {

@@ -37,7 +37,7 @@ func StartRegistry(ctx context.Context, folder string) (*Registry, error) {
 		server: &http.Server{Handler: allowLocalPushes(handler), ReadHeaderTimeout: 10 * time.Second},
 		port:   listener.Addr().(*net.TCPAddr).Port,
 	}
-	go func() { _ = r.server.Serve(listener) }() // ends with Close
+	go func() { _ = r.server.Serve(listener) }() // stops with Close
 	return r, nil
 }
 

@@ -18,12 +18,12 @@ import (
 // KillPod kills all processes of a pod at once, without cleanup, as the OOM killer does.
 func (n *Node) KillPod(uid types.UID) error {
 	root := "/sys/fs/cgroup/" + cgroup
-	if _, err := os.Stat(root); err != nil { // version 1: below each controller
+	if _, err := os.Stat(root); err != nil { // cgroup version 1: one folder per controller
 		root = "/sys/fs/cgroup/pids/" + cgroup
 	}
 	killed := 0
 	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) { // the process has just ended
+		if errors.Is(err, fs.ErrNotExist) { // the process has already ended
 			return nil
 		}
 		if err != nil || filepath.Base(path) != "cgroup.procs" || !strings.Contains(path, "/pod"+string(uid)+"/") {

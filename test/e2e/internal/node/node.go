@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// Gateway is the machine's address for the node and its pods.
+	// Gateway is the address at which the node and its pods reach the machine.
 	Gateway = "10.245.0.1"
 	// DNS is the address of the cluster's DNS Service.
 	DNS = "10.96.0.10"
@@ -36,27 +36,28 @@ const (
 	nodeAddress  = "10.245.0.2"
 	podRange     = "10.244.0.0/24"
 	serviceRange = "10.96.0.0/12"
-	// The machine's end of the link, and the node's cgroup. One of each: one node at a time.
+	// device is the machine's end of the link. The fixed names of device and cgroup allow only one
+	// node at a time.
 	device = "jutsu-e2e"
 	cgroup = "jutsu-e2e"
 
-	// Usually ten seconds.
+	// The node is usually ready after ten seconds.
 	readyTimeout = 2 * time.Minute
 )
 
 //go:embed files
 var files embed.FS
 
-// Node runs until Stop, or until the program that started it ends, even if killed.
+// Node runs until Stop, or until the program that started it ends, even by SIGKILL.
 type Node struct {
 	folder string
 	keeper *exec.Cmd
-	pipe   io.WriteCloser // to the keeper; nil once it cleans up
+	pipe   io.WriteCloser // to the keeper; nil after it has begun to clean up
 	init   *exec.Cmd
 }
 
 // Start returns when the node is ready for pods. The cluster must be reachable at Gateway. The node
-// pulls every image over HTTP from mirror (host:port), whatever registry its name has.
+// pulls every image over HTTP from mirror (host:port) and ignores the registry in its name.
 func Start(ctx context.Context, cluster *testcluster.Cluster, mirror string, progress io.Writer) (*Node, error) {
 	if link, err := run(ctx, "ip", "link", "show", device); err == nil {
 		return nil, fmt.Errorf("another node runs on this machine: %s; wait until it is gone", link)
@@ -92,7 +93,7 @@ func (n *Node) startKeeper() (err error) {
 	}
 	n.keeper = exec.Command("/bin/sh", "-c", string(script), "jutsu-e2e-keeper", n.folder, cgroup, device)
 	n.keeper.Dir = "/"
-	n.keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C must not reach it
+	n.keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must not reach the keeper
 	if n.pipe, err = n.keeper.StdinPipe(); err != nil {
 		return err
 	}
@@ -158,7 +159,7 @@ func (n *Node) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }() // the child has its own copy
+	defer func() { _ = log.Close() }() // the child process has its own descriptor
 	n.init = exec.Command("/bin/sh", filepath.Join(n.folder, "init.sh"), n.folder, nodeAddress, Gateway, cgroup)
 	n.init.Dir = "/"
 	n.init.Stdout, n.init.Stderr = log, log
@@ -209,7 +210,7 @@ func (n *Node) awaitReady(ctx context.Context, cluster *testcluster.Cluster) err
 	return nil
 }
 
-// Volumes is the machine's path of VolumesOnNode, the data of PersistentVolumes.
+// Volumes returns the folder of the PersistentVolumes' data, as a path on the machine.
 func (n *Node) Volumes() string { return filepath.Join(n.folder, "volumes") }
 
 // VolumesOnNode is the path of Volumes on the node.
@@ -253,7 +254,7 @@ func (n *Node) Stop() error {
 	n.pipe = nil
 	err := n.keeper.Wait()
 	if n.init != nil && n.init.Process != nil {
-		_ = n.init.Wait() // an error, since it was killed
+		_ = n.init.Wait() // the error says that it was killed
 	}
 	if err != nil {
 		return fmt.Errorf("clean up behind the node: %w; look at /sys/fs/cgroup and %s", err, n.folder)

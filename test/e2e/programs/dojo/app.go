@@ -58,7 +58,7 @@ func (a *app) readiness(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// list retries errors of the database if the request asks for that (?retry), as an application should.
+// list returns all weapons. With ?retry it retries database errors, as an application should.
 func (a *app) list(w http.ResponseWriter, r *http.Request) {
 	weapons, err := a.weapons(r.Context())
 	if r.URL.Query().Has("retry") {
@@ -113,7 +113,7 @@ func (a *app) add(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, code int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(value) // the client has disconnected
+	_ = json.NewEncoder(w).Encode(value) // fails if the client has disconnected
 }
 
 func refuse(w http.ResponseWriter, code int, err error) {

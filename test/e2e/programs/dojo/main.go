@@ -68,7 +68,7 @@ func connect(ctx context.Context) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("DB_PORT: %w", err)
 	}
-	to.Port = uint16(port) //nolint:gosec // G115: LookupPort gives nothing larger
+	to.Port = uint16(port) //nolint:gosec // G115: LookupPort returns no larger number
 	for _, fallback := range to.Fallbacks {
 		fallback.Host, fallback.Port = to.Host, to.Port
 	}

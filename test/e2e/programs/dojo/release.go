@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// release is a release step: it adds a weapon at its start, and another one once the time has passed.
+// release is a release step. It adds a weapon at its start, and another one after the duration.
 func release(ctx context.Context, name, takes string) error {
 	pool, err := connect(ctx)
 	if err != nil {

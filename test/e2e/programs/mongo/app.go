@@ -90,7 +90,7 @@ func (a *app) add(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, code int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(value) // the client has disconnected
+	_ = json.NewEncoder(w).Encode(value) // fails if the client has disconnected
 }
 
 func refuse(w http.ResponseWriter, code int, err error) {

@@ -5,7 +5,7 @@
 //
 //	visitor URL [INTERVAL [TIMEOUT]]
 //
-// Each request opens a new connection, so each is routed like a new user's.
+// Each request opens a new connection, so that it is routed independently of the others.
 package main
 
 import (
@@ -22,13 +22,14 @@ import (
 	"time"
 )
 
-// visits is the answer. Failures counts answers of 400 and above, and requests without an answer.
+// visits are the results. Failures counts statuses
+// of 400 and above, and requests without an answer.
 type visits struct {
 	Answers   int       `json:"answers"`
 	Failures  int       `json:"failures"`
 	Last      string    `json:"last"` // the last failure
 	FailedAt  time.Time `json:"failedAt"`
-	LongestMS int64     `json:"longestMs"` // the longest time without an answer, in milliseconds, that has ended
+	LongestMS int64     `json:"longestMs"` // the longest completed time without an answer, in ms
 }
 
 func main() {
@@ -104,5 +105,5 @@ func (v *visitor) ask() string {
 func (v *visitor) serve(w http.ResponseWriter, _ *http.Request) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	_ = json.NewEncoder(w).Encode(v.visits) // the client has disconnected
+	_ = json.NewEncoder(w).Encode(v.visits) // fails if the client has disconnected
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command testcluster provides the binaries of a test cluster ahead of time: etcd, Kubernetes, kwok
-// and its arguments, such as prometheus. `testcluster pin` writes the checksums of their official
-// releases into downloads.txt.
+// Command testcluster downloads or builds the binaries of a test cluster ahead of time: etcd,
+// Kubernetes, kwok, and binaries named by its arguments, such as prometheus. `testcluster pin`
+// writes the checksums of their official releases to downloads.txt.
 package main
 
 import (

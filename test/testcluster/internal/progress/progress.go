@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package progress writes lines of text for a waiting user.
+// Package progress writes lines of text for a user who waits.
 package progress
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Interval is the longest time without a line.
+// Interval is the longest time between two lines.
 const Interval = 10 * time.Second
 
 // Say writes a line, unless w is nil.
@@ -20,7 +20,7 @@ func Say(w io.Writer, format string, args ...any) {
 	}
 }
 
-// Synchronized returns a writer for concurrent use.
+// Synchronized returns a writer that goroutines may use concurrently.
 func Synchronized(w io.Writer) io.Writer {
 	if _, ok := w.(*synchronized); ok || w == nil {
 		return w
