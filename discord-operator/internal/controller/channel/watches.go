@@ -41,7 +41,8 @@ func (r *Reconciler) ofGroups(ctx context.Context, namespace, by, value string) 
 	return all
 }
 
-// ofNamespace returns the channels that lose or get access if the labels of a namespace change.
+// ofNamespace returns the channels that the labels of a namespace may allow or forbid: its own, and
+// the channels in its groups.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	name := namespace.GetName()
 	return append(r.requests(ctx, name, "", ""), r.ofGroups(ctx, name, "", "")...)

@@ -37,7 +37,8 @@ func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: ref.In(o.GetNamespace())}}
 }
 
-// leavesGroup selects channels that no longer refer to their former group.
+// leavesGroup selects channels for which a deleted group no longer waits: they were deleted, or
+// refer to another group or to none.
 var leavesGroup = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
