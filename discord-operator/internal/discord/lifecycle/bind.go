@@ -120,7 +120,7 @@ type Binding struct {
 	HiddenID           string            // an existing resource that the bot may not view
 	Mismatch           *conditions.Issue // why the resource of a deleted object is not its own
 	ClaimedBy          string            // another object that claims the resource and is not deleted
-	ClaimedHere        bool              // ClaimedBy is in the object's namespace
+	ClaimedHere        bool              // all objects that claim it are in the object's namespace
 }
 
 // Reason returns the audit log reason of an object's calls. The UID in it identifies lost creates.
