@@ -69,8 +69,8 @@ func (k *Kind) LeaveOut(p *Plan, fields ...string) {
 	}
 }
 
-// LeaveOutForbidden removes the guard if the bot may not change it, or all fields if it may change
-// none.
+// LeaveOutForbidden removes the guard if the bot may not make the edit, and all fields if it may
+// not make the rest either.
 func (k *Kind) LeaveOutForbidden(p *Plan, forbidden func(resource.Edit) *conditions.Issue) {
 	if !p.Report(forbidden(p.Edit)) {
 		return
