@@ -110,8 +110,7 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 		differ.Status == metav1.ConditionFalse && !meta.IsStatusConditionFalse(former, v1alpha1.TypeInSync) {
 		r.Event(after, corev1.EventTypeNormal, differ.Reason, differ.Message)
 	}
-	// Available is True from the first Ready on, so this is the first time that the object is
-	// Ready.
+	// An object that is Ready and was not Available before counts as Ready for the first time.
 	if !meta.IsStatusConditionTrue(former, conditions.TypeAvailable) &&
 		meta.IsStatusConditionTrue(conds, conditions.TypeReady) {
 		r.Metrics.Ready(r.Kind, r.Clock.Since(after.GetCreationTimestamp().Time))
