@@ -128,7 +128,7 @@ func (h *history) Check(t *rapid.T) {
 }
 
 // After any history, one reconcile is enough and a second one changes nothing. If two objects claim
-// one server, exactly one of them manages it.
+// one server, exactly one of them manages it, for good.
 func TestAnyHistoryOfAServerEndsWell(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -204,9 +204,9 @@ func (h *history) Check(t *rapid.T) {
 	}
 }
 
-// expectReconciled expects only the webhook and the Secret that the spec asks for. One other
-// webhook is allowed (docs/understand/discord.md): its create was interrupted, and the spec no
-// longer asked for it when the operator could read again.
+// expectReconciled expects only the webhook and the Secret that the spec asks for. A webhook may
+// remain (docs/understand/discord.md) if its create was interrupted and the spec no longer asked
+// for it when the operator could read again.
 func (h *history) expectReconciled(t *rapid.T) {
 	for range 4 {
 		h.complete = true
