@@ -64,8 +64,8 @@ func (w *World) Group(c *v1alpha1.DiscordChannel) *v1alpha1.DiscordGroup {
 	return &w.Groups[i]
 }
 
-// Read reads the objects of a server. If the user may not list a kind in all namespaces, Read lists
-// it in each namespace: at least in the server's and in own.
+// Read reads the objects of a server. If the user may not list a kind across all namespaces, Read
+// tries each namespace that it can list, and at least the server's and own.
 func Read(ctx context.Context, k8s client.Reader, server *v1alpha1.DiscordServer, own string) (*World, error) {
 	w := &World{Server: server, Hidden: map[string][]string{}}
 	r := &reader{Reader: k8s, World: w, own: own}
@@ -87,7 +87,7 @@ type reader struct {
 	client.Reader
 	*World
 	own        string
-	namespaces []string // tried one by one; nil until a list of all namespaces is forbidden
+	namespaces []string // tried one by one; nil until a list across all namespaces is forbidden
 }
 
 // list calls add after each successful List.
