@@ -27,7 +27,7 @@ type bot struct {
 // read lists a server. A bot without Administrator learns of hidden channels only from the Gateway.
 func read(ctx context.Context, api *discordclient.Client, serverID string) (*server, error) {
 	var s server
-	user, err := api.CurrentUser(ctx) // tells a wrong token from a wrong server
+	user, err := api.CurrentUser(ctx) // first, to tell a wrong token from a wrong server
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func read(ctx context.Context, options discordclient.Options, serverID string, w
 	if err != nil {
 		return nil, err
 	}
-	user, err := api.CurrentUser(ctx) // tells a wrong token from a wrong server
+	user, err := api.CurrentUser(ctx) // first, to tell a wrong token from a wrong server
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func inspect(data []byte) (format string, animated bool, why string) {
 	if err != nil {
 		return "", false, "is no PNG, JPEG or GIF. Put an image there"
 	}
-	if max(config.Width, config.Height) > maxSide { // Decode would allocate the memory
+	if max(config.Width, config.Height) > maxSide { // before Decode allocates the memory
 		return "", false, fmt.Sprintf("is an image of %d by %d pixels. Scale it down to %d by %[3]d",
 			config.Width, config.Height, maxSide)
 	}

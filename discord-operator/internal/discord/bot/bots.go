@@ -295,8 +295,8 @@ func (b *Bots) Release(server types.NamespacedName) {
 	b.end(before)
 }
 
-// end stops the bot of a former use, and its reads of the guild, if no server needs them: the guild
-// would still be polled and counted in metrics. The caller holds b.mu.
+// end stops the bot of a former use, and its reads of the guild, if no server needs them. Otherwise
+// the guild would be polled and counted in metrics. The caller holds b.mu.
 func (b *Bots) end(former use) {
 	bot := former.bot
 	used, read := bot == nil, former.guild == ""
