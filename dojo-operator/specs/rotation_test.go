@@ -176,8 +176,8 @@ func credentialsOf(ctx context.Context, dojo *corev1api.Dojo) login {
 	return l
 }
 
-// refusedPods watches the pods of a Dojo until the context ends. The returned function lists the
-// pods whose credentials Postgres refused. A pod reads the credentials of its revision once. A
+// refusedPods watches the pods of a Dojo. The returned function ends the watch, and lists the pods
+// whose credentials Postgres refused. A pod reads the credentials of its revision once. A
 // terminating pod counts too, since it may still serve.
 func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
 	const revision = "core.jutsu.com/credentials-revision"

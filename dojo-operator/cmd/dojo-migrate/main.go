@@ -35,8 +35,8 @@ var version = "dev"
 
 const (
 	failed = 1
-	// interrupted is the exit code after the connection was lost. The Job then runs another pod,
-	// which does not repeat committed migrations.
+	// interrupted is the exit code if the database was lost or could not be reached. The Job then
+	// runs another pod, which does not repeat committed migrations.
 	interrupted = 75
 
 	pause = 2 * time.Second // between tries to connect

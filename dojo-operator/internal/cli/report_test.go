@@ -47,7 +47,7 @@ var planted = map[string]string{
 	"random in a log":     "Zx9QpL2mVt8RwK4nYc7BsD1f",
 }
 
-// leaks returns the planted secrets that a text contains, in any encoding.
+// leaks returns the planted secrets that a text contains, plain or in base64.
 func leaks(text string) (found []string) {
 	for where, secret := range planted {
 		for _, line := range append(strings.Split(secret, "\n"), secret) {
@@ -191,8 +191,8 @@ func TestReportHasNoSecrets(t *testing.T) {
 	}
 }
 
-// TestReportWithoutRights shows that the report lists unreadable objects as missing, and that it
-// has no planted secret even if the user may not read Secrets.
+// TestReportWithoutRights shows that the report lists unreadable objects as missing. Its logs have
+// no text that looks like a secret, even if the user may not read Secrets.
 func TestReportWithoutRights(t *testing.T) {
 	t.Parallel()
 	s := plant(t)

@@ -30,7 +30,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// large returns metadata of a foreign object with every field set.
+// large returns metadata of a foreign object, with many fields that strip drops.
 func large() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "team", Name: "theirs", UID: "u", ResourceVersion: "5", Generation: 2,

@@ -95,8 +95,8 @@ type Kinds = postgres.Kinds
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Prepare prepares a Reconciler that no manager runs, such as for a plan. It uses only Client and
-// indexer.
+// Prepare prepares a Reconciler that no manager runs, such as for a plan. It uses only Client,
+// Clock and indexer.
 func (r *Reconciler) Prepare(ctx context.Context, indexer client.FieldIndexer) error {
 	r.applier = apply.New(r.Client, ownership.FieldOwner, apply.Reasons{
 		Refused: corev1api.ReasonChildRefused, NamespaceTerminating: corev1api.ReasonNamespaceTerminating,

@@ -172,8 +172,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A Deployment was created with replicas. One apply releases them before an autoscaler may own
-// them.
+// If an autoscaler scales a Deployment that was created with replicas, its number stays. The pods
+// do not roll.
 func TestAutoscalerTakesOver(t *testing.T) {
 	t.Parallel()
 	w := reconciled(t, dojotest.Dojo())

@@ -18,7 +18,7 @@ import (
 )
 
 // finishedFirst puts a Dojo whose rollout has just finished at the front of the queue. Otherwise,
-// if many Dojos are new, most of them become Ready only after the last one is created.
+// if many Dojos are new, most of them become Ready only at the very end.
 type finishedFirst struct{ handler.EventHandler }
 
 // Update implements [handler.EventHandler].

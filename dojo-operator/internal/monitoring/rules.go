@@ -132,7 +132,7 @@ const (
 	runbookAnnotation   = "runbook_url"
 )
 
-// addLinks adds a link to the dashboard, with variables in Grafana's form
+// addLinks adds links to the runbook, and to the dashboard with variables in Grafana's form
 // (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/create-dashboard-url-variables/).
 func addLinks(dojo *corev1api.Dojo, rules []any, cfg Config) []any {
 	links := map[string]any{}

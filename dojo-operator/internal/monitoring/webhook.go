@@ -41,7 +41,8 @@ type delivery struct {
 	secret *apply.Object
 }
 
-// deliver keeps the last checked URL in the Dojo's own Secret while the channel has no valid URL.
+// deliver decides which URL the Dojo's own Secret gets. While the channel has no valid URL, the
+// last checked URL stays.
 func deliver(dojo *corev1api.Dojo, s State, cfg Config) (to delivery) {
 	var invalid *conditions.Issue
 	to.url, invalid = channelURL(dojo, s, cfg)

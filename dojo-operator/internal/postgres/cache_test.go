@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// large returns metadata of a foreign object with every field set.
+// large returns metadata of a foreign object, with many fields that Strip drops.
 func large() metav1.ObjectMeta {
 	meta := identity()
 	meta.CreationTimestamp, meta.Generation = metav1.NewTime(noon), 2

@@ -28,7 +28,7 @@ var down = chain{
 	dropOwner,    // the owner is gone
 }
 
-// Drop plans the deletion of the data. It does not delete a Cluster of another origin.
+// Drop plans the deletion of the data. If the Cluster has another origin, it deletes nothing.
 func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if bootstrap.Mismatch(dojo, s.Cluster.Live) != nil {
 		return apply.Plan{}

@@ -283,8 +283,8 @@ func Backup(name string, ended metav1.Time) *cnpgv1.Backup {
 	}
 }
 
-// Store returns the ObjectStore of the namespace. windows has the first and the last recoverable
-// time of each server.
+// Store returns the ObjectStore of the namespace. windows has the first recoverable time of each
+// server, and the time of its last backup.
 func Store(windows map[string][2]metav1.Time) *unstructured.Unstructured {
 	o := kinds.ObjectStore.Object()
 	o.SetNamespace(Namespace)

@@ -46,8 +46,7 @@ type listed struct {
 }
 
 // Model is the cluster as it would be. It reads each object once, so that a plan is about one
-// state.
-// It is not safe for concurrent use.
+// state. It is not safe for concurrent use.
 type Model struct {
 	live    client.Reader
 	checker Checker

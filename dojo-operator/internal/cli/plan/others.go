@@ -130,8 +130,8 @@ func (m *Model) setStatus(k key, o *object, fields map[string]any) bool {
 	return true
 }
 
-// withConditions replaces conditions of the same type. A condition whose status does not change
-// stays.
+// withConditions replaces conditions of the same type. A condition stays if its status and reason
+// do not change.
 func withConditions(present any, next []any) []any {
 	all, _ := present.([]any)
 	all = slices.Clone(all)

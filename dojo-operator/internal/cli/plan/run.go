@@ -32,7 +32,7 @@ import (
 const (
 	// maxRounds is the maximum number of reconciles in a stage. An upgrade of Postgres takes seven.
 	maxRounds = 30
-	// maxStages is the maximum number of stages, each after answers of other controllers.
+	// maxStages is the maximum number of stages. Other controllers answer between two stages.
 	maxStages = 20
 )
 
@@ -134,7 +134,7 @@ func (p *Planner) Plan(ctx context.Context, namespace, name string) (*Dojo, erro
 		}
 		current, err := p.dojo(ctx, k)
 		if err != nil || problem != "" {
-			break // the Dojo is gone, or the operator would retry
+			break // the Dojo is gone, or the stage has a problem
 		}
 		happened := p.model.answer(ctx, current)
 		if len(happened) == 0 {

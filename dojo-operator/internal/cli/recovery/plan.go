@@ -73,8 +73,8 @@ type Step struct {
 
 // Plan lists the steps of a restore.
 type Plan struct {
-	// Source describes the origin of the data. Window is the span that contains To; nil if a named
-	// Backup is restored.
+	// Source describes the origin of the data. Window is the window that has the data; nil if a
+	// Backup is restored by its name.
 	Source string
 	Window *Window
 	// To is the moment to restore to; zero for the newest data.

@@ -91,7 +91,7 @@ func missing(w *world.World, known world.Child) (Mark, string) {
 	return Ill, "MISSING"
 }
 
-// addOwnership adds to the state whether the object is being deleted, or is not the Dojo's own.
+// addOwnership changes the state of an object that is being deleted, or is not the Dojo's own.
 func (c *Child) addOwnership(d *corev1api.Dojo, known world.Child, o client.Object) {
 	controlled := metav1.GetControllerOfNoCopy(o) != nil
 	switch {

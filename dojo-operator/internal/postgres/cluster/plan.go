@@ -124,7 +124,7 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 // Conflict returns an issue if a foreign object has a name that the Cluster needs; else nil.
 func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	for _, budget := range s.Budgets {
-		if budget != nil && ownership.ByDojo(budget) { // otherwise it is left over from a former Cluster
+		if budget != nil && ownership.ByDojo(budget) { // otherwise it may be a Cluster's
 			issue = cmp.Or(issue, ownership.NameConflict(dojo, "PodDisruptionBudget", budget))
 		}
 	}

@@ -35,7 +35,7 @@ func BuiltIn(repository string) Catalog {
 		return all
 	}
 	for major, image := range all.images {
-		name, _, _ := strings.Cut(image, ":") // of the tag: the registry in catalog.yaml has no port
+		name, _, _ := strings.Cut(image, ":") // without the tag: the registry has no port
 		all.images[major] = repository + strings.TrimPrefix(image, name)
 	}
 	return all

@@ -21,7 +21,7 @@ import (
 // (internal/management/controller/databaserole_controller.go), or on any change of the
 // DatabaseRole.
 const (
-	// RetryAnnotation is such a change. It has the time of the last retry, in RFC 3339.
+	// RetryAnnotation changes for each retry. It has the time of the last retry, in RFC 3339.
 	RetryAnnotation = "core.jutsu.com/asked-again"
 	firstPause      = time.Second
 	lastPause       = 8 * time.Second // longer pauses are useless: CloudNativePG's own retry comes sooner

@@ -26,7 +26,7 @@ const (
 	port        = "5432"
 )
 
-// keys are the keys that CloudNativePG writes into the Secret of a database's owner.
+// keys are the keys of a login's Secret. CloudNativePG writes them, and others, for an owner.
 var keys = []string{"host", "port", "dbname", "user", "username", "password"}
 
 // The Dojo is the Secret's owner only if the data is deleted with the Dojo.

@@ -76,8 +76,8 @@ func Observe(
 	return s, err
 }
 
-// isLoginJob reports whether a Job runs the SQL of a login. Only this SQL comes from no ConfigMap
-// or Secret, so it has no versions.
+// isLoginJob reports whether a Job runs the SQL of a login, or a check or a query of the operator.
+// This SQL comes from no ConfigMap or Secret, so it has no versions.
 func isLoginJob(job *batchv1.Job) bool { return job.Annotations[versionsAnnotation] == "" }
 
 func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*batchv1.Job, err error) {
