@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// prefix is the module path that all packages of the project share.
+// prefix begins the import path of every package of the project.
 const prefix = "jutsu.com/operators/"
 
 var update = flag.Bool("update", false, "write the table into docs/understand/architecture.md")

@@ -44,8 +44,8 @@ type tenant struct {
 	beside func(i int) []client.Object
 	edit   func(client.Object)
 	ready  func(client.Object) bool
-	// finish makes the writes of an operator after a create or an edit. It is nil if the cluster
-	// makes the object ready by itself.
+	// finish makes an operator's writes after a create or an edit.
+	// It is nil if an operator or the cluster makes the object ready.
 	finish func(ctx context.Context, s *stage, o client.Object) error
 	// least, if not nil, does the same work without an operator.
 	// Its times are the lower bound, which an attack raises too.
@@ -134,7 +134,7 @@ func (b *bench) abuse(ctx context.Context, s *stage, at sheet, t tenant, attacks
 	before := must(s.operator.Leader(ctx, s.Admin))
 	p := s.startProcess(ctx)
 	s.awaitLeader(ctx, before)
-	t.live(ctx, s, lives, b.lives, all) // live runs until the operator no longer retries refused objects
+	t.live(ctx, s, lives, b.lives, all) // takes until refused objects are no longer retried
 	_, peak := residentBytes(p.PID())
 	at.add("a start under all attacks: peak RSS", peak/mib, "MiB")
 }

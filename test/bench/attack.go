@@ -32,7 +32,8 @@ const (
 	// attackPace is long enough that the figures show the operator and not a busy API server.
 	attackPace = 20 * time.Millisecond
 
-	// An attack with n Dojos has n/serversOf servers, and n/forgedOf forged objects.
+	// Where one attack creates n Dojos, others create n/forgedOf
+	// forged objects, or n/serversOf servers or references.
 	serversOf, forgedOf = 20, 10
 )
 

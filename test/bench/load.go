@@ -67,7 +67,8 @@ func (b *bench) createDojos(ctx context.Context, s *stage, at sheet) {
 	at.add("operator's CPU time", cpuSeconds(s.current().PID())-cpu, "s")
 }
 
-// addLastChild adds the time until the operator wrote the last child. The cluster takes the rest.
+// addLastChild adds the time until the operator wrote the last
+// child. The rest of the time to Ready is the cluster's.
 func addLastChild(s *stage, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	last := moment

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// grantInvariant is the only invariant for the guest. The others protect the first tenant.
+// grantInvariant limits the guest. Most other invariants protect the first tenant.
 const grantInvariant = "a tenant gets no more than it is granted"
 
 // More of Discord's audit log action types.

@@ -85,7 +85,8 @@ func brokenImage(o client.Object, labels map[string]string, spec corev1.PodSpec)
 	return wrong
 }
 
-// together checks that no two pods of a release step run at the same time. pods come from one list.
+// together checks that no two release pods of a Dojo run
+// at the same time. pods come from one list.
 func (s *releases) together(pods []corev1.Pod) (wrong violations) {
 	first := map[string]string{}
 	for i := range pods {

@@ -30,7 +30,7 @@ type replica struct {
 
 	mu      sync.Mutex
 	process *environment.Process // nil while it is down
-	// signalled is true if a signal of an action will end the process.
+	// signalled is true after an action has sent a signal that may end the process.
 	signalled bool
 }
 
@@ -61,7 +61,7 @@ func (k *replica) run(ctx context.Context) {
 	}
 }
 
-// set records the new process. It reports whether a signal ended the former process.
+// set records the new process. It reports whether an action had signalled the former process.
 func (k *replica) set(p *environment.Process) (signalled bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

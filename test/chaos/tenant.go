@@ -111,8 +111,8 @@ func (r *run) abuseDojo(ctx context.Context, a action) (string, error) {
 	return what, r.create(ctx, d)
 }
 
-// abuseObject creates an object that looks like an operator's
-// child of an object in the first tenant's namespace.
+// abuseObject creates an object that looks like an operator's child,
+// with the name that such a child has in the first tenant's namespace.
 func (r *run) abuseObject(ctx context.Context, a action) (string, error) {
 	o := forged(a.random(), a.slot)
 	owner := &corev1api.Dojo{}

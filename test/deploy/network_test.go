@@ -85,7 +85,7 @@ func peer(namespace string, labels map[string]string) netpol.Peer {
 	}
 }
 
-// podOf returns the pod of dojo-operator that has the name label.
+// podOf returns a pod that dojo-operator manages, by its name label.
 func (n *namespaced) podOf(t *testing.T, namespace, name string) netpol.Peer {
 	t.Helper()
 	g := NewWithT(t)

@@ -37,8 +37,7 @@ func installed(o environment.Operator) ([]*unstructured.Unstructured, error) {
 	return manifests.Without(objects, "Deployment", "PodDisruptionBudget", "Service"), err
 }
 
-// install applies the operators without pods. It does not change the objects of a deployed
-// operator.
+// install applies the operators without pods and Services. Those of a deployed operator stay.
 func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	for _, o := range environment.All {
 		objects, err := installed(o)

@@ -170,8 +170,8 @@ func (s *Server) DeleteWebhookByHand(id string) {
 	})
 }
 
-// FillAuditLog writes n entries about channels that another
-// bot deleted, as in a busy guild. It sends no events.
+// FillAuditLog writes n entries, as in a busy guild: another bot created
+// channels, which no longer exist. It sends no events.
 func (s *Server) FillAuditLog(guildID string, n int) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

@@ -66,8 +66,8 @@
 //   - Images are checked and hashed; linked pictures are not fetched; text is not filtered.
 //
 // Guesses, each marked in the code:
-//   - Names of text channels are normalised by Options.Normalise in rare cases. Double white space
-//     in names of guilds stays.
+//   - Rare names of text channels are normalised in a certain way (Options.Normalise). Double white
+//     space in names of guilds stays.
 //   - A session can be resumed for Options.SessionLife. The events come in a certain order when a
 //     role or channel is deleted or hidden. An IDENTIFY without properties is refused with 4002.
 //   - Changes of name and topic count together (Limits.NameAndTopicApart), with scope shared.

@@ -33,7 +33,7 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 		w = newWorld(ctx, "minor")
 		offer(ctx, former)
 		DeferCleanup(func(ctx SpecContext) { offer(ctx, images.PostgresVersion) })
-		for _, command := range []string{"restart", "status"} { // mounted files update a minute late
+		for _, command := range []string{"restart", "status"} { // mounted files may lag a minute
 			w.kubectl(ctx, "rollout", command, "deployment/dojo-operator", "--namespace=dojo-system")
 		}
 		w.apply(ctx, hakone(""))

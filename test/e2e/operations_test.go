@@ -250,7 +250,7 @@ func (w *world) names(ctx context.Context, version, kind string) []string {
 // killLeader ends the leader's pod. On our own node, the leader cannot release its Lease.
 func killLeader(ctx context.Context, o environment.Operator, identity string) {
 	GinkgoHelper()
-	name, _, _ := strings.Cut(identity, "_") // the name ends with a random suffix
+	name, _, _ := strings.Cut(identity, "_") // a random suffix follows the pod's name
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: name}}
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 	if ownCluster != nil {

@@ -124,7 +124,7 @@ func (w *world) useVersion(ctx context.Context, dojo string) {
 
 // leaderImage returns the image of the leader's pod, or "".
 func leaderImage(ctx context.Context, o environment.Operator) string {
-	name, _, _ := strings.Cut(leader(ctx, o), "_") // the name ends with a random suffix
+	name, _, _ := strings.Cut(leader(ctx, o), "_") // a random suffix follows the pod's name
 	var pod corev1.Pod
 	err := k8s.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: name}, &pod)
 	if err != nil || len(pod.Spec.Containers) == 0 {

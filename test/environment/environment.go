@@ -225,7 +225,8 @@ func (e *Environment) StartOperator(ctx context.Context, o Operator, log string,
 	return p, nil
 }
 
-// Metrics reads a process's metrics with the token of Prometheus's ServiceAccount.
+// Metrics reads a process's metrics as Prometheus would: it gives the
+// ServiceAccount default the role metrics-reader, and uses its token.
 func (e *Environment) Metrics(ctx context.Context, o Operator, p *Process) (string, error) {
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: o.Name + "-metrics-reader"},

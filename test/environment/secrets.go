@@ -26,7 +26,7 @@ func (s *Secrets) Add(secret string) string {
 	return secret
 }
 
-// In returns the first secret that a text contains, as it is or quoted as in Go or JSON.
+// In returns the first secret that a text contains, as it is or as Go or JSON write its bytes.
 func (s *Secrets) In(text string) (secret string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -63,7 +63,7 @@ func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs 
 }
 
 // remaining returns the API paths of the run's channels and roles that are still on Discord, by id.
-// Its reads pass the proxy, so the territory learns all objects in the lists.
+// Its reads pass the proxy, so the territory learns the run's objects from the lists.
 func remaining(ctx context.Context, b *bot, own *territory) (map[string]string, error) {
 	found := map[string]string{}
 	var errs error

@@ -30,7 +30,7 @@ var (
 	// snowflake matches an id within a text.
 	snowflake = regexp.MustCompile(`\b[0-9]{16,20}\b`)
 	moment    = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9:]+)$`)
-	// secret and varying list path elements by their values: secrets, and values that vary.
+	// Paths that end with an element of secret or varying have secret or varying values.
 	secret  = []string{"token", "url"}
 	varying = []string{"position", "version", "last_message_id", "avatar", "retry_after"}
 )

@@ -140,7 +140,7 @@ func stateOf(o object) string {
 	return "no status"
 }
 
-// await polls until a condition holds. It returns false only if the step's limit has passed.
+// await polls until done returns true or the step's limit has passed, which is no error.
 func (w *world) await(ctx context.Context, done func() (bool, error)) error {
 	_, err := w.holds(ctx, done)
 	return err

@@ -130,8 +130,8 @@ func TestLinksOfTheForms(t *testing.T) {
 	}
 }
 
-// TestNoAddress expects that nothing in a release names the address of the repository, which is not
-// known (docs/dojo-alerts.md).
+// TestNoAddress expects no URL of jutsu.com, which serves nothing. The
+// address of the docs is a setting (docs/dojo-alerts.md).
 func TestNoAddress(t *testing.T) {
 	root, err := project.Root()
 	if err != nil {

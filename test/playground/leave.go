@@ -135,7 +135,7 @@ func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstruct
 	for i := range objects {
 		failed = errors.Join(failed, s.delete(ctx, &objects[i]))
 	}
-	left := objects // after an error, all objects count as remaining
+	left := objects // if the first read fails, all objects count as remaining
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
 	for {

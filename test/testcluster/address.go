@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// Ports from here on are below the kernel's ephemeral range (from 32768 on Linux), which every
-// connection and every ":0" uses, and below a cluster's node ports (from 30000).
+// These ports are below the kernel's ephemeral range (from 32768 on Linux), which every connection
+// and every ":0" uses, and below a cluster's node ports (from 30000).
 const (
 	firstFreePort = 15000
 	freePorts     = 15000

@@ -94,7 +94,7 @@ func TestPage(t *testing.T) {
 		t.Errorf("title %q, colour of the embed %q", title, color)
 	}
 
-	// The page shows and removes changes without a reload.
+	// The page follows changes on Discord without a reload.
 	r.Srv.EditChannelByHand(alerts, func(c *discordtest.Channel) { c.Topic = "drifted" })
 	ask(ctx, t, chromedp.Poll[bool](`document.querySelector("#channel-topic").textContent === "drifted"`))
 	r.Srv.PostByHand(alerts, r.Srv.AddUser("gojo"), "on my way")

@@ -52,14 +52,15 @@ var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 		return text, args, nil
 	})
 
-// Operator is an operator under test. A suite sets only the embedded field and Plugins.
+// Operator is an operator under test. A suite sets the embedded
+// field and Plugins before Build, and Flags before Start.
 type Operator struct {
 	environment.Operator
 
 	// Plugins are main packages in the operator's folder cmd that Build builds too.
 	Plugins []string
 
-	// Begin sets the following fields.
+	// Begin sets Env, Cluster, Client and Binary.
 
 	// Env is the environment. Its API server writes an audit log.
 	Env *environment.Environment

@@ -97,7 +97,7 @@ func (p *provider) provide(ctx context.Context, missing []build) (map[string]str
 	paths := map[string]string{}
 	for _, b := range missing {
 		if d, ok := p.download(b); ok {
-			_ = os.Remove(d.part) // the download failed, and the binary is built instead
+			_ = os.Remove(d.part) // left by a failed download whose binary was built
 		}
 		paths[b.name] = p.cached(b)
 	}

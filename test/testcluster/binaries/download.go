@@ -123,7 +123,7 @@ func (p *provider) transfer(ctx context.Context, d download, count *counter) err
 	if err := install(d); err != nil {
 		return err
 	}
-	_ = os.Remove(d.part) // a plain binary was renamed and no longer exists
+	_ = os.Remove(d.part) // fails for a plain binary, which install has renamed
 	return nil
 }
 

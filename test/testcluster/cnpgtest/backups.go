@@ -34,8 +34,8 @@ const (
 	immediateLabel = "cnpg.io/immediateBackup"
 )
 
-// SetBackups sets the phase in which a Cluster's Backups
-// end, running ones included. Default: completed.
+// SetBackups sets the last phase that a Cluster's Backups
+// reach, running ones included. Default: completed.
 func (s *StandIn) SetBackups(namespace, cluster string, phase BackupPhase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

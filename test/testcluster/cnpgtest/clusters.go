@@ -129,7 +129,7 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 	status["image"], status["writeService"], status["pgDataImageInfo"] = image, o.GetName()+"-rw", data
 	ready, reason, message, since := "True", "ClusterIsReady", "Cluster is Ready", time.Now()
 	switch phase := status["phase"]; {
-	case phase != healthy && phase != hibernated: // hibernation does not change the phase
+	case phase != healthy && phase != hibernated: // hibernation does not change the condition Ready
 		ready, reason, message = "False", "ClusterIsNotReady", "Cluster Is Not Ready"
 	case !hasCondition(o, "Ready"):
 		since = o.GetCreationTimestamp().Time

@@ -20,8 +20,8 @@
 //     has the old version again. The old version does not start if the Job began to link the data
 //     files or replaced the data.
 //   - A Cluster with data from elsewhere (bootstrap.recovery, initdb.import) has no instance before
-//     CloudNativePG's Job has filled it. The Job does not begin before the Backup is completed. Its
-//     pods fail without the Secret, or if StandIn.FailBootstrap says so.
+//     CloudNativePG's Job has filled it. The Job does not begin before the Backup is completed. The
+//     Job's pods fail without the Secret, or if StandIn.FailBootstrap says so.
 //   - A DatabaseRole is applied when its Cluster is up and its password Secret names the role;
 //     status.secretResourceVersion is the version of the applied Secret. A change of the Secret is
 //     noticed only with the label cnpg.io/reload=true, and with a delay. StandIn.Accepts answers

@@ -31,7 +31,7 @@ type Upgrades int
 const (
 	UpgradesSucceed    Upgrades = iota
 	UpgradesPend                // the pod does not start
-	UpgradesRun                 // the Job does not end while it links the files
+	UpgradesRun                 // the Job has begun to link the files and does not end
 	UpgradesFail                // before the files are linked
 	UpgradesFailLinked          // after the files are linked
 	UpgradesFailMoved           // after the former data is replaced

@@ -47,8 +47,8 @@ func (g *Guild) RankedRoles() []Role {
 	})
 }
 
-// OutranksRole reports whether a member may change
-// a role: an owner, or a member with a higher role.
+// OutranksRole reports whether a member may change a
+// role: the guild's owner, or a member with a higher role.
 func (g *GuildState) OutranksRole(user, role string) bool {
 	if g.OwnerID == user {
 		return true

@@ -57,7 +57,7 @@ type Altered struct {
 	Icon bool
 	// Unsynced gives a new channel none of its category's overwrites.
 	Unsynced bool
-	// Bare ignores the fields that only voice-like or forum-like channels have in a create.
+	// Bare ignores, in a create, the fields that only voice-like or forum-like channels have.
 	Bare bool
 }
 
