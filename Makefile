@@ -47,6 +47,10 @@ dependencies: bin/dev ## Install CloudNativePG and prometheus-operator, of pinne
 dev: build bin/dev ## Run both operators on this machine, with their own permissions (ARGS=--simulate-discord)
 	@$(DEV) run $(if $(CONTEXT),--context=$(CONTEXT)) $(ARGS)
 
+.PHONY: cluster
+cluster: bin/cluster ## Start a real node without Docker, as root on Linux, until Ctrl-C; it prints its KUBECONFIG
+	@cd test && exec ../bin/cluster $(ARGS)
+
 .PHONY: uninstall
 uninstall: bin/dev ## Remove what install has installed, unless objects would be deleted with their kinds
 	@$(DEV) uninstall $(if $(CONTEXT),--context=$(CONTEXT)) $(ARGS)
@@ -264,10 +268,11 @@ relocate: bin/project ## Move the project: module paths, links, images, charts (
 	@echo "Next: git diff --stat, make check, and commit it. The way back: make relocate REPO=$$(git show HEAD:project.yaml | sed -n 's/^repo: //p')"
 
 # Run directly, not by `go run`, so that a signal to make reaches them and they clean up.
-PROGRAMS := bin/playground bin/bench bin/chaos bin/dev bin/live
+PROGRAMS := bin/playground bin/bench bin/chaos bin/dev bin/live bin/cluster
 .PHONY: $(PROGRAMS)
+bin/cluster: folder := e2e/cmd/
 $(PROGRAMS): bin/%:
-	@echo "building $*"; cd test && $(export_flags) && ../tools/compile $* -o=../bin/$* ./$*
+	@echo "building $*"; cd test && $(export_flags) && ../tools/compile $* -o=../bin/$* ./$(folder)$*
 
 .PHONY: clean
 clean: ## Remove bin and out
