@@ -145,7 +145,8 @@ func DataURI(format string, image []byte) string {
 type AuditQuery struct {
 	Action discordgo.AuditLogAction
 	UserID string // the user who acted
-	// TargetID is documented by Discord's OpenAPI description only, so check the response.
+	// TargetID selects entries about one object. Only Discord's OpenAPI description has this filter,
+	// so check that the entries in the response are about the object.
 	TargetID string
 	After    string // only entries newer than this id, oldest first
 	Before   string // only entries older than this id, newest first

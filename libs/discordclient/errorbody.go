@@ -26,7 +26,7 @@ type errorBody struct {
 }
 
 // parseErrorBody reads an error body; ok is false for a proxy's HTML. It removes secrets before it
-// cuts texts, so that no part of one remains.
+// cuts long texts, so that no part of a secret remains.
 func parseErrorBody(body []byte, secrets ...Secret) (code int, message string, fields []Field, ok bool) {
 	var b errorBody
 	if err := json.Unmarshal(body, &b); err != nil || b.Code == 0 && b.Message == "" {

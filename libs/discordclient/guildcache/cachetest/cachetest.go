@@ -22,8 +22,8 @@ import (
 // Usual are the permissions that the bot requests.
 const Usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// Quick has short pauses. Its timeouts are long enough for a busy machine, because tests count
-// connections.
+// Quick has short pauses, but timeouts that hold even on a busy machine: each timeout would add a
+// connection, and tests count connections.
 var Quick = gateway.Timing{
 	Hello: 3 * time.Second, Ready: 3 * time.Second, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
