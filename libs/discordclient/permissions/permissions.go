@@ -19,7 +19,7 @@ import (
 // Bits is a set of permissions, one bit each. Discord sends it as a decimal string.
 type Bits uint64
 
-// The permissions that Go code uses. [Parse] knows all documented ones.
+// The permissions that Go code uses by name. [Parse] knows all documented permissions.
 const (
 	Administrator   Bits = discordgo.PermissionAdministrator
 	ManageChannels  Bits = discordgo.PermissionManageChannels
@@ -146,9 +146,9 @@ type Overwrite struct {
 	Deny  Bits                              `json:"deny"`
 }
 
-// In returns a member's permissions in a channel. It applies overwrites in Discord's order:
-// @everyone's, those of all the member's roles (allow overrides deny), the member's. Overwrites do
-// not bind administrators.
+// In returns a member's permissions in a channel. It applies overwrites in Discord's order: first
+// @everyone's, then the overwrites of all the member's roles (allow overrides deny), then the
+// member's own. Overwrites do not bind administrators.
 func In(base Bits, guildID, memberID string, roleIDs []string, overwrites []Overwrite) Bits {
 	if base.Has(Administrator) {
 		return base
