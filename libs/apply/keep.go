@@ -56,7 +56,8 @@ func Written(owner string, o metav1.Object) bool {
 	})
 }
 
-// Controller returns a copy of the reference to an object's controller; nil without a valid one.
+// Controller returns a copy of the reference to an object's controller, or nil if the object has no
+// valid reference to a controller.
 func Controller(o metav1.Object) []metav1.OwnerReference {
 	owner := metav1.GetControllerOf(o)
 	if owner == nil || Long(owner.APIVersion, owner.Kind, owner.Name, string(owner.UID)) {

@@ -58,7 +58,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// The API server hardly validates owner references, so the cache bounds their names.
+// The API server hardly validates owner references, so the cache drops references with long names.
 func TestController(t *testing.T) {
 	t.Parallel()
 	dojo := metav1.OwnerReference{APIVersion: "core.jutsu.com/v1", Kind: "Dojo", Name: "tokyo", UID: "1"}

@@ -35,7 +35,8 @@ type Object struct {
 	// Desired has exactly our fields. Live is our existing object, or nil.
 	Desired *unstructured.Unstructured
 	Live    client.Object
-	// After are the objects that must be written first. If one fails, this object waits.
+	// After are the objects that must be written first. If the write of such an object fails, this
+	// object waits.
 	After []expectations.Key
 	// Part is the owner's part, as in conditions.Issue.
 	Part string

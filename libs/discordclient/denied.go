@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// Pauses before a denied call is made again. They are long, because Discord counts every refusal.
-// They end, because Discord also denies calls by mistake.
+// Pauses before a denied call is made again. The pauses are long, because Discord counts every
+// refusal. A pause ends, because Discord also denies calls by mistake.
 const (
 	firstDenial = time.Minute
 	nextDenial  = 9 * time.Minute
 )
 
-// denials remembers denied calls, because objects are reconciled at every event of the guild and
-// would repeat them. It is safe for concurrent use.
+// denials remembers denied calls. Objects are reconciled at every event of the guild, and without
+// denials they would repeat their denied calls each time. denials is safe for concurrent use.
 type denials struct {
 	circumstances func(major string) any // if nil, denials remembers nothing
 	now           func() time.Time

@@ -3,7 +3,8 @@
 // Package discordclient calls Discord's REST API for an operator. It never sleeps, never repeats a
 // create and never reveals a secret.
 //
-// The module is internal to the project: others may import it, but each version may change its API.
+// The module is internal to the project: other modules may import it, but each version may change
+// its API.
 //
 //	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(token)})
 //	ch, err := c.CreateChannel(ctx, guildID, discordclient.ChannelCreate{Name: "alerts"}, "uid-of-the-object")

@@ -65,8 +65,8 @@ func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	}
 }
 
-// leaves reads the errors of one field. Their code is a string, although the OpenAPI description
-// says integer.
+// leaves reads the errors of one field. The code of an error is a string, although the OpenAPI
+// description says integer.
 func (c collector) leaves(raw json.RawMessage, path string) {
 	var leaves []struct {
 		Code    json.RawMessage `json:"code"`

@@ -63,7 +63,8 @@ var fatalCodes = map[int]string{ //nolint:gosec // G101: texts about credentials
 	4014:               "an intent that the application is not allowed to use",
 }
 
-// Handler receives events. Its methods run in order in one goroutine and block the connection.
+// Handler receives events. Its methods run in order in one goroutine. While a method runs, the
+// connection receives nothing.
 type Handler interface {
 	// Connecting is called before a new session starts. The state that the session sends is not
 	// older than this call.

@@ -102,7 +102,8 @@ func (o *Options) gatewayAddress(answered string) (string, error) {
 	return u.String(), nil
 }
 
-// Client makes the calls of a bot and keeps live views of its guilds, which the calls update too.
+// Client makes the calls of a bot and keeps live views of its guilds. Its calls also update the
+// views.
 type Client struct {
 	*discordclient.Client
 	opts          Options
@@ -155,8 +156,8 @@ func (c *Client) Forget(guildID string) {
 	}
 }
 
-// Subscribe returns a channel with the changes that other clients make on Discord. It closes when
-// the context ends. An event that equals an unread event is dropped.
+// Subscribe returns a channel with the changes that other clients make on Discord. The channel
+// closes when the context ends. An event that equals an unread event is dropped.
 func (c *Client) Subscribe(ctx context.Context) <-chan Event { return c.store.Events().Subscribe(ctx) }
 
 // Stats describes a Client's health.

@@ -76,7 +76,7 @@ func TestTheViewHasOwnWritesOfRolesImmediately(t *testing.T) {
 	}
 }
 
-// Changes by others cost no read of the guild.
+// Changes by other clients cost no read of the guild, because events report these changes.
 func TestEventsOfRoles(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)

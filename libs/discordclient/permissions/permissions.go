@@ -2,9 +2,10 @@
 
 // Package permissions translates Discord's permission bits to names and back.
 //
-// Names are Discord's documented ones in CamelCase: ViewChannel for VIEW_CHANNEL. A bit without a
-// documented name is called "Bit47", so [Bits.Names] and [Parse] are inverse for every value.
-// Source: https://discord.com/developers/docs/topics/permissions, read 2026-08.
+// The names are Discord's documented names in CamelCase: ViewChannel for VIEW_CHANNEL. A bit
+// without a documented name has its number in the name, such as "Bit47", so [Bits.Names] and
+// [Parse] are inverse for every value. Source:
+// https://discord.com/developers/docs/topics/permissions, read 2026-08.
 package permissions
 
 import (
@@ -88,7 +89,8 @@ func (b Bits) Names() []string {
 	return names
 }
 
-// Parse returns the bit of a documented name or of "Bit47", and whether the name is valid.
+// Parse returns the bit of a documented name, or of a name such as "Bit47". It also returns whether
+// the name is valid.
 func Parse(name string) (Bits, bool) {
 	if b, ok := byName[name]; ok {
 		return b, true

@@ -29,8 +29,8 @@ var Quick = gateway.Timing{
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
 }
 
-// Rig is a simulated Discord with one guild and a Client of a bot in it. At the test's end it
-// searches all logs and errors for secrets.
+// Rig is a simulated Discord with one guild, and a Client of a bot in this guild. At the test's end
+// the Rig searches all logs and errors for secrets.
 type Rig struct {
 	*testing.T
 
@@ -110,7 +110,7 @@ func RetryWhileLimited(do func() error) error {
 	}
 }
 
-// Output collects text to search for secrets.
+// Output collects text, in which tests then search for secrets.
 type Output struct {
 	mu   sync.Mutex
 	text strings.Builder

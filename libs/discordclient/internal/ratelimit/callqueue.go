@@ -36,8 +36,8 @@ func (q *callQueue) removeExpired(now time.Time) {
 	q.places = slices.DeleteFunc(q.places, func(p place) bool { return p.NotifyReady == nil && p.remaining(now) <= 0 })
 }
 
-// ahead returns the places ahead of a caller, queued or not. Urgent calls overtake the other calls of
-// their tenant.
+// ahead returns the places ahead of a caller, which need not be in the queue yet. Urgent calls
+// overtake the other calls of their tenant.
 func (q *callQueue) ahead(c Call) []place {
 	i := q.find(c)
 	if i < 0 && c.Urgent {

@@ -144,7 +144,7 @@ func TestUrgentCallersAreNotifiedFirst(t *testing.T) {
 	})
 }
 
-// A caller that is notified but does not come back delays others by a second at most.
+// A caller that is notified but makes no call delays other callers by a second at most.
 func TestReservationsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

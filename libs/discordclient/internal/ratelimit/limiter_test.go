@@ -264,7 +264,8 @@ func TestGlobalLimitKeepsAPartForUrgentCalls(t *testing.T) {
 	call(t, l, edit("1"), nil)
 }
 
-// Urgent calls use their own part of the limit first, and leave four fifths to edits.
+// Urgent calls first use the fifth of the limit that edits cannot use, and leave four fifths to
+// edits.
 func TestUrgentCallsLeaveThePartOfEdits(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -485,7 +486,7 @@ func TestCallersComeBackWhenTheyMay(t *testing.T) {
 	}
 }
 
-// A caller that does not come back delays others by a second at most.
+// A caller that has a place but makes no call delays other callers by a second at most.
 func TestPlacesExpire(t *testing.T) {
 	t.Parallel()
 	c := newClock()

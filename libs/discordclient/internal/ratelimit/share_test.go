@@ -117,7 +117,7 @@ func TestAFloodLeavesHalfOfTheLimit(t *testing.T) {
 					made++
 				}
 			}
-			if got := l.Remaining(); got < 25-12 { // others make 10 calls per second; each takes up to 200 ms
+			if got := l.Remaining(); got < 25-12 { // other tenants make 10 calls per second; a call takes up to 200 ms
 				t.Fatalf("seed %d, step %d: %d calls remain", seed, step, got)
 			}
 			if step%10 == 0 { // ten times in a second

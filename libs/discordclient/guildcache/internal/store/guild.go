@@ -20,7 +20,7 @@ const (
 	consistencyDelay = 5 * time.Second
 )
 
-// guildState is the state of one guild. Its methods expect the store's lock to be held.
+// guildState is the state of one guild. Callers of its methods must hold the store's lock.
 type guildState struct {
 	store    *Store
 	id       string

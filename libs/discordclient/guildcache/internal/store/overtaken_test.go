@@ -57,7 +57,7 @@ func (st *Store) session(t *testing.T, guild string) {
 	st.receive(t, "GUILD_CREATE", guild)
 }
 
-// poll reads guild 1 with one channel, 20.
+// poll reads guild 1, which has only channel 20.
 func (st *Store) poll() {
 	since := time.Now()
 	st.Listed("1", []*discordclient.Channel{{ID: "20", GuildID: "1"}}, since)

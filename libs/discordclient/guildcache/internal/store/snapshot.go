@@ -28,7 +28,7 @@ const (
 // Mode is the source of a view.
 type Mode string
 
-// A live view follows the Gateway's events. A polled view dates from [View.AsOf].
+// A live view follows the Gateway's events. A polled view shows the guild as it was at [View.AsOf].
 const (
 	ModeNone   Mode = ""
 	ModeLive   Mode = "live"
@@ -283,8 +283,8 @@ func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, kn
 func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[channelID].listed }
 
 // BotPermissions returns the bot's permissions in the guild, before overwrites. exact is false if
-// the bot's roles are unknown, or if they may be outdated because the view is not live and its last
-// poll is newer than they are.
+// the bot's roles are unknown or may be outdated. Roles may be outdated if the view is not live and
+// the last poll is newer than the request for the roles.
 func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	roles := s.selfRoles
 	if !s.selfKnown && s.selfID != "" {
