@@ -34,7 +34,7 @@ const (
 // ErrStale reports that the cache lacks our last writes, so a plan would be based on old state.
 var ErrStale = errors.New("the cache lags behind our own writes")
 
-// Reasons are the condition reasons for failed writes. They are in the kind's documented list.
+// Reasons are the condition reasons for failed writes. The owner's kind documents its reasons.
 type Reasons struct {
 	Refused              string
 	NamespaceTerminating string
@@ -50,10 +50,10 @@ type Applier struct {
 	client  client.Client
 	reasons Reasons
 	clock   clock.PassiveClock
-	// The caches hold no state: a lost entry costs a write without effect, or an earlier retry.
-	unchanged *cache.LRUExpireCache // Unchanged by the owner's UID
-	refused   *cache.LRUExpireCache // start of the refusals, by expectations.Key
-	existing  *cache.LRUExpireCache // start of AlreadyExists errors, by expectations.Key
+	// A lost cache entry does no harm: it costs a write without effect, or an earlier retry.
+	unchanged *cache.LRUExpireCache // values of type Unchanged, keyed by the owner's UID
+	refused   *cache.LRUExpireCache // time of the first refusal, keyed by expectations.Key
+	existing  *cache.LRUExpireCache // time of the first AlreadyExists error, keyed by expectations.Key
 }
 
 // New returns an applier whose field manager is owner.
@@ -67,15 +67,15 @@ func New(c client.Client, owner string, reasons Reasons, now clock.PassiveClock)
 	}
 }
 
-// Unchanged returns the objects of an owner that their last write could not bring into sync.
+// Unchanged returns the owner's objects that are out of sync even after a write.
 func (a *Applier) Unchanged(owner types.UID) Unchanged {
 	known, _ := a.unchanged.Get(owner)
 	u, _ := known.(Unchanged)
 	return u
 }
 
-// Run carries out the plan of an owner. It skips an object only if one that it depends on failed.
-// It gives an abandoned object an owner that does not exist, so the garbage collector deletes it.
+// Run carries out the plan of an owner. Run skips the write of an object only if the write of an
+// object in its After failed.
 func (a *Applier) Run(ctx context.Context, owner client.Object, plan Plan) Results {
 	var results Results
 	if plan.Finalizers != nil {
@@ -217,8 +217,9 @@ func (a *Applier) delete(ctx context.Context, old Deletion) error {
 	return nil
 }
 
-// abandon sets an owner with a new UID. The garbage collector deletes an object whose owner is
-// missing (https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents).
+// abandon replaces the owner references by one to an owner that does not exist. The garbage
+// collector then deletes the object:
+// https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents.
 func (a *Applier) abandon(ctx context.Context, owner client.Object, old Deletion) error {
 	gvk, err := a.client.GroupVersionKindFor(owner)
 	if err != nil {

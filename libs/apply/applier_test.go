@@ -25,7 +25,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// An admission policy that rewrites an object must not keep us busy.
+// An admission policy rewrites an object. The applier must not write the object again and again.
 func TestAnObjectThatAPolicyRewritesCountsAsInSync(t *testing.T) {
 	t.Parallel()
 	stamps := 0
@@ -121,8 +121,8 @@ func TestOutcomes(t *testing.T) {
 	if w.applier.Expectations.Satisfied(expectations.KeyOf("Deployment", school, tokyo), before) {
 		t.Error("the cache need not show the last write")
 	}
-	// apply.Write does not record that a policy rewrites the object. Its callers do not decide by
-	// InSync whether to write.
+	// The applier does not record that a policy rewrites this object, because apply.Write planned it.
+	// Only apply.Sync uses such records.
 	w.server.Admit = relabel[*unstructured.Unstructured]
 	outcome(deployment(wanted{image: "dojo:4"}))
 }
@@ -197,8 +197,8 @@ func TestOnlyTheObservedObjectIsWritten(t *testing.T) {
 				c.others(t, w)
 				before := w.deployment()
 				results := w.run(o)
-				// For a missing object, an apply reports a conflict (stale). An upgrade's patch
-				// comes before the apply and fails with NotFound.
+				// If the object is gone, the apply reports a conflict, so the results are stale.
+				// An upgrade sends a patch before the apply, and the patch fails with NotFound.
 				if !results.Stale && (len(results.Issues) != 1 || !apierrors.IsNotFound(results.Issues[0].Err)) {
 					t.Errorf("results %+v", results)
 				}
@@ -271,7 +271,8 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// An apply keeps a foreign value beside our valueFrom, which the API server calls invalid.
+// An apply keeps foreign fields, for example a value beside our valueFrom. The API server then
+// calls the object invalid, and only a replaced spec helps.
 func TestReplaceSpec(t *testing.T) {
 	t.Parallel()
 	for name, allowed := range map[string]bool{"replaced": true, "not allowed to": false} {

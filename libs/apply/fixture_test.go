@@ -54,7 +54,7 @@ func newWorld(t applytest.TB) *world {
 	return w
 }
 
-// restart makes the operator forget everything.
+// restart replaces the applier, so that it remembers nothing, as after a restart of the operator.
 func (w *world) restart(c client.Client) { w.applier = apply.New(c, us, reasons, w.clock) }
 
 // plan plans an object. The live object has the given type and is stripped as in the cache.
@@ -114,7 +114,7 @@ selector: {k: v, l: w}
 groups: [{name: dojo, rules: [{alert: Down}, {alert: Slow}]}, {name: more, rules: []}]
 `
 
-// widget returns the desired state of a Widget with a spec in YAML, changed.
+// widget returns the desired state of a Widget: the spec in YAML, with the changes applied.
 func widget(t applytest.TB, spec string, changes ...func(spec map[string]any)) *unstructured.Unstructured {
 	t.Helper()
 	var fields map[string]any
@@ -141,7 +141,7 @@ func emptyWidget() *unstructured.Unstructured {
 	return o
 }
 
-// set returns a change that sets a field of a spec, and drop one that removes it.
+// set and drop return a change of a spec: set sets the field, drop removes the field.
 func set(field string, value any) func(map[string]any) {
 	return func(spec map[string]any) { spec[field] = value }
 }
@@ -150,7 +150,7 @@ func drop(field string) func(map[string]any) {
 	return func(spec map[string]any) { delete(spec, field) }
 }
 
-// group returns a change of the first group of a spec.
+// group turns a change of a group into a change of a spec, which applies to the spec's first group.
 func group(change func(map[string]any)) func(map[string]any) {
 	return func(spec map[string]any) { change(spec["groups"].([]any)[0].(map[string]any)) }
 }
@@ -165,7 +165,7 @@ func object(pairs ...string) map[string]any {
 	return all
 }
 
-// inSpec returns a change of a live Widget's spec.
+// inSpec turns a change of a spec into a change of a live Widget.
 func inSpec(change func(map[string]any)) func(*unstructured.Unstructured) {
 	return func(o *unstructured.Unstructured) { change(o.Object["spec"].(map[string]any)) }
 }

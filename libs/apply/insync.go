@@ -98,13 +98,14 @@ func union(a, b *fieldpath.Set) *fieldpath.Set {
 	return a.Union(b)
 }
 
-// values omits managed fields: converting them takes longer than everything else.
+// values returns the object as a map. It omits a typed object's managed fields, because to convert
+// them takes longer than to convert all the rest.
 func values(o client.Object) map[string]any {
 	if object, ok := o.(*unstructured.Unstructured); ok {
 		return object.Object
 	}
 	bare := reflect.New(reflect.TypeOf(o).Elem())
-	bare.Elem().Set(reflect.ValueOf(o).Elem()) // shallow
+	bare.Elem().Set(reflect.ValueOf(o).Elem()) // a shallow copy
 	bare.Interface().(client.Object).SetManagedFields(nil)
 	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(bare.Interface()) // cannot fail for an API object
 	return fields
@@ -151,7 +152,7 @@ func compareAt(at fieldpath.PathElement, live, desired any, fields *fieldpath.Se
 	}
 	owned, same = fields.Members.Has(at), equal(live, desired) // a scalar, or owned as a whole
 	if _, ok := desired.(map[string]any); ok {
-		owned = owned && same // we may own the map alone: others can take all its fields
+		owned = owned && same // we may own the map but no field in it, if other clients changed every field
 	}
 	return owned, same
 }
@@ -184,7 +185,8 @@ func child(of any, at fieldpath.PathElement) (value any, ok bool) {
 
 const scale = "scale"
 
-// matches ignores the controller's UID, which recordOf has removed from the owned fields.
+// matches reports whether at is the path element of item. It ignores the controller's UID, because
+// recordOf has removed that UID from the owned fields.
 func matches(at fieldpath.PathElement, item any) bool {
 	if at.Key == nil {
 		return at.Value != nil && equal(item, (*at.Value).Unstructured())
@@ -198,7 +200,7 @@ func matches(at fieldpath.PathElement, item any) bool {
 }
 
 func equal(a, b any) bool {
-	if a, ok := a.(string); ok { // nearly all values
+	if a, ok := a.(string); ok { // nearly all values are strings
 		return a == b
 	}
 	return value.Equals(value.NewValueInterface(a), value.NewValueInterface(b))
@@ -216,15 +218,15 @@ func surplus(fields *fieldpath.Set, desired *unstructured.Unstructured) bool {
 	return found
 }
 
-// outgrown reports whether a field owned by Update may be obsolete. With the POST's shape, the
-// fields that are not desired are the API server's defaults.
+// outgrown reports whether a field that we own by Update may be obsolete. While the desired shape
+// is still the shape of the POST, undesired fields are the API server's defaults and not obsolete.
 func outgrown(updated *fieldpath.Set, live client.Object, desired *unstructured.Unstructured) bool {
 	return !updated.Empty() && live.GetAnnotations()[ShapeAnnotation] != shape(desired) && surplus(updated, desired)
 }
 
-// drifted reports whether another client changed or removed a desired field, which ends our
-// ownership. A field that we still own differs because of a new spec, which is no drift. An
-// autoscaler's replicas are no drift either.
+// drifted reports whether another client changed or removed a desired field: we then no longer own
+// the field. If we still own a field with another value, only the spec is new, which is no drift.
+// Replicas that an autoscaler set are no drift either.
 func drifted(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	fields := OwnedFields(owner, live)
 	for _, entry := range live.GetManagedFields() {
@@ -265,8 +267,8 @@ func hash(v any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Unchanged maps the objects that their last write did not bring into sync to the fingerprint of
-// their state. It is immutable.
+// Unchanged has the objects that are out of sync even after a write. The value for each object is
+// the fingerprint of its live and desired state after that write. The map is immutable.
 type Unchanged map[expectations.Key]string
 
 func (u Unchanged) has(owner string, live client.Object, desired *unstructured.Unstructured) bool {
@@ -289,8 +291,8 @@ func version(o client.Object) string {
 	return o.GetResourceVersion()
 }
 
-// SecretInSync reports, by metadata alone, whether a Secret has the labels and we own the keys. A
-// client that changes a value takes its ownership.
+// SecretInSync reports whether a Secret has the labels and we own the keys. The metadata suffices:
+// if another client changes the value of a key, that client owns the key, and we do not.
 func SecretInSync(owner string, secret metav1.Object, labels map[string]string, keys []string) bool {
 	fields := OwnedFields(owner, secret)
 	return k8slabels.SelectorFromSet(labels).Matches(k8slabels.Set(secret.GetLabels())) &&

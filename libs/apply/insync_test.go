@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// The writes that bring a Widget into sync: an apply, or the upgrade of a POST's entry and an
-// apply.
+// The writes that bring a Widget into sync: an apply alone, or a patch that upgrades the POST's
+// entry in managedFields, and then an apply.
 var (
 	onlyApplied = []string{"APPLY Widget school/tokyo"}
 	upgraded    = []string{"PATCH Widget school/tokyo", "APPLY Widget school/tokyo"}
@@ -82,7 +82,7 @@ func TestWidgetInSync(t *testing.T) {
 		"desired atomic list longer":  {ours: set("order", list("p", "q", "r")), posted: upgraded},
 		"rule dropped":                {ours: group(set("rules", list(object("alert", "Down")))), posted: upgraded},
 		"group dropped":               {ours: set("groups", list(object("name", "more"))), posted: upgraded},
-		// This counts as drift: another client could have taken all fields of our map.
+		// This counts as drift, because another client could have changed every field of our map.
 		"desired atomic map smaller": {ours: set("selector", object("k", "v")), drift: true, posted: upgraded},
 		// Nothing records whether a field that we do not own was desired before, so a newly desired
 		// field counts as drift. A controller reports drift only with an unchanged spec.
@@ -115,7 +115,7 @@ func TestWidgetInSync(t *testing.T) {
 				drift := c.drift
 				want := c.posted
 				if origin == "applied" {
-					// An apply, unlike a POST, neither owns defaults nor sets the annotation.
+					// Unlike a POST, an apply owns no defaults and sets no ShapeAnnotation.
 					drift = drift || name == "field added"
 					if want != nil && name != "annotations gone" {
 						want = onlyApplied
@@ -153,7 +153,7 @@ func TestWidgetInSync(t *testing.T) {
 	}
 }
 
-// A value written by another client is not ours, even if it equals our own.
+// If another client writes our field, we no longer own it, even if the value stays the same.
 func TestOwnershipIsTakenBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,14 +12,15 @@ import (
 const (
 	// MaxKept bounds the memory, in bytes, of an object that a cache keeps whole.
 	MaxKept = 128 << 10
-	// maxName is in bytes. The API server does not limit names in references.
+	// maxName is in bytes. We need a limit, because the API server does not limit names in references.
 	maxName            = 317
 	tooLargeAnnotation = "jutsu.com/too-large"
 )
 
-// Keep strips an object for the cache, unless owner has written it. Only managedFields show the
-// writer: any client can forge labels and owner references. A client can also write as owner, so
-// objects above MaxKept are stripped too. A kept object loses the managed fields of others.
+// Keep strips an object for the cache, unless managedFields say that owner has written the object.
+// Labels and owner references say less, because any client can set them. A client can even pose as
+// the manager owner, so Keep also strips objects above MaxKept. From the objects that it does not
+// strip, Keep removes the managed fields of other managers.
 func Keep(owner string, o client.Object, strip func()) {
 	unmark(o)
 	if !Written(owner, o) {
@@ -55,7 +56,8 @@ func Written(owner string, o metav1.Object) bool {
 	})
 }
 
-// Controller returns a copy of the reference to an object's controller; nil without a valid one.
+// Controller returns a copy of the reference to an object's controller, or nil if the object has no
+// valid reference to a controller.
 func Controller(o metav1.Object) []metav1.OwnerReference {
 	owner := metav1.GetControllerOf(o)
 	if owner == nil || Long(owner.APIVersion, owner.Kind, owner.Name, string(owner.UID)) {

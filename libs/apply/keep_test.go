@@ -58,7 +58,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// The API server hardly validates owner references, so the cache bounds their names.
+// The API server hardly validates owner references, so the cache drops references with long names.
 func TestController(t *testing.T) {
 	t.Parallel()
 	dojo := metav1.OwnerReference{APIVersion: "core.jutsu.com/v1", Kind: "Dojo", Name: "tokyo", UID: "1"}
@@ -82,8 +82,8 @@ func TestController(t *testing.T) {
 	}
 }
 
-// We own the same fields in both objects, so the cache holds these fields once. It drops the fields
-// of other managers, apart from the scale subresource, and keeps the times.
+// We own the same fields in both objects, so the cache holds these fields once. Keep drops the
+// fields of other managers, except those of the scale subresource. Every entry keeps its time.
 func TestKeepSharesEqualOwnership(t *testing.T) {
 	t.Parallel()
 	const fields = `{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"%s\"}":{}}}}`

@@ -20,8 +20,8 @@ type partKey struct {
 	content string
 }
 
-// Share returns an equal part of an earlier object, or part itself: the cache, whose objects are
-// immutable, stores equal parts once.
+// Share returns the equal part of an earlier object, if one is known, and otherwise part itself.
+// The cache thus stores equal parts once. Its objects are immutable, so they can share parts.
 func Share[T any, P interface {
 	*T
 	Marshal() ([]byte, error)
@@ -36,7 +36,7 @@ func Share[T any, P interface {
 	return knownPart(reflect.TypeFor[T](), string(content), part)
 }
 
-// ShareStrings replaces each string by an equal earlier one.
+// ShareStrings replaces each string by an earlier equal string, to hold equal strings once.
 func ShareStrings[S ~string](all ...*S) {
 	for _, s := range all {
 		if *s != "" && len(*s) <= maxPart {

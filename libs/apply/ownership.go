@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// knownRecords suffices for one record per kind and request form.
+	// knownRecords is the size of the cache: enough for some records of each kind.
 	knownRecords = 128
 	// maxRecord bounds a cached record, in bytes. A Deployment's has 3 KiB.
 	maxRecord = 8 << 10
@@ -26,11 +26,12 @@ type record struct {
 	set    *fieldpath.Set
 }
 
-// records holds records without the controller's UID: nearly all objects of a kind then share one.
+// records caches owned fields. Without the controller's UID, nearly all objects of a kind own the
+// same fields and share one record.
 var records = lru.New(knownRecords)
 
-// recordOf returns an entry without the controller's UID. Unreadable fields count as not owned, so
-// the object is applied again.
+// recordOf returns the fields of an entry, without the controller's UID. Unreadable fields count as
+// not owned, so the object is applied again.
 func recordOf(o metav1.Object, entry *metav1.ManagedFieldsEntry) *record {
 	text := entry.FieldsV1.GetRawString()
 	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
@@ -78,8 +79,8 @@ func compact(owner string, o client.Object) {
 	o.SetManagedFields(entries)
 }
 
-// upgradePatch turns our entries into one of Apply, as client-go's csaupgrade does. It requires the
-// observed resourceVersion, because it refers to the entries by position.
+// upgradePatch merges our entries into one Apply entry, as client-go's csaupgrade does. The patch
+// names entries by position, so it must fail if the resourceVersion is not the observed one.
 func upgradePatch(owner string, live client.Object, all *fieldpath.Set) ([]byte, error) {
 	text, err := all.ToJSON()
 	if err != nil {

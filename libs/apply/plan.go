@@ -16,13 +16,14 @@ import (
 
 // Plan is the work that makes a part of an object match its spec. It is read-only.
 type Plan struct {
-	// Finalizers is the owner's list of finalizers, written first; nil leaves it.
+	// Finalizers replaces the owner's finalizers, before all other writes. Nil changes nothing.
 	Finalizers []string
 	// Apply are the objects to write, in this order.
 	Apply []*Object
 	// Delete are the objects to delete, after the writes.
 	Delete []Deletion
-	// Abandon are the objects for the garbage collector. It needs only the permission to patch.
+	// Abandon are the objects that the garbage collector should delete. The operator then needs no
+	// permission to delete these objects, only to patch them.
 	Abandon []Deletion
 	// Issues are known regardless of the writes.
 	Issues []conditions.Issue
@@ -34,23 +35,24 @@ type Object struct {
 	// Desired has exactly our fields. Live is our existing object, or nil.
 	Desired *unstructured.Unstructured
 	Live    client.Object
-	// After are the objects that must be written first. If one fails, this object waits.
+	// After are the objects that must be written first. If the write of such an object fails, this
+	// object waits.
 	After []expectations.Key
 	// Part is the owner's part, as in conditions.Issue.
 	Part string
-	// Drift reports whether another client changed or removed our fields. A newly desired field
-	// also sets it, so Drift counts only while the spec is unchanged.
+	// Drift reports whether another client changed or removed our fields. A newly desired field also
+	// sets Drift, so rely on Drift only while the spec is unchanged.
 	Drift bool
 	// Rotation reports whether the write passes on changed credentials.
 	Rotation bool
 	// Pinned makes the write fail if the object has changed since Desired was computed from it.
 	Pinned bool
-	// synced marks an object of [Sync]. If its write has no effect, the applier records that, and
-	// Sync does not plan the same write again.
+	// synced says that [Sync] planned the write. If the write does not bring the object into sync,
+	// the applier records this, and Sync does not plan the same write again.
 	synced  bool
 	Invalid Refusal
-	// ReplaceSpec replaces the spec if our apply is invalid: an apply keeps foreign fields that may
-	// exclude ours (a value beside our valueFrom). Nil if this cannot happen.
+	// ReplaceSpec replaces the whole spec if the API server calls our apply invalid. An apply keeps
+	// foreign fields, and some exclude our own (a value beside our valueFrom). Nil replaces nothing.
 	ReplaceSpec map[string]any
 }
 
@@ -69,7 +71,7 @@ func Typed(config runtime.ApplyConfiguration) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// Live is a pointer to an object in the cache; nil if there is none.
+// Live is a pointer to an object in the cache, nil if the cache has no such object.
 type Live interface {
 	comparable
 	client.Object
@@ -85,7 +87,8 @@ func Write[L Live](owner string, live L, desired *unstructured.Unstructured) *Ob
 	return o
 }
 
-// Sync is [Write] for an object out of sync. For an object in sync it returns nil.
+// Sync returns nil if the live object is in sync, or if unchanged shows that another write would
+// have no effect. Otherwise it returns the result of [Write].
 func Sync[L Live](owner string, live L, desired *unstructured.Unstructured, unchanged Unchanged) *Object {
 	var absent L
 	if live != absent && (InSync(owner, live, desired) || unchanged.has(owner, live, desired)) {
@@ -101,7 +104,7 @@ func Delete(kind string, object client.Object) Deletion {
 	return Deletion{expectations.KeyOf(kind, object.GetNamespace(), object.GetName()), object}
 }
 
-// Add adds objects to write; nil ones are in sync.
+// Add adds objects to write. It skips nil, which [Sync] returns for an object in sync.
 func (p *Plan) Add(objects ...*Object) {
 	for _, o := range objects {
 		if o != nil {
@@ -110,7 +113,7 @@ func (p *Plan) Add(objects ...*Object) {
 	}
 }
 
-// Report adds an issue; nil is none.
+// Report adds an issue, unless the issue is nil.
 func (p *Plan) Report(issue *conditions.Issue) {
 	if issue != nil {
 		p.Issues = append(p.Issues, *issue)
@@ -165,11 +168,12 @@ type Result struct {
 
 // Results are the results of a plan.
 type Results struct {
-	// Objects were written or tried, in the plan's order; objects that wait are missing.
+	// Objects are the objects that Run tried to write, in the plan's order. Objects that wait for a
+	// failed object are missing.
 	Objects []Result
 	Issues  []conditions.Issue
-	// Stale reports that the plan's basis changed: reconcile after StaleRetry instead of reporting.
-	// A write that does not bring an object into sync also sets it.
+	// Stale reports that the plan is outdated, or that a write did not bring its object into sync.
+	// Reconcile again after StaleRetry, and until then report nothing.
 	Stale bool
 }
 

@@ -42,12 +42,13 @@ func Get[L Live](ctx context.Context, r Reader, kind string, name types.Namespac
 	return into, nil
 }
 
-// Metadata returns empty metadata of a kind whose metadata alone is cached.
+// Metadata returns an empty object to read metadata into, for kinds that are cached without the
+// rest.
 func Metadata(apiVersion, kind string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}}
 }
 
-// As converts a value to another type with the same JSON fields. It panics if it cannot.
+// As converts a value to another type with the same JSON fields. It panics if the conversion fails.
 func As[T any](in any) T {
 	var out T
 	text, err := json.Marshal(in)

@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// No watch reports changes of quotas and policies: retry with growing pauses.
+// No watch reports changes of quotas and policies, so the operator retries with growing pauses.
 const (
 	minRefusedRetry, maxRefusedRetry = 15 * time.Second, 10 * time.Minute
 	maxLag                           = 2 * time.Second
@@ -41,7 +41,7 @@ func (a *Applier) failure(key expectations.Key, what string, err error, invalid 
 		refusal = Refusal{a.reasons.Refused, "Check quotas, admission policies and the operator's permissions."}
 	}
 	switch {
-	case replaced(err): // the new object will be observed
+	case replaced(err): // another object has the name: the next reconcile will read it
 		return ErrStale
 	case apierrors.IsAlreadyExists(err):
 		return a.exists(key, what)
@@ -60,8 +60,8 @@ func (a *Applier) failure(key expectations.Key, what string, err error, invalid 
 		what, strings.TrimSuffix(err.Error(), "."), refusal.Advice).After(retryAfter(a.failingFor(a.refused, key)))
 }
 
-// exists handles a create that found an object: the cache lags, or the object is foreign. A tenant
-// can compute the names of Jobs and occupy them.
+// exists handles a create that failed because an object has the name. Either the cache lags, or the
+// object is foreign: a tenant can compute the name of a Job and create an object with this name.
 func (a *Applier) exists(key expectations.Key, what string) error {
 	duration := a.failingFor(a.existing, key)
 	if duration < maxLag {

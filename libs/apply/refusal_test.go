@@ -26,7 +26,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// password is in the objects, and in the messages of an admission webhook.
+// password is a secret value in the objects, which an admission webhook quotes in its messages.
 const password = "hollow purple"
 
 var things = schema.GroupResource{Resource: "things"}
@@ -195,7 +195,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// An object may have its own reason for being invalid.
+// If the API server calls an object invalid, the issue has the reason in the object's field
+// Invalid.
 func TestAnInvalidObjectHasItsOwnReason(t *testing.T) {
 	t.Parallel()
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Thing"}, tokyo,
@@ -234,7 +235,7 @@ func TestRefusedIsRetriedAfterGrowingPauses(t *testing.T) {
 		{30 * time.Second, 30 * time.Second}, {time.Minute, time.Minute}, {5 * time.Minute, 5 * time.Minute},
 		{10 * time.Minute, 10 * time.Minute}, {20 * time.Minute, 10 * time.Minute},
 		{31 * time.Minute, 10 * time.Minute},
-		{24 * time.Hour, 15 * time.Second}, // forgotten, since it was not tried for so long
+		{24 * time.Hour, 15 * time.Second}, // after so long a pause, the applier has forgotten the first refusal
 	} {
 		w.clock.SetTime(start.Add(step.after))
 		if got := refused(); got < step.least || got > step.least+step.least/10 {

@@ -26,7 +26,7 @@ type wanted struct {
 	replicas *int32
 	image    string
 	env      []string
-	budget   bool // with resources
+	budget   bool // whether the container has resources
 }
 
 func deployment(want wanted) *unstructured.Unstructured {

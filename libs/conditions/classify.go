@@ -12,7 +12,7 @@ import (
 )
 
 func answer(err error) metav1.Status {
-	var status apierrors.APIStatus // not an error itself, so errors.AsType does not take it
+	var status apierrors.APIStatus // errors.AsType does not accept this interface, because it is no error
 	if !errors.As(err, &status) {
 		return metav1.Status{}
 	}
@@ -31,19 +31,19 @@ func StatusDetails(err error) metav1.StatusDetails {
 }
 
 // Conflict reports whether another client has written the object since it was read, or owns an
-// applied field. Retry a conflict without a report. An admission webhook that denies with the code
-// 409 names neither the object nor causes: its denial is a refusal.
+// applied field. Retry a conflict without a report. An admission webhook can also deny with the
+// code 409. Such a denial names neither the object nor a cause, and is no conflict but a refusal.
 func Conflict(err error) bool {
 	return apierrors.IsConflict(err) &&
 		(StatusDetails(err).Name != "" || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict))
 }
 
-// Refused reports whether only a user can make the request succeed. It reads the status code: an
-// admission webhook may give any reason.
+// Refused reports whether only a user can make the request succeed. It decides by the status code,
+// because an admission webhook may give any reason.
 func Refused(err error) bool {
 	switch code := StatusCode(err); code {
 	case http.StatusConflict:
-		return !Conflict(err) && StatusDetails(err).Name == "" // AlreadyExists names the object
+		return !Conflict(err) && StatusDetails(err).Name == "" // only AlreadyExists names the object, and is no refusal
 	case http.StatusUnauthorized:
 		return denied(err)
 	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -53,14 +53,15 @@ func Refused(err error) bool {
 	}
 }
 
-// denied reports whether a ValidatingAdmissionPolicy answered Unauthorized. The API server's own
-// Unauthorized names no object, and client-go marks the answer of a proxy.
+// denied reports whether an Unauthorized error is the answer of a ValidatingAdmissionPolicy. Only
+// such an answer names the object without a cause UnexpectedServerResponse: the API server's own
+// answer names no object, and client-go adds this cause to the answer of a proxy.
 func denied(err error) bool {
 	return StatusDetails(err).Name != "" && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// Redacted reduces an error of the API server to "403 Forbidden": an admission webhook may quote
-// the refused Secret. Other errors stay.
+// Redacted reduces an error of the API server to its status, such as "403 Forbidden", because an
+// admission webhook may quote the refused Secret. Redacted returns other errors unchanged.
 func Redacted(err error) error {
 	code := StatusCode(err)
 	if code == 0 {

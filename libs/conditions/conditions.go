@@ -12,9 +12,11 @@ import (
 
 // The types of condition.
 const (
-	// TypeReady: neither Progressing nor Degraded, and Available unless nothing should run.
+	// TypeReady: the object is neither Progressing nor Degraded. It is also Available, unless nothing
+	// should run.
 	TypeReady = "Ready"
-	// TypeAvailable: usable now, maybe while Progressing (scaling 3 to 5) or Degraded (3 of 5 run).
+	// TypeAvailable: the object is usable now. It may also be Progressing (it scales from 3 to 5) or
+	// Degraded (3 of 5 run).
 	TypeAvailable   = "Available"
 	TypeProgressing = "Progressing"
 	// TypeDegraded: only a user can fix the error; the message says how.
@@ -49,8 +51,8 @@ func NothingDesired(reason, message string) Availability {
 	return Availability{nothingDesired: true, reason: reason, message: message}
 }
 
-// Set derives all four conditions from the availability and the worst issue (or nil), and reports
-// changes. lastTransitionTime changes only with the status.
+// Set derives all four conditions from the availability and the worst issue (or nil). It returns
+// whether a condition changed. A lastTransitionTime changes only if its condition's status changes.
 func Set(conds *[]metav1.Condition, generation int64, availability Availability, worst *Issue) bool {
 	changed := false
 	for _, c := range derive(availability, worst) {

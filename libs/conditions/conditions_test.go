@@ -302,7 +302,7 @@ func TestWaitUntil(t *testing.T) {
 	exceeded := Degraded("Missing", "create it")
 	cases := map[string]struct {
 		ago   time.Duration
-		after time.Duration // 0: exceeded
+		after time.Duration // 0 if the deadline is exceeded
 	}{
 		"begins to wait":               {0, deadline},
 		"has waited for a while":       {20 * time.Second, 40 * time.Second},
@@ -375,8 +375,8 @@ func TestRefused(t *testing.T) {
 		status := metav1.Status{Code: code, Reason: reason, Message: "hollow purple"}
 		return fmt.Errorf("apply: %w", &apierrors.StatusError{ErrStatus: status})
 	}
-	// As made by the API server (validating/dispatcher.go), and by client-go for a proxy
-	// (NewGenericServerResponse).
+	// The API server makes the error policy like this (validating/dispatcher.go). client-go makes
+	// the error proxy from a proxy's response (NewGenericServerResponse).
 	policy := apierrors.NewForbidden(dojos, "tokyo", errBroken)
 	policy.ErrStatus.Code, policy.ErrStatus.Reason = 401, metav1.StatusReasonUnauthorized
 	policy.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "hollow purple"}}

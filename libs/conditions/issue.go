@@ -37,7 +37,8 @@ type Issue struct {
 	Err error
 }
 
-// Progressing returns an issue that resolves by itself. A watch or RequeueAfter reconciles.
+// Progressing returns an issue that resolves by itself. A watch or RequeueAfter must trigger the
+// next reconcile.
 func Progressing(reason, format string, args ...any) *Issue {
 	return &Issue{Type: TypeProgressing, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
@@ -62,7 +63,7 @@ func (i *Issue) For(object string) *Issue {
 // WaitUntil returns waiting until the deadline, and exceeded after it. waiting requeues the object
 // at the deadline.
 func WaitUntil(now, since time.Time, deadline time.Duration, waiting, exceeded *Issue) *Issue {
-	remaining := min(deadline, deadline-now.Sub(since)) // since may be of a clock that is ahead
+	remaining := min(deadline, deadline-now.Sub(since)) // since may be in the future, if another clock set it
 	if remaining <= 0 {
 		return exceeded
 	}
@@ -74,8 +75,8 @@ func (i *Issue) IsDegraded() bool { return i != nil && i.Type == TypeDegraded }
 
 func (i *Issue) Error() string { return i.Reason + ": " + i.Message }
 
-// Of returns an error's issues: an *Issue in its chain, a quiet retry for a conflict, or a retry
-// with back-off for any other error. A nil error has none.
+// Of returns an error's issues. If the error wraps an *Issue, Of returns that issue. A conflict
+// becomes a retry without an error, any other error a retry with back-off. Nil has no issues.
 func Of(err error) []Issue {
 	if err == nil {
 		return nil
@@ -91,7 +92,8 @@ func Of(err error) []Issue {
 	return []Issue{issue}
 }
 
-// Worst returns the issue to report, or nil: Degraded, then failed calls, then waiting.
+// Worst returns the issue to report, or nil if there is none. Degraded issues are the worst, then
+// failed calls and unverified states, then waiting.
 func Worst(issues []Issue) *Issue {
 	if len(issues) == 0 {
 		return nil

@@ -11,7 +11,8 @@ import (
 // also the reason of the conditions Paused and Ready.
 const TypePaused = "Paused"
 
-// SetPaused adds or removes the condition. A paused Ready object gets its reason and message.
+// SetPaused adds or removes the condition Paused. If the paused object is Ready, the condition
+// Ready gets the same reason and message.
 func SetPaused(conds *[]metav1.Condition, generation int64, paused bool, message string) {
 	if !paused {
 		meta.RemoveStatusCondition(conds, TypePaused)

@@ -10,8 +10,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// answeringOne returns a Client without limits, of a server that answers every call with one
-// channel.
+// answeringOne starts a server that answers every call with one channel, and returns a Client for
+// this server, with a rate limit that no benchmark reaches.
 func answeringOne(b *testing.B) *discordclient.Client {
 	b.Helper()
 	body := []byte(`{"id":"175928847299117063","type":0,"guild_id":"175928847299117000","name":"tokyo-alerts","position":3,"flags":0,"topic":"fire",` +
@@ -22,7 +22,7 @@ func answeringOne(b *testing.B) *discordclient.Client {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := c.GetChannel(b.Context(), "1"); err != nil { // the first call of a route goes alone
+	if _, err := c.GetChannel(b.Context(), "1"); err != nil { // a route's first call delays its other calls
 		b.Fatal(err)
 	}
 	return c

@@ -20,19 +20,20 @@ type caller struct {
 	notifyReady func()
 }
 
-// WithCaller returns a context for the next calls (1 or more) of one caller, such as an object's
-// UID. If [Options].GlobalPerSecond or its tenant's share delays the first one, the caller gets a
-// place in the call queue. Once all its calls fit, notifyReady runs in another goroutine, and the
-// place is reserved for one second. With a nil notifyReady, call again within one second after
-// [RateLimited]'s estimate. Without WithCaller, equal calls share one place.
+// WithCaller returns a context for the next calls (1 or more) of one caller. The id names the
+// caller, for example by an object's UID. If [Options].GlobalPerSecond or the tenant's share delays
+// the first call, the caller gets a place in the call queue. Once the limits allow all its calls,
+// notifyReady runs in another goroutine, and the place is reserved for one second. If notifyReady
+// is nil, call again within one second after the time in [RateLimited]. Without WithCaller, equal
+// calls share one place.
 func WithCaller(ctx context.Context, id string, calls int, notifyReady func()) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller{id, calls, notifyReady})
 }
 
-// WithTenant returns a context for the calls of one of the tenants that share the bot, such as a
-// Kubernetes namespace. While calls wait for [Options].GlobalPerSecond, tenants take turns. A tenant
-// that [Options].Owner does not report makes at most half of the calls. Calls without a tenant are the
-// bot's own.
+// WithTenant returns a context for the calls of one tenant. Tenants, such as Kubernetes namespaces,
+// share the bot. While calls wait for [Options].GlobalPerSecond, tenants take turns. A tenant for
+// which [Options].Owner returns false makes at most half of the calls. Calls without a tenant are
+// the bot's own.
 func WithTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, tenantKey{}, tenant)
 }

@@ -23,7 +23,8 @@ func (c *Client) GetChannel(ctx context.Context, id string) (*Channel, error) {
 	return result[*Channel](ctx, c, get("get channel", "/channels/{channel_id}", discordgo.EndpointChannel(id)), nil, id)
 }
 
-// CreateChannel must not be repeated: after ClassUnknown, ask package recovery first.
+// CreateChannel creates a channel. Never repeat a create blindly: after ClassUnknown, let package
+// recovery look for the channel first.
 func (c *Client) CreateChannel(ctx context.Context, guildID string, in ChannelCreate, reason string) (*Channel, error) {
 	in.Overwrites = inApplyOrder(in.Overwrites)
 	return result[*Channel](ctx, c, createChannel(guildID, reason), in, guildID)
@@ -45,8 +46,9 @@ func (c *Client) EditChannel(ctx context.Context, id string, edit ChannelEdit, r
 }
 
 // inApplyOrder sorts overwrites as Discord applies them: @everyone (the oldest id), roles, users.
-// Compatible servers apply them as sent: there, @everyone's deny would lock the bot out. Source:
-// https://github.com/spacebarchat/server, Permissions.channelPermission.
+// Compatible servers apply overwrites in the order of the request. If @everyone's deny came last,
+// it would lock the bot out there. Source: https://github.com/spacebarchat/server,
+// Permissions.channelPermission.
 func inApplyOrder(list []Overwrite) []Overwrite {
 	sorted := slices.Clone(list)
 	slices.SortFunc(sorted, func(a, b Overwrite) int {

@@ -23,7 +23,7 @@ type Client struct {
 	limiter     *ratelimit.Limiter
 	outage      *outage
 	denials     *denials
-	refusals    *InvalidRequests // of this bot alone
+	refusals    *InvalidRequests // this bot's share of the refusals in Options.Invalid
 	usable      context.Context  //nolint:containedctx // ends, with the cause, once the token was refused
 	refuse      context.CancelCauseFunc
 }
@@ -81,7 +81,8 @@ func (c *Client) MayCreateChannel(ctx context.Context, guildID string) error {
 	return c.mayCreate(ctx, createChannel(guildID, ""), guildID)
 }
 
-// MayCreateRole is [Client.MayCreateChannel] for roles.
+// MayCreateRole returns the error with which CreateRole would fail now without a request, as
+// [Client.MayCreateChannel] does for channels.
 func (c *Client) MayCreateRole(ctx context.Context, guildID string) error {
 	return c.mayCreate(ctx, createRole(guildID, ""), guildID)
 }

@@ -29,7 +29,8 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// A server may send only the single colour of roles before 2025. A tag of null is true.
+// A server may send only the field color, as Discord did before 2025. A tag with the value null is
+// set.
 func TestRolesAreReadFromAnyServer(t *testing.T) {
 	t.Parallel()
 	two := 2

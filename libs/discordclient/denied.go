@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// Pauses before a denied call is made again. Discord counts every refusal, but also denies calls by
-// mistake.
+// Pauses before a denied call is made again. The pauses are long, because Discord counts every
+// refusal. A pause ends, because Discord also denies calls by mistake.
 const (
 	firstDenial = time.Minute
 	nextDenial  = 9 * time.Minute
 )
 
-// denials remembers denied calls, because objects are reconciled at every event of the guild and
-// would repeat them. It is safe for concurrent use.
+// denials remembers denied calls. Objects are reconciled at every event of the guild, and without
+// denials they would repeat their denied calls each time. denials is safe for concurrent use.
 type denials struct {
-	circumstances func(major string) any // nil: remember nothing
+	circumstances func(major string) any // if nil, denials remembers nothing
 	now           func() time.Time
 
 	mu    sync.Mutex
@@ -78,8 +78,8 @@ func (d *denials) record(cl *call, err error) {
 	d.calls[key] = denial{err: *e, circumstances: cl.circumstances, since: now, ttl: ttl}
 }
 
-// permissionFields are the fields whose values identify a denied call. Other fields count by
-// presence: Discord refuses a topic whatever its text.
+// permissionFields are the fields whose values identify a denied call. For other fields, the value
+// does not matter: if Discord denies one topic, it denies every topic.
 var permissionFields = []string{"permission_overwrites", "permissions", "parent_id", "type", "features", "channel_id"}
 
 func (c *call) digest() [sha256.Size]byte {

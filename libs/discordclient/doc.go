@@ -3,7 +3,8 @@
 // Package discordclient calls Discord's REST API for an operator. It never sleeps, never repeats a
 // create and never reveals a secret.
 //
-// The module is internal to the project: others may import it, but each version may change its API.
+// The module is internal to the project: other modules may import it, but each version may change
+// its API.
 //
 //	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(token)})
 //	ch, err := c.CreateChannel(ctx, guildID, discordclient.ChannelCreate{Name: "alerts"}, "uid-of-the-object")
@@ -35,8 +36,8 @@
 // op 7 or op 11 before READY, and notices a dead connection only after five missed heartbeats.
 //
 // Most entities are not used. They have every field, so that reading a list fails when an unused
-// field (such as last_pin_timestamp) changes its form. And each lacks something: Channel has no
-// default_auto_archive_duration, Role no tags, Guild no safety_alerts_channel_id, Webhook prints
-// its token, AuditLogEntry takes one form of options only, PermissionOverwrite and UserGuild have
-// no named bits, and an edit cannot clear a field.
+// field (such as last_pin_timestamp) changes its form. Each entity also has a defect of its own:
+// Channel has no default_auto_archive_duration, Role no tags, Guild no safety_alerts_channel_id,
+// Webhook prints its token, AuditLogEntry reads only one form of options, PermissionOverwrite and
+// UserGuild have no named bits, and an edit cannot clear a field.
 package discordclient

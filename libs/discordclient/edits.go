@@ -12,7 +12,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// Change is one field of an edit. The zero value leaves it unchanged; [Set] gives it a value.
+// Change is one field of an edit. The zero value leaves the field unchanged. [Set] returns a Change
+// that sets the field.
 type Change[T any] struct {
 	value T
 	set   bool
@@ -46,8 +47,8 @@ func (c Change[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.value)
 }
 
-// ChannelCreate describes a new channel. A private channel needs its Overwrites here: without them
-// it is public for a moment.
+// ChannelCreate describes a new channel. A private channel needs its Overwrites here. Otherwise the
+// channel is public for a moment.
 type ChannelCreate struct {
 	Name     string                `json:"name"` // 1 to 100 characters; see [NormaliseChannelName]
 	Type     discordgo.ChannelType `json:"type"`
@@ -145,7 +146,8 @@ func DataURI(format string, image []byte) string {
 type AuditQuery struct {
 	Action discordgo.AuditLogAction
 	UserID string // the user who acted
-	// TargetID is documented by Discord's OpenAPI description only, so check the response.
+	// TargetID selects entries about one object. Only Discord's OpenAPI description has this filter,
+	// so check that the entries in the response are about the object.
 	TargetID string
 	After    string // only entries newer than this id, oldest first
 	Before   string // only entries older than this id, newest first

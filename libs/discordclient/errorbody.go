@@ -26,7 +26,7 @@ type errorBody struct {
 }
 
 // parseErrorBody reads an error body; ok is false for a proxy's HTML. It removes secrets before it
-// cuts texts, so that no part of one remains.
+// cuts long texts, so that no part of a secret remains.
 func parseErrorBody(body []byte, secrets ...Secret) (code int, message string, fields []Field, ok bool) {
 	var b errorBody
 	if err := json.Unmarshal(body, &b); err != nil || b.Code == 0 && b.Message == "" {
@@ -65,8 +65,8 @@ func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	}
 }
 
-// leaves reads the errors of one field. Their code is a string, although the OpenAPI description
-// says integer.
+// leaves reads the errors of one field. The code of an error is a string, although the OpenAPI
+// description says integer.
 func (c collector) leaves(raw json.RawMessage, path string) {
 	var leaves []struct {
 		Code    json.RawMessage `json:"code"`

@@ -29,8 +29,8 @@ const (
 	ClassBadToken Class = "bad-token"
 	// ClassInvalid means: the request is wrong; repeating it fails again.
 	ClassInvalid Class = "invalid"
-	// ClassLimit means: a limit (500 channels, 50 per category, 250 roles, 15 webhooks), or a
-	// conflict with other objects. It may succeed later.
+	// ClassLimit means: a limit is reached (500 channels, 50 per category, 250 roles, 15 webhooks),
+	// or the call conflicts with other objects. The call may succeed later.
 	ClassLimit Class = "limit-reached"
 	// ClassRateLimited means: too many calls. The error is a *[RateLimited] with the time to wait.
 	ClassRateLimited Class = "rate-limited"
@@ -54,8 +54,8 @@ type RateLimited struct {
 	Refusals bool
 }
 
-// Queued reports whether the caller has a place in the call queue, see [WithCaller]: it waits for
-// [Options].GlobalPerSecond, or for its tenant's share of that.
+// Queued reports whether the caller has a place in the call queue (see [WithCaller]), because it
+// must wait for [Options].GlobalPerSecond or for its tenant's share of this limit.
 func (e *RateLimited) Queued() bool {
 	return e.Local && (e.Scope == ratelimit.ScopeGlobal || e.ExceedsShare())
 }
@@ -112,11 +112,12 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns a context's error if the context or a timeout ended the call, the error of
-// [Options].Guard, or nil.
+// Unwrap returns the context's error if the context or a timeout ended the call, and the error of
+// [Options].Guard if the guard refused the call. Otherwise it returns nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// ClassOf returns the class of an error, also of a wrapped one. Foreign errors are ClassTransient.
+// ClassOf returns the class of an error, which may be wrapped. Errors of other packages have
+// ClassTransient.
 func ClassOf(err error) Class {
 	if err == nil {
 		return ClassNone
@@ -143,12 +144,13 @@ const (
 	codeAntiAbuse             = 10008
 	codeMaxGuildWebhooks      = 30058
 	codeMaxOverwrites         = 30060
-	codeTooManyGuildChannels  = 30061 // documented as a limit like the one above
+	codeTooManyGuildChannels  = 30061 // Discord documents this code as a limit, like 30060
 	fieldCodeMaxChannelParent = "CHANNEL_PARENT_MAX_CHANNELS"
 )
 
-// classifyForeign classifies a response without Discord's error body. A proxy knows nothing about
-// the token; a cut response does not say that the object is gone.
+// classifyForeign classifies a response without Discord's error body. Such a 401 may come from a
+// proxy, so it does not prove that the token is bad. A cut response does not prove that the object
+// is gone.
 func classifyForeign(status int, cut, mutating bool) Class {
 	switch {
 	case status == 401, cut && !mutating:

@@ -166,7 +166,7 @@ func TestRateLimitsOfDiscord(t *testing.T) {
 			}
 			want := 1
 			if c.scope == "shared" {
-				want = 0 // both calls
+				want = 0 // neither call counts: the shared limit is not the bot's fault
 			} else if c.others {
 				want = 2
 			}
@@ -215,7 +215,7 @@ func TestRefusalsAreCountedAndStopBeforeTheBan(t *testing.T) {
 	now = now.Add(11 * time.Minute)
 	tenant := invalid.Share(20)
 	c = client(tenant)
-	if got := stop(); got != 220 { // half of a twentieth
+	if got := stop(); got != 220 { // about half of the tenant's share, which is a twentieth
 		t.Errorf("one bot of a tenant stops after %d refusals, want 220", got)
 	}
 	if c = client(tenant); stop() < 50 { // the tenant's other bots keep their share
@@ -238,7 +238,7 @@ func TestRefusalsAreCountedAndStopBeforeTheBan(t *testing.T) {
 	}
 }
 
-// A call cut off after it was sent may have been refused, so it counts.
+// A call that is cut off after it was sent may have been refused, so it counts as a refusal.
 func TestACallThatIsCutOffCountsAsRefused(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -268,7 +268,7 @@ func TestContextEndsACall(t *testing.T) {
 	defer srv.Close()
 	defer close(release)
 	c, err := discordclient.New(discordclient.Options{
-		Token: discordclient.NewSecret("token"), APIURL: srv.URL, Timeout: 3 * time.Second, // time to connect
+		Token: discordclient.NewSecret("token"), APIURL: srv.URL, Timeout: 3 * time.Second, // enough time to connect
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// guard returns the test's answer and counts the questions.
+// guard has the result for Options.Guard and counts the calls of Guard.
 type guard struct {
 	until time.Time
 	err   error
@@ -26,7 +26,7 @@ func TestAGuardRefusesMutatingCalls(t *testing.T) {
 	t.Parallel()
 	g := &guard{err: errors.New("another process leads")}
 	r := newRig(t, g.guard)
-	for range 5 { // more failures than an outage has
+	for range 5 { // more failures than the Client needs to assume an outage
 		_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: "alerts"}, "test")
 		wantClass(t, err, discordclient.ClassTransient)
 		if !errors.Is(err, g.err) {
@@ -46,7 +46,7 @@ func TestAGuardRefusesMutatingCalls(t *testing.T) {
 	}
 }
 
-// Nothing waits between the guard and the call.
+// The Client applies rate limits before it calls Guard, so no wait follows Guard's answer.
 func TestLimitsApplyBeforeTheGuard(t *testing.T) {
 	t.Parallel()
 	g := &guard{}

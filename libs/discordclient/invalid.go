@@ -20,14 +20,14 @@ const (
 )
 
 // InvalidRequests counts the refusals (401, 403, 429) of the last ten minutes. Discord bans an
-// address at 10,000, so all Clients of a process should share one; see [Options]. It is safe for
-// concurrent use.
+// address at 10,000 refusals, so all Clients of a process should use the same count; see [Options].
+// It is safe for concurrent use.
 type InvalidRequests struct {
 	mu    sync.Mutex
 	now   func() time.Time
-	times map[int][]time.Time // by status, oldest first
-	whole *InvalidRequests    // the count that this is a share of, or nil
-	share int                 // this share may use 1/share of the whole's remaining refusals
+	times map[int][]time.Time // keyed by status; oldest first
+	whole *InvalidRequests    // the count that gave this share; nil if this is no share
+	share int                 // this share may use 1/share of the refusals that remain in whole
 }
 
 // NewInvalidRequests makes an empty count. Only tests pass another clock than time.Now.
@@ -35,8 +35,9 @@ func NewInvalidRequests(now func() time.Time) *InvalidRequests {
 	return &InvalidRequests{now: now, times: map[int][]time.Time{}}
 }
 
-// Share returns a count for 1/oneIn of the refusals that all others leave. Shares never use up
-// everything: a caller that is refused now and then can continue.
+// Share returns a count that may use 1/oneIn of the refusals that remain in i. Each refusal in a
+// share lowers the rest for all shares, so shares never use up all of i. A caller with few refusals
+// can always continue.
 func (i *InvalidRequests) Share(oneIn int) *InvalidRequests {
 	part := NewInvalidRequests(i.now)
 	part.whole, part.share = i, oneIn
@@ -53,8 +54,9 @@ func (i *InvalidRequests) Whole() *InvalidRequests {
 
 type refusalsKey struct{}
 
-// WithRefusals returns a context whose refused calls count in another share of the same count, such
-// as a tenant's. Once that share is used up, only the calls that count in it stop.
+// WithRefusals returns a context for calls whose refusals count in the share in, such as a tenant's
+// share. The Client's own count and in must be shares of the same count. Once in is used up, only
+// the calls with this context stop.
 func WithRefusals(ctx context.Context, in *InvalidRequests) context.Context {
 	return context.WithValue(ctx, refusalsKey{}, in)
 }
@@ -66,7 +68,7 @@ func (c *Client) refusalsOf(ctx context.Context) *InvalidRequests {
 	return c.refusals
 }
 
-// Counts returns the responses of each of the three statuses within ten minutes.
+// Counts returns the number of responses with each of the three statuses within ten minutes.
 func (i *InvalidRequests) Counts() (unauthorized, forbidden, tooMany int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

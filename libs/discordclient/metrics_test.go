@@ -42,7 +42,8 @@ func TestMetricsCountAnAnswerThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// value returns one series of a registry, by a label's value if it has any; -1 for none.
+// value returns the value of the first series with this name, and with this label value unless
+// label is empty. It returns -1 if there is no such series.
 func value(t *testing.T, registry prometheus.Gatherer, name, label string) float64 {
 	t.Helper()
 	families, err := registry.Gather()

@@ -20,9 +20,10 @@ const MaxNameLength = 100
 // and ASCII punctuation other than '-' and '_' are removed, letters become lower case. Other
 // characters, emoji among them, stay.
 //
-// Certain: lower case, and '-' for a space. Observed: punctuation goes. Only reported by users of
-// the client: the rest, the order of the steps, and the effect of a rename. Older channels keep
-// upper case. So compare names with [SameChannelName], and refuse names that this function changes.
+// Only lower case and '-' for a space are certain. We have observed that punctuation disappears.
+// Users of the client have reported the rest, the order of the steps, and the effect of a rename.
+// Older channels keep upper case. So compare names with [SameChannelName], and refuse names that
+// this function changes.
 func NormaliseChannelName(t discordgo.ChannelType, name string) string {
 	name = strings.TrimSpace(name)
 	switch t {
@@ -52,8 +53,9 @@ func NormaliseChannelName(t discordgo.ChannelType, name string) string {
 	return b.String()
 }
 
-// SameChannelName reports whether a channel named live needs no rename to want. answered is the
-// name in the response to the last write of want, or empty.
+// SameChannelName reports whether a channel with the name live already counts as named want, so
+// that no rename is needed. answered is the name in the response to the last write of want, or
+// empty.
 func SameChannelName(t discordgo.ChannelType, want, live, answered string) bool {
 	return live == want || live == NormaliseChannelName(t, want) || answered != "" && live == answered
 }

@@ -22,29 +22,30 @@ const DefaultAPIURL = "https://discord.com/api/v10"
 type Options struct {
 	// Token of the bot, without "Bot " in front. A new token needs a new Client.
 	Token Secret
-	// APIURL is the only address of requests; see [ParseAPIURL]. Default [DefaultAPIURL].
+	// APIURL is the address that gets all requests; see [ParseAPIURL]. Default [DefaultAPIURL].
 	APIURL string
 	// Timeout of one REST call. Default 15 s.
 	Timeout time.Duration
-	// GlobalPerSecond is the limit over all calls. Other calls than creates and deletes take at most
-	// four fifths of it. Default 50, Discord's.
+	// GlobalPerSecond is the limit for all calls together. Calls other than creates and deletes take
+	// at most four fifths of the limit. Default 50, which is Discord's limit.
 	GlobalPerSecond int
 	// Owner reports whether a tenant, see [WithTenant], may use all of GlobalPerSecond. Every other
 	// tenant takes at most half. The Client asks before each call of a tenant. Default: no tenant
 	// may.
 	Owner func(tenant string) bool
-	// Invalid counts refused requests. Discord counts by address, so give all Clients of a process
-	// the same count, or shares of one. A Client stops once it has caused as many refusals as
-	// remain to all: a bot that is refused all the time stops before the others. With
-	// [WithRefusals], calls count in another share. Default: a count of its own.
+	// Invalid counts refused requests. Discord counts refusals by address, so give all Clients of a
+	// process the same count, or shares of the same count. A Client stops once it has caused as many
+	// refusals as remain to all Clients, so a bot that is always refused stops before the others. With
+	// [WithRefusals], a call's refusal counts in another share. Default: a count for this Client
+	// alone.
 	Invalid *InvalidRequests
 	// Circumstances returns a value that changes when Discord's permission for a guild's, channel's
 	// or webhook's calls may change. While it stays equal, a denied call is not repeated for up to
 	// 9 minutes. Default: every call is made.
 	Circumstances func(id string) any
-	// Guard is called right before a mutating call is sent. Its error, such as that another process
-	// leads, makes the call fail as ClassTransient. A nonzero until limits the call. Default: every
-	// call is made.
+	// Guard is called right before a mutating call is sent. If Guard returns an error, for example
+	// because another process leads, the call fails with ClassTransient. If until is not zero, the
+	// call ends by then. Default: every call is made.
 	Guard   func() (until time.Time, err error)
 	Metrics *Metrics
 	// UserAgent has Discord's form "DiscordBot (url, version)". Default: this module's.
@@ -109,7 +110,8 @@ func ParseAPIURL(raw string) (*url.URL, error) {
 	return base, nil
 }
 
-// defaultTransport pings: on a silent HTTP/2 connection each call would run into its timeout.
+// defaultTransport returns a transport that pings HTTP/2 connections. Without pings, each call on a
+// dead connection would run into its timeout.
 func defaultTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{

@@ -17,8 +17,9 @@ const (
 	outageInterval  = 500 * time.Millisecond
 )
 
-// outage slows a Client down while Discord fails, until its first response: a thousand objects that
-// back off would still send hundreds of calls per second. It is safe for concurrent use.
+// outage slows a Client down from the third failure in a row until Discord responds. The back-off
+// of each object is not enough: a thousand objects would still send hundreds of calls per second.
+// outage is safe for concurrent use.
 type outage struct {
 	mu       sync.Mutex
 	now      func() time.Time
@@ -27,8 +28,8 @@ type outage struct {
 	next     time.Time
 }
 
-// admit refuses most calls during an outage. It always admits the call for the Gateway: its caller
-// backs off by itself, and others depend on it.
+// admit refuses most calls during an outage. It always admits the look-up of the Gateway, because
+// package gateway backs off by itself, and the views depend on the Gateway.
 func (o *outage) admit(cl *call) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,7 +52,7 @@ func (o *outage) record(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	e, ok := errors.AsType[*Error](err)
-	if ok && e.unsent { // a guard refused it
+	if ok && e.unsent { // a guard refused the call
 		return
 	}
 	if !ok || e.Status != 0 && e.Status < http.StatusInternalServerError {

@@ -103,7 +103,7 @@ func setDefaults(value any, of *spec.Schema) {
 		}
 	case []any:
 		for _, item := range value {
-			setDefaults(item, of.Items.Schema) // a structural schema has one for every array
+			setDefaults(item, of.Items.Schema) // a structural schema has Items for every array
 		}
 	}
 }

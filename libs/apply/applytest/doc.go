@@ -10,10 +10,10 @@
 //     conflicts and preconditions (UID, version). A write without effect changes no version and no
 //     times.
 //   - Generations; deletion with finalizers and preconditions.
-//   - A mutating admission policy ([Server.Admit]), after field management: rewritten fields stay
-//     the manager's.
+//   - A mutating admission policy ([Server.Admit]) runs after field management: the manager still
+//     owns the fields that the policy rewrites.
 //
-// It has no controllers, garbage collection or watches, and validates little. Without a
+// The server has no controllers, garbage collection or watches, and validates little. Without a
 // CustomResourceDefinition a custom resource has no defaults, and its lists are owned as a whole.
-// For errors, wrap it with controller-runtime's interceptor.
+// To simulate errors, wrap the server with controller-runtime's interceptor.
 package applytest

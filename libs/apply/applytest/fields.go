@@ -29,7 +29,7 @@ type handlerKey struct {
 type kind struct {
 	builtin  bool
 	convert  managedfields.TypeConverter
-	defaults func(map[string]any) // of a custom resource
+	defaults func(map[string]any) // sets a custom resource's defaults; nil for a built-in kind
 }
 
 var builtinConverter = applyconfigurations.NewTypeConverter(clientgoscheme.Scheme)

@@ -309,7 +309,8 @@ func (s *Server) Delete(_ context.Context, o client.Object, opts ...client.Delet
 	})
 }
 
-// request stores the result of write, which gets the live object. A nil result deletes it.
+// request calls write with the live object and stores the result. If the result is nil, request
+// deletes the live object.
 func (s *Server) request(
 	verb string, o client.Object, write func(kindOf, *object) (*object, error),
 ) error {
@@ -377,7 +378,7 @@ func (s *Server) accept(live, after *unstructured.Unstructured) error {
 // Scheme implements client.Client.
 func (s *Server) Scheme() *runtime.Scheme { return s.scheme }
 
-// RESTMapper implements client.Client; there is none.
+// RESTMapper implements client.Client and returns nil.
 func (s *Server) RESTMapper() meta.RESTMapper { return nil }
 
 // GroupVersionKindFor implements client.Client.
@@ -385,7 +386,7 @@ func (s *Server) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind,
 	return apiutil.GVKForObject(o, s.scheme)
 }
 
-// IsObjectNamespaced implements client.Client; every object is.
+// IsObjectNamespaced implements client.Client. It returns true for every object.
 func (s *Server) IsObjectNamespaced(runtime.Object) (bool, error) { return true, nil }
 
 // DeleteAllOf implements client.Writer, and is not supported.

@@ -3,18 +3,18 @@
 // Package expectations reports whether a cache already has this process's own writes
 // (read-your-writes).
 //
-// A decision on a lagging cache makes writes without effect, or undoes the last write. [Set] holds
-// the last write of each object until the cache shows it or a timeout ends. A Set need not survive
-// a restart: its loss costs a write without effect, if the decision is repeatable. Before writing
-// something random, such as a new password, ask the API server.
+// A decision from a lagging cache leads to writes without effect, or undoes the last write. [Set]
+// holds the last write of each object until the cache shows the write or a timeout ends. A Set need
+// not survive a restart: without it, the operator repeats a write without effect. Only a write of
+// something random, such as a new password, would differ: ask the API server before such a write.
 //
-// controller-runtime 0.25 offers the same as EnableReadYourWritesConsistency, experimental. It is
-// not used, for reasons that its source (pkg/client/consistency.go, internal/consistencyhandler) and
-// a test against a real API server have shown:
+// controller-runtime 0.25 has the same as an experimental option, EnableReadYourWritesConsistency.
+// We do not use that option. Its source (pkg/client/consistency.go, internal/consistencyhandler)
+// and a test against a real API server have shown these reasons:
 //
 //   - It stores one observed version for each kind and representation. With several watched
-//     namespaces, an event in one namespace declares the others up to date: 19 of 300 reads were
-//     stale.
+//     namespaces, an event in one namespace makes all other namespaces count as up to date: 19 of
+//     300 reads were stale.
 //   - Each representation is separate. The write of a typed Secret would start an informer that caches
 //     every Secret, and a read of metadata would still not wait for it. Our applies are unstructured,
 //     most of our reads are typed.
@@ -39,11 +39,12 @@ import (
 )
 
 const (
-	// absentTimeout bounds the wait while the cache lacks the object: it may have been deleted.
+	// absentTimeout bounds the wait while the cache lacks the object, because another client may have
+	// deleted the object.
 	absentTimeout = 3 * time.Second
 	// outdatedTimeout bounds the wait for a newer version. After an outage client-go watches again
-	// within a minute (reflector.go: 30 s, plus jitter). A decision before that could be wrong for
-	// good: if the watch then brings no change, nothing triggers another reconcile.
+	// within a minute (reflector.go: 30 s, plus jitter). A decision before the new watch could stay
+	// wrong: if the watch brings no change, nothing triggers another reconcile.
 	outdatedTimeout = 2 * time.Minute
 	sweepAt         = 1024
 )
@@ -65,12 +66,12 @@ type Set struct {
 	mu      sync.Mutex
 	last    map[Key]write
 	pending map[Key][]string // versions that the cache showed during a write
-	sweep   int              // number of writes at which expired ones are removed
+	sweep   int              // when last has this many writes, put removes the expired ones
 }
 
 type write struct {
 	version string    // resourceVersion after the write; empty for a deletion
-	before  string    // resourceVersion of the previous write, if the cache lacks that too
+	before  string    // resourceVersion of the write before this one, if the cache has not shown that yet
 	deleted types.UID // UID of the deleted object
 	at      time.Time
 }
@@ -83,10 +84,10 @@ func NewSet(c clock.PassiveClock) *Set {
 // Expect records a write and the resulting resourceVersion.
 func (s *Set) Expect(key Key, resourceVersion string) { s.put(key, write{version: resourceVersion}) }
 
-// Writing records the start of a write. Until done, [Set.ByOthers] holds back all changes of the
-// object: the cache may show the write before the response. done takes the new resourceVersion
-// (empty after a failure). If it returns true, a foreign change was held back: reconcile the object
-// again.
+// Writing records the start of a write. The cache may show the write before its response arrives,
+// so until the caller calls done, [Set.ByOthers] holds back all changes of the object. Pass the new
+// resourceVersion to done, or "" if the write failed. If done returns true, ByOthers held back
+// another client's change: reconcile the object again.
 func (s *Set) Writing(key Key) (done func(resourceVersion string) (others bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,8 +111,8 @@ func (s *Set) put(key Key, w write) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.at = s.clock.Now()
-	// Satisfied removes the write of an object that is read again. Objects of a deleted owner are
-	// not, so remove their writes here.
+	// Satisfied removes a write when the object is read again. If the owner is deleted, nobody reads
+	// the object again, so expired writes are removed here.
 	if len(s.last) >= s.sweep {
 		maps.DeleteFunc(s.last, func(_ Key, old write) bool { return w.at.Sub(old.at) > outdatedTimeout })
 		s.sweep = max(sweepAt, 2*len(s.last))
@@ -141,8 +142,8 @@ func (s *Set) Satisfied(key Key, cached metav1.Object) bool {
 	return true
 }
 
-// isOwn reports whether a version is our own write, or may be while a write is pending. It records
-// the version for the end of a pending write.
+// isOwn reports whether our own write produced a version. While a write is pending, isOwn cannot
+// know this: it returns true and keeps the version until the write is done.
 func (s *Set) isOwn(key Key, resourceVersion string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,9 +154,9 @@ func (s *Set) isOwn(key Key, resourceVersion string) bool {
 	return s.last[key].resultedIn(resourceVersion)
 }
 
-// ByOthers passes the updates of a kind that other clients made, so that foreign changes are
-// corrected: a former leader's last status may reach the cache after our first reconcile. Our own
-// write passes too if it reaches the cache before Expect, which costs a reconcile without effect.
+// ByOthers passes updates by other clients, so that the operator corrects foreign changes. One is a
+// former leader's last status, which may reach the cache after our first reconcile. Our own write
+// passes too if the cache shows it before Expect; the only cost is a reconcile without effect.
 func (s *Set) ByOthers(kind string) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -194,5 +195,5 @@ func (w write) visibleIn(cached metav1.Object) bool {
 		return false
 	}
 	order, err := resourceversion.CompareResourceVersion(cached.GetResourceVersion(), w.version)
-	return err != nil || order >= 0 // versions that cannot be compared must not stop the reconciler
+	return err != nil || order >= 0 // if the versions cannot be compared, do not wait
 }

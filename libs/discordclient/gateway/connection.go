@@ -161,7 +161,8 @@ func (c *connection) hello(ctx context.Context, data []byte) error {
 	})
 }
 
-// An unacknowledged heartbeat means a dead connection, even if TCP still holds it.
+// heartbeat sends heartbeats. If Discord has not acknowledged the last heartbeat, the connection is
+// dead, even if TCP has not noticed.
 func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 	wait := firstBeat(interval)
 	for sleep(ctx, wait) {
@@ -177,7 +178,8 @@ func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// firstBeat is random: clients must not all beat together after an outage.
+// firstBeat returns a random pause before the first heartbeat, so that clients do not all send
+// heartbeats at once after an outage.
 func firstBeat(interval time.Duration) time.Duration {
 	return time.Duration(rand.Float64() * float64(interval)) //nolint:gosec // G404: jitter, no secret
 }

@@ -5,8 +5,8 @@
 //
 // Every connection starts a fresh session (IDENTIFY) instead of resuming one: Discord then sends
 // the whole state of every guild, and no event is lost between connections. Discord grants 1000
-// IDENTIFYs per day, and one more resets the token. The supervisor looks up the remaining number
-// before each connection, and stays offline rather than use the last ones.
+// IDENTIFYs per day, and resets the token after one more. The supervisor looks up the remaining
+// number before each connection, and stays offline rather than use the last IDENTIFYs.
 package gateway
 
 import (
@@ -63,9 +63,11 @@ var fatalCodes = map[int]string{ //nolint:gosec // G101: texts about credentials
 	4014:               "an intent that the application is not allowed to use",
 }
 
-// Handler receives events. Its methods run in order in one goroutine and block the connection.
+// Handler receives events. Its methods run in order in one goroutine. While a method runs, the
+// connection receives nothing.
 type Handler interface {
-	// Connecting precedes a new session. The session sends state that is not older than this call.
+	// Connecting is called before a new session starts. The state that the session sends is not
+	// older than this call.
 	Connecting()
 	// Dispatch delivers an event. gap reports that events before it were lost.
 	Dispatch(event string, data []byte, gap bool)
@@ -95,8 +97,8 @@ type Timing struct {
 	// Lookup is the longest pause after a failed look-up, which costs no session. Default 10 s.
 	Lookup time.Duration
 	Steady time.Duration // a connection of this duration resets the pause; default 1 min
-	// Invalid is the least pause after op 9. Up to four times as much is added at random. Default 1
-	// s.
+	// Invalid is the least pause after op 9. A random time, up to four times as long, is added.
+	// Default 1 s.
 	Invalid time.Duration
 	// Closed is the pause after a *[Fatal] until the caller should call Run again. Default 1 h.
 	Closed time.Duration
@@ -161,7 +163,8 @@ func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 	return s.pauseAfter(err, time.Since(s.identified)), err
 }
 
-// pauseAfter protects the day's IDENTIFYs from a peer that ends every session immediately.
+// pauseAfter returns the pause after a connection. The pause keeps a peer that ends every session
+// immediately from using up the day's IDENTIFYs.
 func (s *supervisor) pauseAfter(err error, lasted time.Duration) time.Duration {
 	steady := lasted > s.Timing.Steady
 	if steady {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ended counts the reports of a connection's end.
+// ended counts the calls of Disconnected.
 type ended struct {
 	quiet
 	times int
@@ -19,7 +19,7 @@ type ended struct {
 
 func (e *ended) Disconnected(error) { e.times++ }
 
-// However Run ends, it reports the end of the connection.
+// However Run ends, it calls Disconnected.
 func TestRunEndsDisconnected(t *testing.T) {
 	t.Parallel()
 	for name, fatal := range map[string]bool{"context": false, "fatal": true} {
@@ -66,7 +66,7 @@ func TestConnectionsAreSpaced(t *testing.T) {
 	})
 }
 
-// A failed look-up costs no session, so the Gateway is back within seconds of any outage.
+// A failed look-up costs no session, so the supervisor repeats it after at most ten seconds.
 func TestLookupsGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -92,7 +92,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The pause doubles up to the longest; half of it is random.
+// The pause doubles after each failure, up to the longest pause. Half of each pause is random.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	timing := Timing{MinWait: time.Second, MaxWait: 6 * time.Second}
@@ -112,7 +112,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// A session that ends immediately costs a pause, whatever the reason.
+// If a session ends immediately, the supervisor pauses, whatever ended the session.
 func TestPauseAfterConnections(t *testing.T) {
 	t.Parallel()
 	timing := Timing{MinWait: 8 * time.Second, MaxWait: 64 * time.Second, Steady: time.Minute, Invalid: time.Second}

@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxAnswers bounds the cached answers per guild and kind. Discord allows 500 channels at a time;
-// further answers are about deleted ones.
+// maxAnswers bounds the cached answers per guild and kind. A guild has at most 500 channels, so
+// further answers are about deleted channels.
 const maxAnswers = 1000
 
 type answer struct {
@@ -27,7 +27,7 @@ type lookups struct {
 	inFlight map[string]bool
 }
 
-// begin reserves an id. It returns false while another caller looks it up.
+// begin reserves an id. It returns false while another caller looks up this id.
 func (l *lookups) begin(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

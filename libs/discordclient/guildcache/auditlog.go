@@ -19,9 +19,11 @@ const (
 	// maxAuditPages bounds the pages of one reading. The next reading continues after them.
 	maxAuditPages = 4
 	auditFresh    = time.Second
-	// auditLate is the longest expected delay of an entry after newer ones. Readings overlap by it.
+	// auditLate is the longest time by which we expect an entry to appear later than newer entries.
+	// Each reading starts this long before the previous one, to find late entries.
 	auditLate = time.Minute
-	// auditStep rounds the start of a reading down, to serve somewhat older intents too.
+	// auditStep rounds the start of a reading down to the hour, so that the same reading also serves
+	// somewhat older intents.
 	auditStep = time.Hour
 	// auditRefused is the time after which a refused log counts as denied. Discord is known to
 	// refuse the log briefly.
@@ -51,14 +53,14 @@ type createsRead struct {
 
 	refusedSince atomic.Pointer[time.Time] // when Discord began to refuse the log; nil if it does not
 	lookups      lookups
-	denied       atomic.Bool // the log counts as empty
+	denied       atomic.Bool // Discord does not show the log, so the log counts as empty
 }
 
 // OwnCreates returns the bot's own creates since from in the audit log, oldest first, and the time
-// up to which they are complete. action selects channels or roles. A reading newer than complete is
-// not repeated, and every reading continues the last one: many intents ask at once after a crash. A
-// log that Discord does not show the bot counts as empty. Errors: [ErrReading] while another caller
-// reads, [ErrRefused].
+// up to which the log was read. action selects channels or roles. If the log was already read up to
+// complete, OwnCreates makes no call; otherwise it continues the last reading. This saves calls
+// after a crash, when many intents ask at once. A log that Discord does not show the bot counts as
+// empty. Errors: [ErrReading] while another caller reads, [ErrRefused].
 func (c *Client) OwnCreates(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
@@ -150,8 +152,8 @@ func (c *Client) self(ctx context.Context, guildID string) (string, error) {
 	return user.ID, err
 }
 
-// visible classifies an audit log call's error. A refusal may be temporary if a proxy sent it, or
-// if the bot has the permission.
+// visible returns whether Discord showed the log, from the error of an audit log call. It returns
+// an error if the refusal may be temporary: a proxy sent it, or the bot has the permission.
 func (c *Client) visible(of createsKey, err error, now time.Time) (bool, error) {
 	log := c.createsOf(of)
 	if discordclient.ClassOf(err) != discordclient.ClassDenied || discordclient.CodeOf(err) == 0 {
@@ -183,11 +185,11 @@ func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) b
 	return !c.createsOf(createsKey{guildID, action}).denied.Load()
 }
 
-// CreateOf returns the audit log entry of a channel's or role's create, and whether it exists.
-// Before the time complete, the entry may still be missing. If the server ignores the filter for
-// the id, the log is read from the id on, because the entry is newer. A log that Discord does not
-// show the bot has no entry. [Client.KnownCreate] has cached answers. Errors: [ErrReading] while
-// another caller looks up the id, [ErrRefused].
+// CreateOf returns the audit log entry of a channel's or role's create, and whether the entry
+// exists. Before the time complete, the entry may still be missing. If the server ignores the
+// filter for the id, CreateOf reads the log from the id on, because the entry is newer than the id.
+// A log that Discord does not show the bot has no entry. [Client.KnownCreate] returns cached
+// answers. Errors: [ErrReading] while another caller looks up the id, [ErrRefused].
 func (c *Client) CreateOf(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, complete, now time.Time,
 ) (discordclient.AuditEntry, bool, error) {
@@ -218,8 +220,8 @@ func (c *Client) CreateOf(
 	return discordclient.AuditEntry{}, false, nil
 }
 
-// KnownCreate returns [Client.CreateOf]'s cached answer. A missing entry is cached for ten minutes:
-// entries may come late.
+// KnownCreate returns [Client.CreateOf]'s cached answer. If CreateOf found no entry, the answer
+// holds until the time complete, or for ten minutes after that time: entries may come late.
 func (c *Client) KnownCreate(
 	guildID string, action discordgo.AuditLogAction, id string, now time.Time,
 ) (entry discordclient.AuditEntry, found, known bool) {

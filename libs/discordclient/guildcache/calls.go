@@ -186,7 +186,8 @@ func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason stri
 	})
 }
 
-// KeepWebhook adds a webhook that Discord returns by id but omits in its channel's list.
+// KeepWebhook adds a webhook to the view. Use it for a webhook that Discord returns by id but omits
+// in its channel's list.
 func (c *Client) KeepWebhook(hook discordclient.Webhook) { c.store.KeepWebhook(hook) }
 
 // RenameWebhook makes the call of [discordclient.Client].

@@ -32,11 +32,11 @@ type Options struct {
 	Resync time.Duration
 	// ResyncLive is the approximate period of reading a live guild. Default 1 h.
 	ResyncLive time.Duration
-	// EventTimeout is the wait for the event of an own write. If none comes, the guild is polled
-	// every Resync until an event comes. Default 15 s.
+	// EventTimeout is the wait for the event of an own write. If the event does not come in time, the
+	// guild is polled every Resync until an event comes. Default 15 s.
 	EventTimeout time.Duration
 	// Keep reports whether to keep a guild's state from the Gateway before [Client.Guild] is
-	// called. It must not block. Default: none is kept.
+	// called. Keep must not block. Default: no guild's state is kept.
 	Keep func(guildID string) bool
 	// Grace delays the polling of a new view, because the Gateway may send the state. Default 5 s.
 	Grace   time.Duration
@@ -45,7 +45,8 @@ type Options struct {
 	Namespace string
 	// Log receives connects, disconnects and resyncs, never a secret. Default: discarded.
 	Log *slog.Logger
-	// Gateway has the Gateway's durations. The zero value is for Discord; tests shorten them.
+	// Gateway has the pauses and timeouts of Gateway connections. The zero value suits Discord; tests
+	// use shorter times.
 	Gateway gateway.Timing
 }
 
@@ -76,7 +77,8 @@ func isWebsocket(raw string) bool {
 	return err == nil && u.Host != "" && (u.Scheme == "wss" || u.Scheme == "ws")
 }
 
-// gatewayAddress refuses another host than the API's with a *gateway.Fatal: a user must allow it.
+// gatewayAddress returns the Gateway's address. If the API answers with an address at another host,
+// it returns a *gateway.Fatal, because a user must allow this host in Options.GatewayURL.
 func (o *Options) gatewayAddress(answered string) (string, error) {
 	if o.GatewayURL != "" {
 		return o.GatewayURL, nil
@@ -100,7 +102,8 @@ func (o *Options) gatewayAddress(answered string) (string, error) {
 	return u.String(), nil
 }
 
-// Client makes the calls of a bot and keeps live views of its guilds, which the calls update too.
+// Client makes the calls of a bot and keeps live views of its guilds. Its calls also update the
+// views.
 type Client struct {
 	*discordclient.Client
 	opts          Options
@@ -153,15 +156,15 @@ func (c *Client) Forget(guildID string) {
 	}
 }
 
-// Subscribe returns a channel of changes by others on Discord, until the context ends. An event
-// equal to an unread one is dropped.
+// Subscribe returns a channel with the changes that other clients make on Discord. The channel
+// closes when the context ends. An event that equals an unread event is dropped.
 func (c *Client) Subscribe(ctx context.Context) <-chan Event { return c.store.Events().Subscribe(ctx) }
 
 // Stats describes a Client's health.
 type Stats struct {
 	discordclient.Stats
 	store.Health
-	// TooManyGuilds reports that the bot has too many guilds for a session, so they are polled.
+	// TooManyGuilds reports that the bot has too many guilds for a session, so the guilds are polled.
 	TooManyGuilds bool
 }
 

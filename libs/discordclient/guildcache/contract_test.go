@@ -86,7 +86,7 @@ func TestRequestsKeepTheContract(t *testing.T) {
 		ChannelEdit: discordclient.ChannelEdit{
 			Topic: discordclient.Set("fire"), NSFW: discordclient.Set(true), Slowmode: discordclient.Set(60),
 			DefaultAutoArchive: discordclient.Set(4320),
-			// Fields that this type lacks:
+			// An announcement channel does not have the fields from here on.
 			Bitrate: discordclient.Set(64000), UserLimit: discordclient.Set(1), Region: discordclient.Set("rotterdam"),
 			VideoQuality: discordclient.Set(2), Tags: discordclient.Set([]discordclient.Tag{{Name: "bug"}}),
 			DefaultReaction: discordclient.Set(&check), SortOrder: discordclient.Set(&position),
@@ -137,7 +137,7 @@ func TestRequestsKeepTheContract(t *testing.T) {
 	ok(err)
 }
 
-// carriesAll fails if a request lacks a field, other than some.
+// carriesAll fails unless the request carries all fields of its type, except the fields in without.
 func carriesAll[T any](t *testing.T, request T, without ...string) T {
 	t.Helper()
 	raw, err := json.Marshal(request)
@@ -183,7 +183,7 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 	}
 	c, role, hook := made()
 	calls := everyCall(client, guild, c.ID, role.ID, hook)
-	all := []string{"MemberSince"} // a method of guildcache alone
+	all := []string{"MemberSince"} // only the Client of guildcache has this method
 	for m := range reflect.TypeFor[*discordclient.Client]().Methods() {
 		sends := !slices.Contains([]string{"MayCreateChannel", "MayCreateRole"}, m.Name) // these ask the limiter only
 		if sends && m.Type.NumIn() > 1 && m.Type.In(1) == reflect.TypeFor[context.Context]() {
@@ -199,7 +199,7 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 			continue
 		}
 		switch name {
-		case "DeleteGuild": // Discord withdrew this call, and its description lacks it
+		case "DeleteGuild": // Discord withdrew this call, so the OpenAPI description lacks the call
 			if _, err := call(ctx); discordclient.ClassOf(err) != discordclient.ClassDenied {
 				t.Errorf("%s: %v, want it denied", name, err)
 			}
@@ -210,7 +210,8 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 	}
 }
 
-// newClient makes a Discord, and a Client whose requests are compared with the description.
+// newClient starts a simulated Discord and makes a Client for it. The test fails if a request of
+// the Client does not match Discord's OpenAPI description.
 func newClient(t *testing.T) (*guildcache.Client, *discordtest.Server, discordtest.Bot, string) {
 	t.Helper()
 	rules := contract.FromEnv(t)
@@ -223,7 +224,7 @@ func newClient(t *testing.T) (*guildcache.Client, *discordtest.Server, discordte
 	client, err := guildcache.New(guildcache.Options{Options: discordclient.Options{
 		Token: discordclient.NewSecret(bot.Token), APIURL: srv.APIURL(), GlobalPerSecond: 10_000,
 		Transport: rules.Transport(inner, func(v contract.Violation) { t.Error(v) }),
-		Timeout:   10 * time.Minute, // the first request of a kind compiles schemas
+		Timeout:   10 * time.Minute, // long, because the first request of a kind compiles schemas
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -15,20 +15,22 @@
 //
 // Neither responses nor events have a version, and they may overtake each other.
 //
-//   - Pending writes (internal/pending): an event of an own write is dropped after a later own
-//     write, and a response is dropped after its event.
-//   - Lists (guild.go): changes since a list was requested are applied on top of it.
+//   - Pending writes (internal/pending): if a later own write already has its response, the event
+//     of an earlier own write is dropped. If a write's event came first, its response is dropped.
+//   - Lists (guild.go): the view applies a list, and then again the changes since the request for
+//     the list.
 //   - Invalidation (writes.go): a channel that a call did not find leaves the view, and the guild
 //     is read again.
 //   - Staleness: a view that may have missed something is read again once Discord is consistent.
-//     Until then [View.AsOf] returns its age.
+//     Until then, [View.AsOf] returns the time at which the view became stale.
 //   - Silence (guild.go): without the event of an own write, the guild is polled until an event
 //     comes.
 //   - Resync (poller.go): a live view is read about once an hour, in case an event was lost without
 //     a gap.
 //
-// The Gateway sends the state of all guilds. A view exists after [Client.Guild], or if
-// [Options].Keep allows it. A guild requested later is read twice and followed from then on.
+// The Gateway sends the state of all guilds when a session starts, but only guilds with a view keep
+// it: after [Client.Guild], or if [Options].Keep allows it. If [Client.Guild] is called later in
+// the session, the guild is read twice by REST, and the view follows the events from then on.
 //
 // # Files
 //

@@ -46,7 +46,7 @@ func TestGatewayComesBack(t *testing.T) {
 				case fault.Refuse:
 					return strings.Contains(r.Client.Stats().GatewayError, "503")
 				case fault.AckBeforeReady:
-					return now.Identifies > before.Identifies // a session without a fault
+					return now.Identifies > before.Identifies // the connection after the fault started a session
 				default:
 					return now.Connections >= before.Connections+2
 				}
@@ -107,7 +107,8 @@ func TestTooManyGuilds(t *testing.T) {
 	}
 }
 
-// After these close codes no connection can succeed. The client tries once, reports it, and polls.
+// After these close codes no connection can succeed. The client tries once, reports the close code,
+// and polls.
 func TestFatalCloseCodes(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{4004, 4010, 4011, 4012, 4013, 4014} {

@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	// maxMembers bounds one asker's cache: 2,500 members with ten roles, about 2 MB.
+	// maxMembers bounds the weight of one asker's cache. It is enough for 2,500 members with ten
+	// roles, about 2 MB.
 	maxMembers, memberWeight = 45_000, 8
 	membersSwept             = time.Minute
 )
 
-// membersRead caches members of guilds, with this Client's own changes: Discord reports other
-// changes to privileged bots only. Each asker has a set of its own, so that no asker displaces the
-// members of others. A full set keeps its members until they expire.
+// membersRead caches members of guilds. It follows only this Client's own changes, because Discord
+// reports other changes to privileged bots only. Each asker has its own set, so that no asker
+// displaces another asker's members. A full set takes no further members until some expire.
 type membersRead struct {
 	mu    sync.Mutex
 	by    map[string]*memberSet
@@ -100,7 +101,7 @@ func (m *membersRead) forget(guildID string) {
 	m.dropIf(func(key memberKey, _ memberRead) bool { return key.guildID == guildID })
 }
 
-// dropIf expects the lock to be held.
+// The caller of dropIf must hold the lock.
 func (m *membersRead) dropIf(drop func(memberKey, memberRead) bool) {
 	for asker, s := range m.by {
 		for key, was := range s.last {
@@ -114,9 +115,9 @@ func (m *membersRead) dropIf(drop func(memberKey, memberRead) bool) {
 	}
 }
 
-// MemberSince returns a member as of since or later. It may come from an earlier read of the same
-// asker (such as a namespace) within Options.ResyncLive. ClassGone, for a user who is not in the
-// guild, is cached too.
+// MemberSince returns a member as it was at since or later. It caches each answer for the same
+// asker (such as a namespace), for about Options.ResyncLive. It also caches ClassGone, which means
+// that the user is not in the guild.
 func (c *Client) MemberSince(
 	ctx context.Context, asker, guildID, userID string, since time.Time,
 ) (discordclient.Member, error) {

@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/store"
 )
 
-// Metrics counts events and calls of all Clients of a process. Make and register one per process.
+// Metrics counts events and calls of all Clients of a process. Make and register one Metrics per
+// process.
 type Metrics struct {
 	prometheus.Collector
 	calls    *discordclient.Metrics
@@ -83,10 +84,10 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	of := map[string]*bots{}
-	invalid := map[*discordclient.InvalidRequests]discordclient.Stats{} // shared by Clients
+	invalid := map[*discordclient.InvalidRequests]discordclient.Stats{} // several Clients may share a count
 	clients, remaining := g.metrics.living(), -1
 	if len(clients) == 0 {
-		of[""] = &bots{} // a missing series could also mean a failed scrape
+		of[""] = &bots{} // without Clients, report 0: a missing series could also mean a failed scrape
 	}
 	for _, c := range clients {
 		s := c.Stats()

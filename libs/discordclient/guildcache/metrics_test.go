@@ -27,7 +27,7 @@ func TestMetrics(t *testing.T) {
 	registry.MustRegister(m)
 	r := cachetest.New(t, func(so *discordtest.Options, o *guildcache.Options) {
 		o.Metrics, o.Namespace = m, "school"
-		o.Grace = time.Hour // a slow Gateway must not make the guild be polled
+		o.Grace = time.Hour // no poll, even if the Gateway is slow
 		so.Limits.Routes = map[string]discordtest.Rate{"GET /channels/{channel_id}": {N: 2, Per: time.Minute}}
 	})
 	run(r)
@@ -138,7 +138,8 @@ func TestMetricsOfTheGateway(t *testing.T) {
 	runtime.KeepAlive(r.Client)
 }
 
-// value returns one series of a registry, by a label's value if it has any; -1 for none.
+// value returns the value of the first series with this name, and with this label value unless
+// label is empty. It returns -1 if there is no such series.
 func value(t *testing.T, registry prometheus.Gatherer, name, label string) float64 {
 	t.Helper()
 	families, err := registry.Gather()

@@ -47,7 +47,7 @@ func (p *poller) run(ctx context.Context) {
 			continue
 		}
 		if wait < 0 {
-			wait = time.Hour // only a wake-up ends this
+			wait = time.Hour // no guild is due, so wait for a wake-up
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -71,8 +71,9 @@ func (p *poller) poll(ctx context.Context, guildID string) {
 	}
 }
 
-// Refresh reads a guild, its channels and its roles into its view. An unknown guild counts as
-// absent only if Discord itself refuses its channels too: a proxy's refusal proves nothing.
+// Refresh reads a guild, its channels and its roles into its view. If Discord calls the guild
+// unknown, the guild counts as absent only if Discord also refuses to list its channels. A proxy's
+// refusal proves nothing.
 func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	since := time.Now()
 	guild, err := c.GetGuild(ctx, guildID)
@@ -120,13 +121,14 @@ func (c *Client) Run(ctx context.Context) error {
 	}()
 	c.poller.run(ctx)
 	<-connected
-	return c.Err() // even if the context ended at the same time
+	return c.Err() // report a refused token even if the context ended at the same time
 }
 
 // No intent is privileged: https://discord.com/developers/docs/events/gateway#gateway-intents.
 const intents = int(discordgo.IntentGuilds | discordgo.IntentGuildWebhooks)
 
-// After a fatal close code the views are polled until [gateway.Timing].Closed.
+// runGateway keeps a connection to the Gateway. After a fatal close code, it waits for
+// [gateway.Timing].Closed before it tries again. Meanwhile the views are polled.
 func (c *Client) runGateway(ctx context.Context) {
 	handshake := &http.Client{
 		Transport:     c.opts.Transport,

@@ -76,7 +76,7 @@ func TestTheViewHasOwnWritesOfRolesImmediately(t *testing.T) {
 	}
 }
 
-// Changes by others cost no read of the guild.
+// Changes by other clients cost no read of the guild, because events report these changes.
 func TestEventsOfRoles(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
@@ -86,7 +86,7 @@ func TestEventsOfRoles(t *testing.T) {
 	events := r.Client.Subscribe(ctx)
 	made, err := r.Client.CreateRole(ctx, r.Guild, discordclient.RoleCreate{Name: "On call"}, "why")
 	changed := guildcache.Event{Kind: guildcache.EventRole, GuildID: r.Guild, RoleID: made.ID}
-	expect(t, events, changed) // an object that waits for the name does not know the creator
+	expect(t, events, changed) // sent for an own write too, because another object may wait for the name
 	if err == nil {
 		_, err = r.Client.EditRole(ctx, r.Guild, made.ID, discordclient.RoleEdit{Hoist: discordclient.Set(true)}, "why")
 	}
@@ -109,7 +109,7 @@ func TestEventsOfRoles(t *testing.T) {
 func TestBotRole(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
-	v := r.Client.Guild(r.Guild) // before the Gateway sends the bot's roles
+	v := r.Client.Guild(r.Guild) // request the view before the Gateway sends the bot's roles
 	run(r)
 	eventually(t, "the view is live", func() bool { return v.Snapshot().Mode == guildcache.ModeLive })
 	if highest, exact := v.Snapshot().BotRole(); highest.Name != "operator" || !exact {

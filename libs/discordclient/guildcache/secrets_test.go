@@ -25,8 +25,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// format prints a value with the verbs for any type. (Others print the target of a pointer, which
-// races with a connection in use.)
+// format prints a value with the verbs for any type. Other verbs would print the target of a
+// pointer, which races with a connection in use.
 func format(o *cachetest.Output, v any) { _, _ = fmt.Fprintf(o, "%v\n%+v\n%#v\n", v, v, v) }
 
 // say prints a value in every form that code uses.
@@ -65,7 +65,7 @@ func TestNoFailureShowsASecret(t *testing.T) {
 	format(r.Printed, r.Options)
 	for name, fault := range failures(r, hook) {
 		t.Run(name, func(t *testing.T) {
-			client := r.NewClient() // a 401 stops a Client for good
+			client := r.NewClient() // a new Client, because a 401 stops a Client for good
 			remove := r.Discord.Faults().Add(discordtest.Fault{Action: fault})
 			defer remove()
 			for op, do := range everyCall(client, r.Guild, c.ID, r.Guild, hook) {
@@ -133,7 +133,7 @@ func brokenConnections(r *cachetest.Rig, channel string, hook discordclient.Webh
 	r.Options.Transport = nil
 }
 
-// cutConn ends with the thirtieth byte of a request.
+// cutConn closes the connection after thirty bytes of a request.
 type cutConn struct{ net.Conn }
 
 func (c *cutConn) Write(p []byte) (int, error) {
@@ -155,7 +155,7 @@ func gatewayFailures(r *cachetest.Rig) {
 	}
 }
 
-// net/http may log to the standard logger, so search that too.
+// net/http may log to the standard logger, so the tests also search its output for secrets.
 func TestMain(m *testing.M) {
 	said := &cachetest.Output{}
 	log.SetOutput(said)

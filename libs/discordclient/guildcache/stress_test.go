@@ -61,7 +61,7 @@ func stress(t *testing.T, loss discordtest.GatewayFaults, heal func(*cachetest.R
 		late := discordtest.GatewayFaults{Delay: lateness()}
 		for _, faults := range []discordtest.GatewayFaults{{}, loss, late, {}, late, loss} {
 			r.Discord.Gateway().SetFaults(faults)
-			for range 30 { // writes per fault
+			for range 30 { // each fault lasts for 30 writes
 				<-faultsTurn
 			}
 			r.Discord.Gateway().Drop(0)

@@ -76,7 +76,7 @@ func TestLiveViewFollowsUsers(t *testing.T) {
 	}
 }
 
-// expect takes events until the wanted one comes.
+// expect receives events until it receives want.
 func expect(t *testing.T, events <-chan guildcache.Event, want guildcache.Event) {
 	t.Helper()
 	timeout := time.After(time.Minute)
@@ -152,7 +152,8 @@ func TestWebhooksAreKnownUntilOthersChangeThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// marker waits for an event that comes after the events of earlier calls.
+	// marker creates a channel and waits for its event, which comes after the events of all earlier
+	// calls.
 	marker := func() {
 		id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "marker"})
 		expect(t, events, guildcache.Event{Kind: guildcache.EventChannel, GuildID: r.Guild, ChannelID: id})
@@ -200,7 +201,7 @@ func TestBotPermissions(t *testing.T) {
 			r := cachetest.New(t, func(d *discordtest.Options, o *guildcache.Options) {
 				d.ShowHidden, o.DisableGateway = true, gatewayDown // for permissions in a channel that the bot may not view
 			})
-			v := r.Client.Guild(r.Guild) // before the Gateway sends the bot's roles
+			v := r.Client.Guild(r.Guild) // request the view before the Gateway sends the bot's roles
 			run(r)
 			eventually(t, "the view is known", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
 			if gatewayDown {
@@ -252,7 +253,7 @@ func TestPresence(t *testing.T) {
 	eventually(t, "the bot is back", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
 }
 
-// Whether or not the Gateway reports a deletion, the view has it immediately.
+// The view shows an own deletion immediately, whether or not the Gateway reports it.
 func TestDeletingAGuildShowsInTheView(t *testing.T) {
 	t.Parallel()
 	for name, live := range map[string]bool{"live": true, "polled": false} {

@@ -2,9 +2,10 @@
 
 // Package permissions translates Discord's permission bits to names and back.
 //
-// Names are Discord's documented ones in CamelCase: ViewChannel for VIEW_CHANNEL. A bit without a
-// documented name is called "Bit47", so [Bits.Names] and [Parse] are inverse for every value.
-// Source: https://discord.com/developers/docs/topics/permissions, read 2026-08.
+// The names are Discord's documented names in CamelCase: ViewChannel for VIEW_CHANNEL. A bit
+// without a documented name has its number in the name, such as "Bit47", so [Bits.Names] and
+// [Parse] are inverse for every value. Source:
+// https://discord.com/developers/docs/topics/permissions, read 2026-08.
 package permissions
 
 import (
@@ -19,7 +20,7 @@ import (
 // Bits is a set of permissions, one bit each. Discord sends it as a decimal string.
 type Bits uint64
 
-// The permissions that Go code uses. [Parse] knows all documented ones.
+// The permissions that Go code uses by name. [Parse] knows all documented permissions.
 const (
 	Administrator   Bits = discordgo.PermissionAdministrator
 	ManageChannels  Bits = discordgo.PermissionManageChannels
@@ -88,7 +89,8 @@ func (b Bits) Names() []string {
 	return names
 }
 
-// Parse returns the bit of a documented name or of "Bit47", and whether the name is valid.
+// Parse returns the bit of a documented name, or of a name such as "Bit47". It also returns whether
+// the name is valid.
 func Parse(name string) (Bits, bool) {
 	if b, ok := byName[name]; ok {
 		return b, true
@@ -146,9 +148,9 @@ type Overwrite struct {
 	Deny  Bits                              `json:"deny"`
 }
 
-// In returns a member's permissions in a channel. It applies overwrites in Discord's order:
-// @everyone's, those of all the member's roles (allow overrides deny), the member's. Overwrites do
-// not bind administrators.
+// In returns a member's permissions in a channel. It applies overwrites in Discord's order: first
+// @everyone's, then the overwrites of all the member's roles (allow overrides deny), then the
+// member's own. Overwrites do not bind administrators.
 func In(base Bits, guildID, memberID string, roleIDs []string, overwrites []Overwrite) Bits {
 	if base.Has(Administrator) {
 		return base

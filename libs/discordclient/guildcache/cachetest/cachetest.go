@@ -22,15 +22,15 @@ import (
 // Usual are the permissions that the bot requests.
 const Usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// Quick has short pauses. Its timeouts are long enough for a busy machine, because tests count
-// connections.
+// Quick has short pauses, but timeouts that hold even on a busy machine: each timeout would add a
+// connection, and tests count connections.
 var Quick = gateway.Timing{
 	Hello: 3 * time.Second, Ready: 3 * time.Second, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
 }
 
-// Rig is a simulated Discord with one guild and a Client of a bot in it. At the test's end it
-// searches all logs and errors for secrets.
+// Rig is a simulated Discord with one guild, and a Client of a bot in this guild. At the test's end
+// the Rig searches all logs and errors for secrets.
 type Rig struct {
 	*testing.T
 
@@ -110,7 +110,7 @@ func RetryWhileLimited(do func() error) error {
 	}
 }
 
-// Output collects text to search for secrets.
+// Output collects text, in which tests then search for secrets.
 type Output struct {
 	mu   sync.Mutex
 	text strings.Builder

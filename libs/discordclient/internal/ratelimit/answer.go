@@ -51,7 +51,8 @@ func Seconds(s string) time.Duration {
 // that ends more than hiddenSlack after the bucket's reset.
 const hiddenSlack = time.Second
 
-// Done gives a ticket back. A nil answer means that none came; Discord may have counted the call.
+// Done gives a ticket back. A nil answer means that no answer came. Discord may still have counted
+// the call.
 func (l *Limiter) Done(t Ticket, answer *Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +86,7 @@ func (l *Limiter) Done(t Ticket, answer *Answer) {
 	}
 }
 
-// count records the state of a bucket.
+// count records the state of the bucket in an answer.
 func (l *Limiter) count(c Call, a *Answer, now time.Time) {
 	k := l.kinds[a.Bucket]
 	if k == nil {

@@ -6,11 +6,12 @@ import "time"
 
 const globalWindow = time.Second
 
-// budget bounds the calls per second. The window edits bounds the calls that are not urgent, which
-// count in both windows.
+// budget bounds the calls per second. All calls count in the window all. Calls that are not urgent
+// also count in the smaller window edits.
 type budget struct{ all, edits window }
 
-// newBudget returns a budget of 1 or more calls per second. A fifth is for urgent calls alone.
+// newBudget returns a budget of 1 or more calls per second. Only urgent calls can use the last
+// fifth.
 func newBudget(perSecond int) *budget {
 	return &budget{newWindow(perSecond), newWindow(perSecond - perSecond/5)}
 }
@@ -47,9 +48,9 @@ func (b *budget) size() int { return len(b.all.ended) }
 
 func (b *budget) idle(now time.Time) bool { return b.all.free(now) == b.size() }
 
-// window is a sliding window, which is at least as strict as any fixed one. A call stays in it
-// until a second after its answer, because Discord counts the call at an unknown moment before the
-// answer.
+// window is a sliding window, which is at least as strict as any fixed window. A call stays in the
+// window until a second after its answer, because Discord counts the call at an unknown moment
+// before the answer.
 type window struct {
 	underWay int
 	ended    []time.Time // end times of the last calls, as many as the window allows; oldest at next
@@ -59,8 +60,8 @@ type window struct {
 
 func newWindow(size int) window { return window{ended: make([]time.Time, size)} }
 
-// wait is [budget.wait] for one window. A caller of more calls than the window allows waits until
-// the window is empty.
+// wait does the same as [budget.wait] for one window. A caller that makes more calls than the
+// window allows waits until the window is empty.
 func (w *window) wait(now time.Time, ahead *int, calls int) time.Duration {
 	size := len(w.ended)
 	*ahead += min(calls, size)
@@ -69,7 +70,7 @@ func (w *window) wait(now time.Time, ahead *int, calls int) time.Duration {
 	if free.Before(now) {
 		free = now
 	}
-	// If the calls before it fill the window n times, a call waits n further rounds.
+	// If the calls ahead fill the window n times, this call waits n further rounds.
 	return free.Add(time.Duration(taken/size) * (globalWindow + w.took)).Sub(now)
 }
 

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// reservation bounds the wait for a notified caller: its object may be gone, or all workers may be
-// busy.
+// reservation is the time for which a notified caller keeps its place. It is bounded, because the
+// caller may not come: its object is gone, or all workers are busy.
 const reservation = time.Second
 
 // callQueue holds the callers that wait for a share or for the global limit. Without a queue, all n
 // callers would return for each free call, and make n*n attempts.
 //
-// Tenants take turns by tags (start-time fair queueing). A new place's tag is the higher of two
-// tags, its tenant's last and the last served, plus the number of its calls.
+// Tenants take turns by tags (start-time fair queueing). The tag of a new place is the number of
+// its calls, plus the higher of two tags: the tenant's last tag in the queue, and the highest tag
+// served.
 type callQueue struct {
 	places []place // by tag
 	served int     // the highest tag that was notified or served
@@ -35,8 +36,8 @@ func (q *callQueue) removeExpired(now time.Time) {
 	q.places = slices.DeleteFunc(q.places, func(p place) bool { return p.NotifyReady == nil && p.remaining(now) <= 0 })
 }
 
-// ahead returns the places ahead of a caller, queued or not. Urgent calls overtake the other calls of
-// their tenant.
+// ahead returns the places ahead of a caller, which need not be in the queue yet. Urgent calls
+// overtake the other calls of their tenant.
 func (q *callQueue) ahead(c Call) []place {
 	i := q.find(c)
 	if i < 0 && c.Urgent {
@@ -64,8 +65,8 @@ func (q *callQueue) put(c Call, due time.Time) {
 	}
 }
 
-// overtake moves the urgent place i ahead of its tenant's calls that are not urgent. These move
-// back to the tenant's next places. The places of other tenants stay.
+// overtake moves the urgent place i ahead of its tenant's places that are not urgent. Each place
+// that was overtaken moves back to the tenant's next place. The places of other tenants stay.
 func (q *callQueue) overtake(i int) {
 	for j := i - 1; j >= 0; j-- {
 		a, b := &q.places[i], &q.places[j]
@@ -81,7 +82,8 @@ func (q *callQueue) overtake(i int) {
 	}
 }
 
-// serve removes a caller, and reserves its further calls ahead of all others.
+// serve removes a caller that makes a call. If the caller has further calls, serve reserves a place
+// for them ahead of all other callers.
 func (q *callQueue) serve(c Call, now time.Time) {
 	if i := q.find(c); i >= 0 {
 		q.served = max(q.served, q.places[i].tag)

@@ -25,8 +25,8 @@ type callers struct {
 	calls    sync.WaitGroup
 }
 
-// newCallers makes callers of a limiter of 50 calls per second. The limiter knows that the routes
-// of remove and edit have no bucket.
+// newCallers makes a limiter that allows 50 calls per second, and callers that use it. The limiter
+// knows that the routes of remove and edit have no bucket.
 func newCallers(t *testing.T, took time.Duration) *callers {
 	t.Helper()
 	c := &callers{t: t, l: ratelimit.New(50, time.Now), took: took, begun: map[string]time.Time{}}
@@ -36,7 +36,7 @@ func newCallers(t *testing.T, took time.Duration) *callers {
 	return c
 }
 
-// start makes a caller ask for its calls, and again whenever it is notified.
+// start makes a caller ask for its calls now, and again whenever the limiter notifies the caller.
 func (c *callers) start(what ratelimit.Call) {
 	c.calls.Add(1)
 	what.NotifyReady = func() { c.ask(what) }
@@ -75,8 +75,8 @@ func named(what ratelimit.Call, i, more int) ratelimit.Call {
 	return what
 }
 
-// A caller that has to wait asks once more, when it is notified. Callers make their calls in the
-// order of their first attempts, and use every call of the limit.
+// A caller that has to wait asks only once more, when it is notified. Callers make their calls in
+// the order of their first attempts. Together they use every call that the limit allows.
 func TestCallersAreNotifiedInOrder(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -114,7 +114,8 @@ func TestCallersAreNotifiedInOrder(t *testing.T) {
 	}
 }
 
-// Urgent callers do not wait behind other callers, which leave a part of the limit to them.
+// Urgent callers do not wait behind other callers, because a part of the limit is for urgent calls
+// only.
 func TestUrgentCallersAreNotifiedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -143,7 +144,7 @@ func TestUrgentCallersAreNotifiedFirst(t *testing.T) {
 	})
 }
 
-// A caller that is notified but does not come back delays others by a second at most.
+// A caller that is notified but makes no call delays other callers by a second at most.
 func TestReservationsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -63,9 +63,9 @@ type Limiter struct {
 	now    func() time.Time
 	whole  *budget
 	shares map[string]*budget // shares of limited tenants with calls under way or in the last second
-	unused *budget            // the share of every other tenant; never changed
+	unused *budget            // the share of every tenant that is not in shares; never changed
 	queue  callQueue
-	timer  *time.Timer // runs notifyReady; nil before the first
+	timer  *time.Timer // runs notifyReady; nil until the timer is first needed
 
 	blocked    time.Time // no call before this time
 	held       time.Time // no call before this time: Discord's global limit
@@ -132,8 +132,8 @@ func (l *Limiter) Peek(c Call) *Wait {
 	return wait
 }
 
-// check returns the route of a call, its bucket (nil if the route has none or it is unknown), and
-// the call's wait (nil if it may be made now).
+// check returns the route of a call, its bucket (nil if the route has no known bucket), and the
+// call's wait (nil if the call may be made now).
 func (l *Limiter) check(c Call, now time.Time) (*route, *bucket, *Wait) {
 	if now.Before(l.held) && l.held.After(l.blocked) {
 		if c.NotifyReady != nil {
@@ -178,7 +178,7 @@ func (l *Limiter) globalWait(c Call, now time.Time) *Wait {
 	return &Wait{after, scope}
 }
 
-// demands counts the calls of the callers ahead, for each budget.
+// demands counts, for each budget, the calls of the callers ahead.
 type demands struct {
 	whole  demand
 	shares map[string]*demand

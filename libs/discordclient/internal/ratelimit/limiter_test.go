@@ -105,8 +105,8 @@ func TestFirstCallOfARouteGoesAlone(t *testing.T) {
 	refused(t, l, edit("2"), 100*time.Millisecond, ratelimit.ScopeUnknown)
 	l.Done(first, c.answer("b", 5, 4, time.Second))
 	call(t, l, edit("2"), nil)
-	// A first call without an answer does not close the route. Neither does a first call whose
-	// ticket is never given back.
+	// A route's first call without an answer does not block the route for ever. Neither does a
+	// first call that never gives its ticket back.
 	lost, _ := l.Reserve(remove("1"))
 	l.Done(lost, nil)
 	if _, wait := l.Reserve(remove("1")); wait != nil {
@@ -132,8 +132,8 @@ func TestAHangingFirstCallHoldsNobodyUp(t *testing.T) {
 	call(t, l, edit("1"), c.answer("b", 5, 3, time.Second))
 }
 
-// A failed answer of Discord or a proxy names no bucket, but the route may have one. If it counted
-// as a route without a bucket, all waiting calls would be made at once.
+// A failed answer of Discord or a proxy names no bucket, but the route may still have a bucket. If
+// the limiter took it for a route without a bucket, it would allow all waiting calls at once.
 func TestAFailureTeachesNothingAboutARoute(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -148,7 +148,7 @@ func TestAFailureTeachesNothingAboutARoute(t *testing.T) {
 	call(t, l, edit("2"), nil)
 }
 
-// A call whose answer was lost may have been counted.
+// Discord may have counted a call although its answer was lost.
 func TestALostCallCountsUntilItsWindowEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -264,7 +264,8 @@ func TestGlobalLimitKeepsAPartForUrgentCalls(t *testing.T) {
 	call(t, l, edit("1"), nil)
 }
 
-// Urgent calls use their own part of the limit first, and leave four fifths to edits.
+// Urgent calls first use the fifth of the limit that edits cannot use, and leave four fifths to
+// edits.
 func TestUrgentCallsLeaveThePartOfEdits(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -361,8 +362,8 @@ func TestConcurrentCallsNeverBreakABucket(t *testing.T) {
 	}
 }
 
-// Calls and answers are delayed at random. Still no second of Discord's, whenever it begins,
-// receives more calls than the limit allows.
+// Calls and answers are delayed at random. Still Discord never counts more calls in a second than
+// the limit allows, whenever that second begins.
 func TestConcurrentCallsNeverBreakTheGlobalLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 10
@@ -406,12 +407,12 @@ func TestConcurrentCallsNeverBreakTheGlobalLimit(t *testing.T) {
 // caller makes its calls one after the other.
 type caller struct {
 	call   ratelimit.Call // the next call
-	next   time.Time      // time of the next act
+	next   time.Time      // when to call act next
 	ticket *ratelimit.Ticket
 }
 
-// act begins the caller's next call, or ends the current one. It reports whether the last call
-// ended.
+// act begins the caller's next call, or ends the current call. It returns true if the call that
+// ended was the caller's last.
 func (a *caller) act(t *testing.T, c *clock, l *ratelimit.Limiter, took time.Duration) (done bool) {
 	t.Helper()
 	if a.ticket != nil {
@@ -448,9 +449,9 @@ func serve(t *testing.T, c *clock, l *ratelimit.Limiter, queue []*caller, took t
 	return attempts
 }
 
-// If every caller comes back after its wait, each has to wait once, or up to three times if calls
-// take time. No caller has to wait between the calls that it has announced. Every call of the limit
-// is used.
+// If every caller comes back after its wait, each caller waits only once, or up to three times if
+// calls take time. No caller waits between the calls that it has announced. Together the callers
+// use every call that the limit allows.
 func TestCallersComeBackWhenTheyMay(t *testing.T) {
 	t.Parallel()
 	const latency = 50 * time.Millisecond
@@ -485,7 +486,7 @@ func TestCallersComeBackWhenTheyMay(t *testing.T) {
 	}
 }
 
-// A caller that does not come back delays others by a second at most.
+// A caller that has a place but makes no call delays other callers by a second at most.
 func TestPlacesExpire(t *testing.T) {
 	t.Parallel()
 	c := newClock()

@@ -24,8 +24,8 @@ func (l *Limiter) route(c Call) *route {
 	return r
 }
 
-// routeWait returns a call's bucket (nil if the route has none or it is unknown), and the call's
-// wait for the bucket or for the route's first answer.
+// routeWait returns a call's bucket (nil if the route has no known bucket), and the call's wait for
+// the bucket or for the route's first answer.
 func (l *Limiter) routeWait(r *route, c Call, now time.Time) (*bucket, *Wait) {
 	if !r.known && now.Sub(r.probing) < probeExpiry {
 		return nil, &Wait{probePause, ScopeUnknown}
@@ -38,7 +38,8 @@ func (l *Limiter) routeWait(r *route, c Call, now time.Time) (*bucket, *Wait) {
 	return b, wait
 }
 
-// block closes a route without a bucket for one major parameter. It invents a bucket for the route.
+// block refuses a route's calls with one major parameter until a time. If the route has no bucket,
+// block invents one.
 func (l *Limiter) block(c Call, until time.Time, scope string) {
 	r := l.routes[c.Route]
 	if r.name == "" {
@@ -70,7 +71,7 @@ type bucket struct {
 	scope    string
 }
 
-// bucket returns a bucket, in its current window.
+// bucket returns the bucket of a key. If the bucket's window has ended, it first resets the bucket.
 func (l *Limiter) bucket(key bucketKey, now time.Time) *bucket {
 	b := l.buckets[key]
 	if b == nil {
@@ -103,7 +104,7 @@ func (b *bucket) wait(c Call, k *kind, now time.Time) *Wait {
 	return &Wait{probePause, ScopeUser} // all allowed calls are under way; the next answer shows more
 }
 
-// idle reports whether dropping the bucket loses nothing.
+// idle reports whether the limiter can drop the bucket without losing information.
 func (b *bucket) idle(now time.Time) bool {
 	return b.inFlight == 0 && len(b.lost) == 0 && !now.Before(b.reset) && !now.Before(b.blocked)
 }

@@ -75,8 +75,8 @@ func TestTheOwnerAndTheBotTakeTheWholeLimit(t *testing.T) {
 	}
 }
 
-// Whatever one tenant does, it leaves half of the limit free. Calls of others that fit into this
-// half do not wait.
+// Whatever one tenant does, it leaves half of the limit free. Other tenants' calls that fit into
+// this half do not wait.
 func TestAFloodLeavesHalfOfTheLimit(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -117,7 +117,7 @@ func TestAFloodLeavesHalfOfTheLimit(t *testing.T) {
 					made++
 				}
 			}
-			if got := l.Remaining(); got < 25-12 { // others make 10 calls per second; each takes up to 200 ms
+			if got := l.Remaining(); got < 25-12 { // other tenants make 10 calls per second; a call takes up to 200 ms
 				t.Fatalf("seed %d, step %d: %d calls remain", seed, step, got)
 			}
 			if step%10 == 0 { // ten times in a second
@@ -174,8 +174,8 @@ func TestCallersOfATenantAreNotifiedInOrder(t *testing.T) {
 	})
 }
 
-// Tenants that use up the limit together take turns with other tenants, call by call. Edits of the
-// others do not wait for all creates and deletes of the first.
+// Some tenants together use up the limit with deletes. They take turns with another tenant, call by
+// call, so the other tenant's edits do not wait for all these deletes.
 func TestTenantsTakeTurns(t *testing.T) {
 	t.Parallel()
 	for name, floods := range map[string][]func(ratelimit.Call) ratelimit.Call{
@@ -253,7 +253,7 @@ func TestUrgentCallsOvertakeTheEditsOfTheirTenant(t *testing.T) {
 	})
 }
 
-// A caller may announce more calls than its share allows per second. It is served nevertheless.
+// A caller may announce more calls than its share allows per second, and can still make them.
 func TestMoreCallsThanAShareHas(t *testing.T) {
 	t.Parallel()
 	c := newClock()

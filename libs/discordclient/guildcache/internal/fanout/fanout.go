@@ -14,7 +14,7 @@ type Fanout[T comparable] struct {
 	subs map[*queue[T]]struct{}
 }
 
-// queue holds each distinct value once: it is bounded and loses nothing.
+// queue holds each distinct value at most once. This bounds the queue without losing a value.
 type queue[T comparable] struct {
 	mu     sync.Mutex
 	list   []T
@@ -22,7 +22,8 @@ type queue[T comparable] struct {
 	wake   chan struct{}
 }
 
-// Subscribe returns a channel of the values sent from now on. It closes when the context ends.
+// Subscribe returns a channel with the values sent from now on. The channel closes when the context
+// ends.
 func (f *Fanout[T]) Subscribe(ctx context.Context) <-chan T {
 	q := &queue[T]{queued: map[T]struct{}{}, wake: make(chan struct{}, 1)}
 	f.mu.Lock()

@@ -3,9 +3,10 @@
 // Package pending orders own writes and events of one object. Responses and events have no version,
 // and only events arrive in order. So:
 //
-//   - An event of an own write is dropped if a later own write has its response: the event is
-//     older.
-//   - A response whose event already came is not applied: later events are newer.
+//   - If a later own write already has its response, the event of an earlier own write is dropped,
+//     because the event is older than the response.
+//   - If the event of an own write came before the response, the response is dropped, because
+//     further events may have come meanwhile.
 package pending
 
 import (
@@ -17,10 +18,10 @@ import (
 // Life bounds the wait for an own write's event. Discord sends an event zero or more times.
 const Life = 30 * time.Second
 
-// Writes are the own writes to one object with an outstanding response or event.
+// Writes records the own writes to one object that still wait for their response or event.
 type Writes struct {
 	inFlight int     // writes without a response
-	events   []any   // states of events during a write
+	events   []any   // states in the events that came during a write
 	states   []state // states of own writes with an outstanding event, in the order of the responses
 }
 
@@ -32,7 +33,8 @@ type state struct {
 // Begin records the start of an own write.
 func (p *Writes) Begin() { p.inFlight++ }
 
-// End records the resulting state, nil after a failure, and reports whether to apply it.
+// End records the state in the response to an own write, nil after a failure. It reports whether to
+// apply this state.
 func (p *Writes) End(value any, now time.Time) bool {
 	p.inFlight--
 	came := value != nil && slices.ContainsFunc(p.events, func(v any) bool { return reflect.DeepEqual(v, value) })
@@ -47,7 +49,7 @@ func (p *Writes) End(value any, now time.Time) bool {
 	return true
 }
 
-// Event records the state in an event and reports whether to apply it.
+// Event records the state in an event. It reports whether to apply this state.
 func (p *Writes) Event(value any, now time.Time) bool {
 	p.expire(now)
 	if p.inFlight > 0 && len(p.events) < 64 {

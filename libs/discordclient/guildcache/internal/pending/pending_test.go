@@ -11,8 +11,8 @@ func TestPendingWritesOrderResponsesAndEvents(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	for name, tc := range map[string]struct {
-		steps string // letters are states; lower case: event; upper case: response to an own write; ( begins a write
-		want  string // y or n per event and response: applied or not
+		steps string // "(" begins an own write, "A" is a response with state a, "a" an event with state a
+		want  string // for each event and response: y if it is applied, n if not
 	}{
 		"the event of an own write":                      {"(Aa", "yy"},
 		"an event before its answer":                     {"(aA", "yn"},

@@ -43,7 +43,7 @@ func (st *Store) disconnect(why string) (news bool) {
 		}
 		g.setState(g.snap().Presence, ModePolled, g.view.AsOf())
 		g.live = false
-		if at := time.Now().Add(st.Resync); g.stale.IsZero() || at.Before(g.nextPoll) { // a stale view does not wait
+		if at := time.Now().Add(st.Resync); g.stale.IsZero() || at.Before(g.nextPoll) { // do not delay a stale view's poll
 			g.nextPoll = at
 		}
 		if !g.wanted {
@@ -83,7 +83,8 @@ func handler[T any](on func(*Store, *T) error) func(*Store, []byte) error {
 	}
 }
 
-// Dispatch implements gateway.Handler. A lost or unreadable event may concern any guild.
+// Dispatch implements gateway.Handler. A lost or unreadable event may concern any guild, so it
+// makes all live views stale.
 func (st *Store) Dispatch(event string, data []byte, gap bool) {
 	handle, known := handlers[event]
 	if !known {
@@ -100,7 +101,7 @@ func (st *Store) Dispatch(event string, data []byte, gap bool) {
 		st.mu.Lock()
 		defer st.mu.Unlock()
 		for _, g := range st.guilds {
-			if g.live { // any other is read once it is requested
+			if g.live { // a view that is not live is polled anyway, or read once requested
 				st.markStale(g, 0)
 			}
 		}

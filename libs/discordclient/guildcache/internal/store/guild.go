@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// memory is the time for which changes are kept. No list or session start takes longer.
+	// memory is the time for which changes are kept. To list a guild or to start a session takes
+	// less time.
 	memory = 2 * time.Minute
 	// consistencyDelay is the time until all of Discord shows a change.
 	consistencyDelay = 5 * time.Second
 )
 
-// guildState is the state of one guild. Its methods expect the store's lock to be held.
+// guildState is the state of one guild. Callers of its methods must hold the store's lock.
 type guildState struct {
 	store    *Store
 	id       string
@@ -34,9 +35,9 @@ type guildState struct {
 	retry    time.Duration // last pause after a failed poll; 0 after a success
 
 	recent       []change                   // changes of channels, oldest first
-	tombstones   map[string]time.Time       // deleted channels and roles: later states of them are outdated
+	tombstones   map[string]time.Time       // deleted channels and roles; a later event or response with one is outdated
 	guildAt      time.Time                  // last change of the settings
-	writes       map[string]*pending.Writes // by id of a channel or role, or the guild's
+	writes       map[string]*pending.Writes // keyed by the id of a channel, a role or the guild
 	hookChanges  map[string]hookChanges     // by channel
 	hookRechecks map[string]hookRecheck     // by channel
 	goneAt       time.Time                  // when the Gateway last removed the guild
@@ -90,7 +91,7 @@ func (g *guildState) setChannel(channel *discordclient.Channel, at time.Time) bo
 		}
 		s.setChannels(all)
 	})
-	if channel.Hidden { // no event reports changes of its webhooks
+	if channel.Hidden { // no event reports changes of a hidden channel's webhooks
 		g.forgetHooks(channel.ID)
 	}
 	return true
@@ -101,8 +102,9 @@ func (g *guildState) markFresh() {
 	g.update(func(s *Snapshot) { s.staleSince = time.Time{} })
 }
 
-// dropChannel removes a channel. The channels of a deleted category are reported here, since the
-// Gateway's later events about them change nothing in the view.
+// dropChannel removes a channel. If the channel is a category, dropChannel takes its channels out
+// of the category and emits an event for each. The Gateway's later events for these channels no
+// longer change the view, so the store emits nothing then.
 func (g *guildState) dropChannel(id string, at time.Time) bool {
 	g.tombstones[id] = at
 	g.remember(change{at, id, nil})
@@ -141,7 +143,8 @@ func (g *guildState) expectEvent(began time.Time) {
 	}
 }
 
-// missedEvent handles a passed deadline. The change is old enough for one reading to include it.
+// missedEvent handles an own write without an event before the deadline. It has the guild read
+// again. The write is old enough for a single reading to include it.
 func (g *guildState) missedEvent() {
 	began, stale := g.eventDeadline.Add(-g.store.EventTimeout), g.stale
 	g.eventDeadline, g.silent = time.Time{}, true
@@ -165,7 +168,8 @@ func (g *guildState) remember(last change) {
 	}
 }
 
-// complete keeps the known roles and features if a response lacks them: every guild has roles.
+// complete adds the known roles and features to a response without them. Every guild has roles, so
+// the server has only omitted them.
 func (g *guildState) complete(guild discordclient.Guild) discordclient.Guild {
 	known := g.snap().Guild
 	if guild.Roles == nil {
@@ -186,14 +190,15 @@ func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
 	return true
 }
 
-// setChannels applies the changes since overlay on top of a list, which may lack them.
+// setChannels replaces the channels by a list that was requested at since. The list may lack recent
+// changes, so setChannels then applies the changes since overlay again.
 func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay time.Time) {
 	byID := make(map[string]*discordclient.Channel, len(list))
 	before := g.snap()
 	for _, channel := range list {
 		byID[channel.ID] = before.withPosition(channel)
 	}
-	followed := since // from then on, the Gateway also sends every change that the list shows
+	followed := since // from this time on, the Gateway sends every change that the list shows
 	if g.liveAt.After(since) {
 		followed = g.liveAt
 	}
@@ -208,11 +213,11 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 		}
 		last.channel = before.withPosition(last.channel)
 		if g.live && last.at.Before(followed) && (!ok || !reflect.DeepEqual(listed, last.channel)) {
-			g.store.markStale(g, consistencyDelay) // unclear which of the two is newer
+			g.store.markStale(g, consistencyDelay) // unclear whether the list or the change is newer
 		}
 		byID[id] = last.channel
 	}
-	for id, at := range g.tombstones { // a list requested much later is right if it has the channel
+	for id, at := range g.tombstones { // if a list requested much later has the channel, the channel exists
 		if at.Before(since.Add(-consistencyDelay)) {
 			delete(g.tombstones, id)
 		} else {

@@ -27,7 +27,8 @@ type webhooksEvent struct {
 	ChannelID string `json:"channel_id"`
 }
 
-// onWebhooks counts one event after an own write as that write's: the event names no webhooks.
+// onWebhooks handles a change of a channel's webhooks. The event does not name the webhooks, so one
+// event after each own write counts as the event of that write.
 func (st *Store) onWebhooks(event *webhooksEvent) error {
 	g := st.eventFor(event.GuildID)
 	if g == nil {

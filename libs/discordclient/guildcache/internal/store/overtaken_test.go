@@ -57,7 +57,7 @@ func (st *Store) session(t *testing.T, guild string) {
 	st.receive(t, "GUILD_CREATE", guild)
 }
 
-// poll reads guild 1 with one channel, 20.
+// poll reads guild 1, which has only channel 20.
 func (st *Store) poll() {
 	since := time.Now()
 	st.Listed("1", []*discordclient.Channel{{ID: "20", GuildID: "1"}}, since)
@@ -78,8 +78,8 @@ const (
 	edited20    = `{"id":"20","guild_id":"1","type":0,"name":"b"}`
 )
 
-// The event of an own write goes to the session of the write. After a reconnect the webhooks may
-// have changed, so they and the next event about them are reported.
+// The event of an own write goes only to the session in which the write was made. After a reconnect
+// the webhooks may have changed, so the store reports them, and also the next event about them.
 func TestWebhooksAcrossSessions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestAWebhookThatIsNotFoundMakesAllUnknown(t *testing.T) {
 	}
 }
 
-// A cancelled create may take effect later, even after its result was looked for.
+// A cancelled create may take effect later, even after a list did not show the new webhook.
 func TestALateWebhookOfUnknownOutcomeIsReported(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -253,7 +253,7 @@ func TestALateListOfRolesDoesNotUndoAnEvent(t *testing.T) {
 	}
 }
 
-// If a guild comes back without a channel, a recent edit of the channel does not bring it back.
+// If a guild comes back without a channel, a recent edit does not bring the channel back.
 func TestNoGhostChannels(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(t *testing.T, st *Store){
@@ -296,8 +296,9 @@ func TestNoGhostChannels(t *testing.T) {
 	}
 }
 
-// A list must agree only with the last of several changes. Otherwise each edit during a reading
-// would cost another reading.
+// A list that agrees with the last of several changes does not make the view stale, even if it
+// differs from the earlier changes. Otherwise each edit during a reading would cost another
+// reading.
 func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -312,8 +313,8 @@ func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
 	}
 }
 
-// A change during a reading does not make the view stale: the Gateway sends whatever the list
-// shows. Otherwise each new channel would cause another reading.
+// A change during a reading does not make the view stale, because the Gateway also sends every
+// change that the list shows. Otherwise each new channel would cause another reading.
 func TestAChangeDuringAReadingCostsNoOther(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -333,7 +334,7 @@ func TestAChangeDuringAReadingCostsNoOther(t *testing.T) {
 	}
 }
 
-// The view stays stale after a poll whose settings were skipped.
+// If the store skips the settings of a poll, because an event may be newer, the view stays stale.
 func TestAViewStaysStaleWhenTheSettingsWereSkipped(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -405,7 +406,7 @@ func TestPermissionsAreExactOnlyWhileTheyAreFollowed(t *testing.T) {
 	exact("a session without the bot's roles", false)
 }
 
-// When Discord does not find the object of a write, the view is wrong and is read again.
+// When Discord does not find the object of a write, the view is wrong, so the guild is read again.
 func TestAWriteThatFindsNothingHasTheGuildReadAgain(t *testing.T) {
 	t.Parallel()
 	gone := func(code int) error {
@@ -460,7 +461,8 @@ func TestAChannelThatIsNotFoundStaysOut(t *testing.T) {
 	}
 }
 
-// The Gateway may lose an event without a gap, so a live view is read now and then.
+// The Gateway may lose an event without a gap in the events' numbers, so a live view is read now
+// and then.
 func TestALiveViewIsCheckedNowAndThen(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)

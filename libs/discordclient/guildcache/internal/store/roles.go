@@ -56,8 +56,9 @@ func (st *Store) onRoleDelete(event *roleDeleteEvent) error {
 	return nil
 }
 
-// WriteRoles makes an own write. do returns the resulting roles, nil for a deleted one. A role
-// outside ids is new.
+// WriteRoles calls do, which writes the roles in ids, and applies the result to the view. do
+// returns the resulting roles by id, nil for a deleted role. A resulting role that is not in ids is
+// new.
 func (st *Store) WriteRoles(
 	guildID string, do func() (map[string]*discordclient.Role, error), ids ...string,
 ) error {
@@ -92,7 +93,8 @@ func (st *Store) WriteRoles(
 	return err
 }
 
-// wroteRole ignores the result if an event preceded it and may be newer.
+// wroteRole applies the role in a response. It ignores the role if an event came before the
+// response and may be newer.
 func (g *guildState) wroteRole(id string, own *pending.Writes, role *discordclient.Role) bool {
 	now := time.Now()
 	switch _, there := g.snap().Role(id); {

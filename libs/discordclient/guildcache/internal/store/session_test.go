@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A list that was requested before GUILD_CREATE and arrives after it may be older. No later event
-// would bring the changes in between.
+// A list that was requested before GUILD_CREATE but arrives later may lack recent changes. It must
+// not replace the state in GUILD_CREATE, because no later event would bring these changes again.
 func TestListAskedForWhileASessionBegan(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)

@@ -28,7 +28,7 @@ const (
 // Mode is the source of a view.
 type Mode string
 
-// A live view follows the Gateway's events. A polled view dates from [View.AsOf].
+// A live view follows the Gateway's events. A polled view shows the guild as it was at [View.AsOf].
 const (
 	ModeNone   Mode = ""
 	ModeLive   Mode = "live"
@@ -45,8 +45,8 @@ type View struct {
 // Snapshot returns the current state, which never changes.
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 
-// Deleted reports whether Discord reported the deletion of a channel or role. Without such a
-// report, a channel that lists lack may still exist.
+// Deleted returns true once Discord has reported the deletion of a channel or role. Without such a
+// report, a channel that is missing in lists may still exist.
 func (v *View) Deleted(id string) bool {
 	v.store.mu.Lock()
 	defer v.store.mu.Unlock()
@@ -59,8 +59,8 @@ func (v *View) Deleted(id string) bool {
 }
 
 // AsOf returns the time up to which the view is certainly up to date. For a live view this is the
-// last frame of the Gateway, or the start of its staleness. For a polled one it is the last poll;
-// zero before the first.
+// time of the Gateway's last frame, or if the view is stale, the start of the staleness. For a
+// polled view it is the time of the last poll, or zero before the first poll.
 func (v *View) AsOf() time.Time {
 	s := v.Snapshot()
 	if s.Mode != ModeLive {
@@ -78,20 +78,21 @@ type Snapshot struct {
 	Presence Presence
 	Mode     Mode
 	AsOf     time.Time // of a polled view, the time of the poll; see [View.AsOf]
-	// CompleteAt is the time of the channel list: an older channel that is not here is gone or
-	// hidden.
+	// CompleteAt is the time of the request for the channel list. A channel that is older but not in
+	// the list is deleted or hidden.
 	CompleteAt time.Time
-	// RolesAt is the time of the role list: an older role that is not here is gone.
+	// RolesAt is the time of the request for the role list. A role that is older but not in the list
+	// is deleted.
 	RolesAt    time.Time
 	Guild      discordclient.Guild
 	staleSince time.Time                // start of staleness; zero for none
-	channels   []*discordclient.Channel // ordered by id, with hidden ones
-	visible    []*discordclient.Channel // channels without hidden ones
+	channels   []*discordclient.Channel // all channels, hidden or not, ordered by id
+	visible    []*discordclient.Channel // the channels that are not hidden, ordered by id
 	selfID     string
 	selfRoles  []string // the bot's roles in this guild
 	selfKnown  bool
 	selfAt     time.Time           // when selfRoles were requested; zero if the Gateway sent them
-	hooks      map[string]hookList // by channel; without an entry, unknown
+	hooks      map[string]hookList // keyed by channel id; a channel without an entry has unknown webhooks
 }
 
 // SelfID returns the bot's user id; empty until the Gateway connects or CurrentUser was called.
@@ -100,7 +101,8 @@ func (s *Snapshot) SelfID() string { return s.selfID }
 // Channels returns all visible channels and categories, ordered by id.
 func (s *Snapshot) Channels() []*discordclient.Channel { return s.visible }
 
-// All also returns hidden channels: only their id, type and position are known.
+// All returns the visible and the hidden channels. Of a hidden channel, only the id, type and
+// position are known.
 func (s *Snapshot) All() []*discordclient.Channel { return s.channels }
 
 // Channel returns a visible channel or category.
@@ -225,7 +227,7 @@ func (s *Snapshot) Role(id string) (discordclient.Role, bool) {
 	return s.Guild.Roles[i], true
 }
 
-// RolesNamed returns the roles of a name, which need not be unique.
+// RolesNamed returns the roles with a name. Several roles may have the same name.
 func (s *Snapshot) RolesNamed(name string) []discordclient.Role {
 	var roles []discordclient.Role
 	for _, r := range s.Guild.Roles {
@@ -236,8 +238,8 @@ func (s *Snapshot) RolesNamed(name string) []discordclient.Role {
 	return roles
 }
 
-// BotRole returns the bot's highest role, empty for the guild's owner. exact is as for
-// [Snapshot.BotPermissions].
+// BotRole returns the bot's highest role. If the bot owns the guild, the role is empty. exact has
+// the same meaning as in [Snapshot.BotPermissions].
 func (s *Snapshot) BotRole() (highest discordclient.Role, exact bool) {
 	if s.selfID == s.Guild.OwnerID {
 		return highest, false
@@ -250,7 +252,8 @@ func (s *Snapshot) BotRole() (highest discordclient.Role, exact bool) {
 	return highest, s.selfFollowed()
 }
 
-// BelowBot reports whether a role is below the bot's highest one, or either is unknown.
+// BelowBot reports whether a role is below the bot's highest role. If one of the two roles is
+// unknown, it returns true.
 func (s *Snapshot) BelowBot(roleID string) bool {
 	highest, exact := s.BotRole()
 	role, known := s.Role(roleID)
@@ -269,8 +272,8 @@ type hookList struct {
 	listed time.Time
 }
 
-// Webhooks returns a channel's known webhooks. If known is false, list them: they never were, or
-// another client changed them.
+// Webhooks returns a channel's known webhooks. If known is false, list the webhooks: they were
+// never listed, or they changed on Discord since then.
 func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, known bool) {
 	list, known := s.hooks[channelID]
 	return list.hooks, known
@@ -280,12 +283,13 @@ func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, kn
 func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[channelID].listed }
 
 // BotPermissions returns the bot's permissions in the guild, before overwrites. exact is false if
-// the bot's roles may be outdated: the view is not live and the last poll is newer.
+// the bot's roles are unknown or may be outdated. Roles may be outdated if the view is not live and
+// the last poll is newer than the request for the roles.
 func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	roles := s.selfRoles
 	if !s.selfKnown && s.selfID != "" {
 		for _, r := range s.Guild.Roles {
-			if r.Tags.BotID == s.selfID { // every bot has one such role
+			if r.Tags.BotID == s.selfID { // Discord gives every bot one such role
 				roles = append(slices.Clone(roles), r.ID)
 			}
 		}

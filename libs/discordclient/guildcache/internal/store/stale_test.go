@@ -15,8 +15,8 @@ import (
 // reading reads guild 1 now.
 func (st *Store) reading() { st.Refreshed("1", PresencePresent, time.Now()) }
 
-// The age of a stale view counts from the loss, not from the last heartbeat, until a consistent
-// reading.
+// A view that lost an event reports the time of the loss as its AsOf, not the time of the last
+// heartbeat, until a consistent reading.
 func TestAStaleViewReportsItsAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,8 +105,9 @@ func TestAPollFromBeforeASessionDoesNotUndoIt(t *testing.T) {
 	})
 }
 
-// A view reports the channels of a deleted category, although their later events change nothing. It
-// also reports a channel that a call does not find.
+// The store emits an event for each channel of a deleted category, although the Gateway's later
+// events for these channels change nothing. It also emits an event for a channel that a call does
+// not find.
 func TestAViewReportsLostChannels(t *testing.T) {
 	t.Parallel()
 	const guild = `{"id":"1","channels":[{"id":"20","type":4,"name":"a"},{"id":"21","type":0,"name":"b","parent_id":"20"}]}`
@@ -144,8 +145,8 @@ func TestAViewReportsLostChannels(t *testing.T) {
 	}
 }
 
-// The response to an own edit may be older than an event that came before it, so another reading
-// follows.
+// If an event came before the response to an own edit, the response may still be older than the
+// event. So another reading follows.
 func TestAnEventDuringAnEditCausesAnotherReading(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)

@@ -37,8 +37,9 @@ type Config struct {
 	Keep func(guildID string) bool
 }
 
-// Store holds the views of a bot's guilds. One lock guards all changes; unexported methods, except
-// with and disconnect, expect it to be held. Readers use immutable snapshots.
+// Store holds the views of a bot's guilds. Readers use immutable snapshots. One lock guards all
+// changes. Callers of an unexported method must hold this lock, except for the methods with and
+// disconnect, which take the lock themselves.
 type Store struct {
 	Config
 	events fanout.Fanout[Event]
@@ -48,17 +49,17 @@ type Store struct {
 	selfID       string
 	connecting   time.Time // start of the current session
 	connected    bool
-	statePending map[string]bool // guilds of the session whose state has not come
-	gatewayErr   string          // reason for the missing connection
+	statePending map[string]bool // guilds of this session that still lack their GUILD_CREATE event
+	gatewayErr   string          // why the Gateway is not connected
 	alive        atomic.Int64    // last frame of the Gateway, ns since 1970
 }
 
 // New makes an empty Store.
 func New(c Config) *Store { return &Store{Config: c, guilds: map[string]*guildState{}} }
 
-// Event reports a change of a guild on Discord by others. It may be spurious: look into the view.
-// Side effects of own changes are reported too: the channels of a deleted category, and a channel
-// that a call did not find.
+// Event reports that somebody else changed a guild on Discord. An event may be spurious, so look
+// into the view. Own calls can also cause events, for example for the channels of a category that
+// a call deleted, and for a channel that a call did not find.
 type Event struct {
 	Kind      EventKind
 	GuildID   string
@@ -77,7 +78,8 @@ const (
 	EventWebhooks EventKind = "webhooks"
 )
 
-// Events sends changes by others, and role names from own writes, for objects that wait for a role.
+// Events sends the events. Besides changes by others, it sends new role names from own writes,
+// because other objects may wait for a role of this name.
 func (st *Store) Events() *fanout.Fanout[Event] { return &st.events }
 
 func (st *Store) with(id string, f func(g *guildState)) {
@@ -96,7 +98,8 @@ func (st *Store) eventFor(id string) *guildState {
 	return g
 }
 
-// Want returns the view of a guild and keeps it up to date. added reports that it is new.
+// Want returns the view of a guild and keeps it up to date. added reports that nobody wanted the
+// view before.
 func (st *Store) Want(id string) (v *View, added bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -109,7 +112,7 @@ func (st *Store) Want(id string) (v *View, added bool) {
 		g.wanted = true
 		switch {
 		case g.live:
-		case st.connected && !st.statePending[id]: // events apply from now on; the state before them is read
+		case st.connected && !st.statePending[id]: // the view follows events from now on; a poll reads the earlier state
 			g.live, g.liveAt = true, time.Now()
 			st.markStale(g, 0)
 		default:
@@ -126,7 +129,8 @@ func (st *Store) Forget(id string) {
 	delete(st.guilds, id)
 }
 
-// Due returns a guild to poll, or the time until the next is due; negative means none.
+// Due returns a guild to poll now. If no guild is due, it returns the time until the next guild is
+// due, or a negative time if no guild will be due.
 func (st *Store) Due(now time.Time) (id string, wait time.Duration) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -160,7 +164,9 @@ type circumstances struct {
 	overwrites [][]discordclient.Overwrite
 }
 
-// Circumstances returns comparable circumstances of a guild, channel or webhook; nil if unknown.
+// Circumstances returns the roles and overwrites that decide about the bot's permissions for a
+// guild, channel or webhook. Compare the values with reflect.DeepEqual. It returns nil for an
+// unknown id.
 func (st *Store) Circumstances(id string) any {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -196,10 +202,11 @@ func (st *Store) Postpone(id string, d time.Duration) {
 	st.with(id, func(g *guildState) { g.nextPoll = time.Now().Add(d) })
 }
 
-// FirstRetry is the first pause after a failed poll. It doubles up to Config.Resync.
+// FirstRetry is the pause after the first failed poll. With each further failure the pause doubles,
+// up to Config.Resync.
 const FirstRetry = time.Second
 
-// PollFailed schedules a retry after a random part of the pause, at least half.
+// PollFailed schedules a retry after at least half of the pause; the rest of the pause is random.
 func (st *Store) PollFailed(id string) {
 	st.with(id, func(g *guildState) {
 		if time.Now().Before(g.nextPoll) { // the poll itself or an event has set a later time

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A bot may be in 2,500 guilds, and objects use few of them.
+// A bot may be in 2,500 guilds, but objects use few of them, so the store keeps only these few.
 func TestOnlyGuildsInUseAreKept(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)
@@ -218,8 +218,8 @@ func TestASilentGatewayCostsOneReading(t *testing.T) {
 	})
 }
 
-// A channel that lists still have long after its deletion exists. A new session knows no old
-// deletions.
+// If a list, or the state in a new session, has a channel long after its deletion, the channel
+// exists.
 func TestTombstonesEnd(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(*testing.T, *Store){
@@ -247,7 +247,7 @@ func TestTombstonesEnd(t *testing.T) {
 	}
 }
 
-// Events of webhooks may be lost too.
+// The events of webhooks may be lost too, so the webhooks are read again with the guild.
 func TestWebhooksAreReadAgainWithTheGuild(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 
 type hookChanges struct {
 	last time.Time   // last change, or start or end of an own write
-	own  []time.Time // own writes with an outstanding event
+	own  []time.Time // times of the own writes that still wait for their event
 }
 
-// hookRecheck records another client's change of webhooks, and the list before that change. A later
-// list that equals it may be outdated.
+// hookRecheck records that another client changed webhooks, and has the list from before that
+// change. If a list after the change equals the list before, the later list may be outdated.
 type hookRecheck struct {
 	at     time.Time
 	before []discordclient.Webhook
@@ -88,7 +88,8 @@ func (g *guildState) hooksCompared(channelID string, list []discordclient.Webhoo
 	g.store.Wake()
 }
 
-// recheckHooks invalidates unchanged lists once all of Discord shows the change.
+// recheckHooks forgets the lists that did not show a change, once all of Discord shows the change.
+// It returns the time of the next such check.
 func (g *guildState) recheckHooks(now time.Time) (next time.Time) {
 	for channelID, recheck := range g.hookRechecks {
 		due := recheck.at.Add(consistencyDelay)
@@ -105,7 +106,7 @@ func (g *guildState) recheckHooks(now time.Time) (next time.Time) {
 	return next
 }
 
-// KeepWebhook adds a webhook to the known ones of its channel.
+// KeepWebhook adds a webhook to the known webhooks of its channel.
 func (st *Store) KeepWebhook(hook discordclient.Webhook) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -114,9 +115,9 @@ func (st *Store) KeepWebhook(hook discordclient.Webhook) {
 	}
 }
 
-// WriteWebhook makes an own write. An empty channelID stands for the webhook's channel. An empty
-// result means that the webhook is deleted. One event, even before the response, counts as the
-// write's.
+// WriteWebhook calls do, which writes a webhook, and applies the result to the view. An empty
+// channelID stands for the webhook's channel. An empty result means that do deleted the webhook.
+// One event counts as the event of this write, even if it comes before the response.
 func (st *Store) WriteWebhook(
 	channelID, webhookID string, do func() (discordclient.Webhook, error),
 ) (discordclient.Webhook, error) {
@@ -139,7 +140,7 @@ func (st *Store) WriteWebhook(
 	if err == nil {
 		g.expectEvent(began)
 	} else if len(own) > 0 {
-		own = own[:len(own)-1] // a later event counts as foreign: the list may lack the change
+		own = own[:len(own)-1] // a later event then makes the store forget the list, which may lack the change
 	}
 	g.hookChanges[channelID] = hookChanges{time.Now(), own}
 	g.webhookWritten(channelID, webhookID, hook, discordclient.ClassOf(err))
@@ -161,7 +162,7 @@ func (g *guildState) webhookWritten(
 	channelID, webhookID string, hook discordclient.Webhook, class discordclient.Class,
 ) {
 	list, known := g.snap().hooks[channelID]
-	moved := hook.ID != "" && hook.ChannelID != channelID // by another client
+	moved := hook.ID != "" && hook.ChannelID != channelID // another client has moved the webhook
 	switch {
 	case class == discordclient.ClassUnknown, class == discordclient.ClassGone, moved:
 		g.forgetHooks(channelID)

@@ -9,7 +9,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// If a list right after a change is the same as before, it may be late and is repeated once.
+// If a list right after a change equals the list before the change, the list may be outdated and is
+// requested once more.
 func TestALateListOfWebhooksIsReadAgain(t *testing.T) {
 	t.Parallel()
 	a, b := discordclient.Webhook{ID: "30", ChannelID: "20"}, discordclient.Webhook{ID: "31", ChannelID: "20"}

@@ -21,7 +21,8 @@ func (st *Store) owner(channelID string) *guildState {
 	return nil
 }
 
-// Write makes an own write. do returns the resulting channels, nil for a deleted one.
+// Write calls do, which writes the channels in ids, and applies the result to the view. do returns
+// the resulting channels by id, nil for a deleted channel.
 func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids ...string) error {
 	st.mu.Lock()
 	own, began := map[string]*pending.Writes{}, time.Now()
@@ -59,13 +60,14 @@ func (st *Store) written(id string, p *pending.Writes, states map[string]*discor
 		p.End(nil, now)
 		return g != nil && g.dropChannel(id, now)
 	case p.End(channel, now) && g != nil && (!g.live || !g.snap().Hidden(id)):
-		return g.setChannel(channel, now) // an event may have hidden it meanwhile
+		return g.setChannel(channel, now) // unless an event has hidden the channel meanwhile
 	}
 	return false
 }
 
-// notFound removes a channel that Discord does not find, and has the guild read again: Discord is
-// known to report this too early.
+// notFound handles a call for which Discord did not find the channel. If missing, it removes the
+// channel from the view. It has the guild read again, because Discord is known to report a missing
+// channel too early.
 func (st *Store) notFound(channelID string, missing bool) {
 	g := st.owner(channelID)
 	if g == nil {
@@ -74,7 +76,7 @@ func (st *Store) notFound(channelID string, missing bool) {
 	if missing {
 		i, _ := g.snap().find(channelID)
 		g.update(func(s *Snapshot) { s.setChannels(slices.Delete(slices.Clone(s.channels), i, i+1)) })
-		st.emit(EventChannel, g.id, channelID) // the poll will find no difference to the view
+		st.emit(EventChannel, g.id, channelID) // emit the event here: the poll will find no difference to the view
 	}
 	g.recent = slices.DeleteFunc(g.recent, func(r change) bool { return r.id == channelID })
 	st.markStale(g, 0)
@@ -159,20 +161,20 @@ func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	}
 }
 
-// Refreshed records that a guild was read as a whole, or is absent.
+// Refreshed records that a poll, which began at since, read the whole guild or found it absent.
 func (st *Store) Refreshed(guildID string, p Presence, since time.Time) {
 	st.with(guildID, func(g *guildState) { g.refreshed(p, since) })
 }
 
 func (g *guildState) refreshed(p Presence, since time.Time) {
 	g.retry = 0
-	consistent := g.stale.Add(consistencyDelay) // earlier requests may lack the reason for the staleness
+	consistent := g.stale.Add(consistencyDelay) // responses to earlier requests may lack the missed change
 	if g.stale.IsZero() || !since.Before(consistent) {
 		g.markFresh()
 		g.nextPoll = time.Now().Add(g.store.period(g))
 		g.forgetAllHooks() // one call lists the webhooks of all channels again
 	} else {
-		if !since.Before(g.stale) { // otherwise a newer reason has set the time
+		if !since.Before(g.stale) { // otherwise the view became stale again during the poll, and nextPoll is set
 			g.nextPoll = consistent
 		}
 		g.update(func(s *Snapshot) {
@@ -187,7 +189,7 @@ func (g *guildState) refreshed(p Presence, since time.Time) {
 		}
 	} else {
 		g.update(func(s *Snapshot) {
-			s.hooks = nil // nothing reports their changes
+			s.hooks = nil // no event reports changes of webhooks
 		})
 		g.setState(p, ModePolled, since)
 	}
@@ -199,7 +201,7 @@ func affectsOthers(before, after *discordclient.Guild) bool {
 		before.RulesChannelID != after.RulesChannelID || before.PublicUpdatesChannelID != after.PublicUpdatesChannelID
 }
 
-// EditGuild makes an own write to settings.
+// EditGuild calls do, which edits a guild's settings, and applies the result to the view.
 func (st *Store) EditGuild(guildID string, do func() (discordclient.Guild, error)) (discordclient.Guild, error) {
 	st.mu.Lock()
 	since := time.Now()
@@ -213,7 +215,7 @@ func (st *Store) EditGuild(guildID string, do func() (discordclient.Guild, error
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	g := st.guilds[guildID]
-	if p == nil || g == nil { // not in use
+	if p == nil || g == nil { // the guild has no view
 		return guild, err
 	}
 	if guild = g.complete(guild); err != nil {
