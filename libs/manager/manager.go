@@ -55,7 +55,7 @@ type Manager struct {
 	Fence *fence.Fence
 }
 
-// New sets up logging and returns a manager for the cluster of the flags or the environment.
+// New sets up logging and returns a manager for the cluster that the flags or the environment name.
 func New(f *Flags, o Options) (*Manager, error) {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&f.log)))
 	klog.SetLogger(ctrl.Log) // client-go's leader election logs through klog
