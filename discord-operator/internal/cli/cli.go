@@ -70,7 +70,7 @@ func (c *Connection) Options() (discordclient.Options, error) {
 	return discordclient.Options{Token: discordclient.NewSecret(text), APIURL: c.APIURL}, nil
 }
 
-// NotMember is the error of a bot outside a server.
+// NotMember returns the error for a bot that is not a member of the server.
 func NotMember(bot, serverID, webURL, applicationID string) error {
 	return fmt.Errorf("the bot %q is not a member of server %s, or the server does not exist; "+
 		"a user who may manage the server can add it: %s",

@@ -17,8 +17,9 @@ import (
 
 const maxOverwrites = 100 // limit of the schema
 
-// overwrites leaves out overwrites that the schema cannot express or that the operator would
-// change. A copy without them would be open to more users, so it is commented out and denies
+// overwrites returns the overwrites for the spec. It leaves all out if the schema cannot express
+// one or if the operator would change them. A copy without its overwrites would be open to more
+// users. So the copy is commented out instead, and if the schema cannot express them, it denies
 // everyone.
 func (e *exporter) overwrites(
 	notes *notes, c *discordclient.Channel, needed permissions.Bits,
