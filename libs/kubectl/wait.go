@@ -28,7 +28,7 @@ func (p *Plugin) Follow(ctx context.Context, read func(context.Context) (string,
 		text, err := read(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil // the user has interrupted the command
+			return nil
 		case err != nil:
 			return err
 		}

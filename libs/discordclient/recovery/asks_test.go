@@ -130,7 +130,7 @@ func TestManyMatchesEndAsThreeDo(t *testing.T) {
 				if len(a.asked) < n {
 					t.Errorf("the audit log was asked about %d channels, want %d", len(a.asked), n)
 				}
-				another := a.intent // a second object has the same name
+				another := a.intent
 				another.Reason = "uid2"
 				a.settle(another, 3)
 				for id, times := range a.asked {

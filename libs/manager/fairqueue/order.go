@@ -76,7 +76,7 @@ func (o *order) Pop() reconcile.Request {
 		if len(o.levels[priority].namespaces) == 0 {
 			delete(o.levels, priority)
 		}
-		if at, ok := o.queued[item]; ok && at == priority { // otherwise the item's priority was raised
+		if at, ok := o.queued[item]; ok && at == priority { // otherwise Touch has raised the priority
 			delete(o.queued, item)
 			o.running[item] = priority
 			return item
