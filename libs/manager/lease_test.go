@@ -25,7 +25,8 @@ import (
 type slowLeases struct {
 	lease coordinationv1.Lease
 	lock  sync.Mutex
-	// Each request sends its method to arrived. It is executed after one receive from proceed.
+	// Each request sends its method to arrived. The server executes the request after it has
+	// received a value from proceed.
 	arrived chan string
 	proceed chan struct{}
 }

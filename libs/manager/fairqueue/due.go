@@ -11,7 +11,7 @@ import (
 )
 
 // due delays items with client-go's delaying queue. When the delay of an item ends, due adds the
-// item to the queue, unless a worker has received it meanwhile.
+// item to the queue, unless a worker has received the item meanwhile.
 type due struct {
 	workqueue.TypedInterface[reconcile.Request]
 	delaying workqueue.TypedDelayingInterface[reconcile.Request]
@@ -37,8 +37,8 @@ func (d *due) forget(item reconcile.Request) {
 	delete(d.at, item)
 }
 
-// Add is called by the delaying queue when an item's delay ends. The item may not wait any more, or
-// may wait longer.
+// Add is called by the delaying queue when an item's delay ends. Meanwhile the item may have been
+// handed out, or may have a later delay.
 func (d *due) Add(item reconcile.Request) {
 	d.mu.Lock()
 	at, waits := d.at[item]

@@ -5,7 +5,7 @@
 // out.
 //
 // The queue hands out items of the highest priority first. Within a priority, namespaces take
-// turns, an item each. client-go's workqueue (TypedQueueConfig.Queue) does the rest: it queues an
+// turns, one item each. client-go's workqueue (TypedQueueConfig.Queue) does the rest: it queues an
 // item once, gives the item to one worker at a time, delays failed items, and has the metrics. As
 // in controller-runtime, handing out an item ends its delay.
 package fairqueue

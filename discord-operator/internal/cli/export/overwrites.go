@@ -17,10 +17,10 @@ import (
 
 const maxOverwrites = 100 // limit of the schema
 
-// overwrites returns the overwrites for the spec. It leaves all out if the schema cannot express
-// one or if the operator would change them. A copy without its overwrites would be open to more
-// users. So the copy is commented out instead, and if the schema cannot express them, it denies
-// everyone.
+// overwrites returns the overwrites for the spec. It returns none if the schema cannot express one
+// of them, or if the operator would change them. A copy without overwrites would be open to more
+// users, so the export comments that copy out. If the schema cannot express an overwrite, the copy
+// also denies everyone.
 func (e *exporter) overwrites(
 	notes *notes, c *discordclient.Channel, needed permissions.Bits,
 ) (list []v1alpha1.PermissionOverwrite, disabled bool) {

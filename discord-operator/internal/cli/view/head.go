@@ -103,7 +103,7 @@ func lastWrite(o status.Object) time.Time {
 	return last
 }
 
-// Paint colors a text as good, busy or bad, as the state is.
+// Paint colors a text by the state: good, busy or bad.
 func (s State) Paint(style term.Style, text string) string {
 	switch {
 	case s.Broken:

@@ -51,7 +51,7 @@ func (w *World) Objects() (all []status.Object) {
 }
 
 // Group returns the group of a channel. It returns nil if the channel has no group, or if the user
-// may not read it.
+// may not read the group.
 func (w *World) Group(c *v1alpha1.DiscordChannel) *v1alpha1.DiscordGroup {
 	if c.Spec.GroupRef == nil {
 		return nil
