@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// A guild of 500 channels with 100 overwrites each has about 6 MB.
+// maxResponse exceeds every expected list: 500 channels with 100 overwrites each have about 6 MB.
 const maxResponse = 64 << 20
 
 // blockedPause is the pause after a refusal that names no time, such as Cloudflare's in HTML.

@@ -58,8 +58,8 @@ type Channel struct {
 	ThreadSlowmode  int    `json:"default_thread_rate_limit_per_user"`
 
 	// Hidden reports that the bot may not view the channel. Since 2026-11-16 the Gateway sends only
-	// its ID, GuildID, Type and Position, and lists omit it. Source:
-	// https://docs.discord.com/developers/resources/channel#obfuscated-channels.
+	// the ID, GuildID, Type and Position of a hidden channel, and lists omit hidden channels.
+	// Source: https://docs.discord.com/developers/resources/channel#obfuscated-channels.
 	Hidden bool `json:"-"`
 }
 

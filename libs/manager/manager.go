@@ -37,8 +37,8 @@ import (
 type Options struct {
 	// Name of the operator, such as "dojo-operator".
 	Name string
-	// Version is for the metric <name>_build_info and the user agent (except the Lease's, which
-	// controller-runtime sets).
+	// Version is for the metric <name>_build_info and for the user agent. Requests for the Lease
+	// have another user agent, which controller-runtime sets.
 	Version string
 	Lease   string
 	Kinds   []func(*runtime.Scheme) error

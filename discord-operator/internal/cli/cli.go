@@ -16,8 +16,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// TokenVariable is the environment variable with the bot's token. Other users of the machine could
-// read a flag.
+// TokenVariable is the environment variable with the bot's token. No flag has the token, because
+// other users of the machine could read a flag.
 const TokenVariable = "DISCORD_TOKEN"
 
 // Connection names a server and how to reach it.

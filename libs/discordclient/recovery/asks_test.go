@@ -18,13 +18,13 @@ import (
 // the bot's user id, and three for matching channels.
 const roundCalls = 6
 
-// asks has a guild with matching channels of other users.
+// asks has a guild in which other users made channels that match the intent.
 type asks struct {
 	*cachetest.Rig
 
 	intent recovery.Intent
 	now    time.Time
-	// asked counts lookups in the audit log by channel.
+	// asked has the number of audit log lookups for each channel id.
 	asked map[string]int
 }
 

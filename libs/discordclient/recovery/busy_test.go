@@ -16,7 +16,7 @@ import (
 
 const auditLog = "GET /guilds/{guild_id}/audit-logs"
 
-// Whatever others do in the guild, few calls find a lost create.
+// Recovery finds a lost create with few calls, whatever other users do in the guild.
 func TestOthersInTheGuildCostNoCalls(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -33,8 +33,8 @@ const (
 	Hidden Outcome = "hidden"
 	// Unsure means: unknown as yet. Look again after [Result.After]. Do not create.
 	Unsure Outcome = "unsure"
-	// Unproven means: only the audit log could prove a match, and Discord does not show it to the
-	// bot. Neither adopt nor create; see [Intent.ProofOnly].
+	// Unproven means: only the audit log could prove a match, and Discord does not show the log to
+	// the bot. Neither adopt nor create; see [Intent.ProofOnly].
 	Unproven Outcome = "unproven"
 )
 

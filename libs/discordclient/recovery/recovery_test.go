@@ -224,7 +224,7 @@ func recovered(r *cachetest.Rig, name string, notBefore, lastAttempt time.Time) 
 		case got.Outcome != recovery.Unsure:
 			return got.ID
 		}
-		<-time.After(min(got.After, 500*time.Millisecond)) // as a reconciler's queue does
+		<-time.After(min(got.After, 500*time.Millisecond)) // wait as a reconciler's queue does
 	}
 	r.Errorf("%s: never sure", name)
 	return ""

@@ -71,7 +71,7 @@ func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*P
 }
 
 // granted says why an object in another namespace than its server may not be replaced. The server
-// must allow it to retain and to adopt the resource.
+// must allow objects of other namespaces to retain and to adopt resources.
 func granted(o status.Object, server *v1alpha1.DiscordServer) error {
 	name := server.Namespace + "/" + server.Name
 	_, role := o.(*v1alpha1.DiscordRole)
