@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// forbidding starts a Discord that refuses every call. The client has an owner's share of refusals.
+// forbidding starts a Discord that refuses every call, and a client that may use one share of
+// whole.
 func forbidding(t *testing.T) (client *discordclient.Client, whole *discordclient.InvalidRequests, calls *atomic.Int64) {
 	calls = &atomic.Int64{}
 	now := time.Unix(1_700_000_000, 0)
@@ -35,7 +36,8 @@ func forbidding(t *testing.T) (client *discordclient.Client, whole *discordclien
 	return client, whole, calls
 }
 
-// until counts the refused calls of a context until none is sent.
+// until calls Discord until the client refuses to send more calls. It returns how many calls
+// Discord refused.
 func until(t *testing.T, c *discordclient.Client, ctx context.Context) (refused int) { //nolint:revive // t first
 	for ; refused < 10_000; refused++ {
 		if _, err := c.GetChannel(ctx, "1"); discordclient.ClassOf(err) == discordclient.ClassRateLimited {
@@ -48,7 +50,7 @@ func until(t *testing.T, c *discordclient.Client, ctx context.Context) (refused 
 	return refused
 }
 
-// Each tenant has its own share of refusals, whichever bot makes the calls.
+// Each tenant has a share of the refusals, whichever bot makes the tenant's calls.
 func TestRefusalsCountForTheirTenant(t *testing.T) {
 	t.Parallel()
 	c, whole, _ := forbidding(t)
@@ -71,7 +73,8 @@ func TestRefusalsCountForTheirTenant(t *testing.T) {
 	}
 }
 
-// Discord decides by the changed fields and the channel, not by a text.
+// Discord denies an edit because of its channel and its fields, whatever their texts. So the client
+// does not send a denied edit again with another text.
 func TestADeniedCallIsNotRepeatedWithAnotherText(t *testing.T) {
 	t.Parallel()
 	c, _, calls := forbidding(t)
@@ -91,7 +94,7 @@ func TestADeniedCallIsNotRepeatedWithAnotherText(t *testing.T) {
 		{"1", topic("a"), "x", true},
 		{"1", topic("b"), "x", false},
 		{"1", topic(""), "x", false},
-		{"1", topic("b"), "y", true}, // another object
+		{"1", topic("b"), "y", true}, // the edit of another object
 		{"2", topic("a"), "x", true},
 		{"1", discordclient.ChannelEdit{NSFW: discordclient.Set(true)}, "x", true},
 		{"1", overwrites("7"), "x", true},

@@ -103,7 +103,7 @@ func writeFrame(w io.Writer, kind, flags byte, stream uint32, payload []byte) {
 	_, _ = w.Write(append(head, payload...))
 }
 
-// When a stream is reset, net/http would send a create up to seven times, with pauses.
+// When the server resets a stream, net/http would send a create up to seven times, with pauses.
 func TestAResetStreamRepeatsNoWrite(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]uint32{"PROTOCOL_ERROR": codeProtocolError, "REFUSED_STREAM": codeRefusedStream} {
@@ -156,7 +156,7 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 		defer mu.Unlock()
 		from[conn] = true
 	})
-	// Long enough for the peer to read a call before its connection ends.
+	// Shorten both times, but let the peer read a call before the client closes the connection.
 	tr.HTTP2.SendPingTimeout /= 30
 	tr.HTTP2.PingTimeout /= 30
 	c, err := New(Options{Token: NewSecret("token"), APIURL: srv.URL, Transport: tr, Timeout: time.Minute})
@@ -177,7 +177,7 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// A transport without httptrace may have sent a failed create.
+// A transport may not report its connections to httptrace. Then a failed create may have been sent.
 func TestATransportThatReportsNothing(t *testing.T) {
 	t.Parallel()
 	failing := func(*http.Request) (*http.Response, error) { return nil, errors.New("broken pipe") }

@@ -18,10 +18,10 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// A guild of 500 channels with 100 overwrites each has about 6 MB.
+// maxResponse exceeds every expected list: 500 channels with 100 overwrites each have about 6 MB.
 const maxResponse = 64 << 20
 
-// blockedPause applies to a refusal without a time, such as Cloudflare's in HTML.
+// blockedPause is the pause after a refusal that names no time, such as Cloudflare's in HTML.
 const blockedPause = time.Minute
 
 // maxConnections bounds the connections of one call: net/http repeats a request without a body
@@ -62,7 +62,8 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 		err = errAgain
 	}
 	if sent := connected.Load() || asked.Load() == 0; err != nil {
-		// A replaced token cancels the call. Discord may have refused the call before, so count it.
+		// A replaced token cancels the call. Discord may have refused the call before that, so
+		// count a refusal.
 		if sent && errors.Is(err, context.Canceled) {
 			cl.count.add(http.StatusUnauthorized)
 		}
@@ -98,8 +99,9 @@ func (c *Client) guarded(ctx context.Context, cl *call) (context.Context, contex
 	return ctx, cancel, nil
 }
 
-// broken makes the error of a call without a whole response. The call certainly had no effect only
-// if the transport reports its connections and the call got none.
+// broken makes the error of a call without a whole response. If sent is false, the call certainly
+// had no effect: its context had already ended, or the transport reports its connections and the
+// call got none.
 func (c *Client) broken(cl *call, err error, sent bool) *Error {
 	class := ClassTransient
 	if sent && cl.mutating() {
@@ -115,8 +117,8 @@ func (c *Client) broken(cl *call, err error, sent bool) *Error {
 var addresses = regexp.MustCompile(`\b((?:tcp|udp)[46]?) \S+:\d+: `)
 
 // Sanitize makes a foreign error's text safe for statuses and logs: one line of bounded length
-// without secrets, likely tokens and a connection's addresses. The addresses would change a status
-// at every retry.
+// without secrets and without texts that look like tokens. It also removes the addresses of
+// connections, because these would change a status at every retry.
 func Sanitize(text string, secrets ...Secret) string {
 	return clean(addresses.ReplaceAllString(text, "$1: "), secrets...)
 }
@@ -157,9 +159,9 @@ func (c *Client) judge(cl *call, resp *response, refused *ratelimit.Refusal) err
 	return e
 }
 
-// refusal reads a 429. The longer wait of header and body counts. A response without JSON and scope
-// is from Cloudflare, which blocks everything. A response of Discord without a scope limits this
-// bot.
+// refusal reads a 429. If header and body name different waits, the longer one applies. A response
+// without JSON and scope is from Cloudflare and blocks all calls. A response of Discord without a
+// scope limits only this bot.
 func refusal(h http.Header, body []byte) *ratelimit.Refusal {
 	var b errorBody
 	err := json.Unmarshal(body, &b)

@@ -21,7 +21,8 @@ func TestChannelsFromCreateToDelete(t *testing.T) {
 	r := newRig(t)
 	ctx := t.Context()
 	group := r.create(discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory})
-	// Without its own overwrite the bot would lock itself out. Ordered by id.
+	// The overwrites are ordered by id. Without an overwrite for itself, the bot would lock itself
+	// out.
 	private := []discordclient.Overwrite{
 		{ID: r.bot.UserID, Type: discordgo.PermissionOverwriteTypeMember, Allow: permissions.ViewChannel}, {ID: r.guild, Deny: permissions.ViewChannel},
 	}
@@ -205,7 +206,7 @@ func TestDeletingGuilds(t *testing.T) {
 	r := newRig(t, func(o *discordtest.Options, _ *discordclient.Options) { o.AllowGuildDeletion = true })
 	ctx := t.Context()
 	own := r.srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto", OwnerID: r.bot.UserID})
-	wantClass(t, r.client.DeleteGuild(ctx, r.guild), discordclient.ClassDenied) // a user owns it
+	wantClass(t, r.client.DeleteGuild(ctx, r.guild), discordclient.ClassDenied) // a user owns the guild
 	if err := r.client.DeleteGuild(ctx, own.ID); err != nil {
 		t.Error(err)
 	}
@@ -215,7 +216,7 @@ func TestDeletingGuilds(t *testing.T) {
 	}
 	wantClass(t, newRig(t).client.DeleteGuild(ctx, r.guild), discordclient.ClassGone)
 	closed := newRig(t)
-	wantClass(t, closed.client.DeleteGuild(ctx, closed.guild), discordclient.ClassDenied) // as on Discord
+	wantClass(t, closed.client.DeleteGuild(ctx, closed.guild), discordclient.ClassDenied) // without AllowGuildDeletion, as on Discord
 }
 
 func TestTheBotItself(t *testing.T) {

@@ -116,7 +116,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// net/http may log to the standard logger, so search that too.
+// TestMain searches the standard logger's output for secrets, because net/http may log there.
 func TestMain(m *testing.M) {
 	said := &output{}
 	log.SetOutput(said)

@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// RoleCreate describes a new role. Discord creates it as the lowest above @everyone.
+// RoleCreate describes a new role. Discord puts it just above @everyone, below all other roles.
 type RoleCreate struct {
 	Name        string            `json:"name"`                  // 1 to 100 characters
 	Permissions *permissions.Bits `json:"permissions,omitempty"` // nil: the permissions of @everyone
@@ -29,7 +29,7 @@ type RoleEdit struct {
 	Mentionable Change[bool]             `json:"mentionable,omitzero"`
 }
 
-// The bot can write only roles below its own highest one.
+// The bot can write only roles below its own highest role.
 const (
 	routeRoles      = "/guilds/{guild_id}/roles"
 	routeRole       = "/guilds/{guild_id}/roles/{role_id}"
@@ -50,7 +50,8 @@ func (c *Client) GetRole(ctx context.Context, guildID, id string) (Role, error) 
 	return result[Role](ctx, c, cl, nil, guildID, id)
 }
 
-// CreateRole must not be repeated: after ClassUnknown, ask package recovery first.
+// CreateRole creates a role. After ClassUnknown, do not repeat the call: find out with package
+// recovery whether the role exists.
 func (c *Client) CreateRole(ctx context.Context, guildID string, in RoleCreate, reason string) (Role, error) {
 	return result[Role](ctx, c, createRole(guildID, reason), in, guildID)
 }
@@ -71,7 +72,8 @@ func (c *Client) DeleteRole(ctx context.Context, guildID, id, reason string) err
 	return c.do(ctx, cl, nil, nil, guildID, id)
 }
 
-// MoveRoles changes positions in one request. It returns all roles of the guild, ordered by id.
+// MoveRoles changes the positions of roles in one request. It returns all roles of the guild,
+// ordered by id.
 func (c *Client) MoveRoles(ctx context.Context, guildID string, moves []Move, reason string) ([]Role, error) {
 	cl := write(http.MethodPatch, "move roles", routeRoles, discordgo.EndpointGuildRoles(guildID), reason)
 	roles, err := result[[]Role](ctx, c, cl, moves, guildID)

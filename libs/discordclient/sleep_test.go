@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// In a synctest bubble, time passes only while goroutines sleep. No call sleeps, limited or not.
+// In a synctest bubble, time passes only while goroutines sleep. A call never sleeps, even if it is
+// rate limited.
 func TestNothingSleeps(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, body string) transportFunc {
@@ -37,7 +38,7 @@ func TestNothingSleeps(t *testing.T) {
 					t.Fatal(err)
 				}
 				began := time.Now()
-				for range 60 { // more than a second allows
+				for range 60 { // more calls than the limits allow in a second
 					_, _ = c.CreateChannel(t.Context(), "1", ChannelCreate{Name: "a"}, "")
 					_, _ = c.GetChannel(t.Context(), "1")
 				}

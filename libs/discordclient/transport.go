@@ -45,7 +45,7 @@ func write(method, op, route, url, reason string) call {
 func (c *call) unreadable(why string) error {
 	class := ClassTransient
 	if c.mutating() {
-		class = ClassUnknown // executed, but its result is unknown
+		class = ClassUnknown // Discord has executed the call, but its result is unknown
 	}
 	return &Error{Class: class, Op: c.op, Status: http.StatusOK, Message: "a response that cannot be read: " + why}
 }
@@ -56,7 +56,8 @@ func unsent(op, format string, args ...any) error {
 
 var snowflake = regexp.MustCompile(`^[0-9]{1,20}$`)
 
-// do checks the ids in the URL: anything but digits would change the URL.
+// do makes a call. It first checks that the ids in the URL are digits, because other characters
+// would change the URL.
 func (c *Client) do(ctx context.Context, cl call, in, out any, ids ...string) error {
 	start := time.Now()
 	if cl.major == "" && len(ids) > 0 {
@@ -84,7 +85,8 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	if err != nil || out == nil {
 		return err
 	}
-	// For null, encoding/json leaves out unchanged, which then looks like an empty list.
+	// encoding/json does not change out for a null, and an unchanged out would look like an empty
+	// list.
 	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
 		return cl.unreadable("null")
 	}
@@ -131,7 +133,7 @@ func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, 
 		return nil, err
 	}
 	if cl.mutating() {
-		req.GetBody = nil // otherwise net/http sends it again, with pauses, when the peer resets the HTTP/2 stream
+		req.GetBody = nil // otherwise net/http repeats the request, with pauses, when the peer resets the HTTP/2 stream
 	}
 	req.Header.Set("User-Agent", c.opts.UserAgent)
 	req.Header.Set("Authorization", "Bot "+c.opts.Token.Reveal())
@@ -191,7 +193,7 @@ func (c *Client) admit(cl *call) error {
 
 const maxReason = 512
 
-// Some decoders take a plus for a space.
+// encodeReason also escapes "+", because some decoders read "+" as a space.
 func encodeReason(reason string) string {
 	return strings.ReplaceAll(url.PathEscape(reason), "+", "%2B")
 }

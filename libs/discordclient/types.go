@@ -58,8 +58,8 @@ type Channel struct {
 	ThreadSlowmode  int    `json:"default_thread_rate_limit_per_user"`
 
 	// Hidden reports that the bot may not view the channel. Since 2026-11-16 the Gateway sends only
-	// its ID, GuildID, Type and Position, and lists omit it. Source:
-	// https://docs.discord.com/developers/resources/channel#obfuscated-channels.
+	// the ID, GuildID, Type and Position of a hidden channel, and lists omit hidden channels.
+	// Source: https://docs.discord.com/developers/resources/channel#obfuscated-channels.
 	Hidden bool `json:"-"`
 }
 
@@ -89,7 +89,7 @@ func (c *Channel) UnmarshalJSON(raw []byte) error {
 	if c.PositionUnknown = sent.Position == nil; !c.PositionUnknown {
 		c.Position = *sent.Position
 	}
-	if flags, err := strconv.Atoi(string(sent.Flags)); err == nil { // a value of another form is not used
+	if flags, err := strconv.Atoi(string(sent.Flags)); err == nil { // ignore a value that is no number
 		c.Flags = flags
 	}
 	if c.Flags&flagObfuscated != 0 {
@@ -99,7 +99,7 @@ func (c *Channel) UnmarshalJSON(raw []byte) error {
 		return nil
 	}
 	if IsVoiceLike(c.Type) {
-		c.VideoQuality = max(c.VideoQuality, 1) // Discord omits a 1
+		c.VideoQuality = max(c.VideoQuality, 1) // Discord omits the value 1
 	}
 	c.Overwrites = slices.DeleteFunc(c.Overwrites, func(o Overwrite) bool { return o.ID == "" })
 	slices.SortFunc(c.Overwrites, func(a, b Overwrite) int { return CompareIDs(a.ID, b.ID) })
@@ -126,7 +126,7 @@ const (
 
 // Tag is a tag for posts of a forum or media channel. Its name has 1 to 20 characters.
 type Tag struct {
-	ID        string `json:"id,omitempty"` // empty for a new one
+	ID        string `json:"id,omitempty"` // empty for a new tag
 	Name      string `json:"name"`
 	Moderated bool   `json:"moderated"` // only moderators may apply it
 	Emoji
@@ -163,7 +163,8 @@ func IsForumLike(t discordgo.ChannelType) bool {
 	return t == discordgo.ChannelTypeGuildForum || t == discordgo.ChannelTypeGuildMedia
 }
 
-// IsVoiceLike reports whether members talk in channels of the type. Discord shows these last.
+// IsVoiceLike reports whether members talk in channels of the type. Discord shows these below all
+// other channels.
 func IsVoiceLike(t discordgo.ChannelType) bool {
 	return t == discordgo.ChannelTypeGuildVoice || t == discordgo.ChannelTypeGuildStageVoice
 }
@@ -191,7 +192,7 @@ type Role struct {
 	Position    int              `json:"position"` // a higher role is above; not unique, see [SortRoles]
 	Permissions permissions.Bits `json:"permissions"`
 	Colors      RoleColors       `json:"colors"`
-	Hoist       bool             `json:"hoist"` // shows its members separately
+	Hoist       bool             `json:"hoist"` // Discord lists the role's members separately
 	Mentionable bool             `json:"mentionable"`
 	Managed     bool             `json:"managed"` // belongs to a bot or an integration
 	Tags        RoleTags         `json:"tags"`
@@ -248,12 +249,12 @@ func (r *Role) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	if r.Colors.Primary == absent {
-		r.Colors.Primary, _ = strconv.Atoi(string(sent.Color)) // a value of another form is not used
+		r.Colors.Primary, _ = strconv.Atoi(string(sent.Color)) // ignore a value that is no number
 	}
 	return nil
 }
 
-// ParseColor parses a colour such as "#E67E22"; nil if it is none.
+// ParseColor parses a colour such as "#E67E22". It returns nil if the text is no colour.
 func ParseColor(text string) *int {
 	digits, ok := strings.CutPrefix(text, "#")
 	n, err := strconv.ParseUint(digits, 16, 24)
@@ -321,9 +322,10 @@ var mutableFeatures = []string{"DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_
 // IsCommunity reports whether the guild is a Community guild.
 func (g *Guild) IsCommunity() bool { return slices.Contains(g.Features, featureCommunity) }
 
-// WithCommunity returns [GuildEdit].Features of a Community guild, with all other features kept.
-// Only an administrator may enable Community. The edit must name both channels of such a guild,
-// even unchanged ones. Sources: https://docs.discord.com/developers/resources/guild#modify-guild,
+// WithCommunity returns the [GuildEdit].Features that enable Community and keep the guild's mutable
+// features. Only an administrator may enable Community. The edit must name both channels of a
+// Community guild, even unchanged ones. Sources:
+// https://docs.discord.com/developers/resources/guild#modify-guild,
 // https://github.com/discord/discord-api-docs/issues/6015.
 func (g *Guild) WithCommunity() []string {
 	features := []string{featureCommunity}

@@ -11,7 +11,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// withURL makes the URL from the configured API address: a response could name another host.
+// withURL builds the webhook's URL from the configured API address, because a response could name
+// another host.
 func (c *Client) withURL(hook Webhook) Webhook {
 	if !hook.Token.IsZero() {
 		path := url.PathEscape(hook.ID) + "/" + url.PathEscape(hook.Token.Reveal())
@@ -34,9 +35,9 @@ func (c *Client) webhooks(ctx context.Context, cl call, id string) ([]Webhook, e
 	return hooks, err
 }
 
-// CreateWebhook must not be repeated: after ClassUnknown, list the channel's webhooks, which
-// include the token, and ask the audit log. A name has 1 to 80 characters without "discord" and
-// "clyde".
+// CreateWebhook creates a webhook. After ClassUnknown, do not repeat the call: list the channel's
+// webhooks, which include the token, and read the audit log. A name has 1 to 80 characters and
+// contains neither "discord" nor "clyde".
 func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason string) (Webhook, error) {
 	endpoint := discordgo.EndpointChannelWebhooks(channelID)
 	cl := write(http.MethodPost, "create webhook", "/channels/{channel_id}/webhooks", endpoint, reason)

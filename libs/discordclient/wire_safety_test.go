@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// An empty success is an error, not an empty list or an object without an id.
+// A success with an empty body or a null is an error, not an empty list or an object without an id.
 func TestNullAndEmptyAnswersAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"null", " null\n", "{}"} {
@@ -34,7 +34,7 @@ func TestNullAndEmptyAnswersAreErrors(t *testing.T) {
 	}
 }
 
-// Unused fields may change their form.
+// Discord may change the form of fields that the client does not use.
 func TestFieldsWithoutUseBreakNothing(t *testing.T) {
 	t.Parallel()
 	const odd = `,"flags":"x","last_pin_timestamp":7,"applied_tags":"x","recipients":{},"thread_metadata":[],"color":"red","user":7,"avatar":{},"application":7`

@@ -33,8 +33,8 @@ func (a *Asking) BindName(cmd *cobra.Command, object string) {
 	cmd.Flags().StringVar(&a.name, "confirm", "", "`NAME` of "+object+", instead of typing it when asked")
 }
 
-// Confirm asks whether to apply the change that was shown. The answer yaml prints text and asks
-// again.
+// Confirm asks whether to apply the change that was shown. If the user answers yaml, Confirm prints
+// text and asks again.
 func (a *Asking) Confirm(ctx context.Context, p *Plugin, text string) error {
 	if a.Yes {
 		return nil

@@ -16,13 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kind is a kind of the API with its name in paths. A plugin knows the paths of its kinds, so no
+// Kind is a kind of the API with its plural name. A plugin knows the URL paths of its kinds, so no
 // command needs discovery, which costs dozens of requests.
 type Kind struct {
 	schema.GroupVersionKind
-	// Plural is its name in paths, such as "databases".
+	// Plural is the kind's name in URL paths, such as "databases".
 	Plural string
-	// ClusterScoped reports whether its objects have no namespace.
+	// ClusterScoped reports whether objects of the kind have no namespace.
 	ClusterScoped bool
 }
 
@@ -44,7 +44,7 @@ func (k Kind) Object() *unstructured.Unstructured {
 	return o
 }
 
-// Named returns an object of the kind that has a name alone.
+// Named returns an object of the kind with only a namespace and a name.
 func (k Kind) Named(namespace, name string) *unstructured.Unstructured {
 	o := k.Object()
 	o.SetNamespace(namespace)
@@ -69,7 +69,7 @@ func (k Kind) Resource() string {
 var AccessReview = KindOf(
 	authorizationv1.SchemeGroupVersion, "SelfSubjectAccessReview", "selfsubjectaccessreviews").Global()
 
-// Mapper returns the paths of kinds.
+// Mapper returns a mapper from kinds to their URL paths.
 func Mapper(all []Kind) meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	for _, k := range all {
@@ -83,7 +83,8 @@ func Mapper(all []Kind) meta.RESTMapper {
 	return m
 }
 
-// SchemeOf returns the Go types of kinds. They are added on first use, which takes milliseconds.
+// SchemeOf returns a function that returns a scheme with the Go types of kinds. The function makes
+// the scheme on its first call, because that takes milliseconds.
 func SchemeOf(kinds ...func(*runtime.Scheme) error) func() *runtime.Scheme {
 	return sync.OnceValue(func() *runtime.Scheme {
 		s := runtime.NewScheme()
@@ -96,8 +97,8 @@ func SchemeOf(kinds ...func(*runtime.Scheme) error) func() *runtime.Scheme {
 	})
 }
 
-// NotServed reports whether an error says that the API server does not serve the kind. The server
-// then answers with a page instead of a Status, and client-go records that as a cause.
+// NotServed reports whether an error says that the API server does not serve a kind. The server
+// then answers with a page instead of a Status, and client-go adds a cause about this to the error.
 func NotServed(err error) bool {
 	status := apierrors.APIStatus(nil)
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {

@@ -19,7 +19,7 @@ import (
 const maxNames = 10
 
 // Named reads an object in the namespace of the command line. If the namespace has no object of the
-// kind, the error ends with otherwise, which should say what to do.
+// kind, the error ends with the text otherwise, which should say what to do.
 func (p *Plugin) Named(ctx context.Context, kind Kind, name string, into client.Object, otherwise string) error {
 	err := p.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, into)
 	if apierrors.IsNotFound(err) && !NotServed(err) {
@@ -56,7 +56,7 @@ func (p *Plugin) names(ctx context.Context, kind Kind) (names []string, _ error)
 	return names, err
 }
 
-// Complete completes the first argument with the names of objects of the namespace.
+// Complete completes the first argument with names of objects in the namespace of the command line.
 func (p *Plugin) Complete(kind Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -88,7 +88,7 @@ func (p *Plugin) Connected(run func(context.Context, []string) error) func(*cobr
 	}
 }
 
-// About returns a command about one object of a kind, whose name it completes.
+// About returns a command about one object of a kind. The command completes the object's name.
 func (p *Plugin) About(
 	kind Kind, use, short, long string, run func(ctx context.Context, name string) error,
 ) *cobra.Command {

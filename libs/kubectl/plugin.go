@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Options connects a run to its process.
+// Options has the streams, the environment and the clock of a run.
 type Options struct {
 	genericiooptions.IOStreams
 	// Version is the version of the binary.
@@ -37,15 +37,16 @@ type Options struct {
 // Plugin holds the state of one run. Make one with New.
 type Plugin struct {
 	Options
-	// Client, Config, Namespace and Server are known after Connect.
+	// Connect sets Client, Config, Namespace and Server.
 	client.Client
 	Config            *rest.Config
 	Namespace, Server string
 
 	Style term.Style
-	// Missing ends the error for a kind that the API server lacks. It says what to do.
+	// Missing is the end of the error about a kind that the API server lacks. It tells the user
+	// what to do.
 	Missing string
-	// Roles returns the name of our ClusterRole with a right, or "". Roles may be nil.
+	// Roles returns the name of our ClusterRole that grants a right, or "". Roles may be nil.
 	Roles func(verb, resource string) string
 
 	name   string
@@ -54,7 +55,7 @@ type Plugin struct {
 	flags  *genericclioptions.ConfigFlags
 }
 
-// New returns the run of kubectl NAME, which uses these kinds.
+// New returns one run of the plugin "kubectl NAME", which uses these kinds.
 func New(name string, scheme *runtime.Scheme, kinds []Kind, o Options) *Plugin {
 	return &Plugin{
 		Options: o, Style: term.StyleOf(o.Out, o.Env), name: name, scheme: scheme, kinds: kinds,

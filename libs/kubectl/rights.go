@@ -17,7 +17,7 @@ type Right struct {
 	Subresource string
 }
 
-// To returns the right to do something with objects of each kind.
+// To returns one right for each kind: verb on objects of the kind.
 func To(verb string, kinds ...Kind) (all []Right) {
 	for _, kind := range kinds {
 		all = append(all, Right{Verb: verb, Kind: kind})

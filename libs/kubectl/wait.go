@@ -28,7 +28,7 @@ func (p *Plugin) Follow(ctx context.Context, read func(context.Context) (string,
 		text, err := read(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil // the user has interrupted it
+			return nil
 		case err != nil:
 			return err
 		}
@@ -52,7 +52,7 @@ func (p *Plugin) Follow(ctx context.Context, read func(context.Context) (string,
 // ErrTimeout ends a wait that has taken too long.
 var ErrTimeout = errors.New("it has taken too long")
 
-// Poll calls a function until it is done.
+// Poll calls done until it returns true or an error, or until the timeout.
 func (p *Plugin) Poll(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 	defer cancel()

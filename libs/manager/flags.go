@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// Flags has the flags of the process, apart from the operator's own.
+// Flags has the flags that all operators share.
 type Flags struct {
 	// Namespaces are the watched namespaces, sorted and unique; empty means all.
 	Namespaces []string
@@ -38,7 +38,8 @@ type Flags struct {
 	shutdownTimeout time.Duration
 }
 
-// Parse adds the flags to the operator's and parses the command line as the function Parse does.
+// Parse adds these flags to set, which has the operator's own flags, and parses the command line
+// like the function Parse.
 func (f *Flags) Parse(set *flag.FlagSet, introduction string, args []string, out io.Writer) error {
 	f.bind(set)
 	if err := Parse(set, introduction, args, out); err != nil {
@@ -96,7 +97,8 @@ func (f *Flags) bind(set *flag.FlagSet) {
 	config.RegisterFlags(set)
 }
 
-// namespaces parses --watch-namespaces. An empty value is an error, since it would mean all.
+// namespaces parses --watch-namespaces. An empty value is an error, because no names would mean all
+// namespaces.
 func namespaces(list string) ([]string, error) {
 	var all []string
 	for name := range strings.SplitSeq(list, ",") {

@@ -25,7 +25,8 @@ import (
 type slowLeases struct {
 	lease coordinationv1.Lease
 	lock  sync.Mutex
-	// arrived gets the method of each request. Each value in proceed executes one.
+	// Each request sends its method to arrived. The server executes the request after it has
+	// received a value from proceed.
 	arrived chan string
 	proceed chan struct{}
 }
@@ -59,8 +60,8 @@ func (s *slowLeases) holder() string {
 	return *s.lease.Spec.HolderIdentity
 }
 
-// SIGTERM cancels a renewal that still takes effect. client-go releases the Lease nevertheless,
-// because it reads the Lease before.
+// SIGTERM cancels a renewal, but the API server still executes it. client-go can release the Lease
+// nevertheless, because it reads the Lease again before the release.
 func TestTheLeaseIsReleasedAfterACancelledRenewal(t *testing.T) {
 	t.Parallel()
 	leases := &slowLeases{arrived: make(chan string), proceed: make(chan struct{})}

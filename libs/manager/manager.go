@@ -37,8 +37,8 @@ import (
 type Options struct {
 	// Name of the operator, such as "dojo-operator".
 	Name string
-	// Version is for the metric <name>_build_info and the user agent (except the Lease's, which
-	// controller-runtime sets).
+	// Version is for the metric <name>_build_info and for the user agent. Requests for the Lease
+	// have another user agent, which controller-runtime sets.
 	Version string
 	Lease   string
 	Kinds   []func(*runtime.Scheme) error
@@ -55,7 +55,7 @@ type Manager struct {
 	Fence *fence.Fence
 }
 
-// New sets up logging and returns a manager for the cluster of the flags or the environment.
+// New sets up logging and returns a manager for the cluster that the flags or the environment name.
 func New(f *Flags, o Options) (*Manager, error) {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&f.log)))
 	klog.SetLogger(ctrl.Log) // client-go's leader election logs through klog

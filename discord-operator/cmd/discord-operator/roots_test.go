@@ -14,8 +14,8 @@ import (
 // noRoots marks the process without certificate authorities.
 const noRoots = "TEST_WITHOUT_ROOTS"
 
-// TestRoots verifies that the operator knows the web's certificate authorities in an image without
-// any.
+// TestRoots verifies that the operator knows the web's certificate authorities even if its image
+// contains none.
 func TestRoots(t *testing.T) {
 	if os.Getenv(noRoots) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestRoots$", "-test.v") // a process reads the authorities only once

@@ -16,8 +16,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// TokenVariable is the environment variable with the bot's token. Other users of the machine could
-// read a flag.
+// TokenVariable is the environment variable with the bot's token. No flag has the token, because
+// other users of the machine could read a flag.
 const TokenVariable = "DISCORD_TOKEN"
 
 // Connection names a server and how to reach it.
@@ -70,7 +70,7 @@ func (c *Connection) Options() (discordclient.Options, error) {
 	return discordclient.Options{Token: discordclient.NewSecret(text), APIURL: c.APIURL}, nil
 }
 
-// NotMember is the error of a bot outside a server.
+// NotMember returns the error for a bot that is not a member of the server.
 func NotMember(bot, serverID, webURL, applicationID string) error {
 	return fmt.Errorf("the bot %q is not a member of server %s, or the server does not exist; "+
 		"a user who may manage the server can add it: %s",

@@ -2,13 +2,13 @@
 
 // Package controller has the steps that the reconcilers of groups, channels and roles share.
 //
-// A new field needs its API type, its member of the resource and of the edit in discordclient, a
-// row in the table of its kind (package resource), and support in the simulator. The row drives
-// create, difference, the check of answers, the texts of status and plan, and the export.
+// A new field needs an API type, a member in the resource and in the edit of discordclient, a row
+// in the table of its kind (package resource), and support in the simulator. The code for creates,
+// differences, checks of answers, texts of status and plan, and the export uses the row.
 //
 // A new kind needs a table, a State and the code that fills it, NewPlan, statusOf, watches, a
-// lifecycle.Kind with its indexes, and an entry in controllers.go of cmd/discord-operator. A resource
-// that is neither channel nor role also implements resource.Calls, Create and Edit.
+// lifecycle.Kind with its indexes, and an entry in controllers.go of cmd/discord-operator. A
+// resource that is neither channel nor role also implements resource.Calls, Create and Edit.
 package controller
 
 import (
@@ -62,7 +62,8 @@ func (c *Controller) Build(
 	return b
 }
 
-// Begin returns the context for the calls of an object, and whether the cache shows its last write.
+// Begin returns the context for an object's calls. It reports whether the cache has the operator's
+// last write of the object.
 func (c *Controller) Begin(ctx context.Context, o status.Object) (context.Context, bool) {
 	return c.Resources.Queue.Caller(c.Bots.Caused(ctx, o), o, 1), c.Resources.Status.Satisfied(o)
 }
@@ -75,8 +76,8 @@ func (c *Controller) Issues(err error) []conditions.Issue {
 	return issues.Of(err, c.Resources.Status.Clock.Now())
 }
 
-// Deletable observes the resource of a deleted object. If the server refuses the object, it
-// observes only a resource that the object owns.
+// Deletable observes the resource of a deleted object. If the server refuses the object, Deletable
+// observes the resource only if the object owns it.
 func (c *Controller) Deletable(
 	ctx context.Context, o status.Object, name types.NamespacedName, serverID string, refused error,
 	noRetention *conditions.Issue, lookup func(*bot.Guild) lifecycle.Lookup,

@@ -14,17 +14,17 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// roundCalls bounds the calls of one round: the list, the bot's creates, its user id, three
-// matches.
+// roundCalls is the most calls of one round: one each for the channel list, the bot's creates and
+// the bot's user id, and three for matching channels.
 const roundCalls = 6
 
-// asks has a guild with matching channels of other users.
+// asks has a guild in which other users made channels that match the intent.
 type asks struct {
 	*cachetest.Rig
 
 	intent recovery.Intent
 	now    time.Time
-	// asked counts lookups in the audit log by channel.
+	// asked has the number of audit log lookups for each channel id.
 	asked map[string]int
 }
 
@@ -61,7 +61,7 @@ func newAsks(t *testing.T, n int, hidden, own, lost bool) *asks {
 	return a
 }
 
-// round looks once and returns the number of calls.
+// round calls recovery.Channel once and returns how many calls that made to Discord.
 func (a *asks) round(in recovery.Intent) (recovery.Result, int) {
 	a.Helper()
 	a.Discord.ResetRequests()
@@ -86,7 +86,8 @@ func (a *asks) total() int {
 	return n
 }
 
-// settle looks until the result is sure or no more lookups happen. It fails after rounds.
+// settle repeats round until the outcome is sure or a round looks up no channel in the audit log.
+// The test fails if that takes more than the given rounds.
 func (a *asks) settle(in recovery.Intent, rounds int) recovery.Result {
 	a.Helper()
 	var got recovery.Result
@@ -105,7 +106,7 @@ func (a *asks) settle(in recovery.Intent, rounds int) recovery.Result {
 	return got
 }
 
-// However many channels match, each is looked up once.
+// However many channels match, the bot looks up each in the audit log once.
 func TestManyMatchesEndAsThreeDo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -129,7 +130,7 @@ func TestManyMatchesEndAsThreeDo(t *testing.T) {
 				if len(a.asked) < n {
 					t.Errorf("the audit log was asked about %d channels, want %d", len(a.asked), n)
 				}
-				another := a.intent // two objects of the same name look at the same time
+				another := a.intent
 				another.Reason = "uid2"
 				a.settle(another, 3)
 				for id, times := range a.asked {
@@ -142,7 +143,8 @@ func TestManyMatchesEndAsThreeDo(t *testing.T) {
 	}
 }
 
-// Entries come late, so a missing one is looked up again.
+// Discord may write an audit log entry late. So recovery later looks again for an entry that it has
+// not found.
 func TestALateEntryIsFound(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(o *discordtest.Options, g *guildcache.Options) {
@@ -166,7 +168,8 @@ func TestALateEntryIsFound(t *testing.T) {
 	}
 }
 
-// A channel made a moment ago is looked up again once its entry must exist.
+// If a channel is so new that the audit log may lack its entry, recovery repeats the lookup when
+// the entry must exist.
 func TestAnEarlyLookupIsRepeated(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(o *discordtest.Options, g *guildcache.Options) {

@@ -16,7 +16,7 @@ import (
 
 const auditLog = "GET /guilds/{guild_id}/audit-logs"
 
-// Whatever others do in the guild, few calls find a lost create.
+// Recovery finds a lost create with few calls, whatever other users do in the guild.
 func TestOthersInTheGuildCostNoCalls(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -64,7 +64,8 @@ func TestOthersInTheGuildCostNoCalls(t *testing.T) {
 	}
 }
 
-// Lost creates of a guild share one reading, in any order. The next reading continues it.
+// All lost creates of a guild share one reading of the audit log. A later look reads only newer
+// entries.
 func TestLostCreatesShareOneReading(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(_ *discordtest.Options, g *guildcache.Options) { g.DisableGateway = true })
@@ -90,7 +91,8 @@ func TestLostCreatesShareOneReading(t *testing.T) {
 			t.Errorf("%d: %+v", i, got)
 		}
 	}
-	// Two pages at first, and one for each earlier start.
+	// The first look reads two pages. Each further look starts a minute earlier and reads one page
+	// more.
 	if n := r.Discord.RequestCounts()[auditLog]; n > 11 {
 		t.Errorf("the audit log was read %d times for 10 intents", n)
 	}

@@ -46,7 +46,8 @@ func TestAHiddenChannelIsNotAbsent(t *testing.T) {
 			}
 			r.Client = r.NewClient()
 			if c.live {
-				guild := r.Client.Guild(r.Guild) // before the Gateway sends it: only the Gateway shows hidden channels
+				// Call Guild before the Gateway connects: only the Gateway shows hidden channels.
+				guild := r.Client.Guild(r.Guild)
 				go func() { _ = r.Client.Run(t.Context()) }()
 				for guild.Snapshot().Mode != guildcache.ModeLive {
 					<-time.After(time.Millisecond)

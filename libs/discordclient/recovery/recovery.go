@@ -33,8 +33,8 @@ const (
 	Hidden Outcome = "hidden"
 	// Unsure means: unknown as yet. Look again after [Result.After]. Do not create.
 	Unsure Outcome = "unsure"
-	// Unproven means: only the audit log could prove a match, and Discord does not show it to the
-	// bot. Neither adopt nor create; see [Intent.ProofOnly].
+	// Unproven means: only the audit log could prove a match, and Discord does not show the log to
+	// the bot. Neither adopt nor create; see [Intent.ProofOnly].
 	Unproven Outcome = "unproven"
 )
 
@@ -44,7 +44,8 @@ type Proof string
 const (
 	// ProofAuditLog means: the audit log names the object together with the intent's reason. Certain.
 	ProofAuditLog Proof = "audit-log"
-	// ProofMatch means: the only match, which no other object claims. The audit log lacks it.
+	// ProofMatch means: the object is the only match that no other owner claims. The audit log does
+	// not name the object.
 	ProofMatch Proof = "match"
 )
 
@@ -57,8 +58,8 @@ type Result struct {
 	Why     string        // for a status message
 }
 
-// DefaultPropagation is the time until list and audit log are complete after an attempt. A call
-// takes less.
+// DefaultPropagation is the time from an attempt until the channel list and the audit log are
+// complete. No call takes longer.
 const DefaultPropagation = 15 * time.Second
 
 const (
@@ -69,8 +70,8 @@ const (
 	refusedRetry  = 5 * time.Second
 	unprovenRetry = time.Minute
 	tooEarly      = "the result of an earlier create may still appear"
-	// provenSkew is the time before the intent from which the audit log is read. That is safe,
-	// because an entry names its intent, and costs at most a page.
+	// provenSkew: readings of the audit log start this long before the intent. Older entries do no
+	// harm, because each entry names its intent. They cost at most one page.
 	provenSkew = time.Hour
 )
 
@@ -89,8 +90,8 @@ type Intent struct {
 	LastAttempt time.Time
 	// Claimed reports whether a channel belongs to another object. Nil: none does.
 	Claimed func(channelID string) bool
-	// ProofOnly accepts the audit log alone as proof. A match is not Found. The result is Absent if
-	// the whole log lacks the create.
+	// ProofOnly accepts only the audit log as proof: a matching channel alone never gives Found. If
+	// the whole log lacks the create, the result is Absent.
 	ProofOnly bool
 	// Propagation is the time after LastAttempt until list and audit log are complete. Default
 	// [DefaultPropagation].
@@ -142,8 +143,9 @@ type evidence struct {
 	pending     bool      // some matches were not looked up yet
 }
 
-// completeFor returns the time at which the audit log has the creates of the intent and of fits. An
-// earlier log could let another client's channel count as the intent's.
+// completeFor returns the earliest time at which the audit log surely has the creates of the intent
+// and of the channels in fits. In a log read earlier, the entry of another client's channel may be
+// missing, and that channel would pass for the intent's.
 func (in Intent) completeFor(fits []string) time.Time {
 	at := in.complete()
 	for _, id := range fits {
@@ -154,10 +156,10 @@ func (in Intent) completeFor(fits []string) time.Time {
 	return at
 }
 
-// Channel looks for a channel whose create may have been executed. It makes at most about three
-// calls, and none that cannot help: the list of channels and the bot's own creates in the audit
-// log, which all intents of a guild share, and one call per matching channel. Actions of other
-// users cause no calls. A denied audit log is no error.
+// Channel looks for a channel whose create may have been executed. It lists the channels and reads
+// the bot's own creates in the audit log; all intents of a guild share these two readings. In the
+// log, it looks up at most three matching channels at a time. If Discord denies the log, that is no
+// error.
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in = in.withDefaults()
 	snap := c.Guild(in.GuildID).Snapshot()
@@ -280,7 +282,7 @@ func (in Intent) fromSnapshot(snap *guildcache.Snapshot) evidence {
 	return state
 }
 
-// probe looks up an object that the list lacks: lists omit hidden channels.
+// probe asks Discord for an object that the list lacks, because lists omit hidden channels.
 func (in Intent) probe(ctx context.Context, c *guildcache.Client, state *evidence, id string) (err error) {
 	if in.role {
 		_, err = c.GetRole(ctx, in.GuildID, id)
@@ -294,7 +296,7 @@ func (in Intent) probe(ctx context.Context, c *guildcache.Client, state *evidenc
 		state.hidden[id] = true
 	case discordclient.ClassOf(err) != discordclient.ClassGone:
 		return err
-	case !in.Now().Before(in.completeFor([]string{id})): // earlier, Discord may not know its new object yet
+	case !in.Now().Before(in.completeFor([]string{id})): // before that, Discord may not know the new object yet
 		c.RememberGone(in.GuildID, in.action(), id)
 	}
 	return nil
@@ -351,8 +353,8 @@ func abbreviated(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// unproven decides with ProofOnly. Its texts name no existing object, because the user may have no
-// right to know of one.
+// unproven decides if ProofOnly is set. The texts of its results name no existing object, because
+// the user may not be allowed to know about it.
 func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Result {
 	switch {
 	case !complete:
@@ -376,8 +378,8 @@ func (in Intent) foreign(e discordclient.AuditEntry, self string) bool {
 	return other || in.Reason == "" || e.Reason != discordclient.CutReason(in.Reason)
 }
 
-// proven decides by the audit log entries that name the intent. If a newer list lacks an entry's
-// channel and Discord does not know its id, the channel was deleted, and the entry does not count.
+// proven decides by the audit log entries that have the intent's reason. It ignores an entry if the
+// channel was deleted: a newer list lacks the channel, and Discord does not know its id.
 func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	var found, hidden []string
 	unlisted := false

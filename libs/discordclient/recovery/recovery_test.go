@@ -21,8 +21,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// knife is a dialer that cuts connections after so many bytes written or read; negative means
-// never.
+// knife is a dialer that cuts its connections after write bytes were written or read bytes were
+// read. A negative number means: never.
 type knife struct {
 	write, read   int64
 	refuse        bool
@@ -79,11 +79,11 @@ func (c *cutConn) Read(p []byte) (int, error) {
 type attempt struct {
 	name   string
 	knife  *knife
-	reused bool // the connection has carried another call
+	reused bool // the connection has served another call before
 	err    error
 }
 
-// make tries to create the channel over its own connection.
+// make tries to create a channel over a new connection.
 func (a *attempt) make(r *cachetest.Rig) {
 	o := r.Options
 	tr := &http.Transport{DialContext: a.knife.dial, DisableKeepAlives: !a.reused}
@@ -107,7 +107,8 @@ func (a *attempt) make(r *cachetest.Rig) {
 	}, "uid-"+a.name)
 }
 
-// cuts returns an attempt for every fifth byte of request and response, and for all their ends.
+// cuts returns attempts that cut the connection at every fifth byte of the request and of the
+// response, and at the first and last bytes of both.
 func cuts(r *cachetest.Rig) []*attempt {
 	whole := &attempt{name: "whole-0000", knife: &knife{write: -1, read: -1}}
 	whole.make(r)
@@ -121,7 +122,8 @@ func cuts(r *cachetest.Rig) []*attempt {
 			list = append(list, &attempt{name: fmt.Sprintf("write-%04d", i), knife: &knife{write: i, read: 0}})
 		}
 	}
-	for i := range wrote - int64(len("Connection: close\r\n")) { // net/http may repeat a failure on a reused connection
+	// net/http may repeat a call that failed on a reused connection
+	for i := range wrote - int64(len("Connection: close\r\n")) {
 		if i%25 == 0 || i < 3 {
 			list = append(list, &attempt{name: fmt.Sprintf("again-%04d", i), knife: &knife{write: i, read: -1, once: true}, reused: true})
 		}
@@ -145,7 +147,7 @@ func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 	lost := 0
 	for _, a := range cuts {
 		switch discordclient.ClassOf(a.err) {
-		case discordclient.ClassTransient: // certainly not sent: repeat without looking
+		case discordclient.ClassTransient: // the create was certainly not sent: repeat it without looking
 			if a.knife.wrote.Load() > 0 {
 				t.Errorf("%s: %v, though bytes were sent", a.name, a.err)
 			}
@@ -202,7 +204,8 @@ func each(list []*attempt, do func(*attempt)) {
 	wg.Wait()
 }
 
-// recovered looks for a lost create until the result is sure. It returns the id, or an empty one.
+// recovered looks for a lost create until the result is sure. It returns the channel's id, or "" if
+// there is none.
 func recovered(r *cachetest.Rig, name string, notBefore, lastAttempt time.Time) string {
 	r.Helper()
 	in := recovery.Intent{
@@ -221,13 +224,14 @@ func recovered(r *cachetest.Rig, name string, notBefore, lastAttempt time.Time) 
 		case got.Outcome != recovery.Unsure:
 			return got.ID
 		}
-		<-time.After(min(got.After, 500*time.Millisecond)) // as a reconciler's queue does
+		<-time.After(min(got.After, 500*time.Millisecond)) // wait as a reconciler's queue does
 	}
 	r.Errorf("%s: never sure", name)
 	return ""
 }
 
-// Each failure of the simulator loses a create's answer. The audit log is late, lost or denied.
+// Each simulated failure loses the response of a create. The audit log has the create, has lost it,
+// or is forbidden to the bot.
 func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 	t.Parallel()
 	audits := map[string]func(*cachetest.Rig){
@@ -344,7 +348,8 @@ func TestOneRefusalDoesNotEmptyTheAuditLog(t *testing.T) {
 	}
 }
 
-// A log refused for longer counts as denied, whatever the bot's permissions.
+// If Discord refuses the audit log for 5 seconds, the log counts as denied, even if the bot may
+// view it.
 func TestALongRefusedAuditLogCountsAsDenied(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
@@ -387,7 +392,7 @@ func TestLostWebhooksAreFoundWithTheirToken(t *testing.T) {
 			t.Parallel()
 			r := cachetest.New(t)
 			c := r.Create(discordclient.ChannelCreate{Name: "a"})
-			r.Discord.CreateWebhookByHand(c.ID, "alertmanager") // a user's, with the same name
+			r.Discord.CreateWebhookByHand(c.ID, "alertmanager") // a user's webhook with the same name
 			r.Discord.Faults().Add(discordtest.Fault{Route: "POST /channels/{channel_id}/webhooks", Times: 1, Action: action})
 			_, err := r.Client.CreateWebhook(t.Context(), c.ID, "alertmanager", "")
 			cachetest.WantClass(t, err, discordclient.ClassUnknown)

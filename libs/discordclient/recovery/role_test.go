@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Only its entry in the audit log proves the create of a role: names are not unique.
+// Role names are not unique, so only an audit log entry proves that a create made the role.
 func TestLostRole(t *testing.T) {
 	t.Parallel()
 	const reason = "DiscordRole 1 ns/on-call"

@@ -50,7 +50,7 @@ func Golden(t *testing.T, update bool, name, text string) {
 }
 
 var (
-	// shown matches an output on a page, below the name of its golden file.
+	// shown matches an output on a page of docs, with the name of its golden file above.
 	shown = regexp.MustCompile("(?s)<!-- ([a-z-]+) -->\n```console\n.*?```")
 	ends  = regexp.MustCompile(`\[exit code \d+\]\n$`)
 )
@@ -62,7 +62,7 @@ type Page struct {
 	Name string
 }
 
-// read returns the page as it is and as it should be.
+// read returns the page as it is and as the golden files say it should be.
 func (p Page) read() (is, should string, outputs int, err error) {
 	text, err := os.ReadFile(p.File)
 	should = shown.ReplaceAllStringFunc(string(text), func(block string) string {
@@ -93,8 +93,8 @@ func (p Page) Run(m *testing.M, update *bool) int {
 	return code
 }
 
-// Check compares the outputs on the page with the golden files. Every output must have a golden
-// file, and there must be at least least outputs.
+// Check compares the outputs on the page with the golden files. Fewer than least outputs are an
+// error. Each output needs a golden file.
 func (p Page) Check(t *testing.T, update bool, least int) {
 	t.Helper()
 	is, should, outputs, err := p.read()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package kubectltest is an API server for tests of kubectl plugins: it stores objects, answers
-// over HTTP, and refuses the requests that a test names. It does not know the kinds' own rules.
-// Specs check these against a real API server.
+// over HTTP, and refuses the requests that a test names. It does not validate objects by the rules
+// of their kinds; specs test these rules against a real API server.
 package kubectltest
 
 import (
@@ -34,7 +34,7 @@ import (
 
 // Server is an API server for tests. Make one with New.
 type Server struct {
-	// Logs holds the logs of containers, by NAMESPACE/POD/CONTAINER.
+	// Logs holds the logs of containers. The keys are NAMESPACE/POD/CONTAINER.
 	Logs map[string]string
 	// Proxy answers requests to Services, nil for none.
 	Proxy http.HandlerFunc
@@ -46,7 +46,7 @@ type Server struct {
 	kinds   []kubectl.Kind
 	http    *httptest.Server
 	mu      sync.Mutex
-	objects map[string]*unstructured.Unstructured // by path
+	objects map[string]*unstructured.Unstructured // the keys are URL paths
 	denied  map[string]bool
 	absent  map[string]bool
 	writes  []string
@@ -130,7 +130,7 @@ func (s *Server) Remove(kind kubectl.Kind, namespace, name string) {
 	delete(s.objects, collection(kind, namespace)+"/"+name)
 }
 
-// Get reads an object into one of its type, and reports whether it exists.
+// Get decodes an object into a value of its Go type. It reports whether the object exists.
 func (s *Server) Get(kind kubectl.Kind, namespace, name string, into any) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -366,7 +366,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, q request) {
 	})
 }
 
-// write changes an object, unless it is a dry run.
+// write changes an object, unless the request is a dry run.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
 	body, _ := io.ReadAll(r.Body)
 	var deletion metav1.DeleteOptions
@@ -411,7 +411,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
 	answer(w, http.StatusOK, written.Object)
 }
 
-// patched returns an object with a merge patch.
+// patched returns a copy of an object after a merge patch.
 func patched(live *unstructured.Unstructured, patch []byte) *unstructured.Unstructured {
 	text, err := live.MarshalJSON()
 	if err == nil {

@@ -56,7 +56,7 @@ func (s Style) Bold(text string) string { return s.paint("1", text) }
 
 var painted = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// Width returns how many columns a text takes.
+// Width returns the number of columns that a text fills.
 func Width(text string) int { return utf8.RuneCountInString(painted.ReplaceAllString(text, "")) }
 
 // Table aligns columns, with the given number of blanks between them. No line ends with a blank.
@@ -83,7 +83,7 @@ func Table(rows [][]string, gap int) string {
 
 // Node is an object in a tree.
 type Node struct {
-	// Name follows the lines of the tree in the first column. Cells are the next columns.
+	// The first column has the lines of the tree, then Name. The next columns have Cells.
 	Name     string
 	Cells    []string
 	Children []Node
@@ -104,8 +104,8 @@ func lines(n Node, first, next string) [][]string {
 	return rows
 }
 
-// Wrap breaks a text into lines of at most width columns: the first begins with the indent, the
-// others with as many blanks.
+// Wrap breaks a text into lines of at most width columns. The first line begins with the indent,
+// every other line with as many blanks as the indent is wide.
 func Wrap(text, indent string, width int) string {
 	var out strings.Builder
 	line, empty := indent, true
@@ -125,7 +125,8 @@ func Wrap(text, indent string, width int) string {
 	return out.String()
 }
 
-// Age returns how long ago a time was, such as "3d" or "4m"; "unknown" for none.
+// Age returns how long ago a time was, such as "3d" or "4m". For the zero time it returns
+// "unknown".
 func Age(at, now time.Time) string {
 	if at.IsZero() {
 		return "unknown"
@@ -133,8 +134,8 @@ func Age(at, now time.Time) string {
 	return duration.HumanDuration(max(now.Sub(at), 0))
 }
 
-// Moment returns a time in UTC: "02:51" of today, "21 Nov 02:51" of this year, "21 Nov 2025 02:51"
-// of another.
+// Moment returns a time in UTC: "02:51" today, "21 Nov 02:51" in this year, "21 Nov 2025 02:51" in
+// any other year.
 func Moment(at, now time.Time) string {
 	at, now = at.UTC(), now.UTC()
 	switch {
@@ -162,7 +163,8 @@ func Count(n int, noun string) string {
 // Forest draws several trees below a text, a line for each node.
 func Forest(nodes []Node) string { return Table(lines(Node{Children: nodes}, "", "")[1:], 3) }
 
-// Printable replaces control characters. With these, a foreign text could overwrite the terminal.
+// Printable replaces control characters, because a foreign text could use them to overwrite the
+// terminal.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {

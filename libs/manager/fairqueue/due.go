@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// due adds items of client-go's delaying queue, unless they were handed out meanwhile.
+// due delays items with client-go's delaying queue. When the delay of an item ends, due adds the
+// item to the queue, unless a worker has received the item meanwhile.
 type due struct {
 	workqueue.TypedInterface[reconcile.Request]
 	delaying workqueue.TypedDelayingInterface[reconcile.Request]
@@ -19,7 +20,7 @@ type due struct {
 	at map[reconcile.Request]time.Time // due times of waiting items
 }
 
-// addAfter delays an item. The earliest time counts.
+// addAfter delays an item. If the item already waits, the earlier end of the two delays applies.
 func (d *due) addAfter(item reconcile.Request, after time.Duration) {
 	at := time.Now().Add(after)
 	d.mu.Lock()
@@ -36,7 +37,8 @@ func (d *due) forget(item reconcile.Request) {
 	delete(d.at, item)
 }
 
-// Add is called by the delaying queue at an item's time. The wait may have ended earlier.
+// Add is called by the delaying queue when an item's delay ends. Meanwhile the item may have been
+// handed out, or may have a later delay.
 func (d *due) Add(item reconcile.Request) {
 	d.mu.Lock()
 	at, waits := d.at[item]
@@ -46,7 +48,7 @@ func (d *due) Add(item reconcile.Request) {
 	}
 	d.mu.Unlock()
 	switch {
-	case waits && remaining > 0: // the delaying queue keeps only the earliest time of an item
+	case waits && remaining > 0: // the item has a later delay, which the delaying queue has not kept
 		d.delaying.AddAfter(item, remaining)
 	case waits:
 		d.TypedInterface.Add(item)

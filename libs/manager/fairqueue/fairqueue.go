@@ -4,9 +4,10 @@
 // ten thousand objects does not delay the others. controller-runtime's queue is first in, first
 // out.
 //
-// This queue takes the highest priority, and within it one item of each namespace in rotation.
-// client-go's workqueue (TypedQueueConfig.Queue) does the rest: each item once, one worker per
-// item, delays, back-off, metrics. Handing out an item ends its delay, as in controller-runtime.
+// The queue hands out items of the highest priority first. Within a priority, namespaces take
+// turns, one item each. client-go's workqueue (TypedQueueConfig.Queue) does the rest: it queues an
+// item once, gives the item to one worker at a time, delays failed items, and has the metrics. As
+// in controller-runtime, handing out an item ends its delay.
 package fairqueue
 
 import (

@@ -30,7 +30,8 @@ func newQueue(t *testing.T) priorityqueue.PriorityQueue[reconcile.Request] {
 	return q
 }
 
-// drain takes all ready items, as "namespace/name" with a priority other than 0.
+// drain takes all ready items out of the queue. It returns each as "namespace/name", or as
+// "namespace/name:priority" if the priority is not 0.
 func drain(q priorityqueue.PriorityQueue[reconcile.Request]) (all []string) {
 	for q.Len() > 0 {
 		item, priority, _ := q.GetWithPriority()
@@ -44,7 +45,8 @@ func drain(q priorityqueue.PriorityQueue[reconcile.Request]) (all []string) {
 	return all
 }
 
-// However many items other namespaces have, a namespace waits for one item of each of them.
+// However many items other namespaces have, a namespace waits for only one item of each other
+// namespace.
 func TestNamespacesTakeTurns(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
@@ -92,7 +94,7 @@ func TestPrioritiesComeBeforeTheRotation(t *testing.T) {
 	add(1, request("a", "first"), request("a", "first-too"), request("b", "first"))
 	add(0, request("a", "rises"))
 	add(1, request("a", "rises-too"))
-	add(-100, request("a", "0")) // does not lower the priority
+	add(-100, request("a", "0")) // the item keeps its higher priority
 	want := []string{
 		"a/first:1", "b/first:1", "a/first-too:1", "a/rises-too:1", "a/0", "a/rises", "a/low:-100", "b/low:-100",
 	}
@@ -105,7 +107,8 @@ func TestPrioritiesComeBeforeTheRotation(t *testing.T) {
 	}
 }
 
-// An item added while it is processed comes once more, with its priority.
+// If an item is added while a worker processes it, the queue hands it out once more, with the added
+// priority.
 func TestOneWorkerForAnItem(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
@@ -159,7 +162,7 @@ func TestDelays(t *testing.T) {
 	})
 }
 
-// Handing out an item ends its wait. A wait that begins later is kept.
+// When the queue hands out an item, the item's delay ends. A delay that begins later remains.
 func TestNoItemComesTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -189,8 +192,8 @@ func TestNoItemComesTwice(t *testing.T) {
 	})
 }
 
-// With many workers and sources, each item is processed after it was added, by one worker at a
-// time.
+// With many workers and sources, the queue hands out each item after it was added, to one worker at
+// a time.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)

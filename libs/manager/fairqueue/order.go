@@ -10,14 +10,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// order sorts client-go's ready items. It is safe for concurrent use: an item's priority is set
-// before the item is added.
+// order sorts the ready items of client-go's workqueue. It is safe for concurrent use. Set an
+// item's priority before adding the item.
 type order struct {
 	mu      sync.Mutex
 	wanted  map[reconcile.Request]int // priority for the next Push
 	queued  map[reconcile.Request]int // priority in the queue
 	running map[reconcile.Request]int // priority when handed out
-	levels  map[int]*level            // by priority; each level has items
+	levels  map[int]*level            // the keys are priorities; each level has items
 }
 
 func newOrder() *order {
@@ -42,7 +42,7 @@ func (o *order) Push(item reconcile.Request) {
 	delete(o.wanted, item)
 }
 
-// Touch raises the priority of a queued item. Its entry on the lower level is skipped later.
+// Touch raises the priority of a queued item. Pop later skips the item's entry on the lower level.
 func (o *order) Touch(item reconcile.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -76,7 +76,7 @@ func (o *order) Pop() reconcile.Request {
 		if len(o.levels[priority].namespaces) == 0 {
 			delete(o.levels, priority)
 		}
-		if at, ok := o.queued[item]; ok && at == priority { // otherwise its priority was raised
+		if at, ok := o.queued[item]; ok && at == priority { // otherwise Touch has raised the priority
 			delete(o.queued, item)
 			o.running[item] = priority
 			return item
@@ -92,7 +92,8 @@ func (o *order) handedOut(item reconcile.Request) int {
 	return priority
 }
 
-// level has the items of one priority: first in, first out per namespace. Each namespace has items.
+// level has the items of one priority. The items of a namespace are first in, first out. A
+// namespace without items is not in the level.
 type level struct {
 	namespaces []string
 	items      map[string][]reconcile.Request

@@ -58,7 +58,8 @@ func New(leaseDuration, renewDeadline time.Duration) *Fence {
 	return &Fence{lease: leaseDuration, renew: renewDeadline, now: time.Now}
 }
 
-// Check returns ErrNotLeading, or the time to cancel a write that is sent now; zero for no limit.
+// Check returns the time at which to cancel a write that is sent now (zero: never), or
+// ErrNotLeading.
 func (f *Fence) Check() (until time.Time, err error) {
 	if f == nil {
 		return time.Time{}, nil
@@ -73,9 +74,9 @@ func (f *Fence) Check() (until time.Time, err error) {
 	return now.Add((f.renew+f.lease)/2 - passed), nil
 }
 
-// age returns the longer of the durations by the monotonic and the wall clock. On Linux the
-// monotonic clock stops while the machine is suspended, and the wall clock is set forward
-// afterwards.
+// age returns the time from since to now by the monotonic clock or by the wall clock, whichever is
+// longer. On Linux the monotonic clock stops while the machine is suspended, and the wall clock is
+// set forward afterwards.
 func age(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// lease is in memory, with slow reads and writes.
+// lease is a Lease in memory that is slow to read and write.
 type lease struct {
 	holder string
 	err    error
@@ -85,7 +85,7 @@ func TestFence(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		do        func(context.Context, *rig)
-		remaining time.Duration // for a write sent now; 0: refused
+		remaining time.Duration // until a write that is sent now is cancelled; 0: the fence refuses the write
 	}{
 		"before the election": {func(context.Context, *rig) {}, 0},
 		"the Lease is created": {func(ctx context.Context, r *rig) {

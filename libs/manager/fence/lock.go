@@ -14,7 +14,7 @@ import (
 type Lock struct {
 	resourcelock.Interface
 	fence *Fence
-	other string // the other holder of the Lease when last read; empty for none
+	other string // the holder at the last read, if it was another process
 }
 
 // Lock returns a lock. Set its Interface, the Lease, before the election begins.

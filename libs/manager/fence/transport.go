@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// unfenced groups need no leader: the Lease itself, and the metrics endpoint's reviews.
+// unfenced API groups need no leader for writes: the group of the Lease, and the groups of the
+// metrics endpoint's reviews.
 var unfenced = []string{"coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
 
 // Transport returns a transport to Kubernetes that refuses writes while the fence is closed.

@@ -52,7 +52,7 @@ func (s *session) newRoot() *cobra.Command {
 		}})
 }
 
-// without returns a command that needs no cluster. It parses its own flags.
+// without returns a command that needs no cluster. The command parses its own flags.
 func (s *session) without(
 	use, short string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error,
 ) *cobra.Command {
@@ -65,7 +65,8 @@ func (s *session) without(
 // nameOfServer is an argument of most commands.
 const nameOfServer = "the name of a DiscordServer"
 
-// forServer returns a command about one DiscordServer, whose name it completes.
+// forServer returns a command about one DiscordServer. The command completes the DiscordServer's
+// name.
 func (s *session) forServer(use, short, long string, run func(context.Context, string) error) *cobra.Command {
 	return s.About(kinds.Server, use+" SERVER", short, long, run)
 }

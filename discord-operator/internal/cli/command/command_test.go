@@ -91,7 +91,8 @@ func meta(namespace, name string) metav1.ObjectMeta {
 	}
 }
 
-// conditionsOf returns the conditions of an issue; an empty kind is Ready.
+// conditionsOf returns the conditions of an object. kind is the condition with an issue, or "" if
+// the object is Ready.
 func conditionsOf(kind, reason, message string) []metav1.Condition {
 	condition := func(of string, is bool) metav1.Condition {
 		c := metav1.Condition{
@@ -119,7 +120,8 @@ type school struct {
 	secret *corev1.Secret
 }
 
-// company returns a server with objects of three namespaces, after changes.
+// company returns a DiscordServer with objects in three namespaces, after it has applied the
+// changes.
 func company(changes ...func(*school)) *school {
 	s := &school{}
 	s.server = &v1alpha1.DiscordServer{ObjectMeta: meta("platform", "company")}

@@ -38,7 +38,7 @@ func newOnDiscord(t *testing.T, p discordtest.Permissions, changes ...func(*scho
 		g.ID, guildID, g.Bot.UserID, "1401681709430341701", g.Bot.ApplicationID, applicationID, g.Discord.URL(), "https://discord.com")}
 }
 
-// run runs a command against the simulated Discord. Its output never has the token.
+// run runs a command against the simulated Discord. The test fails if the output has the token.
 func (d *onDiscord) run(t *testing.T, input string, args ...string) result {
 	t.Helper()
 	got := run(t, d.k8s, input, append(args, "--discord-api-url", d.Discord.APIURL())...)

@@ -102,8 +102,8 @@ func (s *session) undelete(ctx context.Context, kind kubectl.Kind, name string, 
 	return s.replace(ctx, plan, text, u.timeout)
 }
 
-// serverFor returns the server of an object in another namespace, because the server's grants
-// decide there. It returns nil for an object in the server's own namespace.
+// serverFor returns the DiscordServer of an object. It returns nil if both are in the same
+// namespace: only objects of other namespaces need the DiscordServer's grants.
 func (s *session) serverFor(ctx context.Context, o status.Object) (*v1alpha1.DiscordServer, error) {
 	name, ok := recreate.ServerOf(o)
 	if !ok || name.Namespace == o.GetNamespace() {
@@ -173,13 +173,14 @@ func (s *session) terminating(ctx context.Context) (bool, error) {
 	var namespace corev1.Namespace
 	err := s.Get(ctx, client.ObjectKey{Name: s.Namespace}, &namespace)
 	if apierrors.IsForbidden(err) {
-		return false, nil // NewPlan also refuses by the object's own condition NamespaceTerminating
+		return false, nil // NewPlan refuses too, if the object has the condition NamespaceTerminating
 	}
 	return namespace.DeletionTimestamp != nil, err
 }
 
-// recreate creates the object as soon as the old one is gone. If another client has created one
-// first, recreate adds spec.adopt to it, so that it adopts the resource on Discord.
+// recreate creates the object as soon as the old object is gone. If another client has created a
+// new object first, recreate adds spec.adopt to that object, which then adopts the resource on
+// Discord.
 func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.Duration) (status.Object, error) {
 	created := p.New.DeepCopyObject().(status.Object)
 	s.Print("4. create it again\n")

@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
 
-// deleted starts deletions that wait: of the group, of the role, and of the channel of a tenant
-// that may adopt and retain it.
+// deleted marks the group, the role and a tenant's channel as deleted; their deletions wait. The
+// server allows the tenant to adopt and to retain resources.
 func deleted(s *school) {
 	at := new(metav1.NewTime(now.Add(-10 * time.Minute)))
 	s.server.Spec.AllowAdoption, s.server.Spec.AllowRetention = true, true

@@ -18,11 +18,11 @@ import (
 type Adoption struct {
 	ID       string // of the channel, category or role
 	ServerID string
-	// Server is the DiscordServer's name. The object gets Namespace and Name; an empty Name is
-	// derived.
+	// Server is the DiscordServer's name. The printed object gets Namespace and Name. If Name is
+	// empty, the export makes a name from the resource's name.
 	Server, Namespace, Name string
 	// Groups has the existing groups of the server, and Roles the DiscordRoles of Namespace. The
-	// keys are the ids of their resources.
+	// keys are the ids of categories and roles on Discord.
 	Groups map[string]v1alpha1.GroupReference
 	Roles  map[string]string
 }
@@ -50,7 +50,8 @@ func Adopt(ctx context.Context, connection discordclient.Options, a Adoption) ([
 	return a.only(d)
 }
 
-// only reduces the document to one resource, with its category if that has no object yet.
+// only reduces the document to one resource. It keeps the resource's category too if the category
+// has no object yet.
 func (a Adoption) only(d *document) ([]byte, error) {
 	kept := -1
 	groups, roles := map[string]int{}, map[string]string{}

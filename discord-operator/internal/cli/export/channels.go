@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// manage is needed in every channel and category.
+// manage has the permissions that the bot needs in every channel and category.
 const manage = permissions.ViewChannel | permissions.ManageChannels
 
 func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {
@@ -70,7 +70,7 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 	return result
 }
 
-// webhook returns the bot's oldest webhook in a channel; the operator uses the same one.
+// webhook returns the bot's oldest webhook in a channel, because the operator uses that one.
 func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelWebhook {
 	var oldest *discordclient.Webhook
 	count := 0

@@ -86,7 +86,7 @@ func TestCopyOpensNothing(t *testing.T) {
 	all := []string{"DiscordChannel lobby", "DiscordChannel safe", "DiscordChannel vault", "DiscordGroup vaults"}
 	for name, c := range map[string]struct {
 		list  []discordclient.Overwrite
-		roles []string // of the bot, besides its own
+		roles []string // roles of the bot besides its managed role
 		why   string   // part of the note
 		live  []string
 	}{
@@ -146,7 +146,8 @@ func TestCopyRefersToNoDisabledChannel(t *testing.T) {
 	}
 }
 
-// An export for the same server does not change the bot's access, whichever of its roles grants it.
+// An export for the same server does not change the bot's access, even if only an added role grants
+// it.
 func TestAllRolesOfTheBotGrantItAccess(t *testing.T) {
 	t.Parallel()
 	s := vault(discordclient.Overwrite{ID: everyoneID, Deny: permissions.ViewChannel},

@@ -33,7 +33,7 @@ type entry struct {
 
 type note struct {
 	text     string
-	fragment string // YAML that belongs to the text
+	fragment string // YAML that follows the text in the comment
 }
 
 type notes []note

@@ -62,9 +62,9 @@ func (r *rig) export(t *testing.T, args ...string) (stdout, stderr string, err e
 
 const all = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// TestRolesAreListed exports from a compatible server that sends a guild without its roles. Without
-// the roles, the export would advise to remove their overwrites, which would open the channel. The
-// icon is not on Discord's own host.
+// TestRolesAreListed exports from a compatible server whose guild response has no roles. If the
+// export did not list the roles, it would advise to remove the roles' overwrites, and their removal
+// would open the channel. The URL of the icon has the compatible server's host.
 func TestRolesAreListed(t *testing.T) {
 	r := newRigIn(t, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, discordtest.PermAdministrator)
 	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "private", Overwrites: []discordtest.Overwrite{
@@ -140,7 +140,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestHidden names the channels that are hidden from the bot, or says why they are unknown.
+// TestHidden shows that an export names the channels that are hidden from the bot, or says why it
+// does not know them.
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -177,7 +178,8 @@ func TestTokenFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestLostPermissions finds the permissions that the operator would have to grant to the bot.
+// TestLostPermissions checks which needed permissions the bot lacks in a channel but has in the
+// server.
 func TestLostPermissions(t *testing.T) {
 	const view, hooks = permissions.ViewChannel, permissions.ManageWebhooks
 	private := discordclient.Overwrite{ID: everyoneID, Deny: view}

@@ -46,7 +46,8 @@ func (e *exporter) fit(of *entry, optional resource.Rows) {
 	}
 }
 
-// omit reports whether it has left out one of the refused fields.
+// omit removes refused fields from spec if they are optional. It reports whether it has removed
+// one.
 func omit(of *entry, spec map[string]any, refused field.ErrorList, optional resource.Rows) (changed bool) {
 	for _, problem := range refused {
 		path, _, _ := strings.Cut(strings.TrimPrefix(problem.Field, "spec."), "[")

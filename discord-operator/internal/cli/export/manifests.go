@@ -28,7 +28,7 @@ const (
 type exporter struct {
 	*server
 	o                    *options
-	groups, names, roles map[string]string // of objects, by the ids of their resources
+	groups, names, roles map[string]string // names of objects; the keys are ids of resources
 	disabled             map[string]bool   // ids of resources whose objects are commented out
 	refused              func(*unstructured.Unstructured) (field.ErrorList, error)
 	err                  error
@@ -43,7 +43,7 @@ func manifests(ctx context.Context, kinds schema.Kinds, s *server, o *options) (
 	e.roles = roleNames(roles)
 	d := &document{head: e.head(), namespace: o.namespace, leftOut: append(l.leftOut, unmanaged...)}
 	d.copied = o.copyTo != ""
-	var channels []entry // built before the server, which must not refer to disabled ones
+	var channels []entry // built first, because the server must not refer to disabled channels
 	for i, c := range l.channels[""] {
 		channels = append(channels, e.channelEntry(c, nil, i))
 	}
@@ -63,7 +63,7 @@ func manifests(ctx context.Context, kinds schema.Kinds, s *server, o *options) (
 
 type layout struct {
 	categories []*discordclient.Channel
-	channels   map[string][]*discordclient.Channel // by the id of their category; "" outside of any
+	channels   map[string][]*discordclient.Channel // the keys are ids of categories; "" for no category
 	leftOut    []string                            // descriptions of all other channels
 }
 

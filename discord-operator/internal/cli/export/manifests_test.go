@@ -100,7 +100,7 @@ func campus() *server {
 	)
 	token := discordclient.NewSecret("a-webhook-token")
 	s.webhooks = []discordclient.Webhook{
-		// of a user, not of the bot
+		// a user's webhook, not the bot's
 		{ID: "1401681709430341903", Type: discordgo.WebhookTypeIncoming, ChannelID: "1401681709430341812", Name: "Grafana"},
 		{ID: "1401681709430341902", Type: discordgo.WebhookTypeIncoming, ChannelID: "1401681709430341812", Name: "newer",
 			ApplicationID: botID, Token: token},
@@ -234,7 +234,7 @@ func TestFieldsSurvive(t *testing.T) {
 	}
 }
 
-// An export has every field of a table, except the ones listed here.
+// An export has every field of a table, except the fields listed here.
 func TestEveryFieldIsExported(t *testing.T) {
 	t.Parallel()
 	for kind, c := range map[string]struct {

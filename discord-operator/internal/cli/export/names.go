@@ -15,8 +15,9 @@ import (
 // maxStem leaves room for "-" and an id of 20 digits in the 63 characters of a DNS label.
 const maxStem = 42
 
-// objectNames returns object names by id. Equal names get a prefix (the group or server), then a
-// suffix (the id), so a name depends only on equal names.
+// objectNames returns object names. The keys are ids of categories and channels. A name that is not
+// unique gets a prefix (the name of the group or server); if it still is not unique, it gets the id
+// as a suffix instead.
 func objectNames(server string, l layout) (groups, channels map[string]string) {
 	var ofGroups, ofChannels []candidates
 	prefixes := map[string]string{"": stem(server)}
@@ -79,8 +80,8 @@ func distinct(all []candidates) map[string]string {
 	}
 }
 
-// stem returns a name in the characters of a DNS label. The result is empty for most other
-// alphabets.
+// stem turns a name into characters that a DNS label allows. For names in most alphabets other than
+// the Latin one, the result is empty.
 func stem(name string) string {
 	var b strings.Builder
 	for _, r := range cases.Fold().String(norm.NFKD.String(name)) {

@@ -17,9 +17,10 @@ import (
 
 const maxOverwrites = 100 // limit of the schema
 
-// overwrites leaves out overwrites that the schema cannot express or that the operator would
-// change. A copy without them would be open to more users, so it is commented out and denies
-// everyone.
+// overwrites returns the overwrites for the spec. It returns none if the schema cannot express one
+// of them, or if the operator would change them. A copy without overwrites would be open to more
+// users, so the export comments that copy out. If the schema cannot express an overwrite, the copy
+// also denies everyone.
 func (e *exporter) overwrites(
 	notes *notes, c *discordclient.Channel, needed permissions.Bits,
 ) (list []v1alpha1.PermissionOverwrite, disabled bool) {

@@ -21,7 +21,7 @@ type server struct {
 type bot struct {
 	userID, applicationID, webURL string
 	roles                         []string
-	permissions                   permissions.Bits // in the whole server
+	permissions                   permissions.Bits // the bot's permissions in the whole server
 }
 
 // read lists a server. A bot without Administrator learns of hidden channels only from the Gateway.

@@ -30,12 +30,12 @@ func All() []kubectl.Kind {
 	return []kubectl.Kind{Server, Group, Channel, Role, Secret, Namespace, kubectl.AccessReview}
 }
 
-// Ours returns the kinds of discord-operator, as users abbreviate them.
+// Ours returns the kinds of discord-operator. The keys are the names that users type.
 func Ours() map[string]kubectl.Kind {
 	return map[string]kubectl.Kind{"server": Server, "group": Group, "channel": Channel, "role": Role}
 }
 
-// Find returns the kind that a user names as kubectl would accept it, or without "discord".
+// Find returns the kind for a user's text: each name that kubectl accepts, also without "discord".
 func Find(text string) (kubectl.Kind, bool) {
 	short := map[string]string{"dsrv": "server", "dgrp": "group", "dch": "channel", "drole": "role"}
 	text, _, _ = strings.Cut(strings.ToLower(text), ".")
@@ -75,8 +75,8 @@ func Of(o status.Object) kubectl.Kind {
 	return Channel
 }
 
-// RoleWith returns the ClusterRole with a right on one of the operator's kinds; empty for other
-// kinds.
+// RoleWith returns the ClusterRole that grants a right on one of the operator's kinds; empty for
+// other kinds.
 func RoleWith(verb, resource string) string {
 	switch {
 	case !strings.HasSuffix(resource, "."+v1alpha1.GroupVersion.Group):
@@ -87,5 +87,5 @@ func RoleWith(verb, resource string) string {
 	return "discord-edit"
 }
 
-// Scheme returns the Go types of the kinds.
+// Scheme returns a scheme with the Go types of the kinds.
 var Scheme = kubectl.SchemeOf(v1alpha1.AddToScheme, clientgoscheme.AddToScheme)

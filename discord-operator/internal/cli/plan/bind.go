@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Objects bind in this order, so that none adopts or finds by name the resource of another object.
+// bindAll binds objects in the order of these constants: by an id in the status, by spec.adopt, by
+// name. So no object takes a resource by adoption or by name that belongs to another object.
 const (
 	byStatus = iota
 	byAdoption
@@ -44,8 +45,8 @@ func (w *world) bindAll(steps []*step) {
 	}
 }
 
-// bind binds an object by an id in its status or spec, otherwise by name. With --before, it binds
-// no new object by name.
+// bind binds an object to its resource: by an id in the object's status or spec, or else by name.
+// With --before, it binds no new object by name.
 func (w *world) bind(s *step) {
 	known := *idOf(s.object)
 	if s.order() == byName && (w.before == nil || s.from == w.before) {
@@ -71,7 +72,8 @@ func (w *world) bind(s *step) {
 	s.binding.Identity = s.kind.Identity(s.object)
 }
 
-// conflict never advises to delete an object: the operator could delete the resource with it.
+// conflict never advises a user to delete an object: the operator could delete the object's
+// resource too.
 func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 	what, noun := "id in its status", s.kind.Noun
 	remedy := "Remove the status from its manifest"

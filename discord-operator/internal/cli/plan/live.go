@@ -19,7 +19,8 @@ type live struct {
 	hooks        []discordclient.Webhook // read only if a manifest has a webhook
 	hooksErr     error
 	hiddenUnread bool // hidden channels are unknown
-	// member returns a user with roles, or that the user is absent from the server.
+	// member returns a member of the server with their roles. absent means that the user is not in
+	// the server.
 	member func(user v1alpha1.UserID) (member discordclient.Member, absent bool, err error)
 }
 

@@ -131,8 +131,8 @@ var created = object("DiscordGroup", "team", inServer+"name: Team, permissionOve
 	object("DiscordChannel", "dev", "groupRef: {name: team}, name: dev, topic: Hello, webhook: {name: ci}") +
 	object("DiscordRole", "dev", inServer+"name: Dev, hoist: true")
 
-// sharing is the rig's server. It allows roles of other namespaces, with the permissions of
-// ceiling.
+// sharing is the rig's server. It allows roles of other namespaces, with the permissions in ceiling
+// at most.
 func sharing(ceiling string) string {
 	return object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, `+
 		"allowedRoles: {namespaces: {from: All}, permissions: ["+ceiling+"]}")
@@ -277,7 +277,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A plan of an export of the same server is empty.
+// If a user exports a server and plans the manifests for the same server, the plan is empty.
 func TestPlanOfAnExport(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -291,8 +291,8 @@ func TestPlanOfAnExport(t *testing.T) {
 	}
 }
 
-// The plan of an export of a random server is empty. The plan of its copy creates everything in an
-// empty server, without a problem.
+// The plan of a random server's own export is empty. The plan of a copy for an empty server creates
+// everything, without a problem.
 func TestPlanOfRandomServers(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
@@ -390,7 +390,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// messages returns the problems of a plan by object.
+// messages returns the differences and problems in a plan. The keys are object names.
 func messages(t *testing.T, stdout string) map[string]string {
 	t.Helper()
 	var report Report
@@ -413,7 +413,7 @@ func messages(t *testing.T, stdout string) map[string]string {
 	return all
 }
 
-// A plan starts with removals. No message leads a user to delete more.
+// A plan starts with the removals. No message advises a user to delete more objects.
 func TestPlanOfRemovals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -437,7 +437,7 @@ func TestPlanOfRemovals(t *testing.T) {
 	for name, c := range map[string]struct {
 		is, was   string
 		community bool
-		want      map[string]string // regular expressions by object name
+		want      map[string]string // the keys are object names, the values regular expressions
 	}{
 		"a role in an overwrite": {was: role + chat, is: chat, want: map[string]string{
 			"on-call": "^delete; $", "chat": "^RoleNotFound: "}},
@@ -529,7 +529,8 @@ func TestPlanOfAConflict(t *testing.T) {
 	}
 }
 
-// A plan of other objects does not count on changes that an observing object only reports.
+// An observing object reports its differences and changes nothing. So the plans of other objects
+// must not rely on its changes.
 func TestPlanOfObservers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

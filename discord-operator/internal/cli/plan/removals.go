@@ -21,8 +21,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// planRemovals plans deletions first, and removes their resources from the snapshot. It binds the
-// objects of --before, so that each removed object has its own resource.
+// planRemovals plans the deletions before all other changes, and removes the deleted resources from
+// the snapshot. It binds all objects of --before, so that each removed object has its own resource.
 func (w *world) planRemovals(ctx context.Context) {
 	w.removals = map[*lifecycle.Kind][]*step{}
 	for _, kind := range kinds {
@@ -82,8 +82,8 @@ func (w *world) planRemoved(s *step) lifecycle.Plan {
 	return lifecycle.Plan{}
 }
 
-// recordClaim records another object that claims the resource of a removed one. In other
-// namespaces, only a status with the id of the resource is a claim.
+// recordClaim records that another object claims the resource of a removed object. In other
+// namespaces, only an object with the resource's id in its status has a claim.
 func (w *world) recordClaim(s *step) {
 	id := *idOf(s.object)
 	for _, o := range w.after.ofKind(s.kind) {

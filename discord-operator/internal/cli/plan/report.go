@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 )
 
-// Report has the changes of an apply on a server.
+// Report has the changes that an apply would make on a server.
 type Report struct {
 	ServerID string   `json:"serverId"`
 	Objects  []Object `json:"objects"` // with changes or problems
@@ -22,14 +22,14 @@ type Report struct {
 	notes []string
 }
 
-// Object has the changes of one object.
+// Object has the changes that an apply would make for one object.
 type Object struct {
 	Kind        string                `json:"kind"`
 	Namespace   string                `json:"namespace,omitempty"`
 	Name        string                `json:"name"`
 	Differences []resource.Difference `json:"differences,omitempty"`
 	Observed    []string              `json:"observed,omitempty"` // differences of an object that is only observed
-	Problems    []Problem             `json:"problems,omitempty"` // keep it from matching its spec
+	Problems    []Problem             `json:"problems,omitempty"` // the object cannot match its spec because of these
 }
 
 // Problem keeps an object from matching its spec.
@@ -38,7 +38,7 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// Summary counts objects. A changed and moved object counts twice.
+// Summary counts objects. An object that is changed and moved counts twice.
 type Summary struct {
 	Create   int `json:"create"`
 	Change   int `json:"change"`

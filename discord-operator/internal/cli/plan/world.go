@@ -34,13 +34,14 @@ type world struct {
 	*live
 	serverID      string
 	after, before *objects // before is nil if unknown
-	// snap includes the plans so far. withDeleted also has the names of deleted resources.
+	// snap is the server after all changes planned so far. withDeleted also has the names of
+	// deleted resources.
 	snap, withDeleted *guildcache.Snapshot
-	taken             map[string]status.Object    // the owners of resources, by id
+	taken             map[string]status.Object    // the owners of resources; the keys are ids
 	removals          map[*lifecycle.Kind][]*step // objects without a manifest
 	presumed          []string                    // DiscordServers without a manifest
 	skipped           int                         // number of objects of other servers
-	byName            []string                    // objects that were found by name only
+	byName            []string                    // objects with a resource that was found only by its name
 	iconless          []string                    // servers without the ConfigMap of their icon
 	made              uint64
 	steps             []*step
@@ -50,7 +51,7 @@ type step struct {
 	object  status.Object
 	kind    *lifecycle.Kind
 	from    *objects // the manifests that the object comes from
-	removed bool     // it has no manifest
+	removed bool     // the object has no manifest
 	guild   *bot.Guild
 	binding lifecycle.Binding
 	plan    lifecycle.Plan
@@ -162,7 +163,8 @@ func (w *world) assignServers(o *objects) {
 	}
 }
 
-// planKind binds all objects before it plans the first one, because the ids of siblings order them.
+// planKind binds all objects before it plans the first one, because the order of siblings depends
+// on the ids of their resources.
 func (w *world) planKind(ctx context.Context, kind *lifecycle.Kind) {
 	steps := w.begin(ctx, kind, w.after)
 	w.bindAll(steps)
@@ -367,7 +369,7 @@ func beside(a, b client.Object) bool {
 	return false
 }
 
-// planServers plans the servers last, because they may refer to their channels.
+// planServers plans the servers last, because a server's settings may refer to its channels.
 func (w *world) planServers(ctx context.Context) {
 	servers := of[*v1alpha1.DiscordServer](w.after)
 	if w.before != nil {
@@ -421,8 +423,8 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 	return result
 }
 
-// icon returns the server's icon, and the server with the hash of the icon that Discord shows, if
-// that hash is known.
+// icon returns the server's icon, and the server. If it is known which image Discord shows as the
+// icon, the server's status has the image's hash.
 func (w *world) icon(ctx context.Context, s *v1alpha1.DiscordServer) (*v1alpha1.DiscordServer, server.Icon) {
 	if s.Spec.Icon == nil {
 		return s, server.Icon{}

@@ -27,7 +27,7 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Plan replaces an object.
+// Plan has the object to replace and the new object.
 type Plan struct {
 	Old, New status.Object
 	// ID is the id of the resource on Discord.
@@ -71,7 +71,7 @@ func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*P
 }
 
 // granted says why an object in another namespace than its server may not be replaced. The server
-// must allow it to retain and to adopt the resource.
+// must allow objects of other namespaces to retain and to adopt resources.
 func granted(o status.Object, server *v1alpha1.DiscordServer) error {
 	name := server.Namespace + "/" + server.Name
 	_, role := o.(*v1alpha1.DiscordRole)
@@ -150,7 +150,8 @@ func (p *Plan) clean() {
 		"If the object comes from a repository, pause its sync until this is done, and add spec.adopt there.")
 }
 
-// retained notes that a deletion of an adopted resource's object leaves the resource on Discord.
+// retained adds a note if the new object's deletion leaves its resource on Discord, because the
+// resource is adopted.
 func (p *Plan) retained(policy v1alpha1.DeletionPolicy) {
 	if policy == "" {
 		p.notes = append(p.notes,
@@ -159,7 +160,7 @@ func (p *Plan) retained(policy v1alpha1.DeletionPolicy) {
 	}
 }
 
-// Held reports whether the operator has confirmed that it deletes nothing.
+// Held reports whether the operator has confirmed that it will delete nothing for the object.
 func Held(o status.Object) bool {
 	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
 	return ready != nil && ready.Reason == v1alpha1.ReasonPaused

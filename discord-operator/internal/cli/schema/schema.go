@@ -31,7 +31,7 @@ import (
 //go:embed crds/*.yaml
 var definitions embed.FS
 
-// Kinds validates objects by kind.
+// Kinds has a validator for each kind.
 type Kinds map[kubeschema.GroupVersionKind]*kind
 
 type kind struct {
@@ -92,7 +92,7 @@ func (k Kinds) Admit(ctx context.Context, o, before *unstructured.Unstructured) 
 	return errors.Join(err, list.ToAggregate())
 }
 
-// Problems is Admit with the paths of what the API server would refuse.
+// Problems works as Admit, but returns each problem with the path of its field.
 func (k Kinds) Problems(ctx context.Context, o, before *unstructured.Unstructured) (list field.ErrorList, err error) {
 	of := k[o.GroupVersionKind()]
 	if of == nil {

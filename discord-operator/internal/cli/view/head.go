@@ -33,7 +33,7 @@ const (
 // notObserved is the reason of an object whose spec no operator has read.
 const notObserved = "NotObserved"
 
-// unseen bounds how long an operator takes to read a new spec.
+// unseen is the time within which an operator reads a new spec.
 const unseen = time.Minute
 
 // State is the state of an object with its cause.
@@ -103,7 +103,7 @@ func lastWrite(o status.Object) time.Time {
 	return last
 }
 
-// Paint colors a text by the state, as good or bad.
+// Paint colors a text by the state: good, busy or bad.
 func (s State) Paint(style term.Style, text string) string {
 	switch {
 	case s.Broken:

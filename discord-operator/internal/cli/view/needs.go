@@ -27,8 +27,9 @@ type Need struct {
 // maxReasons bounds the reasons in a line.
 const maxReasons = 3
 
-// Needs returns the permissions that the bot needs for a server and the objects of its namespace,
-// and the further ones for objects of other namespaces. Observed objects need none.
+// Needs returns the permissions that the bot needs. own are for a server and the objects in its
+// namespace; others are additional, for objects in other namespaces. Observed objects need no
+// permissions.
 func Needs(w *world.World) (own, others []Need) {
 	var of, foreign needs
 	if !status.Observed(w.Server) {
@@ -67,7 +68,7 @@ func managed(spec v1alpha1.DiscordServerSpec) bool {
 		spec.SystemChannelFlags != nil
 }
 
-// needs has the reasons by bit.
+// needs has the reasons for each permission. The index is the permission's bit.
 type needs struct{ why [64][]string }
 
 func (n *needs) add(bits permissions.Bits, why string) {
@@ -121,7 +122,8 @@ func (n *needs) bits() (all permissions.Bits) {
 	return all
 }
 
-// Invitation is a link that adds a bot, with the permissions that it asks for.
+// Invitation is a link that adds a bot to a server. Asks are the permissions that the link asks
+// for.
 type Invitation struct {
 	URL  string `json:"url"`
 	Asks []Need `json:"asks"`
@@ -129,8 +131,9 @@ type Invitation struct {
 	NotAsked []Need `json:"notAsked,omitempty"`
 }
 
-// InvitationOf returns the invitation of a server. With everyone, it also asks for the permissions
-// that objects of other namespaces need; with administrator, it also asks for Administrator.
+// InvitationOf returns the invitation of a server. With everyone, the link also asks for the
+// permissions that objects of other namespaces need. With administrator, the link also asks for
+// Administrator.
 func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, error) {
 	var in Invitation
 	in.Asks, in.NotAsked = Needs(w)

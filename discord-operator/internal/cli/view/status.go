@@ -22,7 +22,7 @@ const width = 110
 // Report is the status of a server for programs.
 type Report struct {
 	State              `json:",inline"`
-	Server             string                 `json:"server,omitempty"` // its name on Discord
+	Server             string                 `json:"server,omitempty"` // the server's name on Discord
 	Channels           *v1alpha1.ChannelCount `json:"channels,omitempty"`
 	Roles              *v1alpha1.RoleCount    `json:"roles,omitempty"`
 	Namespaces         int32                  `json:"namespaces"`

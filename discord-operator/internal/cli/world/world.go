@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// World is a server with its objects, each in the order of namespaces and names.
+// World is a server with its objects, sorted by namespace and name.
 type World struct {
 	Server   *v1alpha1.DiscordServer
 	Groups   []v1alpha1.DiscordGroup
@@ -50,7 +50,8 @@ func (w *World) Objects() (all []status.Object) {
 	return all
 }
 
-// Group returns the group of a channel; nil if it has none, or one that was not read.
+// Group returns the group of a channel. It returns nil if the channel has no group, or if the user
+// may not read the group.
 func (w *World) Group(c *v1alpha1.DiscordChannel) *v1alpha1.DiscordGroup {
 	if c.Spec.GroupRef == nil {
 		return nil
@@ -65,7 +66,8 @@ func (w *World) Group(c *v1alpha1.DiscordChannel) *v1alpha1.DiscordGroup {
 }
 
 // Read reads the objects of a server. If the user may not list a kind across all namespaces, Read
-// tries each namespace that it can list, and at least the server's and own.
+// lists the kind in the server's namespace, in the namespace own, and in each namespace whose name
+// the user may list.
 func Read(ctx context.Context, k8s client.Reader, server *v1alpha1.DiscordServer, own string) (*World, error) {
 	w := &World{Server: server, Hidden: map[string][]string{}}
 	r := &reader{Reader: k8s, World: w, own: own}

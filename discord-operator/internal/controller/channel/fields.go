@@ -100,7 +100,8 @@ func isForum(live *channel) bool    { return discordclient.IsForumLike(live.Type
 func isMedia(live *channel) bool    { return live.Type == discordgo.ChannelTypeGuildMedia }
 func hasThreads(live *channel) bool { return !isVoice(live) }
 
-// name returns nil if Discord would store the desired name as the live one.
+// name returns nil if the channel already has the name that Discord would store for the spec's
+// name.
 func (d desired) name() *string {
 	if discordclient.SameChannelName(d.live.Type, d.Name, d.live.Name, "") {
 		return nil
@@ -129,7 +130,8 @@ func remainingTags(asked []discordclient.Tag, made *channel) *[]discordclient.Ta
 	return new(tags.Identify(asked, made.Tags, nil))
 }
 
-// reaction returns nil if the spec has no field, and a pointer to nil if the field is empty.
+// reaction returns nil if the spec does not set the field, and a pointer to nil if it sets the
+// field to "".
 func (d desired) reaction() **discordclient.Emoji {
 	if d.forum.DefaultReaction == nil {
 		return nil
@@ -141,7 +143,8 @@ func (d desired) reaction() **discordclient.Emoji {
 	return new(new(discordclient.ParseEmoji(string(*d.forum.DefaultReaction))))
 }
 
-// sortOrder returns a pointer to nil for SortOrderNotSet, and nil if the spec has no field.
+// sortOrder returns nil if the spec does not set the field, and a pointer to nil for
+// SortOrderNotSet.
 func (d desired) sortOrder() **int {
 	number := resource.SortOrders.Number(d.forum.SortOrder)
 	if number != nil && *number == resource.NoSortOrder {

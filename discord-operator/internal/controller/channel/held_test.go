@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Discord refuses an edit as a whole. The plan leaves out refused fields, so that overwrites that
-// close a channel get through.
+// Discord refuses an edit as a whole. So the plan leaves out refused fields, and the edit can still
+// send overwrites that close a channel.
 func TestRefusedFieldBlocksNoOther(t *testing.T) {
 	t.Parallel()
 	closed := []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}}

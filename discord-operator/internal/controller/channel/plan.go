@@ -80,8 +80,8 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// desiredOverwrites returns nil if overwrites are unmanaged. A new channel that lacks the
-// overwrites of its category gets them.
+// desiredOverwrites returns nil if the spec manages no overwrites. But if a new channel should have
+// its category's overwrites and does not, it returns these.
 func desiredOverwrites(
 	c *v1alpha1.DiscordChannel, s State, roles []v1alpha1.ResolvedRole,
 ) ([]discordclient.Overwrite, error) {
@@ -136,8 +136,8 @@ func fullCategory(s State) *conditions.Issue {
 	return issues.Full("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren)
 }
 
-// leaveOutRefused removes fields that Discord would refuse. The rest must get through, because it
-// may have the overwrites that close the channel.
+// leaveOutRefused removes fields that Discord would refuse, because Discord refuses an edit as a
+// whole. The other fields may be the overwrites that close the channel.
 func leaveOutRefused(p *lifecycle.Plan, s State) {
 	if len(p.Fields) == 0 {
 		return

@@ -375,7 +375,7 @@ func TestPlanDeletionInACommunity(t *testing.T) {
 		disabled bool // Community is disabled
 		going    bool // the server is being deleted
 		by       string
-		want     string // part of the message; empty for a deletion
+		want     string // part of the message; empty if the plan deletes the channel
 	}{
 		"the rules channel":                         {channel: "rules", by: "ns", want: "#rules is the rules channel of a community server"},
 		"the rules channel, named in the spec":      {channel: "rules", by: "ns", want: "Name another one in spec.rulesChannelRef of DiscordServer main,"},

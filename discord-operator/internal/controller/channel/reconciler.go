@@ -48,7 +48,8 @@ type Reconciler struct {
 }
 
 // The operator deletes no Secret. If the admission plugin OwnerReferencesPermissionEnforcement is
-// on, owner references need the verb delete; the component of the plugin's name adds it.
+// on, owner references need the verb delete. The kustomize component
+// owner-references-permission-enforcement adds that permission.
 //
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels/status,verbs=patch
@@ -113,11 +114,11 @@ func (r *Reconciler) observed(c *v1alpha1.DiscordChannel, s State, plan Plan) Re
 	return results
 }
 
-// apply continues with the webhook after a failed edit.
+// apply also carries out the webhook's plan if an edit of the channel has failed.
 func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s State, plan Plan) Results {
 	api, calls := s.Guild.Bot.Client, 1
 	if plan.Create != nil && plan.Webhook.Create {
-		calls = 2 // also reserves the call for the webhook, so that its delay need not be reported
+		calls = 2 // also reserve the webhook's call, so that no delay of that call need be reported
 	}
 	both := r.Resources.Queue.Caller(ctx, c, calls)
 	results := Results{Results: r.Resources.Apply(both, api, s.Binding, plan.Plan)}

@@ -29,7 +29,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// groupRetry is needed because no event reports that a category with the same id exists again.
+// groupRetry is the time after which a channel looks for a missing category again. No event reports
+// that a category with the same id exists again.
 const groupRetry = 5 * time.Second
 
 // State is the observed state of a channel.
@@ -37,7 +38,7 @@ type State struct {
 	Guild    *bot.Guild // nil if the channel could not be observed
 	Binding  lifecycle.Binding
 	Position *lifecycle.Position // nil if the spec has none
-	Roles    map[string]string   // ids of the DiscordRoles in the overwrites, by object name
+	Roles    map[string]string   // ids of the DiscordRoles in the overwrites; the keys are object names
 	Names    overwrites.Names
 	Webhook  webhook.State
 }
@@ -70,8 +71,8 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 	return s, err
 }
 
-// SiblingsBy returns the index that lists the channels with the same parent, and the key of the
-// parent in it.
+// SiblingsBy returns the index that lists the channels of one parent, and the parent's key in this
+// index.
 func SiblingsBy(c *v1alpha1.DiscordChannel) (by, parent string) {
 	if ref := c.Spec.GroupRef; ref != nil {
 		return index.ChannelByGroup, ref.In(c.Namespace).String()
@@ -136,8 +137,8 @@ func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string
 	return id, nil
 }
 
-// noCategory quotes the group's condition if it is Degraded or waits for a user. Other conditions
-// change without a user.
+// noCategory quotes the group's condition Ready if the group is Degraded or waits for a user. It
+// does not quote a condition that will change without a user.
 func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 	if !group.DeletionTimestamp.IsZero() {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted and no longer "+
@@ -203,7 +204,8 @@ func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
 	return c.Spec.DeletionPolicy == "" && !status.Observed(c) && webhook.Created(c)
 }
 
-// parentsOf returns the server and the category of a deleted channel. Their objects may be gone.
+// parentsOf returns the server and the category of a deleted channel. The DiscordServer and the
+// DiscordGroup may no longer exist.
 func (r *Reconciler) parentsOf(
 	ctx context.Context, c *v1alpha1.DiscordChannel,
 ) (server types.NamespacedName, categoryID string, err error) {

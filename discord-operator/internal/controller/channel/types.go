@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// An empty type is a text channel.
+// The names "" and "Text" are not in the map: they stand for a text channel, which has the type 0.
 var typesByName = map[v1alpha1.ChannelType]discordgo.ChannelType{
 	v1alpha1.ChannelTypeAnnouncement: discordgo.ChannelTypeGuildNews,
 	v1alpha1.ChannelTypeVoice:        discordgo.ChannelTypeGuildVoice,
@@ -21,7 +21,7 @@ var typesByName = map[v1alpha1.ChannelType]discordgo.ChannelType{
 	v1alpha1.ChannelTypeMedia:        discordgo.ChannelTypeGuildMedia,
 }
 
-// channelTypes returns the types that an object can manage. The first one is created.
+// channelTypes returns the types that an object can manage. A create uses the first type.
 func channelTypes(name v1alpha1.ChannelType) []discordgo.ChannelType {
 	switch t := typesByName[name]; t {
 	case discordgo.ChannelTypeGuildText:
@@ -68,7 +68,7 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 	return nil
 }
 
-// bitrates of voice channels by the server's boost level. Source:
+// bitrates has the highest bitrate of a voice channel for each boost level of the server. Source:
 // https://docs.discord.com/developers/resources/channel#modify-channel.
 var bitrates = []int{96000, 128000, 256000, 384000}
 

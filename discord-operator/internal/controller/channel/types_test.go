@@ -42,7 +42,7 @@ func stored(t interface{ Fatal(...any) }, live discordclient.Channel, sent any) 
 	return &after
 }
 
-// over adds the fields of v, as in JSON, to fields.
+// over sets the fields of v, encoded as JSON, in fields.
 func over(fields map[string]any, v any) error {
 	raw, err := json.Marshal(v)
 	return errors.Join(err, json.Unmarshal(raw, &fields))

@@ -41,14 +41,15 @@ func (r *Reconciler) ofGroups(ctx context.Context, namespace, by, value string) 
 	return all
 }
 
-// ofNamespace returns the channels that the labels of a namespace may allow or forbid: its own, and
-// the channels in its groups.
+// ofNamespace returns the channels that a namespace's labels may allow or forbid: the channels in
+// the namespace, and the channels in the namespace's groups.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	name := namespace.GetName()
 	return append(r.requests(ctx, name, "", ""), r.ofGroups(ctx, name, "", "")...)
 }
 
-// ofSecret returns the channel that owns a Secret, and the channels whose webhook uses its name.
+// ofSecret returns the channel that owns a Secret, and the channels with a spec that names the
+// Secret for their webhook.
 func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	all := r.requests(ctx, secret.GetNamespace(), index.ChannelBySecret, secret.GetName())
 	owner := metav1.GetControllerOfNoCopy(secret)
@@ -59,7 +60,8 @@ func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []recon
 	return all
 }
 
-// ofCategory enqueues the channels of a changed category, whose status.openTo may differ.
+// ofCategory enqueues the channels of a changed category, because their status.openTo may change
+// with it.
 func (r *Reconciler) ofCategory() handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
 	put := func(
 		ctx context.Context, e event.TypedGenericEvent[guildcache.Event],

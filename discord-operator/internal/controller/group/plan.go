@@ -121,8 +121,8 @@ func fillName(d *desired, live *discordclient.Channel) error {
 	return nil
 }
 
-// SpecOf returns a spec that changes nothing of a category, and the values that no spec can have.
-// It lacks the server, overwrites and position.
+// SpecOf returns a spec that changes nothing about a category, and the category's values that no
+// spec can have. The spec has no server, overwrites or position.
 func SpecOf(live *discordclient.Channel) (v1alpha1.DiscordGroupSpec, []resource.Omission) {
 	var d desired
 	omitted := fields.Fill(&d, live)

@@ -25,7 +25,7 @@ type State struct {
 	Guild    *bot.Guild // nil if the group could not be observed
 	Binding  lifecycle.Binding
 	Position *lifecycle.Position // nil if the spec has none
-	Roles    map[string]string   // ids of the DiscordRoles in the overwrites, by object name
+	Roles    map[string]string   // ids of the DiscordRoles in the overwrites; the keys are object names
 	Names    overwrites.Names
 	Selector *conditions.Issue // why the selector of allowed namespaces cannot be used; nil if it can
 }
@@ -67,7 +67,8 @@ func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) lifecycle.Lookup {
 	}
 }
 
-// observeDeletion waits for the channels of the group.
+// observeDeletion observes a deleted group. It returns an issue while the group must wait for its
+// channels.
 func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
 	name := g.Spec.ServerRef.In(g.Namespace)
 	noRetention, err := r.NoRetention(ctx, g, name)

@@ -60,13 +60,14 @@ func (r *Reconciler) memberChanges(
 	})
 }
 
-// applyMembers gives the role and takes it. It takes the role only from users in the status, which
-// records each user before the role is given.
+// applyMembers gives the role to users of the spec and takes it from other users. It takes the role
+// only from users in the status, because the status records each user before the user gets the
+// role.
 func (r *Reconciler) applyMembers(
 	ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results,
 ) error {
 	guild := s.Guild
-	if !guild.Snapshot.BelowBot(results.Live.GetID()) { // the plan reports it
+	if !guild.Snapshot.BelowBot(results.Live.GetID()) { // the plan reports that the role is too high
 		return nil
 	}
 	if len(role.Spec.Members)+len(role.Status.Members) > 0 {
@@ -77,7 +78,7 @@ func (r *Reconciler) applyMembers(
 	if err := r.takeBack(ctx, role, guild, results.Live.GetID()); err != nil {
 		return err
 	}
-	if live, ok := guild.Snapshot.Role(results.Live.GetID()); !ok || !mayGive(role, s, &live) { // the plan reports it
+	if live, ok := guild.Snapshot.Role(results.Live.GetID()); !ok || !mayGive(role, s, &live) { // the plan reports why
 		return nil
 	}
 	var lacking []v1alpha1.UserID
@@ -140,8 +141,8 @@ func (r *Reconciler) give(
 	return nil
 }
 
-// takeBack takes the role from users that the spec no longer has. After a failed call, such as for
-// a rate limit, the status keeps the remaining users.
+// takeBack takes the role from recorded users that the spec no longer names. After a failed call,
+// such as a rate limited one, the users who may still have the role stay in the status.
 func (r *Reconciler) takeBack(
 	ctx context.Context, role *v1alpha1.DiscordRole, guild *bot.Guild, roleID string,
 ) error {

@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// SpecOf returns a spec that changes nothing of a role, and the values that no spec can have.
-// It lacks parents, position and members.
+// SpecOf returns a spec that changes nothing about a role, and the role's values that no spec can
+// have. The spec has no parents, position or members.
 func SpecOf(live *discordclient.Role) (v1alpha1.DiscordRoleSpec, []resource.Omission) {
 	var d desired
 	omitted := fields.Fill(&d, live)

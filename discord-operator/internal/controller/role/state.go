@@ -87,7 +87,7 @@ func (r *Reconciler) observeDeletion(ctx context.Context, role *v1alpha1.Discord
 	if r.Retained(role) && noRetention == nil {
 		return s, nil
 	}
-	if role.Status.Adopted && name.Namespace != role.Namespace { // adopted before it was refused
+	if role.Status.Adopted && name.Namespace != role.Namespace { // the role was adopted before such adoptions were refused
 		s.Binding.Mismatch = grant.RoleAdoptionRefused(name, role.Namespace)
 		return s, nil
 	}

@@ -24,7 +24,8 @@ func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) [
 	return r.requests(ctx, namespace.GetName(), "", "")
 }
 
-// ofSibling returns no siblings while the role waits for another one, whose event comes later.
+// ofSibling returns nothing while the role waits for another role, because that role's event comes
+// later.
 func (r *Reconciler) ofSibling(ctx context.Context, o client.Object) []reconcile.Request {
 	role := o.(*v1alpha1.DiscordRole)
 	server := role.Spec.ServerRef.In(role.Namespace).String()

@@ -23,8 +23,8 @@ const communityRetry = time.Second
 type Results struct {
 	lifecycle.Results
 	GuildID string                     // empty until the server manages a guild
-	Guild   *discordclient.Guild       // nil if it cannot be managed
-	Icon    *v1alpha1.ServerIconStatus // set in this reconcile; nil for none
+	Guild   *discordclient.Guild       // nil if the guild cannot be managed
+	Icon    *v1alpha1.ServerIconStatus // the icon that this reconcile has set; nil for none
 }
 
 func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan) (results Results) {
@@ -42,7 +42,8 @@ func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, 
 	return results
 }
 
-// observed stores the finalizer, so that the server outlives the objects that refer to it.
+// observed returns the results of a server that is only observed. It also stores the finalizer, so
+// that the DiscordServer exists as long as objects refer to it.
 func (r *Reconciler) observed(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan,
 ) (results Results) {
@@ -88,7 +89,7 @@ func (r *Reconciler) edit(
 	return resource.NotApplied(ignored)
 }
 
-// deleter ignores the reason, because Discord takes none for this call.
+// deleter ignores the reason, because Discord accepts no reason when a guild is deleted.
 type deleter struct{}
 
 func (deleter) Delete(ctx context.Context, api *guildcache.Client, _, id, _ string) error {

@@ -17,15 +17,16 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// weight orders the claims of servers on a guild; the lowest manages it.
+// weight orders the servers that claim a guild. The server with the lowest weight manages the
+// guild.
 type weight int
 
 const (
-	manages         weight = iota // it manages the guild
-	managedRecently               // it managed the guild less than lossGrace ago
-	wants                         // it was not reconciled yet, or another server manages the guild
-	observes                      // it only observes the guild, so it must not block others
-	unable                        // its bot cannot manage the guild, so it must not block others
+	manages         weight = iota // the server manages the guild
+	managedRecently               // the server managed the guild less than lossGrace ago
+	wants                         // the server was not reconciled yet, or another server manages the guild
+	observes                      // the server only observes the guild, so it must not block other servers
+	unable                        // the server's bot cannot manage the guild, so the server must not block other servers
 )
 
 // lossGrace lets a user replace the token's Secret before another server takes the guild.

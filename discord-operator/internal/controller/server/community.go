@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// communityField is a field of the spec. Discord stores it as a feature of the guild.
+// communityField is a field of the spec. Discord stores the field as a feature of the guild.
 const communityField = "community"
 
 func communityOf(g *discordclient.Guild) v1alpha1.Community {
@@ -23,8 +23,8 @@ func communityOf(g *discordclient.Guild) v1alpha1.Community {
 	return ""
 }
 
-// keepCommunity adds the feature and both channels to an edit of a community server's channels.
-// Without them, Discord may ignore the edit.
+// keepCommunity completes an edit that changes a channel of a community server: it adds the
+// features and the other channel. Otherwise Discord may ignore the edit.
 func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	if !live.IsCommunity() || edit.RulesChannelID.IsZero() && edit.PublicUpdatesChannelID.IsZero() {
 		return
@@ -38,7 +38,8 @@ func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	}
 }
 
-// withoutAdministrator removes edits that need Administrator, and returns the issue.
+// withoutAdministrator removes the change of Community from the edit if the bot lacks
+// Administrator. It returns the issue about that; nil for none.
 func (p *Plan) withoutAdministrator(
 	server *v1alpha1.DiscordServer, have permissions.Bits, exact bool,
 ) *conditions.Issue {
@@ -54,7 +55,8 @@ func (p *Plan) withoutAdministrator(
 	return lacking
 }
 
-// editWithCommunity and guildWithCommunity separate Community from features of other clients.
+// editWithCommunity and guildWithCommunity add the field community, so that the check of Discord's
+// answer compares Community without the guild's other features.
 func editWithCommunity(edit discordclient.GuildEdit) any {
 	var community v1alpha1.Community
 	if !edit.Features.IsZero() {

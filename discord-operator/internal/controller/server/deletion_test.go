@@ -56,7 +56,8 @@ func TestPlanDeletion(t *testing.T) {
 	}
 }
 
-// A server that is deleted by mistake says first how to undo that, and last how much is lost.
+// The message about a server that is being deleted says first how to undo the deletion, then what
+// would be lost.
 func TestDeletedServerSaysHowToUndo(t *testing.T) {
 	t.Parallel()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"}}

@@ -14,9 +14,9 @@ import (
 type desired struct {
 	v1alpha1.DiscordServerSpec
 	live     *discordclient.Guild
-	icon     *string           // the hash of the image; nil if it cannot be set
-	channels map[string]string // existing channels: ids by the fields that refer to them
-	objects  map[string]string // names of DiscordChannels by the ids of their channels, to fill a spec
+	icon     *string           // the hash of the image; nil if the image cannot be set
+	channels map[string]string // ids of existing channels; the keys are the fields that refer to them
+	objects  map[string]string // names of DiscordChannels, to fill a spec; the keys are the ids of channels
 }
 
 // guild is a guild of Discord with the hash of the image that its icon shows.
@@ -110,7 +110,7 @@ func (d desired) systemFlags() *int {
 	return new(resource.SystemChannelFlags.Bits(d.SystemChannelFlags, d.live.SystemChannelFlags))
 }
 
-// community is nil until both of its channels exist.
+// community returns nil until the rules channel and the updates channel exist.
 func (d desired) community() *v1alpha1.Community {
 	_, rules := d.channels["rulesChannelRef"]
 	_, updates := d.channels["publicUpdatesChannelRef"]

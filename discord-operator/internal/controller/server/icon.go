@@ -25,18 +25,19 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// iconField has a separate edit, so that a refused icon does not block the other fields.
+// iconField is the spec's icon. Its edit is separate, so that a refused icon does not block the
+// other fields.
 const iconField = "icon"
 
 const animatedIcons = "ANIMATED_ICON"
 
 // Icon is the image that a spec names.
 type Icon struct {
-	Hash     string            // of the image; empty if it cannot be used
-	Animated bool              // it has several frames
-	Issue    *conditions.Issue // why it cannot be used; nil if it can
+	Hash     string            // the image's hash; empty if the image cannot be used
+	Animated bool              // the image has several frames
+	Issue    *conditions.Issue // why the image cannot be used; nil if it can
 
-	version string // of the ConfigMap, with the key
+	version string // the ConfigMap's version, and the key
 	dataURI string // empty if only the Hash is cached
 }
 

@@ -31,7 +31,8 @@ func inspect(data []byte) (format string, animated bool, why string) {
 	return format, format == "gif" && severalFrames(data), ""
 }
 
-// severalFrames does not decode the frames of a GIF: a small file may have thousands.
+// severalFrames decodes only the first frame of a GIF, because a small file may have thousands of
+// frames.
 func severalFrames(data []byte) bool {
 	r := bytes.NewReader(data)
 	if _, err := gif.Decode(r); err != nil { // reads up to the end of the first frame
@@ -41,7 +42,7 @@ func severalFrames(data []byte) bool {
 		switch block, _ := r.ReadByte(); block {
 		case ',': // an image
 			return true
-		case '!': // an extension: its label, then blocks of up to 255 bytes until an empty one
+		case '!': // an extension: a label, then blocks of up to 255 bytes, then an empty block
 			_, _ = r.ReadByte()
 			for n, err := r.ReadByte(); n > 0 && err == nil; n, err = r.ReadByte() {
 				_, _ = r.Seek(int64(n), io.SeekCurrent)

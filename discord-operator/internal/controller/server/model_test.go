@@ -62,7 +62,7 @@ func (h *history) Hand(t *rapid.T) {
 	h.guild, h.byHand = g, g
 }
 
-// Rival lets another object claim the same server, or takes it away.
+// Rival adds an object that claims the same server, or removes that object.
 func (h *history) Rival(t *rapid.T) {
 	if h.rival != nil {
 		h.rival = nil
@@ -73,8 +73,8 @@ func (h *history) Rival(t *rapid.T) {
 	}}
 }
 
-// Reconcile plans an edit, and carries it out or loses it. A lost answer needs no case of its own,
-// because the next observation is the same.
+// Reconcile plans an edit, and either carries it out or loses it. A lost response needs no case:
+// the edit was carried out, and the next reconcile observes the same server.
 func (h *history) Reconcile(t *rapid.T) { h.reconcile(rapid.Bool().Draw(t, "carried out")) }
 
 func (h *history) reconcile(carriedOut bool) Plan {

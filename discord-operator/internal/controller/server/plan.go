@@ -89,7 +89,7 @@ func managedByAnother(server *v1alpha1.DiscordServer, s State) bool {
 	return s.Manager != nil && s.Manager.UID != server.UID
 }
 
-// PlanDeletion plans the deletion of the guild. known issues block it.
+// PlanDeletion plans the deletion of the guild. Any issue in known blocks the deletion.
 func PlanDeletion(server *v1alpha1.DiscordServer, s State, known []conditions.Issue) lifecycle.Plan {
 	switch {
 	case len(known) > 0:
@@ -107,7 +107,8 @@ func retained(server *v1alpha1.DiscordServer) bool {
 
 const essential = permissions.ViewChannel | permissions.ManageChannels
 
-// required returns the permissions that the bot needs. It needs the audit log to find lost creates.
+// required returns the permissions that the bot needs. The bot needs ViewAuditLog to find lost
+// creates.
 func required(server *v1alpha1.DiscordServer, s State, settings bool) permissions.Bits {
 	if status.Observed(server) {
 		return 0

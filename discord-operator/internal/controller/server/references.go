@@ -39,7 +39,8 @@ func referenced(spec *v1alpha1.DiscordServerSpec) (names []string) {
 	return names
 }
 
-// Referenced returns the existing channels that a server's fields refer to, by name.
+// Referenced returns the existing channels that a server's fields refer to. The keys are object
+// names.
 func Referenced(
 	ctx context.Context, objects client.Reader, server *v1alpha1.DiscordServer,
 ) (map[string]*v1alpha1.DiscordChannel, error) {

@@ -15,9 +15,9 @@ import (
 // Rows describes the fields of servers.
 var Rows = fields.Rows()
 
-// SpecOf returns a spec that changes nothing of a server, and the values that no spec can have.
-// objects has the names of DiscordChannels by the ids of their channels. The icon is missing:
-// Discord has only a hash of it.
+// SpecOf returns a spec that changes nothing about a server, and the server's values that no spec
+// can have. objects has the names of DiscordChannels; the keys are ids of channels. The spec has no
+// icon, because Discord has only its hash.
 func SpecOf(live discordclient.Guild, objects map[string]string) (v1alpha1.DiscordServerSpec, []resource.Omission) {
 	d := desired{objects: objects}
 	omitted := fields.Fill(&d, &guild{Guild: live})
@@ -46,8 +46,8 @@ func fillFilter(d *desired, g *guild) (err error) {
 	return err
 }
 
-// fillNoAFKChannel fills afkChannelId only if there is no channel; afkChannelRef names existing
-// ones.
+// fillNoAFKChannel fills afkChannelId only if the server has no AFK channel. An existing AFK
+// channel is filled into afkChannelRef.
 func fillNoAFKChannel(d *desired, g *guild) error {
 	if g.AFKChannelID == "" {
 		d.AFKChannelID = new("")

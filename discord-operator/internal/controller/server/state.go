@@ -40,8 +40,8 @@ type State struct {
 	Channels   []v1alpha1.DiscordChannel
 	Roles      bool                                // the server's namespace has DiscordRoles
 	Namespaces int                                 // number of namespaces that use the server
-	Selector   *conditions.Issue                   // why a selector of allowed namespaces is unusable; nil if none is
-	Referenced map[string]*v1alpha1.DiscordChannel // the channels that fields refer to, by name
+	Selector   *conditions.Issue                   // why a namespace selector is unusable; nil if all are usable
+	Referenced map[string]*v1alpha1.DiscordChannel // the channels that fields refer to; the keys are object names
 	Icon       Icon
 }
 
@@ -210,7 +210,8 @@ func (s *State) mentioned() (bits permissions.Bits, overwritten, webhooks bool) 
 	return bits, overwritten, webhooks
 }
 
-// observeDeletion waits for the dependents of the server.
+// observeDeletion observes a deleted server. It returns an issue while the server must wait for its
+// dependents.
 func (r *Reconciler) observeDeletion(ctx context.Context, server *v1alpha1.DiscordServer) (s State, err error) {
 	if err := r.dependents(ctx, server); err != nil || retained(server) {
 		return s, err
@@ -245,7 +246,8 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 	return waitingFor(server, names)
 }
 
-// waitingFor first says how to undo the deletion: a user must not delete the dependents by mistake.
+// waitingFor first says how to undo the deletion, because a user must not delete the dependents by
+// mistake.
 func waitingFor(server *v1alpha1.DiscordServer, names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"Waiting for: %s. Nothing is deleted on Discord yet. To undo the deletion: `kubectl discord undelete server %s -n "+

@@ -136,7 +136,8 @@ func (w *Webhooks) reason(c *v1alpha1.DiscordChannel) string {
 	return lifecycle.Reason(w.Status.Kind, c)
 }
 
-// Status returns the status of the webhook. It stays the same if the webhook was not observed.
+// Status returns the status of the webhook. If the webhook was not observed, the status stays the
+// same.
 func Status(c *v1alpha1.DiscordChannel, results Results, worst *conditions.Issue) *v1alpha1.WebhookStatus {
 	switch {
 	case results.Hook != nil && results.Secret != "":
