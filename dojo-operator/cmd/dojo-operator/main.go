@@ -70,7 +70,7 @@ func run(ctx context.Context, o *options.Options) error {
 			networkingv1.AddToScheme, batchv1.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
 		},
 		Cache: dojo.CacheOptions(o.Manager.Namespaces),
-		// The client reads unstructured objects from the cache, too: objects of optional kinds.
+		// Objects of optional kinds are unstructured. The client reads them from the cache, too.
 		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Watched: dojo.Watched(),
 	})

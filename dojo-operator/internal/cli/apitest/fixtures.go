@@ -51,7 +51,8 @@ func meta(name string) metav1.ObjectMeta {
 	}
 }
 
-// owned returns the metadata of an object that the Dojo owns.
+// owned returns the metadata of a child of a Dojo. In contrast, data returns the metadata of an
+// object that holds the Dojo's data: such an object has no owner.
 func owned(d *corev1api.Dojo, name string) metav1.ObjectMeta {
 	m := meta(name)
 	m.Labels = ownership.Labels(d, ownership.Application)

@@ -77,7 +77,7 @@ type Right struct {
 	Needed bool
 }
 
-// The names of operators. The Deployment of each operator has its name in the label
+// The names of operators. The Deployment of an operator has the operator's name in the label
 // app.kubernetes.io/name.
 const (
 	DojoOperator    = "dojo-operator"

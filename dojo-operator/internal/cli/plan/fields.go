@@ -74,7 +74,7 @@ func (f *fieldManagers) update(live, desired *object, subresource, owner string)
 	return after.(*object), nil
 }
 
-// apply returns the object after a server-side apply that forces conflicts.
+// apply returns the object after a server-side apply that overrides conflicts.
 func (f *fieldManagers) apply(live, desired *object, owner string) (*object, error) {
 	fields, err := f.manager(desired.GroupVersionKind(), "")
 	if err != nil {
