@@ -228,7 +228,7 @@ func allIn(ctx context.Context, namespace string) []client.Object {
 	return all
 }
 
-// expectLawful checks that the conditions of each object do not contradict each other, and that
+// expectLawful checks that the status of each object does not contradict itself, and that
 // conditions and events contain no secret.
 func expectLawful(ctx context.Context, namespace string) {
 	GinkgoHelper()

@@ -68,8 +68,8 @@ func (s *standIn) webhook() string {
 		"planned-planned-planned-planned-planned-planned-planned-planned-planned0"
 }
 
-// created gives the operator's Secret o the revision that the Deployment has recorded, if the user
-// may not read the real Secret.
+// created gives the Secret with the Dojo's credentials the revision that the Deployment has
+// recorded, if the user may not read the real Secret.
 func (s *standIn) created(m *Model, k key, o *object) {
 	if !m.hides(k) || !s.owns(k) || k.Name != credentials.Name(s.dojo) {
 		return
