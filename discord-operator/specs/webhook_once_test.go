@@ -21,11 +21,12 @@ import (
 
 const (
 	getWebhook = "GET /webhooks/{webhook_id}"
-	// latest is longer than the longest delay of an answer from Discord.
+	// latest is longer than the operator waits before it asks again whether a webhook is gone.
 	latest = "7s"
 )
 
-// listed makes lists contain only these webhooks, although others exist.
+// listed makes Discord's lists of webhooks contain only the given webhooks, even if Discord has
+// more.
 func (w *world) listed(times int, all ...discordtest.Webhook) {
 	GinkgoHelper()
 	list := []map[string]any{}
@@ -40,13 +41,14 @@ func (w *world) listed(times int, all ...discordtest.Webhook) {
 	}
 }
 
-// unknownWebhook makes Discord answer reads of webhooks with 404, although they exist.
+// unknownWebhook makes Discord answer reads of existing webhooks with 404.
 func (w *world) unknownWebhook(times int) {
 	w.fault(discordtest.Fault{Route: getWebhook, Times: times,
 		Action: discordtest.Action{Status: http.StatusNotFound, Body: `{"code": 10015, "message": "Unknown Webhook"}`}})
 }
 
-// hookOfBot creates a webhook as another program with the same bot does, and returns its id.
+// hookOfBot creates a webhook with the operator's bot, as another program could, and returns the
+// webhook's id.
 func (w *world) hookOfBot(ctx context.Context, c *v1alpha1.DiscordChannel, name, reason string) string {
 	GinkgoHelper()
 	api, err := discordclient.New(discordclient.Options{
@@ -58,7 +60,8 @@ func (w *world) hookOfBot(ctx context.Context, c *v1alpha1.DiscordChannel, name,
 	return made.ID
 }
 
-// reasonOf returns the audit log reason of the operator's creates for a channel.
+// reasonOf returns the audit log reason that the operator gives when it creates objects for a
+// channel.
 func reasonOf(c *v1alpha1.DiscordChannel) string {
 	return fmt.Sprintf("DiscordChannel %s %s/%s", c.UID, c.Namespace, c.Name)
 }
@@ -73,7 +76,8 @@ func idsOf(c *v1alpha1.DiscordChannel) func() []string {
 	}
 }
 
-// loseStatus removes the webhook from the status, as after a restore from a backup.
+// loseStatus removes the webhook from a channel's status, as a restore of the cluster from a backup
+// does.
 func loseStatus(ctx context.Context, c *v1alpha1.DiscordChannel) {
 	GinkgoHelper()
 	before := c.DeepCopy()

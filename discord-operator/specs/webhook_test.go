@@ -26,7 +26,7 @@ func hooks(c *v1alpha1.DiscordChannel) []discordtest.Webhook {
 	return all
 }
 
-// secret returns a Secret of the world with only its name, as a key.
+// secret returns a Secret with only the name and namespace, for use as a key.
 func (w *world) secret(name string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
 }
@@ -50,7 +50,9 @@ var _ = Describe("A webhook", func() {
 	BeforeEach(func(ctx context.Context) {
 		w = newWorld(ctx)
 		c = w.channel("", "alerts", withWebhook)
-		ready(ctx, w.server()) // before the channel: a longer wait costs one more status update
+		// A channel that waits long for its server writes its status once more, so the server comes
+		// first.
+		ready(ctx, w.server())
 		ready(ctx, c)
 		w.expectIdle(ctx)
 	})

@@ -28,21 +28,22 @@ const everything = discordtest.PermManageChannels | discordtest.PermManageGuild 
 	discordtest.PermViewChannel | discordtest.PermSendMessages | discordtest.PermManageRoles |
 	discordtest.PermManageWebhooks
 
-// world is a spec's own namespace with a bot's token, and a guild with that bot.
+// world is the namespace of one spec, with a Secret that has a bot's token, and a guild with this
+// bot.
 type world struct {
 	ns    string
 	bot   discordtest.Bot
 	guild string // id
 }
 
-// newWorld creates a world without objects. After the spec, the operator must become idle, the
-// conditions must be lawful, and all objects must be deletable.
+// newWorld creates a world without objects. After the spec, it checks that the operator becomes
+// idle, that the conditions do not contradict each other, and that all objects can be deleted.
 func newWorld(ctx context.Context) *world {
 	GinkgoHelper()
 	return newWorldOf(ctx, newBot(), everything)
 }
 
-// newWorldOf is newWorld for a bot that may be in several worlds.
+// newWorldOf creates a world for a bot, which may also be the bot of other worlds.
 func newWorldOf(ctx context.Context, bot discordtest.Bot, may discordtest.Permissions) *world {
 	GinkgoHelper()
 	w := &world{ns: newNamespace(ctx), bot: bot,
@@ -169,17 +170,17 @@ func (w *world) edits() []string {
 // traffic returns all calls to Discord and all writes to Kubernetes.
 func (w *world) traffic() []string { return append(w.calls(), operator.Writes(w.ns)...) }
 
-// since returns the elements of now after the ones of before.
+// since returns the elements of now that follow the elements of before.
 func since(before, now []string) []string { return now[len(before):] }
 
 // expectIdle waits until the operator makes no call and no write for a while.
 func (w *world) expectIdle(ctx context.Context) {
 	GinkgoHelper()
-	// a change of a child reconciles its server two seconds later
+	// The operator reconciles a server two seconds after a change of a child.
 	w.expectIdleFor(ctx, 2500*time.Millisecond)
 }
 
-// expectIdleFor waits until the operator has made no call and no write for so long.
+// expectIdleFor waits until the operator has sent no call to Discord and no write for a duration.
 func (w *world) expectIdleFor(ctx context.Context, while time.Duration) {
 	GinkgoHelper()
 	last, count := time.Now(), len(w.traffic())
@@ -203,7 +204,8 @@ func deleteAll(ctx context.Context, namespace string) {
 	Eventually(ctx, left).Should(BeEmpty(), "the objects should be deleted")
 }
 
-// forceDelete allows an object to be deleted without its channel, category or server on Discord.
+// forceDelete sets the annotation that lets Kubernetes delete an object even if its resource on
+// Discord cannot be deleted.
 func forceDelete(ctx context.Context, o client.Object) {
 	GinkgoHelper()
 	force := client.RawPatch(types.MergePatchType,
@@ -226,7 +228,8 @@ func allIn(ctx context.Context, namespace string) []client.Object {
 	return all
 }
 
-// expectLawful checks the invariants of all objects.
+// expectLawful checks that the status of each object does not contradict itself, and that
+// conditions and events contain no secret.
 func expectLawful(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	for _, o := range allIn(ctx, namespace) {
@@ -247,7 +250,7 @@ func expectLawful(ctx context.Context, namespace string) {
 	}
 }
 
-// secrets has all tokens of bots and webhooks. They may appear only in Secrets.
+// secrets has all tokens of bots and webhooks. Specs check that only Secrets contain these tokens.
 var secrets spec.Secrets
 
 func nameOf(namespace, name string) types.NamespacedName {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command dojo-migrate applies the files of spec.release.migrations with goose, under its advisory
-// lock. It never migrates down. Its last line of output is the cause of a failure; its termination
-// message is a migrations.Report.
+// Command dojo-migrate applies the files of spec.release.migrations with goose, and holds goose's
+// advisory lock meanwhile. It never migrates down. If it fails, its last line of output is the
+// cause. If it succeeds, its termination message is a migrations.Report.
 package main
 
 import (
@@ -35,12 +35,12 @@ var version = "dev"
 
 const (
 	failed = 1
-	// interrupted is the exit code if the database was lost or could not be reached. The Job then
-	// runs another pod, which does not repeat committed migrations.
+	// interrupted is the exit code if dojo-migrate lost its connection to the database, or could
+	// not connect. The Job then runs another pod, which does not repeat committed migrations.
 	interrupted = 75
 
 	pause = 2 * time.Second // between tries to connect
-	// lockTries is the number of tries to get the lock, one a second. Together they last longer
+	// lockTries is the number of tries to get the lock, one each second. They last 48 hours, longer
 	// than the deadline of any Job.
 	lockTries = 48 * 60 * 60
 )
@@ -143,7 +143,8 @@ func address(env func(string) string) string {
 	return u.String()
 }
 
-// connect waits for the database until the context ends; the Job's deadline ends it.
+// connect waits until the database answers or the context ends. When the Job's deadline passes,
+// Kubernetes stops the pod, which ends the context.
 func connect(ctx context.Context, db *sql.DB) error {
 	for {
 		err := db.PingContext(ctx)
@@ -166,7 +167,7 @@ func migrate(ctx context.Context, db *sql.DB, files map[string]string) (count in
 		return 0, "", err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	for name, text := range files { // goose reads exactly the files of the digest
+	for name, text := range files { // goose reads copies, so it applies exactly the contents that the digest covers
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			return 0, "", err
 		}

@@ -35,14 +35,16 @@ import (
 	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// version is stamped by the build with -ldflags "-X main.version=..."; buildversion has the others.
+// version is set by the build with -ldflags "-X main.version=...". If it is empty, buildversion
+// finds the version.
 var version string
 
-// garbagePercent is half of Go's default: nearly all memory is the cache, which stays.
+// garbagePercent is half of Go's default for GOGC. The cache is nearly all of the memory and never
+// becomes garbage, so with the default the heap could grow to twice the cache.
 const garbagePercent = 50
 
-// Permissions of the process, whichever namespaces it watches. The packages in internal/ have the
-// permissions per namespace.
+// The process needs these permissions whichever namespaces it watches. The packages in internal/
+// list the permissions that it needs in each watched namespace.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,resourceNames=dojo-operator.core.jutsu.com,verbs=get;update
@@ -67,8 +69,9 @@ func run(ctx context.Context, o *options.Options) error {
 			corev1api.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme,
 			networkingv1.AddToScheme, batchv1.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
 		},
-		Cache:   dojo.CacheOptions(o.Manager.Namespaces),
-		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // optional kinds too
+		Cache: dojo.CacheOptions(o.Manager.Namespaces),
+		// Objects of optional kinds are unstructured. The client reads them from the cache, too.
+		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Watched: dojo.Watched(),
 	})
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// version is stamped by the build with -ldflags "-X main.version=..."; buildversion has the others.
+// version is set by the build with -ldflags "-X main.version=...". If it is empty, buildversion
+// finds the version.
 var version string
 
 func main() {

@@ -38,7 +38,7 @@ Times are in UTC. The exit code is 3 if nothing can be restored.`,
 	return cmd
 }
 
-// backupReport lists windows and backups, for programs.
+// backupReport lists windows and backups; -o json prints it.
 type backupReport struct {
 	Restorable []recovery.Window `json:"restorable"`
 	Backups    []recovery.Backup `json:"backups"`
@@ -135,7 +135,7 @@ func (s *session) backup(ctx context.Context, w *world.World, ask *kubectl.Askin
 	return s.backupEnds(ctx, backup, wait.timeout)
 }
 
-// backupNow returns a Backup that starts at once, of the Dojo's own live Cluster.
+// backupNow returns a Backup of the Dojo's own live Cluster. CloudNativePG starts it at once.
 func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 	d := w.Dojo
 	live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(d))

@@ -25,15 +25,15 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// change is a change of a Dojo that a user is shown before it is made.
+// change is a change of a Dojo. A command shows it to the user before it makes the change.
 type change struct {
-	// Means says what the change leads to, one line each.
+	// Means describes the consequences of the change, one per line.
 	Means []string
 	// Annotations and Spec are merged into the Dojo.
 	Annotations map[string]string
 	Spec        map[string]any
-	// Loses says which data the change loses. If it is set, the user confirms with the name of the
-	// Dojo; otherwise yes is enough.
+	// Loses describes the data that the change loses. If it is set, the user confirms with the name
+	// of the Dojo; otherwise "yes" is enough.
 	Loses string
 	// Done reports whether the operator has carried out the change.
 	Done func(*corev1api.Dojo) bool
@@ -87,7 +87,8 @@ func planned[T any](read func(context.Context, string) (T, error), plan func(T) 
 	}
 }
 
-// changing returns a command that changes one Dojo. With --wait it waits for the operator.
+// changing returns a command that changes one Dojo. With --wait, the command waits until the
+// operator has carried out the change.
 func (s *session) changing(
 	use, short, long string, timeout time.Duration, ask *kubectl.Asking, plan planner,
 ) *cobra.Command {
@@ -116,8 +117,8 @@ func (s *session) changing(
 	return cmd
 }
 
-// apply lets the API server check a change by a dry run, shows the change, asks the user, and makes
-// it.
+// apply lets the API server check a change by a dry run, shows the change, asks the user, and then
+// makes the change.
 func (s *session) apply(ctx context.Context, name string, ch change, ask *kubectl.Asking) error {
 	if err := s.patch(ctx, name, ch.patch(), client.DryRunAll); err != nil {
 		return err
@@ -164,7 +165,8 @@ func (w *waiting) bind(cmd *cobra.Command, timeout time.Duration) {
 	cmd.Flags().DurationVar(&w.timeout, "timeout", timeout, "how long to wait at most")
 }
 
-// until reads a Dojo until done reports ok or returns an error, and prints each new progress.
+// until reads a Dojo again and again until done returns ok or an error, and prints progress each
+// time it changes.
 func (s *session) until(
 	ctx context.Context, name string, timeout time.Duration,
 	done func(*corev1api.Dojo) (progress string, ok bool, err error),
@@ -178,7 +180,8 @@ func (s *session) until(
 	})
 }
 
-// poll calls a function until it is done, and prints each new progress with the time.
+// poll calls done until it returns ok or an error, and prints progress, with the time, each time it
+// changes.
 func (s *session) poll(
 	ctx context.Context, timeout time.Duration, done func(context.Context) (progress string, ok bool, err error),
 ) error {
@@ -252,7 +255,7 @@ func loginOf(d *corev1api.Dojo) string {
 	return d.Status.Database.Login
 }
 
-// rotation plans a new password.
+// rotation plans the change to a new password of the database.
 func rotation(d *corev1api.Dojo, now time.Time) (ch change, err error) {
 	login := loginOf(d)
 	switch {

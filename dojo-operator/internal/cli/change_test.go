@@ -25,7 +25,7 @@ func dojoIn(t *testing.T, s *apitest.Server) *corev1api.Dojo {
 	return d
 }
 
-// TestChanges compares the output, the questions and the writes of commands.
+// TestChanges compares the output, questions and writes of commands with golden files.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	asleep := func(d *corev1api.Dojo) { d.Spec.Suspend = true }
@@ -124,7 +124,7 @@ func TestNothingWithoutYes(t *testing.T) {
 	}
 }
 
-// TestWaits shows that --wait follows the operator to the end.
+// TestWaits shows that --wait waits until the operator has carried out the change.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)
@@ -189,7 +189,7 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestMeaning shows how a change explains its effects.
+// TestMeaning shows which consequences a command prints for a change.
 func TestMeaning(t *testing.T) {
 	t.Parallel()
 	d := apitest.Sendai(func(d *corev1api.Dojo) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli has the commands of kubectl dojo. They are thin: they read the world of a Dojo
-// (world), let pure functions render it (view) or plan a change of it (recovery), show the change,
-// ask, and write.
+// Package cli has the commands of kubectl dojo. Each command reads a Dojo and its objects (package
+// world). Pure functions render them (view) or plan a change (recovery). The command then shows the
+// change, asks the user, and writes.
 package cli
 
 import (
@@ -63,9 +63,10 @@ func (s *session) newRoot() *cobra.Command {
 		}})
 }
 
-// core returns the client for logs, exec and port forwarding of pods, and for proxies.
+// core returns the client that reads logs, executes commands in pods, forwards ports, and uses the
+// API server's proxy.
 func (s *session) core() corev1client.CoreV1Interface {
-	return corev1client.NewForConfigOrDie(s.Config) // Connect has already made a client from this config
+	return corev1client.NewForConfigOrDie(s.Config) // cannot panic: Connect has already made a client from this config
 }
 
 // dojo reads a Dojo in the namespace of the command line.
@@ -90,7 +91,7 @@ func (s *session) world(ctx context.Context, name string) (*world.World, error) 
 // fieldOwner is the field manager of the plugin's writes.
 const fieldOwner = "kubectl-dojo"
 
-// nameOfDojo is an argument of most commands.
+// nameOfDojo describes the argument of most commands.
 const nameOfDojo = "the name of a Dojo"
 
 // seeStatus names the command that shows more about a Dojo.
@@ -98,7 +99,7 @@ func seeStatus(d *corev1api.Dojo) string {
 	return fmt.Sprintf("see kubectl dojo status %s -n %s", d.Name, d.Namespace)
 }
 
-// forDojo returns a command about one Dojo. It completes the name of the Dojo.
+// forDojo returns a command about one Dojo. The command completes the name of the Dojo.
 func (s *session) forDojo(use, short, long string, run func(context.Context, string) error) *cobra.Command {
 	return s.About(kinds.Dojo, use+" NAME", short, long, run)
 }

@@ -72,8 +72,8 @@ func (s *session) check(ctx context.Context) ([]check.Line, error) {
 	return check.Lines(f), nil
 }
 
-// listed lists objects, and reports whether the user may list them. A kind that the cluster lacks
-// has no objects.
+// listed lists objects, and reports whether the user may list them. If the cluster does not have
+// the kind, the list is empty.
 func (s *session) listed(ctx context.Context, list client.ObjectList, o ...client.ListOption) (seen bool, err error) {
 	switch err := s.List(ctx, list, o...); {
 	case err == nil, kubectl.NotServed(err):
@@ -109,8 +109,9 @@ func (s *session) absentKinds() (map[string]bool, error) {
 	return absent, nil
 }
 
-// findServers reads operators, storage classes and monitoring of all namespaces. Objects that the
-// user may not read stay unknown.
+// findServers reads the Deployments of operators, storage classes, Prometheuses, Alertmanagers and
+// ServiceMonitors of all namespaces. It leaves fields of f unset if the user may not read the
+// objects.
 func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 	operators, err := labels.NewRequirement(ownership.NameLabel, selection.In, check.Operators)
 	if err != nil {

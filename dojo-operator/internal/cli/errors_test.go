@@ -60,7 +60,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestWrongUse shows that wrong use returns exit code 2, prints a sentence, and sends no request.
+// TestWrongUse shows that a wrong command line returns exit code 2, prints a sentence, and sends no
+// request.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", apitest.Namespace)

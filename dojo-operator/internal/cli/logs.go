@@ -37,7 +37,7 @@ var parts = []string{partApplication, partSchema, partPostgres}
 // postgresContainer is the container that runs Postgres in the pod of an instance.
 const postgresContainer = "postgres"
 
-// logging are the flags of logs.
+// logging has the flags of the command logs.
 type logging struct {
 	follow, previous bool
 	tail             int64
@@ -213,8 +213,8 @@ func latestPods(pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return p.Labels[jobLabel] != last })
 }
 
-// postgresSources returns the primary. Without a primary, it returns the Job that fills or upgrades
-// the Cluster.
+// postgresSources returns the container of the primary. Without a primary, it returns the
+// containers of the Job that fills or upgrades the Cluster.
 func postgresSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	if w.Dojo.Spec.Postgres == nil {
 		return nil, fmt.Errorf("the database of %s is not the operator's: spec.credentialsRef names it", w.Dojo.Name)

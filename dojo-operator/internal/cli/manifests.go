@@ -111,8 +111,8 @@ func (s *session) tryApply(
 	return live, applied, err
 }
 
-// threeWay returns the patch of kubectl apply. It removes fields that only the last applied
-// manifest had.
+// threeWay returns the patch that kubectl apply would send. The patch removes a field that the last
+// applied manifest had and the new manifest lacks.
 func threeWay(live, o *unstructured.Unstructured) ([]byte, error) {
 	present, err := live.MarshalJSON()
 	if err != nil {

@@ -74,7 +74,8 @@ func freePort(ctx context.Context, port uint16) (uint16, error) {
 // replaced is the longest wait for another ready pod.
 const replaced = time.Minute
 
-// behindService finds a ready pod behind the Service of a Dojo. With wait, it waits for one.
+// behindService finds a ready pod behind the Service of a Dojo. If wait is set, it waits until
+// there is a ready pod.
 func (s *session) behindService(ctx context.Context, name string, wait bool) (pod string, port int32, err error) {
 	err = s.poll(ctx, replaced, func(ctx context.Context) (string, bool, error) {
 		w, err := s.world(ctx, name)
@@ -108,7 +109,8 @@ func readyPod(w *world.World) (pod string, port int32, err error) {
 	return "", 0, fmt.Errorf("%s has no ready pod: %s", w.Dojo.Name, seeStatus(w.Dojo))
 }
 
-// containerPort returns the number of a pod's port; 0 if it has no such port.
+// containerPort returns the number of the port that a Service targets. It returns 0 if the target
+// is a name and no port of the pod has this name.
 func containerPort(pod *corev1.Pod, target intstr.IntOrString) int32 {
 	if target.Type == intstr.Int {
 		return target.IntVal
@@ -138,8 +140,8 @@ func (s *session) forward(ctx context.Context, pod string, local uint16, remote 
 	return forwarder.ForwardPorts()
 }
 
-// dialerFor dials by websocket as kubectl does. It dials by SPDY if a server or a proxy does not
-// support websockets.
+// dialerFor returns a dialer that uses a websocket, as kubectl does. If a server or a proxy does
+// not support websockets, the dialer uses SPDY.
 func dialerFor(config *rest.Config, at *url.URL) (streamhttp.Dialer, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(config)
 	if err != nil {

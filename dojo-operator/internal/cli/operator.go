@@ -34,8 +34,8 @@ type platform struct {
 	catalog images.Catalog
 }
 
-// platform returns the operator's configuration: from the given flags, the flags of its Deployment,
-// or the defaults.
+// platform returns the operator's configuration. Its flags are the given ones; without them, the
+// flags of the operator's Deployment; without a Deployment, the defaults.
 func (s *session) platform(ctx context.Context, given string, report *plan.Report) (p platform, err error) {
 	operator, err := s.operator(ctx)
 	if err != nil {

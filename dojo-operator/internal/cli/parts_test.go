@@ -80,7 +80,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestTestAlert shows that an alert is posted once, and where it goes.
+// TestTestAlert shows that test-alert posts one alert, and which receivers it reports.
 func TestTestAlert(t *testing.T) {
 	t.Parallel()
 	am := kinds.Alertmanager.Object()
@@ -143,8 +143,8 @@ func TestNoPrimary(t *testing.T) {
 	}
 }
 
-// TestPassword shows that psql gets the password through the script's input alone, and then the
-// user's input. A script that prints its environment and input stands in for psql.
+// TestPassword shows that psqlScript gets the password through its input alone, and that psql then
+// reads the user's input. A script that prints its environment and input stands in for psql.
 func TestPassword(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -173,7 +173,8 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// TestHandshakeWaits shows that the password is not sent before the script is ready for it.
+// TestHandshakeWaits shows that the handshake does not send the password before the script prints
+// the marker.
 func TestHandshakeWaits(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

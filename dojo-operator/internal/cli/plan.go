@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// planFlags are the flags of plan.
+// planFlags has the flags of the command plan.
 type planFlags struct {
 	file, version, operatorArgs, fieldManager string
 	everywhere, serverSide                    bool
@@ -106,7 +106,7 @@ func (s *session) plan(ctx context.Context, f *planFlags, args []string) error {
 
 var errProblems = errors.New("one or more Dojos would not match their spec")
 
-// planner returns a planner with the kinds of the cluster and the flags of its operator.
+// planner returns a Planner with the kinds of the cluster and the flags of the operator.
 func (s *session) planner(ctx context.Context, f *planFlags, report *plan.Report) (*plan.Planner, error) {
 	absent, err := s.absentKinds()
 	if err != nil {

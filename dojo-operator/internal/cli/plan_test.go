@@ -147,7 +147,7 @@ const (
 	hugeSize    = "{instances: 5, storage: 9Gi, parameters: {work_mem: 9MB}}"
 )
 
-// withSizes returns the Deployment of an operator, and the ConfigMap with its sizes.
+// withSizes returns the Deployment of an operator, and a ConfigMap with the operator's sizes.
 func withSizes() []client.Object {
 	files := &corev1.ConfigMap{Data: map[string]string{"Huge": hugeSize}}
 	files.Namespace, files.Name = "dojo-system", "dojo-operator-sizes"

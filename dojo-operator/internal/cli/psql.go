@@ -82,7 +82,7 @@ func (s *session) psql(ctx context.Context, name string, args []string, replica 
 	return s.runPsql(ctx, pod, secret, args, replica, terminal)
 }
 
-// instance returns the pod of the primary or of a standby.
+// instance returns the name of the primary's pod; if replica is set, of a standby's pod.
 func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, replica bool) (string, error) {
 	cluster, err := s.clusterName(ctx, d, host)
 	if err != nil {
@@ -115,8 +115,8 @@ func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, 
 		"psql runs in the pod of one: %s", cluster, strings.Join(states, ", "), seeStatus(d))
 }
 
-// clusterName returns the name of a Dojo's own Cluster, or of the Cluster to which its credentials
-// lead.
+// clusterName returns the name of the Cluster with the Dojo's database. If the Dojo has no
+// spec.postgres, the host in its credentials names the Cluster.
 func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host string) (string, error) {
 	if name := cnpg.ClusterName(d); name != "" {
 		return name, nil
@@ -175,8 +175,8 @@ func (s *session) runPsql(
 	return ended(executor.StreamWithContext(ctx, options))
 }
 
-// executor runs a command by websocket, or by SPDY if a server or a proxy does not support
-// websockets.
+// executor returns an executor that runs a command by websocket. If a server or a proxy does not
+// support websockets, the executor uses SPDY.
 func (s *session) executor(at *url.URL) (remotecommand.Executor, error) {
 	old, err := remotecommand.NewSPDYExecutor(s.Config, http.MethodPost, at)
 	if err != nil {
@@ -278,7 +278,7 @@ func (h *handshake) Read(p []byte) (int, error) {
 	return h.in.Read(p)
 }
 
-// Write takes the script's output, without the marker.
+// Write passes the script's output on, without the marker.
 func (h *handshake) Write(p []byte) (int, error) {
 	rest := p
 	select {

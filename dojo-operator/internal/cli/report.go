@@ -107,7 +107,8 @@ func zipped(files map[string]string, at time.Time) ([]byte, error) {
 type reporter struct {
 	*session
 	world *world.World
-	// objects are manifests. raw has other texts by file name. Both still have their secrets.
+	// objects are manifests. raw has the other texts, keyed by file name. Both still contain
+	// secrets.
 	objects []map[string]any
 	raw     map[string]string
 	secrets []corev1.Secret
@@ -205,7 +206,8 @@ func (r *reporter) addSecrets(ctx context.Context, namespace string) {
 	r.secrets = append(r.secrets, all.Items...)
 }
 
-// addPodLogs adds the logs of the application, of its SQL and of Postgres.
+// addPodLogs adds the logs of the pods of the application, of the Jobs that run its SQL, and of
+// Postgres.
 func (r *reporter) addPodLogs(ctx context.Context) {
 	pods := slices.Concat(r.world.Pods, r.world.Instances)
 	for label, value := range map[string]string{
@@ -238,7 +240,8 @@ func (r *reporter) addOperators(ctx context.Context) {
 	}
 }
 
-// addLogs adds the end of the logs of pods, and of the previous run of restarted containers.
+// addLogs adds the last lines of the logs of all containers. For a restarted container it adds the
+// log of the previous run, too.
 func (r *reporter) addLogs(ctx context.Context, pods []corev1.Pod) {
 	for i := range pods {
 		pod := &pods[i]

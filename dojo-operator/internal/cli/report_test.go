@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 )
 
-// planted has secrets of all forms, by the place where plant puts them.
+// planted has secrets of all forms, keyed by the place where plant puts them.
 var planted = map[string]string{
 	"secret plain":        "correct horse battery staple",
 	"secret word":         "hunter2hunter2",
@@ -191,8 +191,8 @@ func TestReportHasNoSecrets(t *testing.T) {
 	}
 }
 
-// TestReportWithoutRights shows that the report lists unreadable objects as missing. Its logs have
-// no text that looks like a secret, even if the user may not read Secrets.
+// TestReportWithoutRights shows that the report lists objects that the user may not read as
+// missing. Even without the values of Secrets, the logs contain no text that looks like a secret.
 func TestReportWithoutRights(t *testing.T) {
 	t.Parallel()
 	s := plant(t)

@@ -26,7 +26,7 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// restoring are the flags of a restore.
+// restoring has the flags of the command restore.
 type restoring struct {
 	kubectl.Asking
 	to, backup, as, image string
@@ -222,8 +222,8 @@ func (r *restoreRun) take(ctx context.Context, action recovery.Action) error {
 	return fmt.Errorf("unknown step %d", action)
 }
 
-// sized returns a merge patch that sets the size of an application. It records the size before, or
-// removes the record if before is nil.
+// sized returns a merge patch for a Dojo. The patch sets the number of replicas, and sets
+// SizeAnnotation to before. If before is nil, it removes the annotation.
 func sized(replicas int32, before any) map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{recovery.SizeAnnotation: before}},
@@ -254,7 +254,8 @@ func (r *restoreRun) save(ctx context.Context) error {
 	return r.backupEnds(ctx, backup, max(r.timeout, time.Hour))
 }
 
-// remove deletes the Cluster that the user was shown. The UID protects a newer Cluster of its name.
+// remove deletes the Cluster that the user has confirmed. The precondition on the UID prevents it
+// from deleting a newer Cluster with the same name.
 func (r *restoreRun) remove(ctx context.Context) error {
 	name := r.plan.Object.GetName()
 	live := r.world.Objects[world.Ref{Resource: kinds.Cluster.Resource(), Name: name}]

@@ -17,8 +17,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// operate plays the operator and CloudNativePG: a Dojo follows its spec, a Backup completes, a
-// Cluster has its data. refused is the reason of a failed restore; empty if it succeeds.
+// operate plays the operator and CloudNativePG. After a write, it updates the status: a Dojo
+// matches its spec, a Backup is complete, and a new Cluster has its data. If refused is not empty,
+// each restore fails with this reason.
 func operate(s *apitest.Server, refused string) {
 	s.AfterWrite = func(write string) {
 		switch what, name, _ := strings.Cut(strings.Fields(write)[1], "/"); {
@@ -35,7 +36,7 @@ func operate(s *apitest.Server, refused string) {
 	}
 }
 
-// follow writes the status of a Dojo as it would be when its spec is reconciled.
+// follow writes the status that the operator would write after it has reconciled a Dojo.
 func follow(s *apitest.Server, name, refused string) {
 	d := &corev1api.Dojo{}
 	s.Get(kinds.Dojo, apitest.Namespace, name, d)
@@ -103,7 +104,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreStops shows the output of a failed restore, and that the same command continues it.
+// TestRestoreStops shows the output of a failed restore. It then repeats the command, which
+// continues the restore.
 func TestRestoreStops(t *testing.T) {
 	t.Parallel()
 	s := lost(t)

@@ -117,7 +117,7 @@ func (s *session) worldWithAlerts(ctx context.Context, name string) (*world.Worl
 	return w, err
 }
 
-// answer prints a report or its text. It returns ErrIll if the user has to fix the Dojo.
+// answer prints report in the format of -o, or as text. It returns ErrIll if the Dojo is broken.
 func (s *session) answer(
 	w *world.World, format kubectl.Output, report any, text func(*world.World, term.Style) string,
 ) error {

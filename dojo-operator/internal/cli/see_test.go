@@ -168,8 +168,8 @@ func TestTreeShowsTrouble(t *testing.T) {
 	expectGolden(t, "tree trouble", run(t, s, "", "tree", "sendai").String())
 }
 
-// TestStatusKnowsFiringAlerts shows that a status asks Alertmanager if it exists and the user has
-// the right.
+// TestStatusKnowsFiringAlerts shows that the command status asks Alertmanager for firing alerts, if
+// there is an Alertmanager and the user has the right.
 func TestStatusKnowsFiringAlerts(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)

@@ -30,7 +30,7 @@ import (
 // testAlertName is the alertname of a test.
 const testAlertName = "DojoTest"
 
-// postableAlert is an alert as Alertmanager takes it (api/v2/openapi.yaml).
+// postableAlert is an alert in the form that Alertmanager accepts (api/v2/openapi.yaml).
 type postableAlert struct {
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
@@ -154,9 +154,9 @@ func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, a
 	return s.reportReceivers(a, d, receivers), nil
 }
 
-// reportReceivers prints to whom Alertmanager sends an alert, and reports whether the Dojo's
-// receiver gets it. prometheus-operator names receivers NAMESPACE/NAME/RECEIVER, after their
-// AlertmanagerConfig (pkg/alertmanager/amcfg.go).
+// reportReceivers prints the receivers to which Alertmanager sends an alert, and reports whether
+// one of them is the Dojo's. prometheus-operator gives receivers of an AlertmanagerConfig the name
+// NAMESPACE/NAME/RECEIVER (pkg/alertmanager/amcfg.go).
 func (s *session) reportReceivers(a alertmanager, d *corev1api.Dojo, receivers []string) bool {
 	own := d.Namespace + "/" + d.Name + "/"
 	if slices.ContainsFunc(receivers, func(r string) bool { return strings.HasPrefix(r, own) }) {
@@ -235,7 +235,8 @@ type gettableAlert struct {
 	Receivers []struct{ Name string } `json:"receivers"`
 }
 
-// alertsOf returns the firing alerts of a Dojo; only alerts of this name, unless it is empty.
+// alertsOf returns the firing alerts of a Dojo. If name is not empty, it returns only alerts with
+// this name.
 func (s *session) alertsOf(
 	ctx context.Context, a alertmanager, d *corev1api.Dojo, name string,
 ) (all []gettableAlert, err error) {
@@ -256,7 +257,8 @@ func (s *session) alertsOf(
 // firingTimeout is the longest time that a status waits for alerts.
 const firingTimeout = 3 * time.Second
 
-// addFiring adds the firing alerts. They stay unknown if the user may not ask Alertmanager.
+// addFiring sets w.Firing to the names of the firing alerts. It leaves w.Firing nil if no
+// Alertmanager answers the user.
 func (s *session) addFiring(ctx context.Context, w *world.World) {
 	if w.Dojo.Spec.Alerts == nil {
 		return

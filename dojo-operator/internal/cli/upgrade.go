@@ -190,7 +190,8 @@ the data back if there are backups.`, 15*time.Minute, &ask, planned(s.world, acc
 	return cmd
 }
 
-// acceptance plans an empty Cluster that replaces a lost one.
+// acceptance plans a new Cluster that replaces a lost one. The new Cluster is empty, or has the
+// data of spec.postgres.cluster.bootstrap.
 func acceptance(w *world.World) (ch change, err error) {
 	d := w.Dojo
 	if recovery.LostAt(d).IsZero() {

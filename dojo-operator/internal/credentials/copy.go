@@ -79,8 +79,8 @@ func keysWith(dojo *corev1api.Dojo, readOnlyHost string) []string {
 	return append(slices.Clone(Keys), ReadOnlyKey)
 }
 
-// keysOf returns the keys of the Dojo's own Secret. It may hold credentials of another kind of
-// database than the spec names.
+// keysOf returns the keys that the Dojo's own Secret has now. If the spec has just changed to
+// another kind of database, these keys still belong to the former kind.
 func keysOf(dojo *corev1api.Dojo, own *metav1.PartialObjectMetadata) []string {
 	switch {
 	case own == nil:
@@ -101,8 +101,8 @@ func SourceOf(own *metav1.PartialObjectMetadata) string {
 	return name
 }
 
-// copied reports whether own is an unaltered copy of source. A client that changes a key of the
-// Dojo's own Secret becomes the key's field owner, so metadata is enough.
+// copied reports whether own is an unaltered copy of source. It reads only metadata: if a client
+// changes a key of own, managedFields name this client as the owner of the key.
 func copied(dojo *corev1api.Dojo, own, source *metav1.PartialObjectMetadata, hosts Hosts) bool {
 	labels, keys := ownership.Labels(dojo, ownership.Application), keysWith(dojo, hosts.ReadOnly)
 	return own != nil && own.GetAnnotations()[sourceAnnotation] == recordOf(dojo, source, hosts) &&
@@ -121,7 +121,8 @@ func secretFor(
 		WithData(data)
 }
 
-// translate converts the source's data to the Dojo's keys. The issue never quotes a value.
+// translate converts the source's data to the keys of the Dojo's own Secret. An issue never
+// contains a value of the Secret.
 func translate(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
 	if mongo(dojo) {
 		return translateMongo(dojo, source)

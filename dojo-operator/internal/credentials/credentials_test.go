@@ -32,7 +32,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// elsewhere moves the source to another namespace, with a grant unless it is empty.
+// elsewhere moves the source to another namespace. It annotates the source with grant if grant is
+// not empty.
 func elsewhere(grant string) func(*corev1.Secret) {
 	return func(s *corev1.Secret) {
 		s.Namespace, s.Annotations = "databases", nil
@@ -242,8 +243,8 @@ func TestCopied(t *testing.T) {
 		"key added":                  {edited("kubectl", key("EXTRA", "x")), true},
 		"annotation added":           {edited("kubectl", annotate("example.org/note", "x")), true},
 		"written by another applier": {own(func(s *corev1.Secret) { s.ManagedFields[0].Manager = "argocd" }), false},
-		// A POST records our field manager with the operation Update. A client that uses our field
-		// manager looks the same.
+		// A change by a client that uses our field manager cannot be noticed: the entry in
+		// managedFields has the operation Update, like that of the operator's own POST.
 		"value changed by a client with our name": {edited(ownership.FieldOwner, key("DB_PASS", "x")), true},
 		"managedFields lost":                      {own(func(s *corev1.Secret) { s.ManagedFields = nil }), false},
 		"managedFields that are not JSON": {
@@ -408,8 +409,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// When standbys come or go, a host changes. The pods roll, but the change does not count as a
-// rotation.
+// When the first standby is added or the last one removed, the read-only host changes. The pods
+// roll, but the change is no rotation of the password.
 func TestStandbys(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
@@ -497,8 +498,8 @@ func TestPlanWithoutUsableSource(t *testing.T) {
 	}
 }
 
-// A Degraded issue also names the awaited Secret, so that the wait continues after a change of the
-// spec.
+// A Degraded issue also names the Secret that the Dojo waits for. So the recorded start of the wait
+// survives a change of the spec.
 func TestMissingSourceIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, ago := range map[string]time.Duration{"for a while": 30 * time.Second, "for too long": time.Hour} {
@@ -529,7 +530,7 @@ func TestNotSharedRevealsNothing(t *testing.T) {
 	}
 }
 
-// The operator must not read in a namespace that it does not watch.
+// The operator must not read Secrets in a namespace that it does not watch.
 func TestSourceInNamespaceThatIsNotWatched(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig
@@ -575,11 +576,12 @@ func (h hiding) Get(ctx context.Context, name client.ObjectKey, o client.Object,
 	return h.Reader.Get(ctx, name, o, opts...)
 }
 
-// The cache lacks the Secret for so long that the expectation of our own write has expired.
+// The cache lacks the operator's own Secret. The operator no longer expects the Secret to appear
+// there, because the expectation of its write has expired.
 func TestNoOtherSecretWhileTheCacheLags(t *testing.T) {
 	t.Parallel()
 	released := func(s *corev1.Secret) { s.OwnerReferences, s.Labels = nil, nil }
-	cases := map[string]func(*corev1.Secret){ // nil: the API server has no Secret either
+	cases := map[string]func(*corev1.Secret){ // nil: the Secret does not exist on the API server
 		"ours":           func(*corev1.Secret) {},
 		"foreign Secret": released,
 		"gone":           nil,

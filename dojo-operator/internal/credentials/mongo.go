@@ -35,13 +35,14 @@ func mongo(dojo *corev1api.Dojo) bool { return dojo.Spec.Database == corev1api.D
 // (https://www.mongodb.com/docs/manual/reference/connection-string).
 type connectionString struct {
 	scheme, userInfo string
-	hosts            []string // each with its port, if it has one
+	hosts            []string // with ports, if the string has them
 	tail             string   // the database and the options
 	user, password   string
 	database         string
 }
 
-// translateMongo is translate for MongoDB. It sets all of mongoKeys; a value may be empty.
+// translateMongo converts the source's data for MongoDB. It sets all keys in mongoKeys; some values
+// may be empty.
 func translateMongo(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
 	key := uriKeyOf(source.Data)
 	if key == "" {
@@ -105,8 +106,8 @@ func uriKeyOf(data map[string][]byte) string {
 		if !strings.HasSuffix(key, perconaSuffix) {
 			continue
 		}
-		// The entry to a sharded cluster is mongos. Otherwise the alphabetical order keeps the
-		// choice stable.
+		// A key for mongos wins, because clients of a sharded cluster connect to mongos. Among
+		// other keys, the first in alphabetical order wins, so that the choice does not change.
 		mongos, bestMongos := strings.HasSuffix(key, perconaMongos), strings.HasSuffix(best, perconaMongos)
 		if best == "" || mongos && !bestMongos || mongos == bestMongos && key < best {
 			best = key

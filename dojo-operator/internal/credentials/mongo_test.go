@@ -155,7 +155,8 @@ func TestURIOfFieldsIsReadBack(t *testing.T) {
 	})
 }
 
-// A change of spec.database, in either direction, makes a new copy of the same Secret.
+// When spec.database changes, the operator copies the same source again, in the form of the new
+// kind of database.
 func TestKindOfDatabaseChanges(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()

@@ -18,7 +18,8 @@ type Access struct {
 	Keys     []string
 }
 
-// Plan copies the source into the Dojo's own Secret, or keeps the copy while source is unusable.
+// Plan copies the source into the Dojo's own Secret. It keeps the former copy if usable is false or
+// the source has an issue.
 func Plan(dojo *corev1api.Dojo, s State, usable bool, cfg Config) (a Access) {
 	a.Keys = keysOf(dojo, s.Own)
 	if s.Own != nil {

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Keys of the Dojo's own Secret are the environment that the application reads.
+// Keys are the keys of the Dojo's own Secret. The application reads them as environment variables.
 var Keys = []string{hostKey, "DB_PORT", "DB_NAME", "DB_USER", "DB_PASS"}
 
 var mongoKeys = append(slices.Clone(Keys), URIKey)
@@ -62,7 +62,7 @@ type State struct {
 	SourceSecret, OwnSecret *corev1.Secret
 }
 
-// Hosts are hosts of a database that are not in its Secret. Pooler replaces the source's host.
+// Hosts has hosts that the source does not name. Pooler replaces the source's host.
 type Hosts struct {
 	ReadOnly string
 	Pooler   string
@@ -102,8 +102,8 @@ func Observe(
 	if s.Source == nil || !ownership.Shared(dojo, s.Source) {
 		return s, nil
 	}
-	// If the cache does not yet have the Dojo's own Secret, the POST fails, and the objects after
-	// it are not written.
+	// If the cache lacks an existing own Secret, the POST fails, and the operator does not write
+	// the objects that follow in the plan.
 	if s.Conflict(dojo) != nil || copied(dojo, s.Own, s.Source, s.Hosts) {
 		return s, err
 	}

@@ -27,8 +27,9 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// CacheOptions returns the options of a cache whose reads fail for kinds that are not watched.
-// Without namespaces the cache has all of them.
+// CacheOptions returns the options of the operator's cache. The cache holds the objects of the
+// given namespaces, or of all namespaces if none are given. A read of a kind that is not watched
+// fails.
 func CacheOptions(namespaces []string) cache.Options {
 	options := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -71,8 +72,8 @@ func strip(in any) (any, error) {
 	return in, nil
 }
 
-// maxRequest is the maximum length in bytes of the kept value of an annotation that requests
-// something.
+// maxRequest is the maximum length, in bytes, of an annotation's value that the cache keeps. Such
+// an annotation requests an action, for example a new password.
 const maxRequest = 1 << 10
 
 func requestAnnotations() []string {
@@ -82,8 +83,8 @@ func requestAnnotations() []string {
 	}
 }
 
-// No write restores the stripped metadata: the operator only patches a Dojo's finalizers and
-// status.
+// Stripping is safe, because the operator never writes a whole Dojo back: it only patches the
+// finalizers and the status.
 func stripDojo(dojo *corev1api.Dojo) {
 	all := dojo.Annotations
 	dojo.Annotations, dojo.Labels, dojo.OwnerReferences, dojo.ManagedFields = nil, nil, nil, nil

@@ -60,8 +60,8 @@ type Reconciler struct {
 	Kinds   Kinds
 	Clock   clock.PassiveClock
 	Config  Config
-	// Sizes and Catalog have the platform's sizes and images of databases; nil for the built-in
-	// ones.
+	// Sizes and Catalog have the platform's sizes and images of databases. If nil, the built-in
+	// sizes and images are used.
 	Sizes   *mounted.Folder[sizes.Presets]
 	Catalog *mounted.Folder[images.Catalog]
 
@@ -72,9 +72,9 @@ type Reconciler struct {
 type Kinds = postgres.Kinds
 
 // The operator writes only the status and the finalizers of a Dojo. It deletes no Secret. To retain
-// a password, it removes the owner reference of the Secret. The admission plugin
-// OwnerReferencesPermissionEnforcement requires the right to delete for that; an optional component
-// grants it.
+// a password, it removes the owner reference from the Secret. If the admission plugin
+// OwnerReferencesPermissionEnforcement runs, the removal needs the right to delete Secrets, which
+// an optional component grants.
 //
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/status,verbs=patch
@@ -207,7 +207,8 @@ func (r *Reconciler) catalog() images.Catalog {
 	return current(r.Catalog, func() images.Catalog { return images.BuiltIn("") })
 }
 
-// applySafeguards applies the safeguards of a deleted Dojo that another client's finalizer keeps.
+// applySafeguards applies the safeguards of a Dojo that is being deleted. The finalizer of another
+// client may keep such a Dojo for long.
 func (r *Reconciler) applySafeguards(ctx context.Context, dojo *corev1api.Dojo) (reconcile.Result, error) {
 	observed, err := monitoring.Observe(ctx, r.reader(dojo), dojo, r.Kinds.Has, r.Clock.Now())
 	if errors.Is(err, apply.ErrStale) {
@@ -305,8 +306,8 @@ func (r *Reconciler) observePostgres(
 	return &credentials.Generated{Name: source, Secret: secret, Hosts: hosts}, err
 }
 
-// budgetTakenBy returns the name of the Dojo whose Cluster needs a PodDisruptionBudget of this
-// Dojo's name, or "".
+// budgetTakenBy returns the name of another Dojo whose Cluster needs a PodDisruptionBudget with the
+// name of this Dojo. It returns "" if there is no such Dojo.
 func (r *Reconciler) budgetTakenBy(ctx context.Context, dojo *corev1api.Dojo) (string, error) {
 	for _, suffix := range cnpg.BudgetSuffixes() {
 		name, found := strings.CutSuffix(dojo.Name, suffix)

@@ -121,7 +121,8 @@ func TestEvents(t *testing.T) {
 		"nothing": {func(*world) {}, nil},
 		"rotated": {rotated, []string{"Normal CredentialsRotated The database credentials have changed"}},
 		"drift":   {drift, []string{"Normal DriftCorrected The Service tokyo was changed by another client"}},
-		// The difference may come from the new spec.
+		// The operator does not report drift here, because the new spec may have caused the
+		// difference.
 		"drift, and a new spec": {respecified, nil},
 		"deleted":               {func(w *world) { w.remove(w.service()) }, nil},
 		"pods crash":            {(*world).crash, []string{"Warning CrashLoopBackOff 2 of 3 replicas are ready; pod"}},
@@ -163,7 +164,8 @@ func TestAnotherDojoOfTheSameName(t *testing.T) {
 	}
 }
 
-// A reconcile with an error returns no requeue time: controller-runtime warns about both.
+// A reconcile that returns an error must not also return a requeue time: controller-runtime would
+// log a warning.
 func TestAnErrorIsRequeuedByItsBackoff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
@@ -176,7 +178,7 @@ func TestAnErrorIsRequeuedByItsBackoff(t *testing.T) {
 	}
 }
 
-// A stale cache is retried, and is not reported in the status.
+// If the cache is stale, the operator reconciles the Dojo again and does not write the status.
 func TestStaleIsNotReported(t *testing.T) {
 	t.Parallel()
 	secrets := schema.GroupResource{Resource: "secrets"}
@@ -255,8 +257,8 @@ func TestDeferredStatus(t *testing.T) {
 	}
 }
 
-// If the API server refuses a child of the alerts, all other children are still written, and
-// AlertsReady reports it.
+// If the API server refuses a child of the alerts, the operator still writes all other children.
+// AlertsReady reports the refusal.
 func TestRefusedAlerts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(inGroup), dojotest.Source())

@@ -441,7 +441,7 @@ func TestDatabaseReadyReportsARefusedStep(t *testing.T) {
 	}
 }
 
-// The deadline counts from the time that the status records.
+// The deadline starts at the time that the status records.
 func TestWaitForACluster(t *testing.T) {
 	t.Parallel()
 	w := newDatabaseWorld(t, withDatabase())

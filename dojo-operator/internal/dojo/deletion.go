@@ -82,8 +82,8 @@ func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	return p
 }
 
-// stoppingSince returns since when pods have been ending: the later of the Dojo's deletion and the
-// latest deletion of a pod.
+// stoppingSince returns the time since which the pods have been ending. It is the later of two
+// times: the deletion of the Dojo, and the latest deletion of a pod.
 func stoppingSince(dojo *corev1api.Dojo, pods []corev1.Pod) time.Time {
 	since := dojo.DeletionTimestamp.Time
 	for i := range pods {

@@ -226,7 +226,7 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// The deletion completes step by step, with the data.
+// The operator deletes a Dojo and its data step by step, until the Dojo is gone.
 func TestDeletionCompletes(t *testing.T) {
 	t.Parallel()
 	w := upToDate(t, withDatabase(inOwnCluster, reclaimed, nightly))

@@ -13,19 +13,22 @@
 // # The cache
 //
 // To notice name conflicts, the cache has all Deployments, Services and PodDisruptionBudgets. If
-// the operator has not written an object, the cache keeps only its name and its controller
-// (cache.go). Managed fields show who has written an object. Labels and owner references do not,
-// since any client can forge them to fill the memory. An object of more than [apply.MaxKept] is
-// always stripped. A name conflict over the Secret, the Deployment or the Service stops all writes;
-// a conflict over another kind stops the writes of that kind.
+// the operator has not written an object, the cache keeps only the object's name and controller
+// (cache.go). The managed fields of an object show whether the operator has written it. Labels and
+// owner references cannot show this, because any client could forge them and fill the memory. The
+// cache also strips each object that is larger than [apply.MaxKept]. A name conflict over the
+// Secret, the Deployment or the Service stops all writes; a conflict over another kind stops the
+// writes of that kind.
 //
 // # The status
 //
-// A new Dojo costs two writes of the status, Progressing and Ready, and one more for each step of
-// its database. During a rollout, a change of counts alone is written when the counts have not
-// changed for two seconds, or when it covers a tenth of the pods. Conditions are written at once.
-// status.waitingFor records since when an object of another owner has been missing; after the
-// deadline the Dojo is Degraded. For lost replicas and a Cluster that does not start, the deadline
-// counts from times that Kubernetes and CloudNativePG record. So a restart of the operator does not
-// restart a deadline.
+// The operator writes the status of a new Dojo twice, for Progressing and for Ready, and once more
+// for each step of its database. During a rollout, it does not write each change of a count: it
+// waits until the counts have not changed for two seconds, or have changed by more than a tenth of
+// the pods. It writes changes of conditions at once.
+//
+// status.waitingFor records the time since which an object of another owner has been missing. After
+// the deadline the Dojo is Degraded. For lost replicas and for a Cluster that does not start, the
+// deadline starts at times that Kubernetes and CloudNativePG record. So no deadline restarts when
+// the operator does.
 package dojo

@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/test/testcluster/largest"
 )
 
-// hostile is the largest metadata that etcd takes, with our labels and forged owners.
+// hostile returns the largest metadata that etcd can store, with our labels and forged owners.
 func hostile(size int) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{
 		Namespace: "team-a", UID: "6f1c6a0e-5f0c-4f0b-8d9e-3f1f0c5a7b21", ResourceVersion: "123456789",

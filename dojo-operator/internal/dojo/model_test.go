@@ -207,7 +207,8 @@ func (h *history) Lose(*rapid.T) {
 	}
 }
 
-// Add makes a harmless change, each at most once: a port cannot exist twice.
+// Add makes a harmless change. It makes each of these changes at most once, because the same port
+// cannot be added twice.
 func (h *history) Add(t *rapid.T) {
 	what := rapid.SampledFrom(slices.Sorted(maps.Keys(harmless()))).Draw(t, "added")
 	if slices.Contains(h.added, what) || !h.complete() {
@@ -299,8 +300,8 @@ func kindsOf(p apply.Plan) (kinds []string) {
 	return kinds
 }
 
-// After any history one reconcile suffices, the next one writes nothing, and the children equal
-// those of a new Dojo.
+// After any history, one reconcile brings all children to their desired state. The next reconcile
+// writes nothing, and the children equal those of a new Dojo.
 func TestAnyHistoryEndsLikeAFreshStart(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -69,8 +69,8 @@ func Plan(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		outside, alerts)
 }
 
-// releaseInput returns the input of a release step. Its host bypasses a Pooler, which keeps no
-// session for an advisory lock.
+// releaseInput returns the input of a release step. The step connects to Postgres directly, because
+// a Pooler keeps no session for an advisory lock.
 func releaseInput(
 	dojo *corev1api.Dojo, s State, database *postgres.Database, secret workload.Credentials, cfg Config,
 ) release.Input {

@@ -172,8 +172,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// If an autoscaler scales a Deployment that was created with replicas, its number stays. The pods
-// do not roll.
+// If an autoscaler starts to scale a Deployment that was created with replicas, the operator keeps
+// the autoscaler's number of replicas. The pods do not roll.
 func TestAutoscalerTakesOver(t *testing.T) {
 	t.Parallel()
 	w := reconciled(t, dojotest.Dojo())

@@ -178,8 +178,8 @@ func (r *Reconciler) updateStatus(
 	same := metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name, ResourceVersion: dojo.ResourceVersion}
 	was, after := &corev1api.Dojo{ObjectMeta: same, Status: before}, &corev1api.Dojo{ObjectMeta: same, Status: next}
 	done := r.applier.Expectations.Writing(expectations.KeyOf("Dojo", dojo.Namespace, dojo.Name))
-	// The resource version protects a new Dojo of the same name from this status: the patch has no
-	// UID to compare.
+	// A new Dojo of the same name must not get this status. The patch has no UID that the API
+	// server could compare, so it has the resource version.
 	failed := r.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}),
 		client.FieldOwner(ownership.FieldOwner))
 	version := ""
@@ -242,8 +242,9 @@ func notReadySince(dojo *corev1api.Dojo, was []metav1.Condition) time.Time {
 	return dojo.CreationTimestamp.Time
 }
 
-// deferral returns how long to delay the status. It is 0 unless only counts have changed, by
-// little, and the Deployment has changed a moment ago.
+// deferral returns the time by which to delay the status. The time is 0 unless three things are
+// true: only counts have changed, the change is small, and the Deployment has changed within
+// countsInterval.
 func deferral(before, next corev1api.DojoStatus, s workload.State) time.Duration {
 	live := s.Deployment
 	if live == nil || live.Spec.Replicas == nil || // a stripped Deployment has no replicas
@@ -261,7 +262,8 @@ func deferral(before, next corev1api.DojoStatus, s workload.State) time.Duration
 	return countsInterval - age
 }
 
-// withoutCounts also drops the messages that quote counts.
+// withoutCounts removes all counts, and the messages of conditions, because messages may quote
+// counts.
 func withoutCounts(s corev1api.DojoStatus) corev1api.DojoStatus {
 	s.Replicas, s.ReadyReplicas, s.UpdatedReplicas, s.AvailableReplicas, s.ReadyStatus = 0, 0, 0, 0, ""
 	s.Conditions = slices.Clone(s.Conditions)

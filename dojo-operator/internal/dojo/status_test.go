@@ -26,7 +26,7 @@ import (
 
 var errUnreachable = errors.New("connection refused")
 
-// reported sets the Dojo's status as an earlier reconcile would have.
+// reported gives the Dojo the status that an earlier reconcile would have written.
 func reported(ready int32, can conditions.Availability, worst *conditions.Issue) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Status.ReadyReplicas, dojo.Status.ReadyStatus, dojo.Status.ObservedGeneration = ready, "3/3", dojo.Generation

@@ -52,13 +52,15 @@ func referencesOf(o client.Object) []string {
 	return all
 }
 
-// dojosOf returns the Dojos that an object concerns. It includes Dojos that need the object's name:
-// their name conflict may end.
+// dojosOf returns the Dojos that an object concerns. If a Dojo needs a child with the object's
+// name, the object concerns the Dojo too, because a name conflict may end.
 func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.Request {
 	requests := r.dojosMatching(ctx, func(*corev1api.Dojo) bool { return true },
 		client.MatchingFields{ownership.References: client.ObjectKeyFromObject(o).String()})
 	switch o := o.(type) {
-	case *cnpgv1.Backup: // a ScheduledBackup's Backups have names that CloudNativePG generates
+	// CloudNativePG generates the names of a ScheduledBackup's Backups, so the Cluster must lead to
+	// the Dojo.
+	case *cnpgv1.Backup:
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.Cluster.Name)...)
 	case *batchv1.Job: // a Job of CloudNativePG may upgrade a Cluster
 		if cluster := cnpg.OwningCluster(o); cluster != "" {
@@ -125,7 +127,7 @@ var deletedOnly = predicate.Funcs{
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
-// mayLeaveCluster passes a Dojo that may have stopped using another Dojo's Cluster.
+// mayLeaveCluster lets events pass if a Dojo may have stopped using the Cluster of another Dojo.
 var mayLeaveCluster = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {

@@ -43,7 +43,7 @@ func (i indexes) IndexField(_ context.Context, o client.Object, name string, val
 	return nil
 }
 
-// failing fails after some indexes.
+// failing is an indexer that accepts some indexes, then fails.
 type failing struct{ after int }
 
 func (f *failing) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
@@ -285,7 +285,8 @@ func TestMayLeaveCluster(t *testing.T) {
 			"another Secret": dojotest.Dojo(referring("elsewhere"))})
 }
 
-// checkPredicate checks which events of an object pass: creation, deletion, and updates to others.
+// checkPredicate checks which events of the object before pass: its creation, its deletion, and
+// updates from it to each object in updates.
 func checkPredicate(
 	t *testing.T, p predicate.Predicate, before client.Object, want map[string]bool, updates map[string]client.Object,
 ) {

@@ -155,7 +155,8 @@ func TestForeignObjects(t *testing.T) {
 	}
 }
 
-// report writes a status of controllers for the present generation of the route.
+// report writes a status of the route as Gateway controllers do, for the present generation of the
+// route.
 func report(t *testing.T, c *dojotest.Cluster, parents ...parentStatus) {
 	t.Helper()
 	applytest.EditStatus(t, c.Server, "envoy-gateway", routeOf(t, c), func(route *unstructured.Unstructured) {

@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Service is the port of the Dojo's Service.
+// Service describes the port of the Kubernetes Service that the Ingress or HTTPRoute leads to.
 type Service struct {
 	PortName string
 	Port     int32
@@ -56,7 +56,9 @@ func hasAddress(dojo *corev1api.Dojo, live *networkingv1.Ingress) bool {
 	return live != nil && !ownership.Conflicts(dojo, live) && len(live.Status.LoadBalancer.Ingress) > 0
 }
 
-// Some controllers never report an address of an Ingress. A user may then delete the HTTPRoute.
+// waitForIngress returns an issue while no controller reports an address of the Ingress. Some
+// controllers never do, so after the deadline the message says that the user may delete the
+// HTTPRoute.
 func waitForIngress(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	object := fmt.Sprintf("Ingress %s/%s", dojo.Namespace, dojo.Name)
 	return conditions.WaitUntil(s.Now, dojo.WaitingSince(object, s.Now), cfg.ProgressDeadline,

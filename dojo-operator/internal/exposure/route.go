@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// The lists are atomic for server-side apply, so routeFor also sets the fields with API server
-// defaults (https://gateway-api.sigs.k8s.io/reference/spec/#httproute).
+// In a server-side apply, the lists of an HTTPRoute are atomic. So routeFor also sets the fields of
+// their items that have defaults (https://gateway-api.sigs.k8s.io/reference/spec/#httproute).
 func routeFor(dojo *corev1api.Dojo, to Service) *unstructured.Unstructured {
 	want := dojo.Spec.Exposure
 	var parents, hosts []any
@@ -73,7 +73,7 @@ func routeIssue(dojo *corev1api.Dojo, s State, written bool, cfg Config) *condit
 				"%s/%s: %s=False (%s): %s. Change spec.exposure, or the listeners of the Gateway.",
 				nameOf(ref, dojo.Namespace), dojo.Namespace, dojo.Name, refused.Type, refused.Reason,
 				strings.TrimSuffix(cmp.Or(refused.Message, "no message"), "."))
-		case !taken && waiting == nil: // only the first: the status holds few issues
+		case !taken && waiting == nil: // report only the first Gateway, because the status holds few issues
 			waiting = waitForGateway(dojo, s, ref, cfg)
 		}
 	}
@@ -93,8 +93,8 @@ func waitForGateway(dojo *corev1api.Dojo, s State, ref corev1api.GatewayReferenc
 			ref.Name, cmp.Or(ref.Namespace, dojo.Namespace)).For(object))
 }
 
-// accepted reports whether a Gateway in the spec accepts the route. The function serves considers
-// any Gateway.
+// accepted reports whether a Gateway of the spec has accepted the route. In contrast, serves
+// reports whether any Gateway has.
 func accepted(dojo *corev1api.Dojo, s State) bool {
 	if s.Route == nil || ownership.Conflicts(dojo, s.Route) {
 		return false
@@ -115,8 +115,9 @@ func serves(dojo *corev1api.Dojo, route *unstructured.Unstructured) bool {
 	})
 }
 
-// reportFor returns whether a Gateway accepts the route, or its refusal. If several controllers
-// report on a Gateway, one that accepts is enough.
+// reportFor reports whether a Gateway has accepted the route; if not, it returns the refusal, if
+// any. If several controllers report on a Gateway, it is enough that one of them has accepted the
+// route.
 func reportFor(
 	ref corev1api.GatewayReference, namespace string, all []parentStatus,
 ) (taken bool, refused *metav1.Condition) {

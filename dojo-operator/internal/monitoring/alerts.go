@@ -75,7 +75,9 @@ func routeFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 		"route": map[string]any{
 			"receiver": "discord",
 			"groupBy":  []any{"alertname", "namespace", "dojo"},
-			"matchers": []any{ // both: an Alertmanager may not add the namespace, and Dojos may have the same name
+			// Both matchers are necessary: Dojos of two namespaces may have the same name, and an
+			// Alertmanager may be configured not to add the namespace.
+			"matchers": []any{
 				map[string]any{"name": "namespace", "value": dojo.Namespace, "matchType": "="},
 				map[string]any{"name": "dojo", "value": dojo.Name, "matchType": "="},
 			},
@@ -139,12 +141,13 @@ func planAlerts(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
 	planObsoleteChannel(dojo, s, cfg, moved, p)
 }
 
-// The former channel stays for the progress deadline, until Alertmanager has read its new
+// planObsoleteChannel deletes the Dojo's own former channel. If the alerts move to another channel,
+// it first waits for the progress deadline, so that Alertmanager has time to read its new
 // configuration.
 func planObsoleteChannel(dojo *corev1api.Dojo, s State, cfg Config, moved bool, p *apply.Plan) {
 	own := s.OwnChannel
 	if own == nil || hasOwnChannel(dojo) || ownership.Conflicts(dojo, own) || own.DeletionTimestamp != nil {
-		return // a deletion on Discord takes a while
+		return // the channel is already being deleted, which may take a while on Discord
 	}
 	switch {
 	case dojo.Spec.Alerts == nil:

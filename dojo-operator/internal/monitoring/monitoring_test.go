@@ -84,7 +84,8 @@ func objectOf(t *testing.T, c *dojotest.Cluster, kind optionalkinds.Kind) *unstr
 	return applytest.Get(t, c.Server, "school", "tokyo", kind.Object())
 }
 
-// report sets the status of a channel as discord-operator does, once its Secret exists.
+// report creates the Secret of a channel's webhook, then sets the channel's status as
+// discord-operator does.
 func report(
 	t *testing.T, c *dojotest.Cluster, name string, can conditions.Availability, issue *conditions.Issue, secret string,
 ) {
@@ -234,7 +235,8 @@ func TestAlertsStepByStep(t *testing.T) {
 	}
 	matchers, _, err := unstructured.NestedSlice(route.Object, "spec", "route", "matchers")
 	must(t, err)
-	var matched []string // also the namespace: an Alertmanager may not add it, and Dojos may have the same name
+	// Dojos of two namespaces may have the same name, so the matchers also name the namespace.
+	var matched []string
 	for _, m := range matchers {
 		matched = append(matched, fmt.Sprint(m.(map[string]any)["name"], m.(map[string]any)["matchType"],
 			m.(map[string]any)["value"]))
@@ -407,7 +409,7 @@ func TestMovedAlerts(t *testing.T) {
 	}{
 		"no longer desired":               {inGroup, noAlerts, nothing, []string{monitor, rule, route, channel}},
 		"no longer desired, with metrics": {inGroup, monitored, nothing, []string{route, channel}},
-		"into a shared channel":           {inGroup, inChannel, nothing, nil}, // it stays at first
+		"into a shared channel":           {inGroup, inChannel, nothing, nil}, // the channel stays at first
 		"out of a shared channel":         {inChannel, noAlerts, nothing, []string{monitor, rule, route}},
 		"a channel that is being deleted": {inGroup, inChannel, deleting, nil},
 		"foreign by now":                  {inGroup, monitored, released, nil},

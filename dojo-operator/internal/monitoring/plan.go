@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Plan plans the monitoring of a Dojo, whose Service has the port of this name.
+// Plan plans the monitoring and the alerts of a Dojo. port is the name of the port of the Dojo's
+// Service.
 func Plan(dojo *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 	var p apply.Plan
 	for _, monitor := range []struct {
@@ -50,8 +51,8 @@ func addLabels(dojo *corev1api.Dojo, o *unstructured.Unstructured) *unstructured
 	return o
 }
 
-// scrapeFor sets limits that keep a tenant from filling a shared Prometheus. They are many times
-// higher than the need of an application.
+// scrapeFor returns the spec of the ServiceMonitor. Its limits prevent a tenant from filling a
+// shared Prometheus, and are many times higher than an application needs.
 func scrapeFor(dojo *corev1api.Dojo, port string) map[string]any {
 	return map[string]any{
 		"sampleLimit": int64(10_000), "bodySizeLimit": "10MB",

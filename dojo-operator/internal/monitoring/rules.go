@@ -27,7 +27,8 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 	var rules []any
 	if *dojo.Spec.Replicas > 0 {
 		rules = append(rules, rule(dojo, "DojoDown", "2m", "critical",
-			// Other alerts cover a Dojo that never started. An autoscaler may scale to zero.
+			// The alert does not fire for a Dojo that never started, which other alerts cover, nor
+			// for a Dojo that an autoscaler has scaled to zero.
 			fmt.Sprintf(`absent(up{%s} == 1) unless on () dojo_condition{%s,type="Available",reason=~"%s|%s"}`,
 				appLabels, operatorLabels, corev1api.ReasonStarting, corev1api.ReasonScaledToZero),
 			"Dojo "+name+" is down", "No pod of the Dojo has answered Prometheus for two minutes: "+see("tree")+"."))

@@ -61,8 +61,8 @@ type State struct {
 	Missing []optionalkinds.Kind
 
 	ServiceMonitor, Rule, Route *unstructured.Unstructured
-	// Channel is the DiscordChannel in the spec. OwnChannel is the DiscordChannel with the Dojo's
-	// name.
+	// Channel is the DiscordChannel that the spec names. OwnChannel is the DiscordChannel with the
+	// name of the Dojo and the suffix "-alerts".
 	Channel, OwnChannel *discordv1alpha1.DiscordChannel
 	// Secret is the metadata of the Secret that Alertmanager reads. OwnSecret has its data, and is
 	// read only if the Dojo controls the Secret.

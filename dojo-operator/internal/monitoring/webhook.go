@@ -124,8 +124,9 @@ func planDelivery(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (mov
 	return to.url != nil && to.secret == nil && route == nil && !ownership.Conflicts(dojo, s.Route)
 }
 
-// disconnect deletes the AlertmanagerConfig and abandons the Dojo's own Secret. The Secret cannot
-// be corrected: there is no valid URL, or a client has made the Secret immutable.
+// disconnect deletes the AlertmanagerConfig and abandons the Dojo's own Secret. It is called if the
+// operator cannot correct this Secret: there is no valid URL, or a client has made the Secret
+// immutable.
 func disconnect(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.Route != nil && !ownership.Conflicts(dojo, s.Route) {
 		p.Delete = append(p.Delete, apply.Delete(routeKind.Kind, s.Route))

@@ -21,7 +21,7 @@ import (
 // ConfigMap.
 const reloadInterval = 10 * time.Second
 
-// maxFiles, and maxFile in bytes, limit the memory if a wrong folder is mounted.
+// maxFiles and maxFile limit the memory if a wrong folder is mounted. maxFile is in bytes.
 const (
 	maxFiles = 64
 	maxFile  = 64 << 10

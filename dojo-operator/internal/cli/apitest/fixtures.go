@@ -51,8 +51,8 @@ func meta(name string) metav1.ObjectMeta {
 	}
 }
 
-// owned returns the metadata of a child of a Dojo. data returns the metadata of an object that
-// holds the Dojo's data, and so has no owner.
+// owned returns the metadata of a child of a Dojo. In contrast, data returns the metadata of an
+// object that holds the Dojo's data: such an object has no owner.
 func owned(d *corev1api.Dojo, name string) metav1.ObjectMeta {
 	m := meta(name)
 	m.Labels = ownership.Labels(d, ownership.Application)
@@ -213,7 +213,7 @@ func monitoringObject(d *corev1api.Dojo, kind kinds.Kind) client.Object {
 	return o
 }
 
-// Database returns the objects of CloudNativePG.
+// Database returns the objects of CloudNativePG for a Dojo, and the ObjectStore of its backups.
 func Database(d *corev1api.Dojo) []client.Object {
 	next := at(25, 1, 0)
 	instance := &corev1.Pod{
@@ -283,8 +283,8 @@ func Backup(name string, ended metav1.Time) *cnpgv1.Backup {
 	}
 }
 
-// Store returns the ObjectStore of the namespace. windows has the first recoverable time of each
-// server, and the time of its last backup.
+// Store returns the ObjectStore of the namespace. windows has, by serverName, the first recoverable
+// time and the time of the last backup.
 func Store(windows map[string][2]metav1.Time) *unstructured.Unstructured {
 	o := kinds.ObjectStore.Object()
 	o.SetNamespace(Namespace)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package check says what a namespace lacks for Dojos: kinds, operators, selectors, rights. It does
-// no I/O.
+// Package check lists what Dojos in a namespace lack: kinds, operators, selectors and rights. It
+// does no I/O.
 package check
 
 import (
@@ -54,10 +54,10 @@ type Facts struct {
 	// Labels holds the labels of the namespace; nil if the user may not read them.
 	Labels map[string]string
 	Dojos  []corev1api.Dojo
-	// Absent says by resource whether the API server lacks a kind.
+	// Absent has, by resource, whether the API server lacks a kind.
 	Absent map[string]bool
-	// Deployments of operators in all namespaces, by the label app.kubernetes.io/name. Blind reports
-	// that the user may not list them.
+	// Deployments has the Deployments of operators in all namespaces, by the label
+	// app.kubernetes.io/name. Blind reports that the user may not list Deployments.
 	Deployments map[string][]appsv1.Deployment
 	Blind       bool
 	// Prometheuses and Alertmanagers of all namespaces; nil if the user may not list them.
@@ -65,11 +65,11 @@ type Facts struct {
 	// Scraped reports whether a ServiceMonitor scrapes the operator's own metrics; nil if unknown.
 	Scraped *bool
 	Classes []storagev1.StorageClass
-	// Rights lists the rights that the user lacks, by command.
+	// Rights lists, for each group of commands, the rights that the user lacks.
 	Rights []Right
 }
 
-// Right names the rights of some commands that the user lacks.
+// Right lists the rights that some commands need and the user lacks.
 type Right struct {
 	Commands string
 	Lacks    []string
@@ -77,7 +77,8 @@ type Right struct {
 	Needed bool
 }
 
-// Names of operators: the values of the label app.kubernetes.io/name of their Deployments.
+// The names of operators. The Deployment of an operator has the operator's name in the label
+// app.kubernetes.io/name.
 const (
 	DojoOperator    = "dojo-operator"
 	DiscordOperator = "discord-operator"
@@ -87,7 +88,8 @@ const (
 // Operators are the names of all operators.
 var Operators = []string{DojoOperator, DiscordOperator, CloudNativePG}
 
-// Lines judges the facts: each line is ok or says what to do.
+// Lines judges the facts. Each line is ok, names a remedy, or says that a part is absent or not
+// readable.
 func Lines(f Facts) (all []Line) {
 	all = append(all, f.kindLine("Dojo", "needed", true, kinds.Dojo), f.operatorLine(DojoOperator, true))
 	postgres := f.some(func(d *corev1api.Dojo) bool { return d.Spec.Postgres != nil })
@@ -251,7 +253,7 @@ func Failed(lines []Line) bool {
 	return slices.ContainsFunc(lines, func(l Line) bool { return l.Mark == Fix })
 }
 
-// monitored returns the labels of a Dojo's objects for Prometheus.
+// monitored returns the labels of the objects that the operator makes for Prometheus.
 func monitored(d *corev1api.Dojo) labels.Set {
 	set := labels.Set(ownership.Labels(d, ownership.Application))
 	if d.Spec.Monitoring != nil {
@@ -260,8 +262,8 @@ func monitored(d *corev1api.Dojo) labels.Set {
 	return set
 }
 
-// selects reports whether a selector of prometheus-operator selects labels. It returns missing if
-// the object has no such selector.
+// selects reports whether a selector in the spec of a Prometheus or Alertmanager selects labels. It
+// returns missing if the spec has no such selector.
 func selects(o *unstructured.Unstructured, field string, of labels.Set, missing bool) bool {
 	raw, found, err := unstructured.NestedMap(o.Object, "spec", field)
 	if err != nil || !found {

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 )
 
-// monitoringLines judges prometheus-operator and the selectors of its servers.
+// monitoringLines judges prometheus-operator, and the selectors of Prometheus and Alertmanager.
 func (f Facts) monitoringLines() []Line {
 	watched := f.some(monitoring.Monitored)
 	line := f.kindLine("prometheus-operator", "spec.monitoring and spec.alerts", watched,
@@ -32,7 +32,8 @@ func (f Facts) monitoringLines() []Line {
 	return append(all, f.scrapeLine(watched))
 }
 
-// scrapeLine judges the scraping of the operator's own metrics, which most rules read.
+// scrapeLine judges whether a ServiceMonitor scrapes the operator's own metrics. Most alert rules
+// need these metrics.
 func (f Facts) scrapeLine(needed bool) Line {
 	line := Line{Subject: "operator's metrics"}
 	switch {
@@ -49,10 +50,11 @@ func (f Facts) scrapeLine(needed bool) Line {
 	return line
 }
 
-// selection names the two fields of a server that select objects of a kind, and their namespaces.
+// selection names two selectors in the spec of a Prometheus or Alertmanager: one selects objects of
+// a kind, the other one selects their namespaces.
 type selection struct{ objects, namespaces, kind string }
 
-// selectorLines judges the servers of a kind.
+// selectorLines judges the selectors of all Prometheuses or all Alertmanagers.
 func (f Facts) selectorLines(subject string, servers []unstructured.Unstructured, needed bool, by ...selection) []Line {
 	switch {
 	case servers == nil:

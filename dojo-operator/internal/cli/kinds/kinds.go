@@ -99,7 +99,8 @@ func Of(gvk schema.GroupVersionKind) Kind {
 	return Kind{GroupVersionKind: gvk, Plural: gvk.Kind}
 }
 
-// New returns an empty object of a kind: of its Go type if Scheme has one, or else unstructured.
+// New returns an empty object of a kind. The object has the Go type that Scheme knows, or else it
+// is unstructured.
 func New(gvk schema.GroupVersionKind) client.Object {
 	if o, err := Scheme().New(gvk); err == nil {
 		return o.(client.Object)
@@ -107,6 +108,6 @@ func New(gvk schema.GroupVersionKind) client.Object {
 	return Kind{GroupVersionKind: gvk}.Object()
 }
 
-// Scheme returns the Go types that the plugin uses.
+// Scheme returns the scheme with the Go types that the plugin uses.
 var Scheme = kubectl.SchemeOf(
 	corev1api.AddToScheme, clientgoscheme.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme)

@@ -40,7 +40,8 @@ type Change struct {
 	before, after *object
 }
 
-// Field is a field that changes. A missing value is empty.
+// Field is a field that changes. Old or New is empty if the field is absent before or after the
+// change.
 type Field struct {
 	Path string `json:"path"`
 	Old  string `json:"old,omitempty"`
@@ -99,7 +100,8 @@ func fieldsOf(before, after *object) (all []Field) {
 	return all
 }
 
-// hideHashes hides hashes of times, and hashes of UIDs that are not known yet.
+// hideHashes replaces hashes that the plan cannot know yet: they depend on times, or on UIDs that
+// the API server has yet to give.
 func (c *Change) hideHashes(newDatabase bool) {
 	for i := range c.Fields {
 		f := &c.Fields[i]
@@ -113,8 +115,8 @@ func (c *Change) hideHashes(newDatabase bool) {
 
 var (
 	isValue = regexp.MustCompile(`^(?:data|stringData)\.`)
-	// isSecret matches environment variables whose names say that they are secret, and kubectl's
-	// last applied manifest.
+	// isSecret matches the paths of environment variables with names that suggest a secret, and of
+	// the annotation with kubectl's last applied manifest.
 	isSecret = regexp.MustCompile(`(?i)\[[^\]]*(?:pass|pwd|token|secret|key|cred|auth|dsn|webhook)[^\]]*\]\.value$|` +
 		`^metadata\.annotations\[kubectl\.kubernetes\.io/last-applied-configuration\]$`)
 )
@@ -126,7 +128,8 @@ func hidden(value string) string {
 	return hiddenValue
 }
 
-// readable shortens a value. It removes text that looks like a secret or exists in the plan alone.
+// readable returns a value for the report. It replaces values that only the plan made up, removes
+// text that looks like a secret, and shortens long values.
 func readable(hide *redact.Redactor, path, value string) string {
 	if strings.Contains(value, plannedUID) || strings.Contains(value, "/"+plannedVersion) ||
 		strings.Contains(value, unknownImage) {
@@ -142,7 +145,7 @@ func readable(hide *redact.Redactor, path, value string) string {
 	return value
 }
 
-// flat returns the fields that clients write in an object, by their paths.
+// flat returns the values of the fields that clients write in an object, keyed by path.
 func flat(o *object) map[string]string {
 	all := map[string]string{}
 	if o == nil {

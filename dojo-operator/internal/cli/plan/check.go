@@ -21,8 +21,8 @@ type Request struct {
 	// Verb is the verb of RBAC: create, patch or delete.
 	Verb    string
 	Desired *object
-	// Apply makes the request a server-side apply of Desired. Without it, a patch request sends
-	// Patch.
+	// Apply makes the request a server-side apply of Desired. Otherwise a request with the verb
+	// patch sends Patch.
 	Apply bool
 	Patch client.Patch
 	Owner string
@@ -36,13 +36,13 @@ type Checker interface {
 	// server would store it. asked reports whether the user has the rights to ask.
 	Check(ctx context.Context, r Request) (asked bool, answer *object, refusal error)
 	// Defaults returns an object as the API server would create it, with defaults; nil if the user
-	// lacks the rights to ask.
+	// may not create it or the API server refuses it.
 	Defaults(ctx context.Context, desired *object) *object
 }
 
-// check tries a write by a dry run, and returns the API server's answer, or nil. It does not try an
-// object that the model has made or changed, because the API server has another version of it. It
-// does not send the values of a Secret.
+// check tries a write by a dry run, and returns the API server's answer, or nil. It tries no write
+// to an object that the model has made or changed, because the API server does not know that
+// version of the object. It does not send the values of a Secret.
 func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, refusal error) {
 	if m.checker == nil || m.made[k] || k.Kind == kinds.Dojo.Kind || k.Kind == kinds.Secret.Kind && !r.OfMetadata ||
 		m.written[k] && !sameContent(m.original[k], m.objects[k]) {
@@ -53,17 +53,18 @@ func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, re
 		m.unchecked[resourceOf(k).String()] = true
 	}
 	if apierrors.IsConflict(refusal) && strings.HasPrefix(m.objects[k].GetResourceVersion(), plannedVersion) {
-		return nil, nil // the API server does not know this version
+		return nil, nil // the API server does not know the model's resource version
 	}
 	return answer, refusal
 }
 
-// checkApply tries an apply. after is the model's result. checkApply returns the API server's
-// result, which differs if an admission policy changes a field back.
+// checkApply tries an apply by a dry run. after is the result that the model expects. checkApply
+// returns the API server's result, which differs if an admission policy changes a field back.
 func (m *Model) checkApply(ctx context.Context, k key, live, after *object, r Request) (*object, error) {
 	if m.written[k] || k.Kind == kinds.Secret.Kind {
-		// An earlier request has moved the fields to the apply's field manager, which the API
-		// server does not know; or a Secret's values must stay hidden. A patch avoids both.
+		// The API server must not see an apply here. For a written object, it does not know that an
+		// earlier request has moved fields to the apply's field manager. An apply of a Secret would
+		// send its values. So the dry run sends a patch.
 		patch := client.MergeFrom(bare(live))
 		data, err := patch.Data(bare(after))
 		if err != nil {
@@ -83,7 +84,8 @@ func (m *Model) checkApply(ctx context.Context, k key, live, after *object, r Re
 	return next, nil
 }
 
-// sameContent ignores the status, and the API server's records of changes.
+// sameContent compares two objects. It ignores the status, and metadata in which the API server
+// records changes.
 func sameContent(a, b *object) bool {
 	return a != nil && b != nil && equality.Semantic.DeepEqual(bare(a).Object, bare(b).Object)
 }
@@ -119,7 +121,8 @@ type namespacedRight struct {
 func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, answer *object, refusal error) {
 	k := keyOf(r.Desired)
 	rights := kubectl.To(r.Verb, kinds.Of(k.GroupVersionKind))
-	if len(r.Desired.GetOwnerReferences()) > 0 && r.Verb != "delete" { // OwnerReferencesPermissionEnforcement
+	// The admission plugin OwnerReferencesPermissionEnforcement may require this right.
+	if len(r.Desired.GetOwnerReferences()) > 0 && r.Verb != "delete" {
 		rights = append(rights, kubectl.Right{Verb: "update", Kind: kinds.Dojo, Subresource: "finalizers"})
 	}
 	for _, needed := range rights {
@@ -134,7 +137,8 @@ func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, answer *obje
 	return true, answer, refusal
 }
 
-// Defaults implements Checker. The dry run creates the object under a random name, which is free.
+// Defaults implements Checker. The dry run creates the object under a random name, because the
+// object's own name may be taken.
 func (d *DryRun) Defaults(ctx context.Context, desired *object) *object {
 	kind := kinds.Of(desired.GroupVersionKind())
 	may, err := d.may(ctx, desired.GetNamespace(), kubectl.Right{Verb: "create", Kind: kind})
@@ -166,7 +170,7 @@ func (d *DryRun) may(ctx context.Context, namespace string, r kubectl.Right) (bo
 	return may, nil
 }
 
-// try sends a write of an object, and stores the answer in this object.
+// try sends a write of o as a dry run. The answer replaces the fields of o.
 func (d *DryRun) try(ctx context.Context, o *object, r Request) error {
 	owner := client.FieldOwner(r.Owner)
 	switch {

@@ -40,8 +40,8 @@ func changed(t *testing.T, m *Model, checker Checker, change func(*corev1api.Doj
 	return planOf(t, p, d)
 }
 
-// TestRefusalOfTheFirstApply refuses the first apply of an object. A patch before it has moved the
-// fields to the apply's field manager.
+// TestRefusalOfTheFirstApply lets the API server refuse the first apply of an object. Before this
+// apply, a patch moved the fields to the apply's field manager.
 func TestRefusalOfTheFirstApply(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo(ownCluster))
@@ -71,7 +71,7 @@ func TestRefusalOfTheFirstApply(t *testing.T) {
 	}
 }
 
-// TestRewritten runs with an admission policy that changes a field back.
+// TestRewritten plans with and without an admission policy that changes a field back.
 func TestRewritten(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo())
@@ -101,8 +101,8 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// TestConflictOfTheModel ignores a conflict: the API server does not know the model's resource
-// version.
+// TestConflictOfTheModel shows that a plan ignores a conflict: the API server refuses the model's
+// resource version only because it does not know this version.
 func TestConflictOfTheModel(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo(ownCluster))

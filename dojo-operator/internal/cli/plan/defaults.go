@@ -9,12 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// If an object was created by POST, the operator owns the API server's defaults in it (libs/apply).
-// A later apply drops these defaults, and the API server sets them again. The model does the same;
-// otherwise it would plan their removal.
+// If the operator creates an object by POST, the API server records the operator as the owner of
+// the defaults that it sets (libs/apply). A later apply lacks these defaults, so the API server
+// removes them and sets them again. The model must set them again too; otherwise it would plan
+// their removal.
 
-// usual has defaults of Kubernetes' own kinds by field name, for a user without the right to ask
-// (pkg/apis/*/*/defaults.go in k8s.io/kubernetes).
+// usual has, by field name, the defaults of Kubernetes' own kinds. The model uses them if the user
+// may not ask the API server (pkg/apis/*/*/defaults.go in k8s.io/kubernetes).
 var usual = map[string][]any{
 	"dnsPolicy": {"ClusterFirst"}, "restartPolicy": {"Always"}, "schedulerName": {"default-scheduler"},
 	"terminationMessagePath": {"/dev/termination-log"}, "terminationMessagePolicy": {"File"},
@@ -40,7 +41,7 @@ func (m *Model) restore(ctx context.Context, before, after, desired *object) {
 	restoreFields(was, now, defaults, defaults != nil)
 }
 
-// drops reports whether now lacks a field of was.
+// drops reports whether the value now lacks a field that the value was has.
 func drops(was, now any) bool {
 	switch was := was.(type) {
 	case map[string]any:
@@ -70,8 +71,8 @@ func itemOf(list []any, name string) (any, bool) {
 	return nil, false
 }
 
-// restoreFields adds dropped defaults to now. If the defaults are not known, it adds the usual
-// ones.
+// restoreFields copies dropped fields with default values from was to now. If known is false, it
+// takes the default values from usual.
 func restoreFields(was, now, defaults any, known bool) {
 	switch now := now.(type) {
 	case map[string]any:

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan says what the operator would do: `kubectl dojo plan`.
+// Package plan predicts the changes that the operator would make, for `kubectl dojo plan`.
 //
 // The operator's own Reconciler runs in this process on a [Model]: the live cluster, read with the
-// user's rights, with the writes so far applied. A write leaves the process only as a server-side
-// dry run, which shows refusals by schemas, quotas and admission policies. The Reconciler runs
-// until it writes nothing more; this is the first stage. Then the Model plays the answer of the
-// other controllers (others.go), such as a Cluster that is ready, and the next stage begins.
+// user's rights, plus the writes of the plan so far. A write leaves the process only as a
+// server-side dry run, which shows refusals by schemas, quotas and admission policies.
+//
+// A plan has stages. In each stage, the Reconciler runs until it writes nothing more. Then the
+// Model plays the other controllers (others.go): for example, it makes a Cluster ready. After that
+// the next stage begins.
 //
 // changes.go compares the objects before and after a stage. consequences.go derives the effects on
 // pods, Postgres and data. report.go writes the report. These files and fields.go do no I/O.

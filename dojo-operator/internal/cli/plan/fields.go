@@ -15,8 +15,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// fieldManagers merge as the API server does, by the schemas of Kubernetes' own kinds. The schema
-// of a custom resource is deduced: a list is one value, which the operator owns as a whole.
+// fieldManagers merge objects as the API server does. For Kubernetes' own kinds, they use the API
+// server's schemas. For a custom resource, they deduce the schema: each list is one value, which
+// its writer owns as a whole.
 type fieldManagers struct {
 	of map[managed]*managedfields.FieldManager
 }
@@ -73,7 +74,7 @@ func (f *fieldManagers) update(live, desired *object, subresource, owner string)
 	return after.(*object), nil
 }
 
-// apply returns the object after a server-side apply by force.
+// apply returns the object after a server-side apply that overrides conflicts.
 func (f *fieldManagers) apply(live, desired *object, owner string) (*object, error) {
 	fields, err := f.manager(desired.GroupVersionKind(), "")
 	if err != nil {
@@ -95,7 +96,8 @@ func orEmpty(live, like *object) *object {
 	return empty
 }
 
-// oneVersion converts nothing. It sets no defaults, because the operator does not own defaults.
+// oneVersion knows one version of each kind, so it converts nothing. It sets no defaults, because
+// the model sets defaults itself (defaults.go).
 type oneVersion struct{}
 
 func (oneVersion) Default(runtime.Object) {}

@@ -45,8 +45,8 @@ type listed struct {
 	namespace string
 }
 
-// Model is the cluster as it would be. It reads each object once, so that a plan is about one
-// state. It is not safe for concurrent use.
+// Model is the cluster after the writes of a plan. It reads each live object only once, so that all
+// parts of a plan see the same state. It is not safe for concurrent use.
 type Model struct {
 	live    client.Reader
 	checker Checker
@@ -64,14 +64,14 @@ type Model struct {
 	// model alone.
 	written, made map[key]bool
 	writes        []Write
-	// transferred is the number of writes up to and including the last one that changed only the
-	// owners of fields.
+	// transferred is the length of writes after the last write that changed only the owners of
+	// fields.
 	transferred int
 	version     int
 	uidPrefix   string
 
-	// hidden has the kinds that the user may not read in a namespace. Their objects are not planned
-	// there.
+	// hidden has the kind and namespace of objects that the user may not read. The plan does not
+	// show changes of these objects.
 	hidden map[listed]bool
 	stand  standIn
 	// elsewhere is set if the user may not list Dojos of other namespaces.
@@ -120,7 +120,7 @@ func (m *Model) Get(ctx context.Context, name client.ObjectKey, into client.Obje
 	return fill(into, o)
 }
 
-// read returns an object, or nil. For most decisions the metadata of a Secret is enough.
+// read returns an object, or nil. If metadataAlone is set, it reads only the metadata of a Secret.
 func (m *Model) read(ctx context.Context, k key, metadataAlone bool) (*object, error) {
 	if o, known := m.objects[k]; known {
 		return o, nil
@@ -209,8 +209,8 @@ func (m *Model) List(ctx context.Context, list client.ObjectList, opts ...client
 	return meta.SetList(list, items)
 }
 
-// readList reads all objects of a namespace: the API server does not have the indexes of the
-// operator's cache.
+// readList reads all objects of a kind in a namespace. It does not select by fields, because the
+// API server does not have the indexes of the operator's cache.
 func (m *Model) readList(ctx context.Context, of listed) error {
 	if m.lists[of] || m.lists[listed{of.GroupVersionKind, ""}] {
 		return nil
@@ -287,7 +287,7 @@ func content(o runtime.Object) (*object, error) {
 	return &object{Object: runtime.DeepCopyJSON(fields)}, nil
 }
 
-// fill copies an object into an object of any type.
+// fill copies an object of the model into an object of another Go type.
 func fill(into client.Object, o *object) error {
 	switch into := into.(type) {
 	case *object:

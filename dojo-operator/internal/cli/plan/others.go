@@ -108,7 +108,7 @@ func (m *Model) answerOf(dojo *corev1api.Dojo, k key, o *object) (status map[str
 	return nil, ""
 }
 
-// setStatus merges fields into a status, and reports whether that changes it.
+// setStatus merges fields into the status of an object, and reports whether the status has changed.
 func (m *Model) setStatus(k key, o *object, fields map[string]any) bool {
 	next := o.DeepCopy()
 	status, _, _ := nestedMap(next, statusOf)
@@ -130,8 +130,8 @@ func (m *Model) setStatus(k key, o *object, fields map[string]any) bool {
 	return true
 }
 
-// withConditions replaces conditions of the same type. A condition stays if its status and reason
-// do not change.
+// withConditions adds the conditions in next to present. A condition replaces the present one of
+// the same type only if the status or reason differs.
 func withConditions(present any, next []any) []any {
 	all, _ := present.([]any)
 	all = slices.Clone(all)
@@ -178,7 +178,7 @@ func rolledOut(o *object, now time.Time) map[string]any {
 	}
 }
 
-// endPods removes all pods of the application that a rollout replaces.
+// endPods removes the application's pods that the rollout of a Deployment replaces.
 func (m *Model) endPods(dojo *corev1api.Dojo, deployment *object) {
 	template, _, _ := nestedMap(deployment, "spec", "template", "metadata", "annotations")
 	desired := nestedInt(deployment, "spec", "replicas")
@@ -253,7 +253,8 @@ func (m *Model) applied(k key, o *object) map[string]any {
 	return status
 }
 
-// postable returns the status of a channel on Discord. It has a webhook if its spec has one.
+// postable returns the status of a channel that is on Discord. If the channel's spec has a webhook,
+// it also makes the webhook's Secret.
 func (m *Model) postable(k key, o *object) map[string]any {
 	status := map[string]any{
 		"channelID": "1401681709430341704",

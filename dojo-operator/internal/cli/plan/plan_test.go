@@ -381,8 +381,8 @@ func (r withoutSecrets) Get(ctx context.Context, k client.ObjectKey, o client.Ob
 	return r.Reader.Get(ctx, k, o, opts...)
 }
 
-// TestPlannedIsWritten compares each first stage with the writes of the operator's Reconciler on an
-// API server with the schemas of Kubernetes.
+// TestPlannedIsWritten compares the first stage of each plan with the writes that the operator's
+// Reconciler sends to a simulated API server, which has the schemas of Kubernetes.
 func TestPlannedIsWritten(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*corev1api.Dojo){
@@ -428,7 +428,8 @@ func TestPlannedIsWritten(t *testing.T) {
 	}
 }
 
-// TestDefaults shows that fields that the API server sets again do not count as a change.
+// TestDefaults shows that restore sets a dropped field again only if its former value was a
+// default.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	spec := func(fields map[string]any) *object { return &object{Object: map[string]any{"spec": fields}} }

@@ -29,7 +29,7 @@ type Dojo struct {
 	Consequences []Consequence `json:"consequences,omitempty"`
 	// Problems keep the Dojo from matching its spec.
 	Problems []string `json:"problems,omitempty"`
-	// Waits says what follows later and is not planned.
+	// Waits is the reason and message of Progressing if the Dojo is not Ready after the last stage.
 	Waits string `json:"waits,omitempty"`
 	// Ready reports whether the Dojo is Ready in the end.
 	Ready bool `json:"ready"`
@@ -37,7 +37,7 @@ type Dojo struct {
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// Stage are the changes that the operator makes without waiting for another controller.
+// Stage has the changes that the operator makes before it must wait for another controller.
 type Stage struct {
 	// After says what other controllers have done before this stage; empty for the first stage.
 	After   []string `json:"after,omitempty"`
@@ -46,8 +46,8 @@ type Stage struct {
 	Writes []Write `json:"writes,omitempty"`
 }
 
-// Summary counts changed objects, and Dojos with problems. An object that changes in two stages
-// counts twice.
+// Summary counts changes of objects, and Dojos with problems. It counts an object once for each
+// stage that changes it.
 type Summary struct {
 	Create   int `json:"create"`
 	Change   int `json:"change"`

@@ -38,9 +38,9 @@ const (
 
 // Input is the input of a plan.
 type Input struct {
-	// Live reads the cluster as the user.
+	// Live reads the cluster with the user's rights.
 	Live client.Reader
-	// Checker tries writes; nil for none.
+	// Checker tries each write by a dry run; nil to try none.
 	Checker Checker
 	// Served reports whether the cluster has an optional kind.
 	Served func(optionalkinds.Kind) bool
@@ -56,7 +56,7 @@ type Input struct {
 type Planner struct {
 	model      *Model
 	reconciler *dojo.Reconciler
-	// before has the live Dojos that a user would change; nil for a new one.
+	// before has the live versions of the Dojos that the user applies; nil for a new Dojo.
 	before map[key]*object
 }
 
@@ -83,7 +83,8 @@ func (s served) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error
 	return s(kind), nil
 }
 
-// fixed is a clock that stands still, so that a reconcile without other changes writes nothing.
+// fixed is a clock that stands still. With it, a second reconcile of the same objects writes
+// nothing.
 type fixed time.Time
 
 func (f fixed) Now() time.Time { return time.Time(f) }
@@ -157,8 +158,9 @@ func (p *Planner) dojo(ctx context.Context, k key) (*corev1api.Dojo, error) {
 	return d, p.model.Get(ctx, k.NamespacedName, d)
 }
 
-// settle reconciles until nothing is written. It returns an error if the cluster fails or the user
-// lacks rights. An error that the operator would retry becomes a problem of the plan.
+// settle reconciles the Dojo until nothing is written. It returns an error if a request fails or
+// the user lacks rights. problem describes an error after which the operator would try again, or
+// reconciles that do not end.
 func (p *Planner) settle(ctx context.Context, k key) (problem string, err error) {
 	for range maxRounds {
 		d, err := p.dojo(ctx, k)
@@ -182,7 +184,7 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 	return fmt.Sprintf("The operator would still write after %d reconciles; the plan ends here.", maxRounds), nil
 }
 
-// stage returns the changes since a state.
+// stage returns the changes of objects since before, and the writes from the index writes on.
 func (p *Planner) stage(before map[key]*object, writes int, after []string) Stage {
 	m := p.model
 	stage := Stage{After: after}
@@ -211,7 +213,7 @@ func (p *Planner) stage(before map[key]*object, writes int, after []string) Stag
 	return stage
 }
 
-// order sorts the Dojo first.
+// order returns a prefix for sort keys that puts the Dojo first.
 func order(k key) string {
 	if k.GroupVersionKind == kinds.Dojo.GroupVersionKind {
 		return "0"
@@ -219,8 +221,9 @@ func order(k key) string {
 	return "1"
 }
 
-// nameUnknown reports whether the name of a created object ends with a hash that is not known yet:
-// of the UID that the API server will give to another created object, or of the time of an upgrade.
+// nameUnknown reports whether the name of a created object ends with a hash that the plan cannot
+// know. It is a hash of the time of an upgrade, or of the UID that the API server has yet to give
+// to another object.
 func (m *Model) nameUnknown(k key) bool {
 	switch {
 	case !m.made[k]:
@@ -232,7 +235,8 @@ func (m *Model) nameUnknown(k key) bool {
 		k.Kind == kinds.Job.Kind && m.makes(k.Namespace, kinds.Dojo)
 }
 
-// upgradeBackup matches the Backups before and after an upgrade.
+// upgradeBackup matches the names of the Backups that the operator makes before and after an
+// upgrade.
 var upgradeBackup = regexp.MustCompile(`-(?:before|after)-[0-9a-f]{8}$`)
 
 func (m *Model) newDatabase(namespace string) bool {

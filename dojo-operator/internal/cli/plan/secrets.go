@@ -17,12 +17,13 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// standIn makes up objects that a user may not read, or that other controllers would write.
+// standIn makes up objects that the user may not read, or that other controllers would write.
 //
-// If the user may not read a Secret, the plan assumes that it has not changed. A Secret that the
-// operator does not write gets made-up values. A Secret of the operator is missing in the model at
-// first, so that the operator creates it there. It then gets the version and revision that other
-// objects have recorded of the real Secret, so that nothing else changes because of it.
+// If the user may not read a Secret, the plan assumes that the Secret has not changed. If another
+// program writes the Secret, standIn makes up its values. If the operator writes it, the Secret is
+// missing in the model at first, so the operator creates it there. standIn then gives this Secret
+// the version and revision that other objects have recorded of the real Secret, so that these
+// objects do not change.
 type standIn struct {
 	now time.Time
 	// webhookBase is the prefix of the addresses of webhooks.
@@ -41,7 +42,8 @@ func (s *standIn) owns(k key) bool {
 	return s.dojo != nil && k.Namespace == s.dojo.Namespace && slices.Contains(ownSecrets(s.dojo), k.Name)
 }
 
-// unreadable makes up an object that the user may not read; nil if the operator writes the object.
+// unreadable makes up a Secret that the user may not read. It returns nil for other kinds, and for
+// Secrets that the operator writes.
 func (s *standIn) unreadable(k key) *object {
 	if k.GroupVersionKind != kinds.Secret.GroupVersionKind || s.owns(k) {
 		return nil
@@ -66,7 +68,8 @@ func (s *standIn) webhook() string {
 		"planned-planned-planned-planned-planned-planned-planned-planned-planned0"
 }
 
-// created gives a made-up Secret of the operator the revision that the Deployment has recorded.
+// created gives the Secret with the Dojo's credentials the revision that the Deployment has
+// recorded, if the user may not read the real Secret.
 func (s *standIn) created(m *Model, k key, o *object) {
 	if !m.hides(k) || !s.owns(k) || k.Name != credentials.Name(s.dojo) {
 		return

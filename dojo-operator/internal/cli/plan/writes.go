@@ -185,7 +185,8 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, config)
 }
 
-// Delete implements client.Writer. An object with finalizers stays until answer removes it.
+// Delete implements client.Writer. If the object has finalizers, the method answer removes it
+// later.
 func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteOption) error {
 	k, _, live, err := m.existing(ctx, o)
 	if err != nil {
@@ -206,7 +207,7 @@ func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteO
 	return nil
 }
 
-// prepare returns the key and the fields of an object, and the live object of this key, or nil.
+// prepare returns the key of o, the fields of o, and the object in the model with this key, or nil.
 func (m *Model) prepare(ctx context.Context, o client.Object) (k key, desired, live *object, err error) {
 	gvk, err := m.GroupVersionKindFor(o)
 	if err != nil {
@@ -221,7 +222,7 @@ func (m *Model) prepare(ctx context.Context, o client.Object) (k key, desired, l
 	return k, desired, live, err
 }
 
-// existing calls prepare, and returns NotFound if there is no live object.
+// existing calls prepare. It returns NotFound if the model has no object with this key.
 func (m *Model) existing(ctx context.Context, o client.Object) (k key, desired, live *object, err error) {
 	if k, desired, live, err = m.prepare(ctx, o); err == nil && live == nil {
 		err = apierrors.NewNotFound(resourceOf(k), k.Name)
@@ -229,7 +230,7 @@ func (m *Model) existing(ctx context.Context, o client.Object) (k key, desired, 
 	return k, desired, live, err
 }
 
-// store stores an object. An empty verb records no write.
+// store puts an object into the model and records a write. It records none if verb is empty.
 func (m *Model) store(k key, verb string, after *object, into client.Object) error {
 	if before := m.objects[k]; before != nil {
 		if equal(before, after) {
@@ -282,8 +283,8 @@ func (m *Model) storeStatus(k key, live, after *object, into client.Object) erro
 	return fill(into, next)
 }
 
-// plannedVersion is the prefix of the resource versions of written objects. They are higher than
-// those of the API server.
+// plannedVersion is the prefix of the resource versions of written objects. It makes them higher
+// than the resource versions of the API server.
 const plannedVersion = "46116860184"
 
 // next gives an object the next resource version.
@@ -303,7 +304,8 @@ func (m *Model) identify(o *object) {
 	o.SetGeneration(1)
 }
 
-// setDefaults sets the only default that the operator's decisions depend on.
+// setDefaults sets spec.replicas of a Deployment, the only default that the operator's decisions
+// depend on.
 func setDefaults(o *object) {
 	if o.GroupVersionKind() == kinds.Deployment.GroupVersionKind {
 		spec, _ := o.Object["spec"].(map[string]any)
@@ -329,7 +331,8 @@ func (m *Model) Update(context.Context, client.Object, ...client.UpdateOption) e
 	return errUnsupported
 }
 
-// DeleteAllOf implements client.Writer; the operator deletes one by one.
+// DeleteAllOf implements client.Writer. It returns an error, because the operator deletes objects
+// one by one.
 func (m *Model) DeleteAllOf(context.Context, client.Object, ...client.DeleteAllOfOption) error {
 	return errUnsupported
 }

@@ -24,7 +24,7 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// copy plans a new Dojo, named r.As, with the restored data. The original Dojo continues.
+// copy plans a new Dojo, named r.As, with the restored data. The original Dojo keeps running.
 func (p *Plan) copy(w *world.World, r Request, from source) error {
 	if r.As == w.Dojo.Name {
 		return fmt.Errorf("--as names %s itself: leave it out to restore in place", r.As)
@@ -58,8 +58,8 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	return nil
 }
 
-// version sets the version in the spec to the data's version, unless the spec names an image or
-// this version.
+// version sets the version in the spec to the version of the restored data. It does nothing if the
+// spec names an image or already has this version.
 func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	major := cmp.Or(from.major, currentMajor(w))
 	switch {
@@ -172,7 +172,8 @@ func clusterFor(
 		return nil, fmt.Errorf("%s", step.Blocks.Message)
 	}
 	change := step.Change
-	if origin := bootstrap.Origin(d); origin != "" { // the operator refuses a Cluster with another origin than the spec
+	// The operator refuses a Cluster if its recorded origin differs from the origin in the spec.
+	if origin := bootstrap.Origin(d); origin != "" {
 		change.Annotations[corev1api.OriginAnnotation] = origin
 	}
 	desired := cluster.For(d, live, images.Input{Catalog: r.catalog(), Now: w.Now})
@@ -198,8 +199,8 @@ func clusterFor(
 	return desired, nil
 }
 
-// NextServerName returns a name under which no Cluster of the Dojo d has archived, as far as the
-// World w shows.
+// NextServerName returns a serverName under which no Cluster of the Dojo has archived yet. It knows
+// only the backups, stores and spec in the World.
 func NextServerName(w *world.World, d *corev1api.Dojo) string {
 	last := 0
 	see := func(server string) {
@@ -226,8 +227,8 @@ func NextServerName(w *world.World, d *corev1api.Dojo) string {
 	return fmt.Sprintf("%s-%d", cnpg.ObjectName(d), last+1)
 }
 
-// number returns the number at the end of a Dojo's serverName in an archive; 1 for the first
-// Cluster, whose serverName has no number.
+// number returns the number at the end of a serverName of the Dojo. It returns 1 for the serverName
+// of the first Cluster, which has no number.
 func number(d *corev1api.Dojo, server string) (n int, ok bool) {
 	rest, ok := strings.CutPrefix(server, cnpg.ObjectName(d))
 	if !ok || rest == "" {

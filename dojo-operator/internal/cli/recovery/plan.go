@@ -26,17 +26,17 @@ import (
 type Request struct {
 	// To is the moment to restore to; zero for the newest data.
 	To time.Time
-	// Backup is the name of a Backup to restore; empty to find one.
+	// Backup is the name of the Backup to restore; if empty, New finds a backup.
 	Backup string
 	// As is the name of another Dojo, which gets the data; empty to restore in place.
 	As string
-	// Image is the Postgres image for a lost Cluster. Without a tag, it is the repository for the
-	// tags of the built-in catalog, as with --postgres-image of the operator. Empty means the
-	// images of that catalog.
+	// Image is the Postgres image for a Cluster that replaces a lost one. An image without a tag is
+	// the repository of the built-in catalog's images, as in the operator's flag --postgres-image.
+	// If Image is empty, the catalog's own repository is used.
 	Image string
 }
 
-// catalog returns the images for a lost Cluster.
+// catalog returns the images for a Cluster that replaces a lost one.
 func (r Request) catalog() images.Catalog {
 	if images.VersionOf(r.Image) != "" {
 		return images.BuiltIn("")
@@ -51,7 +51,7 @@ type Action int
 const (
 	// Stop scales the application to 0 and waits until no pod runs.
 	Stop Action = iota
-	// Save takes a backup of the current data and waits for it.
+	// Save takes a backup of the current data and waits until the backup has completed.
 	Save
 	// Remove deletes the Cluster with the current data and waits until it is gone.
 	Remove
@@ -73,20 +73,20 @@ type Step struct {
 
 // Plan lists the steps of a restore.
 type Plan struct {
-	// Source describes the origin of the data. Window is the window that has the data; nil if a
-	// Backup is restored by its name.
+	// Source describes the origin of the data. Window is the window with the data; nil if the user
+	// named a Backup.
 	Source string
 	Window *Window
 	// To is the moment to restore to; zero for the newest data.
 	To time.Time
-	// Target is the name of the Dojo that gets the data. InPlace reports whether it is the original
-	// Dojo. Replaces reports whether a Cluster with current data is deleted for the restore.
+	// Target is the name of the Dojo that gets the data. InPlace reports whether Target is the
+	// original Dojo. Replaces reports whether the restore deletes a Cluster that has current data.
 	Target            string
 	InPlace, Replaces bool
 	// Object is the object to create: a Cluster if InPlace is set, or else a Dojo.
 	Object *unstructured.Unstructured
-	// ServerName is the name under which the restored database archives; empty if it does not
-	// archive with a plugin.
+	// ServerName is the name under which the restored Cluster archives. It is empty if the spec
+	// names no plugin for backups.
 	ServerName string
 	// Replicas is the size of the application afterwards.
 	Replicas int32
@@ -129,11 +129,12 @@ func New(w *world.World, r Request) (*Plan, error) {
 	return p, nil
 }
 
-// SizeAnnotation on a Dojo has the size of its application before a restore in place stopped it. A
-// user can then repeat an interrupted restore.
+// SizeAnnotation on a Dojo records the size of the application before a restore in place stops it.
+// A user who repeats an interrupted restore then still gets this size.
 const SizeAnnotation = "core.jutsu.com/replicas-before-restore"
 
-// size returns the replicas of the application, also while a restore has stopped it.
+// size returns the replicas of the application. If a restore has stopped it, size returns the
+// number before the stop.
 func size(d *corev1api.Dojo) int32 {
 	now := ptr.Deref(d.Spec.Replicas, 1)
 	if before, err := strconv.ParseInt(d.Annotations[SizeAnnotation], 10, 32); err == nil && now == 0 {
@@ -155,7 +156,7 @@ func refused(d *corev1api.Dojo) error {
 	return nil
 }
 
-// words describe the source.
+// words describes the source for the user.
 func (s source) words(d *corev1api.Dojo) string {
 	if s.backup != nil {
 		return fmt.Sprintf("Backup %s/%s", d.Namespace, s.backup.Name)
@@ -190,7 +191,8 @@ func find(w *world.World, r Request) (s source, err error) {
 	return s, nothing(w, r, windows)
 }
 
-// nothing returns an error for a request without data, and lists the alternatives.
+// nothing returns the error for a request that no window or Backup can satisfy. The error lists the
+// alternatives.
 func nothing(w *world.World, r Request, windows []Window) error {
 	if w.Unreadable(kinds.Backup) && w.Unreadable(kinds.ObjectStore) {
 		return fmt.Errorf("you may not list %s and %s in the namespace %s, which say what can be restored",
@@ -212,7 +214,7 @@ func nothing(w *world.World, r Request, windows []Window) error {
 		w.Dojo.Name, term.Exact(r.To), strings.Join(can, ", or "))
 }
 
-// Words describe a window, such as "21 Nov 02:00 to 24 Nov 02:51".
+// Words describes a window, such as "21 Nov 02:00 to 24 Nov 02:51".
 func (w Window) Words(now time.Time) string {
 	to := term.Moment(w.To, now)
 	switch {
@@ -310,12 +312,12 @@ func busy(w *world.World) error {
 	return fmt.Errorf("%s %s: %w", d.Name, what, errBusy)
 }
 
-// ours reports whether the labels of a Cluster say that it holds the Dojo's data. It is true
-// without a Cluster.
+// ours reports whether the labels of a Cluster say that it holds the Dojo's data. It returns true
+// if c is nil.
 func ours(d *corev1api.Dojo, c *cnpgv1.Cluster) bool { return c == nil || ownership.Holds(d, c) }
 
-// ArchivesApart reports whether another major version of Postgres must archive under another
-// serverName, as barman-cloud requires.
+// ArchivesApart reports whether a Cluster needs a new serverName after an upgrade to another major
+// version of Postgres. barman-cloud requires it.
 func ArchivesApart(d *corev1api.Dojo) bool {
 	now := archive(d)
 	return now != nil && now.Plugin == barman

@@ -69,22 +69,23 @@ func archive(d *corev1api.Dojo) *Place {
 type Window struct {
 	Place
 	From time.Time `json:"from"`
-	// To is the end as far as it is known.
+	// To is the last moment that is known to be in the window.
 	To time.Time `json:"to"`
-	// Live reports whether the log grows: the Cluster archives there now.
+	// Live reports whether the Cluster archives to this place now, so that the log grows.
 	Live bool `json:"live"`
 	// Sure reports whether a backup ended at To. Otherwise the log reaches to about To.
 	Sure bool `json:"sure"`
 }
 
 // Contains reports whether a moment is in the window. If a backup ended at To and the Cluster no
-// longer archives there, the log may reach beyond To, so the window is open-ended.
+// longer archives to this place, the log may continue after To, so Contains returns true for all
+// later moments.
 func (w Window) Contains(at time.Time) bool {
 	return !at.Before(w.From) && (!at.After(w.To) || w.Sure && !w.Live)
 }
 
-// Windows returns the windows of a Dojo's own Cluster and of former Clusters of its name, the
-// latest first.
+// Windows returns the windows of the Dojo's own Cluster and of its former Clusters. The latest
+// window comes first.
 func Windows(w *world.World) (all []Window) {
 	for _, b := range Completed(w) {
 		if b.Place == nil {
@@ -118,9 +119,9 @@ type storeStatus struct {
 	} `json:"serverRecoveryWindow,omitempty"`
 }
 
-// addStores adds the windows in the status of ObjectStores. They outlive the Backup objects, which
-// the plugin deletes once their Cluster archives elsewhere. A store may be shared: only names of
-// the Dojo count.
+// addStores adds the windows in the status of ObjectStores. When a Cluster archives elsewhere, the
+// plugin deletes the Backup objects, but the windows stay in the status. Other Dojos may use the
+// same store, so addStores adds only windows with a serverName of this Dojo.
 func addStores(w *world.World, all []Window) []Window {
 	for i := range w.Stores {
 		store := &w.Stores[i]
@@ -137,7 +138,8 @@ func addStores(w *world.World, all []Window) []Window {
 				all = append(all, Window{Place: place, From: reported.First.Time, To: last.Time, Sure: true})
 				continue
 			}
-			// The store's first point respects the retention policy; Backup objects do not.
+			// The plugin computes the store's first point from the retention policy. Backup objects
+			// may be older than that.
 			all[j].From, all[j].To = reported.First.Time, cnpg.Latest(all[j].To, last.Time)
 		}
 	}
@@ -161,8 +163,8 @@ func serves(d *corev1api.Dojo, server string) bool {
 	return ours
 }
 
-// extended returns the window with the log after the last backup. The Cluster archives to this
-// place now.
+// extended adds to a window the log after the last backup. The place of the window is the one to
+// which the Cluster archives now.
 func extended(w *world.World, in Window) Window {
 	policy := w.Dojo.BackupPolicy()
 	if !ptr.Deref(policy.Plugin.WALArchiver, true) {
@@ -196,14 +198,15 @@ func LostAt(d *corev1api.Dojo) time.Time {
 	return c.LastTransitionTime.Time
 }
 
-// Backup describes a Backup of the Dojo's Cluster, or of a former Cluster of its name.
+// Backup describes a Backup object of the Dojo's own Cluster or of a former Cluster with the same
+// name.
 type Backup struct {
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
 	// Ended is when the backup ended; zero while it runs.
 	Ended  time.Time `json:"ended,omitzero"`
 	Method string    `json:"method"`
-	// Phase is CloudNativePG's; Error says why a backup failed.
+	// Phase is the phase that CloudNativePG reports. Error is the cause of a failed backup.
 	Phase string `json:"phase"`
 	Error string `json:"error,omitempty"`
 	// Place is where the plugin keeps the backup; nil for volume snapshots, or if the Backup does

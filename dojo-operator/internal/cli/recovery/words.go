@@ -82,8 +82,9 @@ func (p *Plan) Text(w *world.World, style term.Style) string {
 	return out.String()
 }
 
-// ParseMoment reads the moment of a restore: RFC 3339, "2026-11-24 02:45", "24 Nov 02:45", "02:45"
-// (the last such time) or "10m" (ten minutes ago). Without a time zone it is UTC.
+// ParseMoment reads a moment in one of the formats RFC 3339, "2026-11-24 02:45", "24 Nov 02:45",
+// "02:45" (the last time that the clock showed 02:45) or "10m" (ten minutes ago). A moment without
+// a time zone is in UTC.
 func ParseMoment(text string, now time.Time) (time.Time, error) {
 	now = now.UTC()
 	if ago, err := time.ParseDuration(text); err == nil && ago > 0 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact takes secrets out of objects and texts that leave the cluster. It finds known
+// Package redact replaces secrets in objects and texts that leave the cluster. It finds known
 // values of Secrets and environments, and texts that look like a token, a password, or an address
-// with one of these. It does no I/O.
+// with a token or password. It does no I/O.
 //
-// When in doubt it takes out too much: to lose a harmless random word is acceptable.
+// If it is not certain whether a text is secret, it replaces the text. It may therefore replace a
+// harmless random word.
 package redact
 
 import (
@@ -32,7 +33,8 @@ const (
 	minLine = 16
 )
 
-// Redactor takes out known values and patterns of secrets. The zero value has the patterns only.
+// Redactor replaces known values, and texts that match patterns of secrets. The zero value knows no
+// values, only the patterns.
 type Redactor struct {
 	known    map[string]bool
 	replacer *strings.Replacer // replaces known values; nil if it must be rebuilt
@@ -40,7 +42,7 @@ type Redactor struct {
 	Count int
 }
 
-// Learn makes values known, with the encodings in which they may occur in a text.
+// Learn adds values, and encodings in which a text may contain them, to the known values.
 func (r *Redactor) Learn(values ...string) {
 	for _, value := range values {
 		for _, text := range append(strings.Split(value, "\n"), value) {
@@ -66,7 +68,9 @@ func forms(text string) []string {
 		text, url.QueryEscape(text), url.PathEscape(text), strings.Trim(string(quoted), `"`),
 		base64.StdEncoding.EncodeToString([]byte(text)), base64.URLEncoding.EncodeToString([]byte(text)),
 	}
-	for _, encoded := range all[4:] { // in base64 of a longer text the last characters differ
+	// The base64 of a longer text that begins with the value ends differently, so the last
+	// characters do not count.
+	for _, encoded := range all[4:] {
 		if n := len(encoded) - 4; n >= minLine {
 			all = append(all, encoded[:n])
 		}
@@ -108,13 +112,14 @@ func replacer(known map[string]bool) *strings.Replacer {
 type pattern struct {
 	form *regexp.Regexp
 	by   string
-	// not matches exceptions; nil for none.
+	// not matches texts that are no secret although form matches them; nil if there are none.
 	not *regexp.Regexp
 }
 
 var patterns = []pattern{
 	{form: regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|\z)`), by: Mark},
-	// https://discord.com/developers/docs/resources/webhook: the last part is the token.
+	// The last part of a webhook's URL is its token
+	// (https://discord.com/developers/docs/resources/webhook).
 	{form: regexp.MustCompile(`(?i)(/webhooks/)[0-9]+/[A-Za-z0-9_.-]+`), by: "${1}" + Mark},
 	{form: regexp.MustCompile(`(?i)(hooks\.slack\.com/)\S+`), by: "${1}" + Mark},
 	// A token of a bot on Discord: its id in base64, a time, a signature.
@@ -196,8 +201,7 @@ func (r *Redactor) learnFields(field string, value any) {
 	}
 }
 
-// secretName matches names of variables and annotations whose values are searched for in other
-// texts.
+// secretName matches names of variables, annotations and JSON fields that suggest a secret.
 var secretName = regexp.MustCompile(`(?i)pass|pwd|token|secret|key|cred|auth|dsn|uri|url|webhook|hook|conn`)
 
 // plain matches values that occur in many texts: names, hosts, paths, numbers, addresses without a
@@ -210,9 +214,9 @@ var shown = []string{
 	"kubectl.kubernetes.io/restartedAt", "kubectl.kubernetes.io/default-container", "autoscaling.alpha.kubernetes.io/",
 }
 
-// Object removes, in place, the fields of an object that may hold secrets: values of environments,
-// annotations without a prefix in shown, data of a Secret, and managedFields. It learns values of
-// environments and annotations, so that Text finds them in other texts. Call Text on the printed
+// Object changes an object in place. It removes the data of a Secret, and managedFields. It
+// replaces the values of environment variables, and of annotations without a prefix in shown. It
+// also adds replaced values that may be secret to the known values, so call Text on the printed
 // object.
 func (r *Redactor) Object(o map[string]any) {
 	if o["kind"] == "Secret" {
@@ -269,7 +273,9 @@ func (r *Redactor) annotations(all map[string]any) {
 
 // learnNamed makes a value known if its name sounds secret or the value looks secret.
 func (r *Redactor) learnNamed(name, value string) {
-	if json.Valid([]byte(value)) && len(value) > 256 { // a copy of an object, as in kubectl's last-applied annotation
+	// The value is a copy of an object, such as kubectl's annotation with the last applied
+	// manifest.
+	if json.Valid([]byte(value)) && len(value) > 256 {
 		return
 	}
 	if secretName.MatchString(name) || !plain.MatchString(value) || (&Redactor{}).Text(value) != value {

@@ -40,8 +40,8 @@ type Head struct {
 	Reason  string    `json:"reason"`
 	Since   time.Time `json:"since,omitzero"`
 	Message string    `json:"message,omitempty"`
-	// Broken reports whether a user must look: an outage, a Degraded Dojo, backups that fail, or a
-	// spec that no operator reads.
+	// Broken reports that a user must act: because of an outage, a Degraded Dojo, failing backups,
+	// or a spec that no operator has read.
 	Broken bool `json:"broken"`
 	// Also lists further faults, which the condition Ready does not include.
 	Also []string `json:"also,omitempty"`

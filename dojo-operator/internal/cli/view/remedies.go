@@ -66,7 +66,7 @@ func Remedies(w *world.World, h Head) []Remedy {
 	return nil
 }
 
-// lost returns the ways out of a lost Cluster.
+// lost returns the remedies for a lost Cluster.
 func lost(w *world.World, run func(string, ...any) string) (all []Remedy) {
 	if newest := newest(w); newest != "" {
 		all = append(all, Remedy{"Safe", run("restore"), newest})

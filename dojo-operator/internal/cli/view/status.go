@@ -54,7 +54,7 @@ func ReportOf(w *world.World) Report {
 	}
 }
 
-// Status returns one screen about a Dojo.
+// Status returns the status of a Dojo as text that fits on one screen.
 func Status(w *world.World, style term.Style) string {
 	h := HeadOf(w.Dojo, w.Now)
 	var out strings.Builder

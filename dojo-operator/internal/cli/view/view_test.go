@@ -155,8 +155,8 @@ func TestReleaseLine(t *testing.T) {
 	}
 }
 
-// TestAbsentCluster shows that a status calls the Dojo's own absent Cluster MISSING only if it
-// existed before.
+// TestAbsentCluster shows when a status calls a Cluster that does not exist MISSING. The Dojo's own
+// Cluster is MISSING only if it existed before.
 func TestAbsentCluster(t *testing.T) {
 	t.Parallel()
 	never := func(d *corev1api.Dojo) {

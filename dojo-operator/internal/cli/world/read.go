@@ -67,7 +67,8 @@ type reader struct {
 	failed  []error
 }
 
-// do calls a function concurrently with others, and records its error.
+// do calls read in another goroutine, and records its error. At most atOnce calls run at the same
+// time.
 func (r *reader) do(kind kinds.Kind, read func() error) {
 	r.waiting.Go(func() {
 		r.free <- struct{}{}
@@ -148,7 +149,7 @@ func (r *reader) sort() {
 	slices.SortStableFunc(r.Events, func(a, b corev1.Event) int { return LastSeen(b).Compare(LastSeen(a)) })
 }
 
-// subjects returns the Dojo and its children, as kind and name.
+// subjects returns "KIND NAME" of the Dojo and of all objects that belong to it.
 func (r *reader) subjects() map[string]bool {
 	about := map[string]bool{"Dojo " + r.Dojo.Name: true}
 	for _, child := range Children(r.Dojo) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package world reads one Dojo and everything that belongs to it. Rendering and planning work on
-// the World alone, without I/O.
+// Package world reads one Dojo and all objects that belong to it into a World. Other packages
+// render a World and plan changes of it without I/O.
 package world
 
 import (
@@ -30,13 +30,14 @@ type World struct {
 	// Now is when the World was read.
 	Now  time.Time
 	Dojo *corev1api.Dojo
-	// Objects are the children whose names are known. Secrets are metadata alone.
+	// Objects has the children with names that the spec determines. For a Secret, it has only the
+	// metadata.
 	Objects map[Ref]client.Object
 	// Pods of the application, Instances of the Cluster.
 	Pods, Instances []corev1.Pod
 	// Jobs apply the schema.
 	Jobs []batchv1.Job
-	// Backups of the Cluster, or of a former Cluster of its name.
+	// Backups has the Backups of the Cluster, and of former Clusters with the same name.
 	Backups []cnpgv1.Backup
 	// Stores are the ObjectStores of the barman-cloud plugin in the namespace.
 	Stores []unstructured.Unstructured
@@ -56,7 +57,8 @@ func Find[T client.Object](w *World, kind kinds.Kind, name string) (found T) {
 	return found
 }
 
-// Unreadable reports whether objects of a kind may exist that the user may not read.
+// Unreadable reports whether the user may not read a kind, so that the World may lack existing
+// objects.
 func (w *World) Unreadable(kind kinds.Kind) bool { return w.Denied[kind.Resource()] }
 
 // IsReady reports whether a pod passes its readiness probe.
