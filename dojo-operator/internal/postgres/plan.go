@@ -9,7 +9,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// up lists the steps to a usable database. A step that blocks ends the chain.
+// up lists the steps to a usable database. Each comment names the result of a step. A step that
+// blocks ends the chain.
 var up = chain{
 	checkInstalled, // the cluster has CloudNativePG, and its kinds can be read
 	checkNames,     // no foreign object has a name that the database needs
@@ -29,7 +30,7 @@ var up = chain{
 	planRetirement, // the former login is retired
 }
 
-// asleep lists the steps of a suspended Dojo. They run no SQL and create nothing.
+// asleep lists the steps of a suspended Dojo. These steps run no SQL and create nothing.
 var asleep = chain{
 	checkInstalled,
 	checkNames,
