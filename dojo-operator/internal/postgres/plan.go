@@ -65,8 +65,8 @@ type Database struct {
 // Migrating reports whether the application must wait for SQL.
 func (db *Database) Migrating() bool { return db.migrating && !db.complete }
 
-// Usable reports whether pods may get the credentials. Credentials in use may also change as soon
-// as Postgres has the new password.
+// Usable reports whether pods may get the credentials. Pods that already have credentials (inUse)
+// get new ones as soon as Postgres has the new password.
 func (db *Database) Usable(inUse bool) bool { return db.complete || inUse && db.passwordCurrent }
 
 // Plan plans the steps to a usable database, or to a hibernated Cluster.
