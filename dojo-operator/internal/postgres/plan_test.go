@@ -379,8 +379,8 @@ func stuckSchema(w *world) {
 // standbys is the awaited object of a Dojo whose Cluster lacks standbys.
 const standbys = "standbys of the Cluster school/tokyo-db"
 
-// An issue has a requeue time until its deadline. It names the awaited object if the Dojo's status
-// records the start of the wait.
+// An issue with a deadline has a requeue time until then. It names the awaited object if the Dojo's
+// status records the start of the wait.
 func TestHowLongAnIssueWaits(t *testing.T) {
 	t.Parallel()
 	noCluster := func(w *world) { w.Cluster.Live = nil }

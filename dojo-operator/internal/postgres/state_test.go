@@ -95,7 +95,7 @@ func rotating(dojo *corev1api.Dojo) {
 	dojo.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: "today"}
 }
 
-// waitingFor makes a Dojo one that has waited for an object for this long.
+// waitingFor sets the status of a Dojo that has waited for an object for this long.
 func waitingFor(object string, waited time.Duration) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Status.WaitingFor = []corev1api.Wait{{Object: object, Since: metav1.NewTime(noon.Add(-waited))}}

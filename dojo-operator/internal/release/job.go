@@ -34,9 +34,9 @@ const (
 
 	defaultTimeout = 10 * time.Minute
 	hostVariable   = "DB_ENDPOINT"
-	// Exit codes after which the Job replaces the pod: SIGKILL and SIGTERM, which a pod gets if its
-	// node is lost, and EX_TEMPFAIL of sysexits.h for a lost connection to the database. Any other
-	// failure is final.
+	// Exit codes after which the Job replaces the pod: SIGKILL and SIGTERM, which a pod gets for
+	// example if its node is lost, and EX_TEMPFAIL of sysexits.h for a lost connection to the
+	// database. Any other failure is final.
 	killed, terminated, temporary = 137, 143, 75
 	// restarts is the maximum number of replacements of a stopped pod.
 	restarts = 2

@@ -193,7 +193,8 @@ func planDeployment(
 	deployment := apply.Sync(ownership.FieldOwner, s.Deployment, desired, s.Unchanged)
 	if deployment != nil {
 		deployment.ReplaceSpec = maps.Clone(desired.Object["spec"].(map[string]any))
-		deployment.ReplaceSpec["replicas"] = s.allowedReplicas(dojo) // a replacement needs the number even if an autoscaler owns it
+		// A replacement needs the number even if an autoscaler owns it.
+		deployment.ReplaceSpec["replicas"] = s.allowedReplicas(dojo)
 	}
 	return deployment
 }

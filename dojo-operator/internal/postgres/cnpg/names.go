@@ -85,8 +85,8 @@ func BackupName(dojo *corev1api.Dojo, suffix string) string {
 	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-" + suffix
 }
 
-// FinalBackupName has a hash of the Dojo's UID, because a Backup of a deleted Dojo with the same
-// name may exist.
+// FinalBackupName returns a name with a hash of the Dojo's UID, because a Backup of a deleted Dojo
+// with the same name may exist.
 func FinalBackupName(dojo *corev1api.Dojo) string {
 	return BackupName(dojo, "db-final-"+ShortHash(string(dojo.UID)))
 }
@@ -199,7 +199,7 @@ func References(dojo *corev1api.Dojo) (names []string) {
 	names = []string{ObjectName(dojo), ClusterName(dojo), Second.ObjectName(dojo)}
 	if dojo.Spec.Postgres.Cluster != nil {
 		names = append(names, PoolerName(dojo))
-		for _, suffix := range BudgetSuffixes()[1:] { // the first suffix gives the Cluster its name
+		for _, suffix := range BudgetSuffixes()[1:] { // the first suffix would give ObjectName again
 			names = append(names, dojo.Name+suffix)
 		}
 		if schedule := ScheduleName(dojo); schedule != ObjectName(dojo) {

@@ -34,7 +34,7 @@ type Pending struct {
 	Password     *metav1.PartialObjectMetadata
 }
 
-// Waiting returns the issue to report while Postgres lacks an object; the text what describes it.
+// Waiting returns the issue while Postgres lacks the object that the parameter what describes.
 func Waiting(reason, what string) *conditions.Issue {
 	return conditions.Progressing(reason, "Waiting until Postgres has %s.", what)
 }

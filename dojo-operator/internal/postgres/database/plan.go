@@ -80,13 +80,13 @@ func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Ste
 	}.Drop(in.Input)
 }
 
-// holds reports whether a Database belongs to the Dojo. A Database in another Cluster does not,
-// because a former Dojo has left it.
+// holds reports whether a Database belongs to the Dojo. A Database in another Cluster is a leftover
+// of a former Dojo, and does not belong to this Dojo.
 func holds(dojo *corev1api.Dojo, db *cnpgv1.Database) bool {
 	return ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }
 
-// For returns the desired Database. record becomes its annotations, which tell the SQL that has
+// For returns the desired Database. Its annotations are record, which identifies the SQL that has
 // run.
 func For(dojo *corev1api.Dojo, record map[string]string) *unstructured.Unstructured {
 	spec := map[string]any{

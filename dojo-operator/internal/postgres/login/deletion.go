@@ -60,8 +60,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	}.Drop(in.Input)
 }
 
-// holds reports whether a DatabaseRole belongs to the Dojo. A role in another Cluster does not,
-// because a former Dojo has left it.
+// holds reports whether a DatabaseRole belongs to the Dojo. A DatabaseRole in another Cluster is a
+// leftover of a former Dojo, and does not belong to this Dojo.
 func holds(dojo *corev1api.Dojo, role *cnpgv1.DatabaseRole) bool {
 	return ownership.Holds(dojo, role) && role.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }

@@ -104,8 +104,8 @@ func Strip(deployment *appsv1.Deployment) {
 }
 
 // ResetQuery has the effects of DISCARD ALL, and makes sessions of the second login act as the
-// owner again. In some minor versions of Postgres, DISCARD ALL does not make them do so
-// (schema/login.sh).
+// owner again (schema/login.sh). In some minor versions of Postgres, DISCARD ALL does not restore
+// the role of the owner.
 const ResetQuery = "CLOSE ALL; RESET ALL; DEALLOCATE ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); " +
 	"DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES; RESET SESSION AUTHORIZATION; RESET ROLE"
 

@@ -241,7 +241,7 @@ func (p *planner) waitForFormer() *conditions.Issue {
 		at := p.Now // this plan deletes the object
 		if deleted := o.GetDeletionTimestamp(); deleted != nil {
 			at = deleted.Time
-		} else if kind == "pod" { // a pod of a deleted Job: garbage, or an orphan
+		} else if kind == "pod" { // this plan deletes no pods, only Jobs
 			at = o.GetCreationTimestamp().Time
 		}
 		if at.After(since) {

@@ -61,7 +61,7 @@ func Observe(
 		backupNameBefore(dojo, cluster, v):        &s.Backup,
 		backupName(dojo, cluster, afterSuffix, v): &s.After,
 	}
-	delete(backups, "") // no backup is wanted, or the status does not have the request yet
+	delete(backups, "") // a name is "" without a backup, or before the status has the request
 	for name, backup := range backups {
 		name := types.NamespacedName{Namespace: dojo.Namespace, Name: name}
 		if *backup, err = apply.Get(ctx, r, cnpg.BackupKind.Kind, name, &cnpgv1.Backup{}); err != nil {
