@@ -22,12 +22,11 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// The sizes of the attacks. `make bench ARGS="--only abuse"` measures larger ones.
+// The sizes of the attacks. `make bench ARGS="--only abuse"` measures larger attacks.
 const (
 	refusedDojos  = 200
 	forgedObjects = 40
-	// lives is the number of Dojos that the other tenant creates, edits and deletes during each
-	// attack.
+	// lives is the number of Dojos that the resident creates, edits and deletes during each attack.
 	lives = 2
 )
 
@@ -180,7 +179,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 			edit(ctx, posts, hostile)
 			eventuallyGone(ctx, ofKind("AlertmanagerConfig", ns, alerted.Name), "it would post to what was edited")
 			Expect(k8s.Delete(ctx, channels)).To(Succeed())
-			webhookWritten(ctx, alertsChannelFetched(ctx, alerted), "hook") // as discord-operator does
+			webhookWritten(ctx, alertsChannelFetched(ctx, alerted), "hook") // simulates discord-operator
 			Eventually(ctx, refetch(posts)).Should(haveURL(hookURL("hook")))
 			eventuallyReady(ctx, alerted)
 		})

@@ -196,8 +196,8 @@ var _ = Describe("The children of a Dojo", func() {
 			HaveField("Env", And(HaveLen(8), Not(ContainElement(HaveField("Name", "COLOUR"))))))),
 			"a variable that is no longer in the spec should be removed")
 		eventuallyReady(ctx, dojo)
-		// The last apply removes the variable. Before it, a patch moves the fields of our POST to
-		// the apply's field manager.
+		// Before the first apply, a patch moves the fields of our POST to the apply's field
+		// manager. Without this patch, the apply would not remove the variable.
 		Eventually(ctx, refetch(deployment)).Should(HaveField("GetManagedFields()", Not(ContainElement(And(
 			HaveField("Manager", "dojo-operator"), HaveField("Operation", metav1.ManagedFieldsOperationUpdate))))))
 	})

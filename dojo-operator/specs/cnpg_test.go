@@ -110,9 +110,9 @@ func dojoInCluster(ctx context.Context, namespace string, change ...func(*corev1
 	return dojo
 }
 
-// operatorSeesClusters waits until the operator's cache has all present Clusters. It creates
-// another Cluster, and waits until that one shows in the status of a Dojo: the cache gets changes
-// in their order.
+// operatorSeesClusters waits until the operator's cache has all present Clusters. The cache gets
+// changes in their order. So operatorSeesClusters creates another Cluster, and waits until the
+// status of a Dojo shows this Cluster.
 func operatorSeesClusters(ctx context.Context) {
 	GinkgoHelper()
 	ns := newNamespace(ctx)

@@ -228,8 +228,6 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonStarting))
 		cloudNativePG.SetReadyInstances(ns, "tokyo-db", 1)
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
-		// The deadline counts from the last change of the Cluster, and the failure is reported only
-		// once no other step waits. So this changes the instances again.
 		for _, ready := range []int{2, 1} {
 			cloudNativePG.SetReadyInstances(ns, "tokyo-db", ready)
 			waits(ready, "Creating a new replica")

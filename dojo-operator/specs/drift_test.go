@@ -42,7 +42,8 @@ var _ = Describe("The fields of a Dojo's children", func() {
 				Expect(live.Object["data"]).To(Equal(data), "the credentials should be the same")
 			}
 		}
-		postable(ctx, alertsChannelOf(dojo), "tokyo-alerts-webhook") // the channel's generation has changed
+		// The edit has changed the channel's generation, so discord-operator must report again.
+		postable(ctx, alertsChannelOf(dojo), "tokyo-alerts-webhook")
 		eventuallyReady(ctx, dojo)
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})

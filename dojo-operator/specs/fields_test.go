@@ -19,7 +19,7 @@ import (
 )
 
 type appliedField struct {
-	// kind is the kind of the child. Its name is the Dojo's name with the suffix.
+	// kind is the kind of the child. The child's name is the Dojo's name with the suffix.
 	kind, suffix string
 	// pointer is a JSON pointer to the field.
 	pointer string

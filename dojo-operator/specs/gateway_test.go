@@ -43,7 +43,8 @@ func routeOf(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	return ofKind("HTTPRoute", dojo.Namespace, dojo.Name)
 }
 
-// gatewaySays plays the Gateway's controller, and reports on the present generation of the route.
+// gatewaySays simulates the Gateway's controller, and reports on the present generation of the
+// route.
 func gatewaySays(ctx context.Context, dojo *corev1api.Dojo, all ...metav1.Condition) {
 	GinkgoHelper()
 	route := routeOf(dojo)

@@ -19,7 +19,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// uninstalled has the deleted CustomResourceDefinitions, by group.
+// uninstalled has the deleted CustomResourceDefinitions, keyed by group.
 var uninstalled = map[string][]*apiextensionsv1.CustomResourceDefinition{}
 
 // uninstall deletes the optional kinds of a group until the spec ends. If plurals are given, it
@@ -45,8 +45,8 @@ func uninstall(ctx context.Context, group string, plurals ...string) {
 	Eventually(ctx, installed).Should(BeEmpty())
 }
 
-// definitions returns the names of a group's CustomResourceDefinitions. It reads only metadata: to
-// decode their schemas takes a second under the race detector.
+// definitions returns the names of a group's CustomResourceDefinitions. It reads only metadata,
+// because decoding the schemas takes a second under the race detector.
 func definitions(ctx context.Context, group string) (names []string) {
 	GinkgoHelper()
 	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{

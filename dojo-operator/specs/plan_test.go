@@ -52,7 +52,7 @@ func (w plannedWrite) String() string { return w.Verb + " " + w.Resource + "/" +
 // withoutHash replaces the hash at the end of a name by "*".
 func withoutHash(name string) string { return name[:strings.LastIndex(name, "-")+1] + "*" }
 
-// unplanned has writes of the operator that no plan has, with the reason. There are none.
+// unplanned maps a write of the operator that no plan has to the reason. There is no such write.
 var unplanned = map[string]string{}
 
 // effects lists the effects of a plan.
@@ -91,7 +91,7 @@ func manifestOf(dojo *corev1api.Dojo) string {
 	return string(text)
 }
 
-// planFile plans a manifest with the given exit code, and returns the plan.
+// planFile plans a manifest, expects the given exit code, and returns the plan.
 func planFile(ctx context.Context, dojo *corev1api.Dojo, code int) (report planReport) {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "dojo.json")
@@ -125,8 +125,8 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 	}
 	report := planFile(ctx, next, 3)
 	Expect(report.Dojos).To(HaveExactElements(HaveField("Ready", true)))
-	// Writes of the status do not count: on a busy machine, the status may follow an earlier change
-	// late.
+	// Ignore writes of the status: on a busy machine, the operator may write the status for an
+	// earlier change late.
 	Expect(slices.DeleteFunc(operator.WritesAtRest(dojo.Namespace)[before:], isStatus)).To(BeEmpty(),
 		"a plan makes the operator write")
 	applied(ctx, next)
@@ -135,8 +135,8 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 	return report
 }
 
-// expectPlanned waits for the planned writes, and expects no others. A repeated write counts once.
-// The status does not count.
+// expectPlanned waits for the planned writes, and expects no other writes. It ignores repeated
+// writes and writes of the status.
 func expectPlanned(ctx context.Context, report planReport, dojo *corev1api.Dojo, before int) {
 	GinkgoHelper()
 	hashed := report.hashed()

@@ -27,8 +27,8 @@ type window struct {
 	Refused bool
 	// Written are the operator's successful writes.
 	Written []string
-	// Rewritten reports that admission policies change objects back. A patch that changes nothing
-	// is then not planned.
+	// Rewritten reports that admission policies change objects back. The operator may then send a
+	// patch that changes nothing, and no plan has this patch.
 	Rewritten bool
 	// Ready reports whether the changed Dojo is Ready at the end of the window. Degraded is the
 	// reason if it is Degraded instead, or empty.
@@ -36,8 +36,8 @@ type window struct {
 	Degraded string
 }
 
-// mismatches compares a plan with what happened. A plan is sound if each write is planned; it is
-// complete if each planned write was written by the time that the Dojo reaches the planned state. A
+// mismatches compares a plan with the writes and the state in the window. A plan must contain each
+// write. If the Dojo reaches the planned state, the operator must have sent each planned write. A
 // plan contains the API server's refusal of a child, but no failures of other controllers.
 func (p planOutcome) mismatches(name string, w window) (all []string) {
 	if p.Refused != w.Refused {

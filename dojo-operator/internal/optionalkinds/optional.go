@@ -4,8 +4,8 @@
 //
 // A watch of a missing kind never syncs, and a watch of a removed kind fails for ever. So this
 // package watches CustomResourceDefinitions. It starts to watch a kind once the API server serves
-// it, and stops when its definition is deleted. Both are events for the controller. A standby
-// watches the kinds too, to have a warm cache.
+// the kind, and stops once the kind's definition is deleted. The controller gets an event in both
+// cases. A standby of the operator watches the kinds too, to have a warm cache.
 package optionalkinds
 
 import (
@@ -77,17 +77,18 @@ type Kinds struct {
 	cache          cache.Cache
 	scheme         *runtime.Scheme
 	live           client.Reader
-	probeNamespace client.InNamespace // for checkServed: all namespaces, or one watched namespace
+	probeNamespace client.InNamespace // checkServed lists one watched namespace, or all namespaces
 	clock          clock.PassiveClock
-	byName         map[string]Kind // by the definition's name
+	byName         map[string]Kind // keyed by the name of the CustomResourceDefinition
 	watch          func(Kind) error
 	changed        chan event.TypedGenericEvent[Kind]
 
 	watched map[schema.GroupVersionKind]bool // kinds that have an informer
-	cached  sync.Map                         // the schema.GroupVersionKind of kinds in the cache
+	cached  sync.Map                         // a set: each schema.GroupVersionKind for which Has is true
 }
 
-// New returns Kinds that fill the manager's cache. Empty namespaces means all namespaces.
+// New returns Kinds that use the manager's cache. Without namespaces, the operator watches all
+// namespaces.
 func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...Kind) *Kinds {
 	k := &Kinds{
 		cache: mgr.GetCache(), scheme: mgr.GetScheme(), live: mgr.GetAPIReader(), clock: c, byName: map[string]Kind{},
@@ -103,7 +104,7 @@ func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...K
 	return k
 }
 
-// Has reports whether the cache has the kind: it is installed and may be listed.
+// Has reports whether the kind is in the cache, so that its objects can be listed.
 func (k *Kinds) Has(kind Kind) bool {
 	_, shown := k.cached.Load(kind.GroupVersionKind)
 	return shown
@@ -118,9 +119,9 @@ func (k *Kinds) Defined(ctx context.Context, kind Kind) (bool, error) {
 	return err == nil, nil
 }
 
-// SetupWithManager adds watches to target: of objects, and of kinds that appear or vanish. It must
-// be called before target starts. Kinds that are installed are watched from the start, so that they
-// never count as missing.
+// SetupWithManager makes target watch the objects of all kinds, and reconcile when a kind appears
+// or vanishes. Call it before target starts. Installed kinds are watched from the start, so that
+// they never seem missing.
 func (k *Kinds) SetupWithManager(
 	ctx context.Context, mgr ctrl.Manager, target controller.Controller,
 	objects handler.EventHandler, changes handler.TypedEventHandler[Kind, reconcile.Request],
@@ -139,9 +140,10 @@ func (k *Kinds) SetupWithManager(
 			return fmt.Errorf("watch %s: %w", kind.Kind, err)
 		}
 		k.watched[kind.GroupVersionKind] = true
-		k.cached.Store(kind.GroupVersionKind, true) // not synced yet, but the controller starts only after the sync
+		// The cache has not synced yet, but the controller starts only after the sync.
+		k.cached.Store(kind.GroupVersionKind, true)
 	}
-	needLeader := false // also on a standby
+	needLeader := false // a standby watches the kinds too
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("optional-kinds").
 		WatchesMetadata(Definition(), &handler.EnqueueRequestForObject{}).

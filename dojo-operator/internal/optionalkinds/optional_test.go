@@ -24,8 +24,8 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// A new definition is retried soon. A definition that is broken or lacks our version is retried
-// seldom.
+// retryDelay is short for a new definition. It is long for an older definition, which is broken or
+// lacks our version.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)

@@ -33,7 +33,7 @@ type Options struct {
 	// Workers is the number of Dojos that are reconciled at once.
 	Workers int
 	// PostgresSizes is the folder with the sizes of databases. PostgresCatalog is the folder with
-	// the catalogs of their images. Empty means the built-in ones.
+	// the catalogs of Postgres images. If a folder is "", the operator uses its built-in files.
 	PostgresSizes, PostgresCatalog string
 
 	image            string
@@ -67,7 +67,7 @@ func (o *Options) Config() dojo.Config {
 	}
 }
 
-// Catalog returns the catalog in files, or the built-in catalog.
+// Catalog parses the files of a catalog. Without files, it returns the built-in catalog.
 func (o *Options) Catalog(files map[string][]byte) images.Catalog {
 	if len(files) == 0 {
 		return images.BuiltIn(o.postgresImage)
@@ -161,7 +161,7 @@ func absolute(option string) bool {
 		!strings.ContainsAny(option, "{}() \t")
 }
 
-// webhookBase expects that --discord-api-url is valid.
+// webhookBase returns the base of webhook URLs. It expects a valid --discord-api-url.
 func (o *Options) webhookBase() string {
 	base, _ := monitoring.WebhookBase(o.discordAPI)
 	return base

@@ -18,14 +18,15 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// References is the cache's index of Dojos by the names of objects, of any kind, that they own or
-// refer to.
+// References is the name of the cache's index of Dojos. Its keys are the names of all objects, of
+// any kind, that a Dojo owns or refers to.
 const References = "references"
 
 // FieldOwner is the field manager of all of the operator's writes.
 const FieldOwner = "dojo-operator"
 
-// Labels of every child. The first two never change, since a Deployment's selector cannot.
+// Labels of every child. The first two never change, because a Deployment's selector has them and
+// cannot change.
 const (
 	NameLabel      = "app.kubernetes.io/name"
 	InstanceLabel  = "app.kubernetes.io/instance"
@@ -59,7 +60,7 @@ func Labels(dojo *corev1api.Dojo, name string) map[string]string {
 // Managed reports whether an object has the operator's label.
 func Managed(o metav1.Object) bool { return o.GetLabels()[managedByLabel] == FieldOwner }
 
-// LabelledFor reports whether an object's labels mark it as data of the Dojo of this name.
+// LabelledFor reports whether an object's labels mark it as data of a Dojo with this name.
 func LabelledFor(dojo string, o metav1.Object) bool {
 	l := o.GetLabels()
 	return Managed(o) && l[NameLabel] == Application && l[InstanceLabel] == dojo
@@ -144,13 +145,15 @@ func ourLabels(o metav1.Object) map[string]string {
 	return ours
 }
 
-// Conflicts reports whether an object exists that the Dojo does not control, or that is too large.
+// Conflicts reports whether an object exists that the Dojo cannot use as a child, because the Dojo
+// does not control the object or the object is too large.
 func Conflicts[L apply.Live](dojo *corev1api.Dojo, live L) bool {
 	var absent L
 	return live != absent && (!metav1.IsControlledBy(live, dojo) || apply.TooLarge(live))
 }
 
-// Holds reports whether an object has data of the Dojo, or of a former Dojo of its name.
+// Holds reports whether an object has data of this Dojo, or of a deleted Dojo that had the same
+// name.
 func Holds[L apply.Live](dojo *corev1api.Dojo, live L) bool {
 	var absent L
 	return live != absent && !apply.TooLarge(live) &&
@@ -165,8 +168,9 @@ func NameConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 	return conflict(dojo, kind, live)
 }
 
-// DataConflict is NameConflict for an object with data. A user may have restored the object, so the
-// message does not advise to delete it.
+// DataConflict returns an issue if an object has the name of the Dojo's data but does not belong to
+// the Dojo; else nil. A user may have restored the object, so the message does not advise to delete
+// it.
 func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *conditions.Issue {
 	var absent L
 	if live == absent || Holds(dojo, live) {
@@ -180,8 +184,8 @@ func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 		kind, dojo.Namespace, live.GetName(), HandOver(dojo, kind, live))
 }
 
-// Resource returns the name of a child's kind for kubectl. It has the group if other groups have a
-// kind of this name.
+// Resource returns the name that kubectl accepts for a child's kind. It adds the API group if other
+// groups have a kind with the same name.
 func Resource(kind string) string {
 	name := strings.ToLower(kind)
 	switch kind {

@@ -43,7 +43,7 @@ func TestBelongs(t *testing.T) {
 	unmanaged.Labels[managedByLabel] = "helm"
 	cases := map[string]struct {
 		live             *corev1.Service
-		conflicts, holds bool // as a child, and as an object with data
+		conflicts, holds bool // the results of Conflicts and Holds
 	}{
 		"absent":                   {nil, false, false},
 		"ours":                     {controlledBy(tokyo), false, true},

@@ -115,8 +115,8 @@ func usedStatus(c *corev1.ContainerStatus) corev1.ContainerStatus {
 // maxRevision is the maximum length of a kept revision, in bytes. Our revisions are shorter.
 const maxRevision = 64
 
-// maxStatuses is the maximum number of kept statuses. A Dojo's pod has one container, and injectors
-// add a few.
+// maxStatuses is the maximum number of container statuses that Strip keeps. A Dojo's pod has one
+// container, and injectors add a few.
 const maxStatuses = 16
 
 func firstFew[T any](all []T) []T {
@@ -145,7 +145,7 @@ func instanceOf(name string) client.IndexerFunc {
 	}
 }
 
-// List returns the pods of a Dojo in an index.
+// List returns the Dojo's pods that the given index has.
 func List(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, index string) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	of := client.MatchingFields{index: dojo.Name}
@@ -155,8 +155,8 @@ func List(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, index strin
 	return pods.Items, nil
 }
 
-// isEnded reports whether a pod has ended. It takes the phase, because a pod that a node refused or
-// evicted may have no container status.
+// isEnded reports whether a pod with this phase has ended. The phase decides, because a pod that a
+// node refused or evicted may have no container status.
 func isEnded(phase corev1.PodPhase) bool {
 	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
 }
@@ -189,7 +189,8 @@ func ofJob(pod client.Object) bool {
 }
 
 // Changed passes events of three kinds: the trouble of a pod changes, a Job's pod fails or is
-// deleted, or a pod of the release step ends. The last matters if its Job is gone.
+// deleted, or a pod of the release step ends. The end of such a pod matters if the step's Job is
+// gone.
 var Changed = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return atStart(e.Object).Reason != "" },
 	UpdateFunc: func(e event.UpdateEvent) bool {

@@ -19,7 +19,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
-// A pod reconciles its Dojo when its trouble changes, or when the schema has failed.
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	fine, failing := pod("a"), pod("a", crashed(3))
@@ -87,7 +86,7 @@ func (i indexes) IndexField(_ context.Context, o client.Object, name string, val
 	return nil
 }
 
-// failing fails after some indexes.
+// failing is an indexer that fails after the given number of indexes.
 type failing struct{ after int }
 
 func (f *failing) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {

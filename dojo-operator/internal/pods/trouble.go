@@ -32,12 +32,13 @@ type Trouble struct {
 // RevisionLabel distinguishes the pods of a Deployment's revisions.
 const RevisionLabel = appsv1.DefaultDeploymentUniqueLabelKey
 
-// Worst returns the trouble of one pod: the first by name, but persistent trouble first. It ignores
-// pods of former revisions.
+// Worst returns the first persistent trouble, in the order of the pods' names. Without persistent
+// trouble, it returns the first trouble. It ignores pods of former revisions.
 func Worst(now time.Time, pods []corev1.Pod) Trouble {
 	started, latest := startOfRevisions(pods)
 	pods = slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
-		return !started[p.Labels[RevisionLabel]].Equal(latest) // whole seconds: two revisions may be equally late
+		// Times have whole seconds, so two revisions may have the latest start. Worst keeps both.
+		return !started[p.Labels[RevisionLabel]].Equal(latest)
 	})
 	sorted := slices.SortedFunc(slices.Values(pods), func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	var found Trouble
@@ -126,7 +127,8 @@ func containerTrouble(now time.Time, pod *corev1.Pod, c corev1.ContainerStatus) 
 	return Trouble{}
 }
 
-// TerminationMessage returns the end of the youngest failed pod's log, as the kubelet keeps it.
+// TerminationMessage returns the end of the youngest failed pod's log, which the kubelet stores in
+// the pod's status.
 func TerminationMessage(pods []corev1.Pod) string {
 	youngestFirst := func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) }
 	sorted := slices.SortedFunc(slices.Values(pods), youngestFirst)

@@ -38,7 +38,7 @@ func (r rewriting) Apply(_ context.Context, o runtime.ApplyConfiguration, _ ...c
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(live, answer)
 }
 
-// If a policy reverts a retry, the operator does not repeat it at once.
+// If an admission policy reverts the operator's retry, the operator does not retry again at once.
 func TestARetryThatChangedNothing(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG)
@@ -56,7 +56,7 @@ func TestARetryThatChangedNothing(t *testing.T) {
 	}
 }
 
-// If an apply changes nothing, the object counts as in sync, and the next step follows.
+// If an apply changes nothing, the next plan treats the object as in sync and plans the next step.
 func TestAnApplyThatChangedNothing(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -106,7 +106,8 @@ func TestBackupConditionIsShort(t *testing.T) {
 	}
 }
 
-// The schedule is created once Postgres is up, because it takes its first backup at once.
+// The operator creates the ScheduledBackup only once Postgres is up, because CloudNativePG then
+// takes the first backup at once.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	plain := func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Backup = nil }
@@ -147,8 +148,8 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// A Backup records where the Cluster archives now. An upgrade that has not begun does not change
-// it.
+// A Backup records where the Cluster archives now, even if the spec already names another place for
+// an upgrade that has not begun.
 func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	t.Parallel()
 	in := func(server string) func(*corev1api.Dojo) {
@@ -174,7 +175,7 @@ func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	}
 }
 
-// scheduled sets the schedule's last time, relative to the creation of the Cluster.
+// scheduled sets the schedule's last time to the given duration after the creation of the Cluster.
 func scheduled(after time.Duration) func(*world) {
 	return func(w *world) {
 		w.Cluster.Live.CreationTimestamp = metav1.NewTime(noon)

@@ -29,7 +29,7 @@ func large() metav1.ObjectMeta {
 	return meta
 }
 
-// identity is the part of large that Strip keeps of every object.
+// identity returns the part of large's metadata that Strip keeps for every kind.
 func identity() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "school", Name: "pg", UID: "u", ResourceVersion: "5",
@@ -105,7 +105,7 @@ func TestStripBackup(t *testing.T) {
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Error(diff)
 	}
-	// Strip drops fields that no Backup of CloudNativePG would have.
+	// Strip drops values that are longer than CloudNativePG would write them.
 	hostile.Spec.PluginConfiguration.Parameters["b"], hostile.Status.BackupID = strings.Repeat("c", 1<<10), strings.Repeat("d", 1000)
 	want.Spec.PluginConfiguration, want.Spec.Method, want.Status.BackupID = nil, "", ""
 	backup.Strip(hostile)
@@ -160,7 +160,8 @@ func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 			}
 			before := of(stripped)
 			c.without(stripped)
-			if name != "name" && of(stripped) == before { // messages have the name in the spec
+			// Messages have the Cluster's name from the Dojo's spec.
+			if name != "name" && of(stripped) == before {
 				t.Errorf("no plan depends on it: %s", before)
 			}
 		})

@@ -133,8 +133,8 @@ func scheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// CloudNativePG has every field that the operator sends, with the same type. The API server would
-// drop an unknown field, so the object would never be in sync.
+// CloudNativePG's kinds have every field that the operator sends, with the same type. The API
+// server would drop an unknown field, so the object would never be in sync.
 func TestAppliedFieldsExist(t *testing.T) {
 	t.Parallel()
 	scheme := scheme(t)

@@ -16,9 +16,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// down deletes one object at a time. Once the Dojo's own Cluster is gone, CloudNativePG releases
-// the other objects. In another owner's Cluster the order matters: Postgres drops no database with
-// open sessions, and no role that owns objects.
+// down deletes one object at a time. Each comment names the result of a step. Once the Dojo's own
+// Cluster is gone, CloudNativePG removes its finalizers from the other objects. In another owner's
+// Cluster the order matters: Postgres drops no database with open sessions, and no role that owns
+// objects.
 var down = chain{
 	dropBackup,   // no backup is taken any more
 	dropPooler,   // no client connects
@@ -28,7 +29,8 @@ var down = chain{
 	dropOwner,    // the owner is gone
 }
 
-// Drop plans the deletion of the data. If the Cluster has another origin, it deletes nothing.
+// Drop plans the deletion of the data. If the Cluster's origin is not the Dojo's bootstrap source,
+// Drop deletes nothing.
 func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if bootstrap.Mismatch(dojo, s.Cluster.Live) != nil {
 		return apply.Plan{}
@@ -39,8 +41,8 @@ func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 // InUse returns an issue if the Cluster to delete holds databases of others; else nil.
 func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue { return cluster.InUse(dojo, s.Cluster) }
 
-// Keep marks data as retained that was to be deleted before: it resets the reclaim policies, and
-// the owner of Secrets.
+// Keep marks the data as retained if the Dojo's policy was Delete before. It resets the reclaim
+// policies, and the owner of Secrets.
 func Keep(dojo *corev1api.Dojo, s State) apply.Plan {
 	if dojo.Spec.Postgres == nil || cnpg.Reclaims(dojo) {
 		return apply.Plan{}

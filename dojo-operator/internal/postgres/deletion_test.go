@@ -266,7 +266,7 @@ func TestFinalBackup(t *testing.T) {
 	}
 }
 
-// The final Backup of a former Dojo of the same name may still exist. It does not count.
+// The final Backup of a deleted Dojo with the same name is not the final Backup of this Dojo.
 func TestFinalBackupIsOfThisDojo(t *testing.T) {
 	t.Parallel()
 	former := tokyo(func(dojo *corev1api.Dojo) { dojo.UID = "the former" })

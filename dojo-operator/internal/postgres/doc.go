@@ -8,6 +8,6 @@
 //
 // Objects with data have labels and no owner. So Retain needs no finalizer, and a Dojo that is
 // created again finds its data. Objects are applied from maps, because the types of
-// github.com/cloudnative-pg/api send empty fields. CloudNativePG refuses some of these
-// (extensions[].ensure: ""), and restarts Postgres for others.
+// github.com/cloudnative-pg/api send empty fields. CloudNativePG refuses some empty fields
+// (extensions[].ensure: ""), and restarts Postgres because of other empty fields.
 package postgres

@@ -98,8 +98,8 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// installed has all kinds of CloudNativePG except without. If unreadable is set, the kind in
-// without is defined, but cannot be read.
+// installed has all kinds of CloudNativePG except one kind, named in the field without. If
+// unreadable is set, that kind is defined, but cannot be read.
 type installed struct {
 	without    string
 	unreadable bool

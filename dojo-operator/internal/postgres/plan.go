@@ -9,7 +9,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// up lists the steps to a usable database. A step that blocks ends the chain.
+// up lists the steps to a usable database. Each comment names the result of a step. A step that
+// blocks ends the chain.
 var up = chain{
 	checkInstalled, // the cluster has CloudNativePG, and its kinds can be read
 	checkNames,     // no foreign object has a name that the database needs
@@ -29,7 +30,7 @@ var up = chain{
 	planRetirement, // the former login is retired
 }
 
-// asleep lists the steps of a suspended Dojo. They run no SQL and create nothing.
+// asleep lists the steps of a suspended Dojo. These steps run no SQL and create nothing.
 var asleep = chain{
 	checkInstalled,
 	checkNames,
@@ -64,8 +65,8 @@ type Database struct {
 // Migrating reports whether the application must wait for SQL.
 func (db *Database) Migrating() bool { return db.migrating && !db.complete }
 
-// Usable reports whether pods may get the credentials. Credentials in use may also change as soon
-// as Postgres has the new password.
+// Usable reports whether pods may get the credentials. Pods that already have credentials (inUse)
+// get new ones as soon as Postgres has the new password.
 func (db *Database) Usable(inUse bool) bool { return db.complete || inUse && db.passwordCurrent }
 
 // Plan plans the steps to a usable database, or to a hibernated Cluster.

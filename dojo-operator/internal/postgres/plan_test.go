@@ -30,7 +30,7 @@ func TestStepsToADatabase(t *testing.T) {
 		"Secret DatabaseRole: Progressing/CreatingRole: not usable",
 		"Database: Progressing/CreatingDatabase: usable where they are in use",
 		"Job: Progressing/ApplyingSchema: usable where they are in use",
-		"Database: : usable", // records the SQL that has run
+		"Database: : usable", // this write records the SQL that has run
 	}
 	cases := map[string]struct {
 		dojo *corev1api.Dojo
@@ -338,7 +338,7 @@ func TestImages(t *testing.T) {
 			t.Errorf("%s: %q, not %q", name, got, c.is)
 		}
 	}
-	// A lower version is refused, whether version or imageName set the higher version.
+	// A lower version is refused, whether version or imageName asks for it.
 	for name, dojo := range map[string]*corev1api.Dojo{
 		"version": tokyo(ownPG, pgVersion("16")),
 		"image":   tokyo(ownPG, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.ImageName = "x:16.9" }),
@@ -379,7 +379,8 @@ func stuckSchema(w *world) {
 // standbys is the awaited object of a Dojo whose Cluster lacks standbys.
 const standbys = "standbys of the Cluster school/tokyo-db"
 
-// An issue has a requeue time. It names the awaited object if another client has to provide it.
+// An issue with a deadline has a requeue time until then. It names the awaited object if the Dojo's
+// status records the start of the wait.
 func TestHowLongAnIssueWaits(t *testing.T) {
 	t.Parallel()
 	noCluster := func(w *world) { w.Cluster.Live = nil }
@@ -481,7 +482,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// If an object cannot be written, only its dependents wait.
+// If an object cannot be written, only the objects that depend on it wait.
 func TestDependents(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp)
@@ -567,7 +568,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// CloudNativePG labels snapshots with the name of their Backup.
+// CloudNativePG labels a snapshot with the name of its Backup, so the name must be a valid label.
 func TestNamesOfBackupsAreLabels(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}

@@ -21,7 +21,7 @@ func pooled(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{Instances: new(int32(2))}
 }
 
-// playPooler plays CloudNativePG for a Pooler.
+// playPooler simulates the actions of CloudNativePG for a Pooler.
 func (w *world) playPooler() {
 	p := w.Pooler.Pooler
 	if p == nil {
@@ -35,8 +35,9 @@ func (w *world) playPooler() {
 	w.Pooler.Deployment.Status.AvailableReplicas = *p.Spec.Instances
 }
 
-// pool reconciles until nothing is written. After each reconcile the application's credentials get
-// the host; its pods follow one reconcile later. It returns what happened.
+// pool reconciles until the operator writes nothing. After each reconcile it puts the new host into
+// the application's credentials, and one reconcile later it replaces the pods. pool returns all
+// writes and changes in order.
 func (w *world) pool(dojo *corev1api.Dojo) (story []string) {
 	w.t.Helper()
 	for range 12 {
@@ -136,8 +137,8 @@ func TestNewWithPooler(t *testing.T) {
 	}
 }
 
-// A Pooler stops with its Cluster. If the spec no longer has a Pooler then, it is deleted at once,
-// since no pod uses it.
+// A Pooler stops with its Cluster. If a user then removes the Pooler from the spec, the operator
+// deletes the Pooler at once, since no pod uses it.
 func TestPoolerAsleep(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG, pooled)

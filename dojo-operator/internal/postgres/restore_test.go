@@ -51,8 +51,8 @@ var legacy = &corev1.Secret{
 	},
 }
 
-// The Database is written only after the check of the restored data, since it would create an empty
-// database.
+// The operator writes the Database only after the check of the restored data. Otherwise
+// CloudNativePG would create an empty database if the restored data has none.
 func TestStepsOfABootstrap(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -221,7 +221,7 @@ func TestPlanOfABootstrap(t *testing.T) {
 	}
 }
 
-// The deletion of a Dojo ignores a Cluster of another origin. It takes no backup of an empty
+// The deletion of a Dojo ignores a Cluster of another origin, and takes no backup of an empty
 // Cluster.
 func TestDeletionOfABootstrap(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// requested requests another password with this value of the annotation.
+// requested sets the annotation that requests another password to this value.
 func requested(value string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: value}
@@ -48,9 +48,9 @@ func (w *world) valid() map[string]bool {
 	return all
 }
 
-// rotate reconciles until nothing is written. After each reconcile the application gets its
-// credentials, and CloudNativePG acts. The pods follow one reconcile later. It returns what
-// happened.
+// rotate reconciles until the operator writes nothing. After each reconcile it gives the
+// application the new credentials, and simulates CloudNativePG. One reconcile later it replaces the
+// pods. rotate returns all writes and changes in order.
 func (w *world) rotate(dojo *corev1api.Dojo) (story []string) {
 	w.t.Helper()
 	for range 12 {
@@ -249,8 +249,8 @@ func TestRequestsOfRotation(t *testing.T) {
 	}
 }
 
-// In a replaced Cluster, CloudNativePG creates the second role again. The SQL that makes its
-// sessions act as the owner runs again.
+// In a replaced Cluster, CloudNativePG creates the second role again. So the SQL that makes
+// sessions of the second login act as the owner must run again.
 func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]func(*corev1api.Dojo){"in a Cluster of others": inPG, "in its own": ownPG} {
@@ -337,8 +337,8 @@ func TestALostPasswordIsReplaced(t *testing.T) {
 	}
 }
 
-// Retained data keeps both logins. When data is deleted, both logins are deleted, the second one
-// first.
+// The operator retains both logins with the data. If it deletes the data, it deletes both logins,
+// the second login first.
 func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 	t.Parallel()
 	w := running(t, tokyo(inPG, dropping))
@@ -376,7 +376,8 @@ func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 	}
 }
 
-// If Postgres refuses the second login, that is retried and reported too.
+// If Postgres refuses the second login, the operator retries and reports the refusal, as for the
+// owner.
 func TestSecondLoginIsRefused(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG, rotating)

@@ -29,8 +29,8 @@ import (
 
 // Config holds the operator's flags for databases.
 type Config struct {
-	// Deadline limits a step of CloudNativePG. ProgressDeadline limits missing SQL and reported
-	// failures.
+	// Deadline limits the wait for CloudNativePG in a step. ProgressDeadline limits the wait for
+	// missing SQL, and for an object that CloudNativePG reports as failed.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
 	Users            pods.Users
@@ -40,14 +40,15 @@ func (c Config) schema() schema.Config {
 	return schema.Config{Deadline: c.Deadline, ProgressDeadline: c.ProgressDeadline, Users: c.Users}
 }
 
-// State holds the observed objects of a Dojo's database, by step.
+// State holds the observed objects of a Dojo's database, grouped by step.
 type State struct {
 	Now         time.Time
 	Unchanged   apply.Unchanged
 	Catalog     images.Catalog
 	Application Application
 	// Missing lists kinds that the cluster lacks. Unreadable is a kind that is installed but cannot
-	// be read, or nil. While it is set, no object of CloudNativePG is read, and any may exist.
+	// be read, or nil. If Unreadable is set, the operator reads no object of CloudNativePG, so any
+	// object may exist.
 	Missing []string
 	// Unsized is the issue of a size that cannot be resolved, or nil.
 	Unsized    *conditions.Issue

@@ -95,7 +95,7 @@ func rotating(dojo *corev1api.Dojo) {
 	dojo.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: "today"}
 }
 
-// waitingFor is a Dojo that has waited for an object for some time.
+// waitingFor sets the status of a Dojo that has waited for an object for this long.
 func waitingFor(object string, waited time.Duration) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Status.WaitingFor = []corev1api.Wait{{Object: object, Since: metav1.NewTime(noon.Add(-waited))}}
@@ -292,7 +292,7 @@ func withoutLists(v any) any {
 	return v
 }
 
-// play plays CloudNativePG and the pods of Jobs.
+// play simulates the actions of CloudNativePG and of the pods of Jobs.
 func (w *world) play() {
 	w.playPostgres()
 	for _, job := range w.jobs {
@@ -345,7 +345,7 @@ func (w *world) unwrittenFor(passed time.Duration) {
 	}
 }
 
-// otherSQL makes the Job of other SQL run.
+// otherSQL changes the SQL, and plans the Job that runs it.
 func otherSQL(w *world) {
 	w.SQL, w.jobs = "other", nil
 	w.reconcile(w.dojo)

@@ -25,8 +25,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 )
 
-// ReadOnlyHost returns the Service of the standbys, or "". If another owner's Cluster is not there,
-// it returns the last known value.
+// ReadOnlyHost returns the Service of the standbys, or "". If another owner's Cluster does not
+// exist, it returns the last known Service.
 func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
 	switch own, live, known := dojo.Spec.Postgres.Cluster, s.Cluster.Live, dojo.Status.Database; {
 	case own != nil && ptr.Deref(own.Instances, 1) > 1, own == nil && live != nil && live.Spec.Instances > 1:
@@ -48,8 +48,8 @@ func Source(dojo *corev1api.Dojo, s State) (name string, secret *metav1.PartialO
 	return l.ObjectName(dojo), s.Login.Logins[l].Secret
 }
 
-// WaitsForPods reports whether a former login or an obsolete Pooler exists. It is retired or
-// deleted once no pod uses it.
+// WaitsForPods reports whether a former login or an obsolete Pooler exists. The operator retires
+// the login, and deletes the Pooler, once no pod uses them.
 func WaitsForPods(dojo *corev1api.Dojo, s State) bool {
 	return login.Retires(dojo, s.Login) || !s.Application.Pooled && pooler.Obsolete(dojo, s.Pooler)
 }

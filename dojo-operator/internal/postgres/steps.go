@@ -146,8 +146,8 @@ func (in input) backup() backup.Input {
 	return backup.Input{Input: in.Input, Cluster: in.state.Cluster.Live}
 }
 
-// planBackup plans the schedule. Until an upgrade begins, it does not change the schedule, as the
-// Cluster's archive does not change either.
+// planBackup plans the schedule. Until an upgrade begins, planBackup keeps the schedule, because
+// the Cluster keeps its archive until then.
 func planBackup(in input) cnpg.Step {
 	if in.dojo.Spec.Postgres.Cluster == nil || UpgradeStep(in.dojo, in.state) == corev1api.UpgradeBackingUp {
 		return cnpg.Step{}
@@ -214,8 +214,8 @@ func planRetirement(in input) cnpg.Step {
 	return login.PlanRetirement(in.dojo, in.state.Login, in.login(in.source))
 }
 
-// checkRestored checks the restored data before the Database is written. From the Database,
-// CloudNativePG would create a missing database, empty.
+// checkRestored checks the restored data before the Database is written. If the data lacked the
+// database, CloudNativePG would create an empty one for the Database.
 func checkRestored(in input) cnpg.Step {
 	dojo, s := in.dojo, in.state
 	if b := dojo.BootstrapSource(); b == nil || b.Recovery == nil || s.Database.Live != nil {

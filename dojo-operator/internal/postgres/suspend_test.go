@@ -21,7 +21,7 @@ import (
 
 func suspended(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true }
 
-// hibernated plays CloudNativePG, which hibernates the Cluster.
+// hibernated simulates how CloudNativePG hibernates the Cluster.
 func (w *world) hibernated() {
 	setReady(w.Cluster.Live, 0)
 	w.Cluster.Live.Status.Conditions = []metav1.Condition{{

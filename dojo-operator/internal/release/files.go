@@ -23,13 +23,15 @@ import (
 // file is a key of a ConfigMap.
 type file struct{ configMap, key string }
 
-// contents has the files of one version of a ConfigMap: the hash of each, by name.
+// contents has the files of one version of a ConfigMap: the hashes of the files, keyed by file
+// name, and the size of all files together.
 type contents struct {
 	files map[string]string
 	size  int
 }
 
-// known caches contents by UID and version. For a lost entry, the ConfigMap is read again.
+// known caches contents. The keys are the UID and the version of the ConfigMap. If an entry is
+// lost, the operator reads the ConfigMap again.
 var known = lru.New(1024)
 
 // observeFiles sets the files and their digest. It reads only metadata of a ConfigMap whose version

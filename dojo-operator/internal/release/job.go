@@ -34,8 +34,9 @@ const (
 
 	defaultTimeout = 10 * time.Minute
 	hostVariable   = "DB_ENDPOINT"
-	// Exit codes after which the pod is replaced: SIGKILL or SIGTERM, as with a lost node, or a
-	// lost connection to the database (EX_TEMPFAIL of sysexits.h). Any other failure is final.
+	// Exit codes after which the Job replaces the pod: SIGKILL and SIGTERM, which a pod gets for
+	// example if its node is lost, and EX_TEMPFAIL of sysexits.h for a lost connection to the
+	// database. Any other failure is final.
 	killed, terminated, temporary = 137, 143, 75
 	// restarts is the maximum number of replacements of a stopped pod.
 	restarts = 2
@@ -50,8 +51,8 @@ func timeoutOf(dojo *corev1api.Dojo) time.Duration {
 	return defaultTimeout
 }
 
-// jobFor returns the Job of a step. It never runs two pods at once: a pod is replaced only after it
-// has ended.
+// jobFor returns the Job of a step. The Job never runs two pods at once: it replaces a pod only
+// after the pod has ended.
 func jobFor(dojo *corev1api.Dojo, s *State, in Input, cfg Config) *batchv1ac.JobApplyConfiguration {
 	labels := ownership.Labels(dojo, ownership.Release)
 	template := corev1ac.PodTemplateSpec().
@@ -99,7 +100,8 @@ func podFor(dojo *corev1api.Dojo, s *State, in Input, cfg Config) *corev1ac.PodS
 		pod.WithVolumes(corev1ac.Volume().WithName("migrations").WithProjected(filesVolume(s.Files)))
 	}
 	c := &pod.Containers[0]
-	c.WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError) // instead of reading logs
+	// The operator shows the termination message, so it need not read logs.
+	c.WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError)
 	for i := range c.Env {
 		if in.Host != "" && *c.Env[i].Name == hostVariable {
 			c.Env[i] = *corev1ac.EnvVar().WithName(hostVariable).WithValue(in.Host)

@@ -25,8 +25,8 @@ import (
 const (
 	// longestLine is the maximum length of a shown line, in bytes.
 	longestLine = 300
-	// cutLog is the length of a log, in bytes, from which a single line may lack its beginning, and
-	// with it a part of a Secret's value. The kubelet keeps the last 2 KiB or 80 lines.
+	// cutLog is a length in bytes. The kubelet keeps the last 2 KiB or 80 lines of a log. So a
+	// single line of this length may lack its beginning, and with it a part of a Secret's value.
 	cutLog = 2000
 	// shortestSecret is the minimum length of a value to hide, in bytes. Shorter values would hide
 	// half of the text.
@@ -113,7 +113,8 @@ var (
 	assignment = regexp.MustCompile(`(?i)((?:password|passwd|pwd|secret|token|api_?key)["']?\s*[:=]\s*)\S+`)
 )
 
-// redact hides values and their lines, also if they are URL- or base64-encoded.
+// redact hides the values and each line of a value, even if a value or a line is URL- or
+// base64-encoded.
 func redact(line string, values []string) string {
 	var all []string
 	for _, value := range values {
@@ -124,7 +125,8 @@ func redact(line string, values []string) string {
 			}
 		}
 	}
-	// The longest first: a shorter value must not leave parts of a longer one.
+	// Hide longer values first. Otherwise hiding a shorter value could leave the rest of a longer
+	// value.
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for _, value := range all {
 		line = strings.ReplaceAll(line, value, hidden)

@@ -39,11 +39,11 @@ type Input struct {
 	// Revision is the revision of the credentials.
 	Revision string
 	// Keys are the environment variables of the credentials. Host replaces the host in the
-	// credentials, unless it is "". That host may be a Pooler, which keeps no session for a session
-	// lock.
+	// credentials, unless Host is "". The host in the credentials may be a Pooler, which does not
+	// keep the session that holds a lock.
 	Keys []string
 	Host string
-	// Command is a pod that runs release.command, or nil.
+	// Command is the spec of a pod that runs release.command, or nil.
 	Command *corev1ac.PodSpecApplyConfiguration
 }
 
@@ -162,8 +162,8 @@ func (p *planner) deleteFormer() {
 	}
 }
 
-// deleteIdle deletes a Job that has ended, or that has no pod that has begun. A running step is
-// left to end.
+// deleteIdle deletes a Job that has ended, or whose pods have not begun. It lets a running step
+// end.
 func (p *planner) deleteIdle(job *batchv1.Job) {
 	if job == nil || ended(job, batchv1.JobFailed) && !p.isFormer(job) {
 		return
@@ -186,8 +186,8 @@ func (p *planner) unrecorded(job *batchv1.Job) bool {
 	return ended(job, batchv1.JobComplete) && (known == nil || !slices.Contains(known.Succeeded, stepOf(job)))
 }
 
-// former lists the Jobs and pods that must be gone or ended before the step begins. The values are
-// the times since when they have existed, or been deleted.
+// former lists the Jobs and pods that must be gone or ended before the step begins. Each value is
+// the time of the object's creation, or of a Job's deletion.
 func (p *planner) former() map[string]time.Time {
 	found := map[string]time.Time{}
 	own := p.job()

@@ -121,7 +121,7 @@ func command(more ...func(*corev1api.Dojo)) edits { return append(edits{withComm
 
 func filesOf(more ...func(*corev1api.Dojo)) edits { return append(edits{withFiles}, more...) }
 
-// seen changes the state of a test.
+// seen changes the state that a test observes.
 type seen func(*testing.T, *corev1api.Dojo, *State)
 
 func TestPlan(t *testing.T) {
@@ -138,7 +138,7 @@ func TestPlan(t *testing.T) {
 			s.Jobs = append(s.Jobs, jobOf(t, dojo, step, changes...))
 		}
 	}
-	// earlier is the Job of another step, with a pod in a state.
+	// earlier adds the Job of another step. The Job's pod has the given state.
 	earlier := func(state corev1.ContainerState, changes ...func(*batchv1.Job)) seen {
 		return func(t *testing.T, dojo *corev1api.Dojo, s *State) {
 			job := jobOf(t, dojo, "another step", changes...)
@@ -146,7 +146,7 @@ func TestPlan(t *testing.T) {
 			s.Jobs, s.Pods = append(s.Jobs, job), append(s.Pods, podOf(job, state))
 		}
 	}
-	// orphan is a pod of the step whose Job is gone.
+	// orphan adds a pod of the step. The Job of this pod is gone.
 	orphan := func(state corev1.ContainerState) seen {
 		return func(t *testing.T, dojo *corev1api.Dojo, s *State) {
 			s.Pods = []corev1.Pod{podOf(jobOf(t, dojo, step), state)}
@@ -405,7 +405,8 @@ func observe(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo, target Tar
 	return Observe(t.Context(), c.Reader(dojo), dojo, target, noon)
 }
 
-// The failure in the status contains no value of a Secret. It is taken from the log only once.
+// The failure in the status contains no value of a Secret. The operator reads the failure from the
+// log only once.
 func TestFailureIsObservedOnce(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(withCommand, func(dojo *corev1api.Dojo) {

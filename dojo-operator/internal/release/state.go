@@ -135,7 +135,8 @@ func hash(texts ...string) string {
 }
 
 func jobName(dojo *corev1api.Dojo, step string) string {
-	const maxLength = 63 // of a Job's name, since it is a label of its pods
+	// The name of a Job is also a label of the Job's pods.
+	const maxLength = 63
 	suffix := "-release-" + step[:min(len(step), 10)]
 	return dojo.Name[:min(len(dojo.Name), maxLength-len(suffix))] + suffix
 }
@@ -180,8 +181,8 @@ func (s *State) succeededPod(dojo *corev1api.Dojo) *corev1.Pod {
 	return nil
 }
 
-// recordedFailure returns the failure of the desired step in the status. It is nil if a retry is
-// requested.
+// recordedFailure returns the failure that the status records for the desired step. It returns nil
+// if a retry is requested.
 func (s *State) recordedFailure(dojo *corev1api.Dojo) *corev1api.ReleaseFailure {
 	known := dojo.Status.Release
 	if known == nil || known.Failure == nil || known.Failure.Step != s.Step || retried(dojo, known.Failure.Retry) {
@@ -198,7 +199,8 @@ func (s *State) recordedFor(dojo *corev1api.Dojo, job *batchv1.Job) *corev1api.R
 	return nil
 }
 
-// retried reports whether the annotation requests a retry by a value that differs from before.
+// retried reports whether the annotation requests a retry: its value is neither empty nor before,
+// the value of the last retry.
 func retried(dojo *corev1api.Dojo, before string) bool {
 	requested := retryOf(dojo)
 	return requested != "" && requested != before

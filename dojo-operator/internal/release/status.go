@@ -29,7 +29,8 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.ReleaseStatus {
 	if s.Step == "" {
 		return emptyAsNil(next)
 	}
-	for _, job := range s.Jobs { // also Jobs of former steps: a step does not run again after a rollback
+	// Record the success of former steps too, so that a step does not run again after a rollback.
+	for _, job := range s.Jobs {
 		if end := endOf(job, batchv1.JobComplete); end != nil {
 			fromMigrate := job.Annotations[migrationsAnnotation] == "true"
 			record(next, stepOf(job), end.LastTransitionTime, reportOf(fromMigrate, s.podsOf(job)))

@@ -25,8 +25,8 @@ import (
 // The defaults of the CRD.
 const defaultMinReplicas, defaultCPUUtilization = 1, 80
 
-// scalerFor returns an autoscaler of the Deployment, not of the Dojo: a user may keep the Dojo's
-// spec.replicas in a repository.
+// scalerFor returns an autoscaler of the Deployment. An autoscaler of the Dojo would change the
+// Dojo's spec.replicas, which a user may keep in a repository.
 func scalerFor(dojo *corev1api.Dojo) *autoscalingv2ac.HorizontalPodAutoscalerApplyConfiguration {
 	want := dojo.Spec.Autoscaling
 	return autoscalingv2ac.HorizontalPodAutoscaler(dojo.Name, dojo.Namespace).
@@ -59,8 +59,8 @@ func planScaler(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 // (kube-controller-manager --horizontal-pod-autoscaler-cpu-initialization-period).
 const metricsDeadline = 5 * time.Minute
 
-// inactive returns the condition that says why an autoscaler cannot scale, or nil; and how long
-// until this is reported.
+// inactive returns the condition that says why an autoscaler cannot scale, or nil. It also returns
+// the time until the operator reports the condition.
 func inactive(dojo *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutoscalerCondition, time.Duration) {
 	live, scaler := s.Deployment, s.Scaler
 	if dojo.Spec.Autoscaling == nil || dojo.Spec.Suspend || dojo.DeletionTimestamp != nil ||
@@ -75,7 +75,8 @@ func inactive(dojo *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutosc
 		return nil, 0
 	}
 	c := &scaler.Status.Conditions[i]
-	// The condition is also False while there are no pods.
+	// The condition is also False while there are no pods, so the deadline starts only once the
+	// Deployment is available.
 	since := latest(c.LastTransitionTime.Time,
 		deploymentCondition(live, appsv1.DeploymentAvailable).LastTransitionTime.Time)
 	return c, min(metricsDeadline, metricsDeadline-s.Now.Sub(since))
@@ -92,15 +93,16 @@ func scalerIssue(dojo *corev1api.Dojo, s State) *conditions.Issue {
 		dojo.Namespace, dojo.Name, c.Reason, strings.TrimSuffix(cmp.Or(c.Message, "no message"), "."))
 }
 
-// AwaitsMetrics returns how long to wait before missing metrics are checked again, since no event
-// reports the end of the deadline; 0 if no metrics are missing.
+// AwaitsMetrics returns the time until the operator reports missing metrics; 0 if no metrics are
+// missing. The operator must wait for this time itself, since no event reports the end of a
+// deadline.
 func AwaitsMetrics(dojo *corev1api.Dojo, s State) time.Duration {
 	_, remaining := inactive(dojo, s)
 	return max(remaining, 0)
 }
 
-// lastSizeAnnotation on a stopped Deployment has its former size. The application starts again with
-// it, because an autoscaler does not scale from 0.
+// lastSizeAnnotation on a stopped Deployment has the number of replicas before the stop. The
+// application starts again with this number, because an autoscaler does not scale from 0.
 const lastSizeAnnotation = "core.jutsu.com/last-size"
 
 func lastSize(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) int32 {
@@ -114,8 +116,8 @@ func lastSize(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool)
 	return int32(max(n, 0))
 }
 
-// recordLastSize records the size in the annotation. It keeps an old value, since to remove it
-// would need a write.
+// recordLastSize records the size in the annotation. It keeps an outdated annotation, since
+// removing the annotation would need a write.
 func recordLastSize(dojo *corev1api.Dojo, s State, desired *unstructured.Unstructured) {
 	if s.LastSize == 0 {
 		return

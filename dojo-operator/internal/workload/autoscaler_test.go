@@ -43,8 +43,8 @@ func TestReplicasWithinTheBoundsOfAutoscaling(t *testing.T) {
 	}
 }
 
-// An autoscaler that cannot scale is reported after metricsDeadline. Until then it is checked
-// again.
+// If an autoscaler cannot scale, the operator reports this after metricsDeadline, and checks the
+// autoscaler again until then.
 func TestAutoscalerWithoutMetrics(t *testing.T) {
 	t.Parallel()
 	autoscaled := func(dojo *corev1api.Dojo) { dojo.Spec.Autoscaling = &corev1api.Autoscaling{MaxReplicas: 5} }
@@ -114,7 +114,7 @@ func asError(issue *conditions.Issue) error {
 	return issue
 }
 
-// A probe without options keeps its defaults. Options of one probe do not change another.
+// A probe without options keeps its defaults, even if the other probes have options.
 func TestProbesOfTheSpec(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()

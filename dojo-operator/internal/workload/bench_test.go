@@ -43,7 +43,7 @@ func BenchmarkShare(b *testing.B) {
 func liveHeap() uint64 {
 	var stats runtime.MemStats
 	runtime.GC()
-	runtime.GC() // a second time: the first may free caches only
+	runtime.GC() // a second time, since the first run may free only caches
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
 }

@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// budgetRetry is the interval of retries: no event shows that the other Dojo is gone.
+// budgetRetry is the interval of retries while the Cluster of another Dojo has the budget's name.
+// No event shows that the other Dojo is gone.
 const budgetRetry = time.Minute
 
 func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
@@ -30,8 +31,9 @@ func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigu
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
 }
 
-// planBudget plans no budget for a single replica, since it would only block drains. CloudNativePG
-// overwrites or deletes a PodDisruptionBudget with its Cluster's name, whoever owns it.
+// planBudget plans no budget for a single replica, since the budget would only block drains. It
+// plans none either if the name belongs to a Cluster, because CloudNativePG would overwrite or
+// delete a PodDisruptionBudget with its Cluster's name, whoever owns the budget.
 func planBudget(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.BudgetTakenBy != "" && s.Replicas(dojo) > 1 {
 		p.Report(conditions.Degraded(corev1api.ReasonNameConflict,

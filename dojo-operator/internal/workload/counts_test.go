@@ -12,7 +12,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
-// An update is not delayed if a status or a plan depends on it.
+// The operator does not delay an update of a Deployment if a status or a plan depends on the
+// update.
 func TestCountsAlone(t *testing.T) {
 	t.Parallel()
 	condition := func(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason string) func(*appsv1.Deployment) {

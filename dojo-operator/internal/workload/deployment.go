@@ -37,8 +37,8 @@ const (
 	drainSeconds = 5
 )
 
-// deploymentFor returns the Deployment. It omits replicas if they are nil, because an autoscaler
-// owns them.
+// deploymentFor returns the Deployment. If an autoscaler owns the field replicas, replicas is nil,
+// and deploymentFor omits the field.
 func deploymentFor(
 	dojo *corev1api.Dojo, access Credentials, serving string, cfg Config, replicas *int32,
 ) *appsv1ac.DeploymentApplyConfiguration {
@@ -193,14 +193,15 @@ func planDeployment(
 	deployment := apply.Sync(ownership.FieldOwner, s.Deployment, desired, s.Unchanged)
 	if deployment != nil {
 		deployment.ReplaceSpec = maps.Clone(desired.Object["spec"].(map[string]any))
-		deployment.ReplaceSpec["replicas"] = s.allowedReplicas(dojo) // needed here even if an autoscaler owns the field
+		// A replacement needs the number even if an autoscaler owns it.
+		deployment.ReplaceSpec["replicas"] = s.allowedReplicas(dojo)
 	}
 	return deployment
 }
 
-// scaledByOthers reports whether an autoscaler has written the replicas. Before that, dropping our
-// field would reset them to 1. It is false without managedFields, which show the owner, and for 0
-// replicas, which the operator sets.
+// scaledByOthers reports whether an autoscaler has written the replicas. Before an autoscaler has
+// done so, dropping our field would reset the replicas to 1. Without managedFields, which show the
+// owner, scaledByOthers returns false. It also does so for 0 replicas, which the operator sets.
 func scaledByOthers(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) bool {
 	if !hasAutoscaler || *dojo.Spec.Replicas == 0 || dojo.Spec.Suspend {
 		return false

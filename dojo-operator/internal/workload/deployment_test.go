@@ -29,7 +29,7 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// created returns the Deployment as the API server has it.
+// created returns the Deployment as the API server stores it.
 func created(t *testing.T, dojo *corev1api.Dojo, cfg Config, access Credentials) *appsv1.Deployment {
 	t.Helper()
 	c := newCluster(t)
@@ -93,7 +93,8 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// A terminating pod serves until every proxy has dropped it. It is not killed before.
+// A terminating pod serves until every proxy has dropped it. The kubelet does not kill the pod
+// before.
 func TestNoRequestIsLost(t *testing.T) {
 	t.Parallel()
 	spec := created(t, dojotest.Dojo(), testConfig, access).Spec
@@ -167,7 +168,7 @@ func TestPodTemplateChanges(t *testing.T) {
 	}{
 		"nothing": {dojo(), testConfig, access, false},
 		"scaling": {dojo(dojotest.Replicas(9)), testConfig, access, false},
-		// Another source may have the same credentials.
+		// Another source may have the same credentials, and then the pods need not change.
 		"another source":       {dojo(otherSource), testConfig, access, false},
 		"a longer deadline":    {dojo(), slow, access, false},
 		"new credentials":      {dojo(), testConfig, renewed, true},

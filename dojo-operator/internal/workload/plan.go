@@ -14,8 +14,8 @@ import (
 type Credentials struct {
 	SecretName     string
 	Keys, Optional []string
-	// A new Revision rolls the pods. While it is empty, running pods keep their revision, and no
-	// Deployment is created.
+	// A new Revision rolls the pods. If Revision is empty, running pods keep their revision, and
+	// the operator creates no Deployment.
 	Revision string
 }
 
@@ -25,8 +25,8 @@ type Hold struct {
 	// the SQL.
 	Image bool
 	// Pods keeps the pod template, except the revision of the credentials, until the release step
-	// has run. Until then no Deployment is created. Serving is the last image with a release step
-	// that has run; if not empty, the template keeps this image.
+	// has run. Until then the operator creates no Deployment. Serving is the image of the last
+	// release step that has run. If Serving is not empty, the template keeps this image.
 	Pods    bool
 	Serving string
 }

@@ -21,8 +21,8 @@ func addOptions(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
 		pod.WithPriorityClassName(name)
 	}
 	if name := dojo.Spec.ServiceAccountName; name != "" {
-		// The API server copies the name to the deprecated field and back, so both must be owned to
-		// remove the name later.
+		// The API server copies the name to the deprecated field and back. So the operator must own
+		// both fields to remove the name later.
 		pod.WithServiceAccountName(name).WithDeprecatedServiceAccount(name)
 		pod.AutomountServiceAccountToken = nil // the ServiceAccount decides
 	}

@@ -20,8 +20,8 @@ import (
 func Image(dojo *corev1api.Dojo, cfg Config) string { return cmp.Or(dojo.Spec.Image, cfg.Image) }
 
 // CommandPod returns a pod that runs a command in the desired image, with the application's
-// environment. It has no PersistentVolumeClaim, since a pod of the application on another node may
-// hold it, and no ServiceAccount.
+// environment. The pod has no ServiceAccount. It has no PersistentVolumeClaim either, since a pod
+// of the application on another node may use the volume.
 func CommandPod(
 	dojo *corev1api.Dojo, access Credentials, name string, command []string, cfg Config,
 ) *corev1ac.PodSpecApplyConfiguration {
@@ -47,8 +47,8 @@ func CommandPod(
 	return pod
 }
 
-// keepTemplate replaces the desired pod template by our fields of the live template. Only the image
-// and the revision of the credentials are set.
+// keepTemplate replaces the desired pod template by our fields of the live template. It sets only
+// the image and the revision of the credentials.
 func keepTemplate(desired *unstructured.Unstructured, live *appsv1.Deployment, image, revision string) {
 	owned := apply.Owned(ownership.FieldOwner, live)
 	template, found, _ := unstructured.NestedMap(owned, "spec", "template")

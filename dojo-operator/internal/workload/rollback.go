@@ -18,9 +18,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// refusedAnnotation on the Deployment has a refusal. One write sets it together with the former
-// image. If only the status had the refusal, a crash between two writes would start the failed
-// rollout again.
+// refusedAnnotation on the Deployment has a refusal. One write sets the annotation and the former
+// image. If the refusal were only in the status, a crash between the two writes would start the
+// failed rollout again.
 const refusedAnnotation = "core.jutsu.com/refused-image"
 
 // refusal has an image that failed, the reason, and the former image that serves instead.

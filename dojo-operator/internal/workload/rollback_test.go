@@ -27,7 +27,7 @@ func ofImage(name string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Image = name }
 }
 
-// stage is a Dojo whose status is kept between reconciles, as the operator does.
+// stage is a Dojo in a cluster. It keeps the Dojo's status from one reconcile to the next.
 type stage struct {
 	t    *testing.T
 	c    *dojotest.Cluster
@@ -269,8 +269,8 @@ func TestRefusalWhileTheDatabaseMigrates(t *testing.T) {
 	}
 }
 
-// The refused image does not serve while the release step of a third image runs, even if its own
-// step ran last.
+// The refused image does not serve while the release step of a third image runs, even if the
+// release step of the refused image ran last.
 func TestRefusalWhileAReleaseStepRuns(t *testing.T) {
 	t.Parallel()
 	st := served(t)

@@ -61,8 +61,8 @@ func phaseOf(live *appsv1.Deployment) phase {
 	return p
 }
 
-// CountsAlone reports whether an update changes only counts of a rollout. The report of counts is
-// delayed.
+// CountsAlone reports whether an update changes only counts of an incomplete rollout. The operator
+// delays its report of such counts.
 func CountsAlone(before, after *appsv1.Deployment) bool {
 	return before.ResourceVersion != after.ResourceVersion && !Complete(after) && phaseOf(before) == phaseOf(after) &&
 		before.DeletionTimestamp.Equal(after.DeletionTimestamp) &&
@@ -100,7 +100,7 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		return conditions.Degraded(corev1api.ReasonDeploymentPaused,
 			"%s; the Deployment is paused. Resume it with `kubectl rollout resume deployment %s -n %s`.",
 			count, dojo.Name, dojo.Namespace)
-	case trouble.Persistent: // requeued: no event shows that a container has run for long enough
+	case trouble.Persistent: // a requeue: no event shows that a container has run for long enough
 		return conditions.Degraded(trouble.Reason, "%s", sentence(count, trouble)).After(pods.BackoffReset)
 	case current && progress.Reason == deadlineExceeded:
 		return conditions.Degraded(cmp.Or(trouble.Reason, corev1api.ReasonProgressDeadlineExceeded), "%s",
@@ -115,9 +115,9 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	return conditions.Progressing(corev1api.ReasonRollingOut, "%s", sentence(count, trouble))
 }
 
-// unavailableSince returns since when replicas have been missing without a change. A slow scale
-// with progress is not stuck. With maxUnavailable 0, the Deployment is Available only while no
-// replica is missing; otherwise the last change of a pod counts.
+// unavailableSince returns the time since which replicas are missing and no pod has changed. So a
+// slow scale with progress is not stuck. With maxUnavailable 0, the condition Available is False
+// while a replica is missing. With a higher maxUnavailable, the last change of a pod decides.
 func unavailableSince(s State) time.Time {
 	c := deploymentCondition(s.Deployment, appsv1.DeploymentAvailable)
 	tolerant := toleratesMissing(s.Deployment) && len(s.Pods) > 0
@@ -152,8 +152,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// incompleteReason distinguishes a scale from lost pods. In both cases the rollout counts as
-// finished.
+// incompleteReason returns RollingOut during a scale, and ReplicasUnavailable for lost pods. The
+// Deployment's conditions report a finished rollout in both cases.
 func incompleteReason(live *appsv1.Deployment) string {
 	if desired := *live.Spec.Replicas; live.Status.Replicas != desired || live.Status.UpdatedReplicas != desired {
 		return corev1api.ReasonRollingOut
@@ -197,8 +197,9 @@ func Outdated(
 	all, err := pods.List(ctx, r, dojo, pods.OfApplication)
 	var ending []string
 	for i := range all {
-		// A complete Deployment may have terminating pods. The cache may not yet show that they
-		// terminate (https://kubernetes.io/docs/concepts/workloads/controllers/deployment).
+		// A complete Deployment may have terminating pods that the cache still shows as running
+		// (https://kubernetes.io/docs/concepts/workloads/controllers/deployment). So a pod with a
+		// former revision counts as outdated until it has ended.
 		former := ours && all[i].Annotations[ownership.RevisionAnnotation] != revision && !pods.Ended(&all[i])
 		if all[i].DeletionTimestamp != nil || former {
 			ending = append(ending, all[i].Name)

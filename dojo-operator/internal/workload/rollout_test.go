@@ -93,8 +93,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// Former credentials may be removed only once no pod has them. A Deployment does not count
-// terminating pods.
+// The operator may remove former credentials only once no pod has them. A terminating pod may still
+// have them, although the counts of the Deployment omit this pod.
 func TestOutdated(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()
@@ -289,7 +289,8 @@ func TestRollout(t *testing.T) {
 	}
 }
 
-// No watch reports a passed deadline, or a container that has run for long enough.
+// The operator checks a rollout again after a while, because no watch reports a passed deadline, or
+// a container that has run for long enough.
 func TestRolloutIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	finished := reports(appsv1.DeploymentProgressing, corev1.ConditionTrue, "NewReplicaSetAvailable", "")

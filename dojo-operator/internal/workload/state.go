@@ -23,7 +23,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// AutoscalerTarget is the cache's index of autoscalers by the Deployment that they scale.
+// AutoscalerTarget is the name of the cache's index of autoscalers. The key is the name of the
+// Deployment that an autoscaler scales.
 const AutoscalerTarget = "spec.scaleTargetRef.deployment"
 
 // AddIndexes adds the index AutoscalerTarget.
@@ -49,7 +50,7 @@ func Strip(scaler *autoscalingv2.HorizontalPodAutoscaler) {
 // Config holds the operator's flags. Image is the default image of the application.
 type Config struct {
 	Image string
-	// ProgressDeadline limits a rollout without progress; at least a second.
+	// ProgressDeadline limits a rollout without progress. It is at least a second.
 	ProgressDeadline time.Duration
 	Users            pods.Users
 }
@@ -60,13 +61,13 @@ type State struct {
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 	Budget     *policyv1.PodDisruptionBudget
-	// BudgetTakenBy is the name of the Dojo whose Cluster needs a PodDisruptionBudget of this
-	// Dojo's name, or empty.
+	// BudgetTakenBy is the name of another Dojo, or empty. That Dojo's Cluster needs a
+	// PodDisruptionBudget with the name of this Dojo.
 	BudgetTakenBy string
 	Scaler        *autoscalingv2.HorizontalPodAutoscaler
 	// Autoscaled reports whether an autoscaler decides the Deployment's replicas.
 	Autoscaled bool
-	// LastSize is an autoscaler's last number of pods before the application was stopped, or 0.
+	// LastSize is the last number of pods that an autoscaler set before the stop, or 0.
 	LastSize int32
 	// HoldStart keeps pods from starting while the database is unreachable.
 	HoldStart bool

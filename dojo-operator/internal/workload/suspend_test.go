@@ -54,8 +54,8 @@ func TestPodsOfASuspendedDojo(t *testing.T) {
 	}
 }
 
-// After a suspension or an upgrade the application starts with the autoscaler's last size: it does
-// not scale from 0.
+// After a suspension or an upgrade the application starts with the autoscaler's last size, because
+// an autoscaler does not scale from 0.
 func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 	t.Parallel()
 	between := func(most int32) func(*corev1api.Dojo) {

@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// withoutFinal comes last in a message, because this way loses the data.
+// withoutFinal is the last advice in a message, because a user who follows it loses data.
 const withoutFinal = "To delete without it, set spec.postgres.cluster.backup.finalBackup to false. " +
 	"This loses the data since the last backup."
 
@@ -64,8 +64,8 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 	return step
 }
 
-// finalStalled returns the issue of a final Backup that takes too long. It points to the Cluster if
-// the Backup has not started: CloudNativePG then waits for the primary.
+// finalStalled returns the issue of a final Backup that takes too long. If the Backup has not
+// started, CloudNativePG waits for the primary, so the issue points to the Cluster.
 func finalStalled(dojo *corev1api.Dojo, s State, cluster *cnpgv1.Cluster) *conditions.Issue {
 	name := cnpg.FinalBackupName(dojo)
 	what, see := "the Backup "+name+" to complete", "backups.postgresql.cnpg.io "+name

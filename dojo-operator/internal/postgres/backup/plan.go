@@ -20,8 +20,8 @@ type Input struct {
 	Cluster *cnpgv1.Cluster
 }
 
-// Plan writes or removes the ScheduledBackup. It is created once Postgres is up, because it takes
-// its first backup at once.
+// Plan writes or removes the ScheduledBackup. It creates the ScheduledBackup only once Postgres is
+// up, because CloudNativePG then takes the first backup at once.
 func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	switch b := dojo.BackupPolicy(); {
 	case b == nil && s.Schedule != nil:
@@ -64,8 +64,8 @@ func For(dojo *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
 }
 
 // needsFirst reports whether the operator must take the first backup of this Cluster. CloudNativePG
-// takes an immediate backup once per ScheduledBackup, and took it for a former Cluster
-// (ReconcileScheduledBackup).
+// takes one immediate backup per ScheduledBackup (ReconcileScheduledBackup). If that backup is
+// older than this Cluster, it is of a former Cluster.
 func needsFirst(cluster *cnpgv1.Cluster, schedule *cnpgv1.ScheduledBackup) bool {
 	return cluster != nil && schedule != nil && schedule.Status.LastScheduleTime != nil &&
 		schedule.Status.LastScheduleTime.Before(&cluster.CreationTimestamp)

@@ -40,8 +40,8 @@ func Observe(
 	return s, err
 }
 
-// ObserveTaken finds Last and First. It ignores a Backup older than the Cluster, which belongs to a
-// former Cluster.
+// ObserveTaken finds Last and First. A Backup older than the Cluster is of a former Cluster, and is
+// never Last.
 func (s *State) ObserveTaken(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster,
 ) (err error) {

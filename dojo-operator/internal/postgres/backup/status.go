@@ -16,8 +16,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Condition returns BackupSucceeded: the result of the last backup, or False if the log is not
-// archived. It is nil if neither is known.
+// Condition returns the condition BackupSucceeded. It has the result of the last backup, or is
+// False if CloudNativePG fails to archive the log. Condition returns nil if neither is known.
 func Condition(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
 	if dojo.BackupPolicy() == nil || cluster == nil {
 		return nil
@@ -34,7 +34,8 @@ func Condition(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition 
 		strings.TrimSuffix(archiving.Message, "."), cluster.Status.CurrentPrimary, dojo.Namespace)))
 }
 
-// While a backup runs, CloudNativePG's condition is False with the reason BackupStarted.
+// lastBackup returns the result of the last backup. While a backup runs, CloudNativePG's condition
+// is False with the reason BackupStarted, so lastBackup returns the Dojo's last known result.
 func lastBackup(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
 	switch last := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionBackup)); {
 	case last == nil:

@@ -77,7 +77,7 @@ func backup(changes ...func(*cnpgv1.Backup)) *cnpgv1.Backup {
 	return b
 }
 
-// legacy is a Secret in which the given keys and values replace the ones of a valid Secret.
+// legacy returns a valid Secret, with some values replaced. Each pair has a key and a value.
 func legacy(pairs ...string) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "legacy"}, Data: map[string][]byte{
 		"host": []byte("pg.example.org"), "port": []byte("5432"), "dbname": []byte("dojo"), "username": []byte("reader"),
@@ -207,7 +207,7 @@ func empty() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
 }
 
-// admitted returns a Cluster as CloudNativePG's webhook leaves it.
+// admitted returns the created Cluster with the defaults that CloudNativePG's webhook sets.
 func admitted(t *testing.T, created *unstructured.Unstructured) *cnpgv1.Cluster {
 	t.Helper()
 	live := &cnpgv1.Cluster{}
@@ -325,7 +325,7 @@ func kind(issue *conditions.Issue) string {
 	return "Progressing/" + issue.Reason
 }
 
-// An existing Cluster may have data of another origin.
+// An existing Cluster may have data that is not from spec.postgres.cluster.bootstrap.
 func TestMismatch(t *testing.T) {
 	t.Parallel()
 	other := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}

@@ -2,7 +2,7 @@
 
 // Package bootstrap fills a Dojo's own Cluster from a backup or from another database.
 //
-// The source must be known when the Cluster is created. The Cluster then has its origin in an
-// annotation, and keeps its bootstrap fields ([OriginalChange]), since the Backup or the Secret may
-// be deleted later.
+// The operator reads the source when it creates the Cluster, since the Backup or the Secret may be
+// deleted later. From then on, an annotation on the Cluster names the source, and the Cluster keeps
+// its bootstrap fields ([OriginalChange]).
 package bootstrap

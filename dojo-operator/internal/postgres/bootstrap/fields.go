@@ -25,8 +25,8 @@ func newChange(dojo *corev1api.Dojo, fields map[string]any) (c cnpg.Change) {
 	return c
 }
 
-// OriginalChange returns the bootstrap fields of a live Cluster. Without them, CloudNativePG's
-// webhook would add the fields of an empty database.
+// OriginalChange returns the bootstrap fields of a live Cluster. If the operator did not apply
+// these fields again, CloudNativePG's webhook would add the fields of an empty database.
 func OriginalChange(live *cnpgv1.Cluster) (c cnpg.Change) {
 	if live == nil || live.Annotations[corev1api.OriginAnnotation] == "" {
 		return c
@@ -113,7 +113,8 @@ func fromSnapshots(s *corev1api.RecoverySnapshots) map[string]any {
 	return map[string]any{"bootstrap": map[string]any{"recovery": map[string]any{"volumeSnapshots": all}}}
 }
 
-// CloudNativePG resets the owner's password from the owner's Secret whenever an instance starts.
+// fromConnection names the owner's Secret, because CloudNativePG resets the owner's password from
+// it whenever an instance starts.
 func fromConnection(dojo *corev1api.Dojo, database string, external map[string]any) map[string]any {
 	name := cnpg.SQLName(dojo)
 	return map[string]any{

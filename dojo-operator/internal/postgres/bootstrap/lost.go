@@ -13,15 +13,16 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// lostIssue returns an issue if the Dojo's own Cluster is gone; else nil. It prevents a new, empty
-// Cluster, which would look like a recovery. The Database and the application's credentials
-// (connected) outlive the Cluster, and show that it existed.
+// lostIssue returns an issue if the Dojo's own Cluster is gone; else nil. The issue prevents a new,
+// empty Cluster, which a user could mistake for a recovered one. The Database and the application's
+// credentials (connected) outlive the Cluster, so they show that the Cluster existed.
 func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
 	had := ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 	token := lossToken(dojo)
 	origin := Origin(dojo)
 	if !had && !connected || dojo.Annotations[corev1api.RecreateDatabaseAnnotation] == token ||
-		origin != "" && token == string(dojo.UID) { // this Dojo had no Cluster: it restores a former Dojo's data
+		// This Dojo never had a Cluster, and restores a former Dojo's data.
+		origin != "" && token == string(dojo.UID) {
 		return nil
 	}
 	instead, accepts, loses := "no empty one is created in its place", "an empty database", "all data of the Dojo"
@@ -38,8 +39,8 @@ func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *condi
 		corev1api.RecreateDatabaseAnnotation, token, loses)
 }
 
-// lossToken identifies the lost Cluster by its UID. For a Dojo that never had a Cluster, it is the
-// Dojo's UID.
+// lossToken identifies the lost Cluster by the Cluster's UID. If the Dojo never had a Cluster, the
+// token is the Dojo's UID.
 func lossToken(dojo *corev1api.Dojo) string {
 	known := ""
 	if dojo.Status.Database != nil {

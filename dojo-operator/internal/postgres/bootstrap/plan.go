@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Input is the input of a plan for the data of a Cluster.
+// Input is the input of [Plan] and [Check].
 type Input struct {
 	cnpg.Input
 	Cluster   *cnpgv1.Cluster
@@ -23,7 +23,7 @@ type Input struct {
 	Connected bool
 }
 
-// Step is a step with its change of the Cluster.
+// Step is a [cnpg.Step] and the change that it makes to the Cluster.
 type Step struct {
 	cnpg.Step
 	Change cnpg.Change
@@ -57,8 +57,8 @@ func Check(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 	return Mismatch(dojo, in.Cluster)
 }
 
-// dropFormer deletes the Database of a lost Cluster. Otherwise CloudNativePG would create it empty
-// if the backup has no database of its name.
+// dropFormer deletes the Database of a lost Cluster before a recovery. If the backup has no
+// database of that name, CloudNativePG would otherwise create an empty database from the Database.
 func dropFormer(dojo *corev1api.Dojo, db *cnpgv1.Database) (step cnpg.Step) {
 	if b := dojo.BootstrapSource(); b == nil || b.Recovery == nil || !ownership.Holds(dojo, db) {
 		return step

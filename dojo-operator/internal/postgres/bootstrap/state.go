@@ -18,14 +18,14 @@ import (
 
 // State holds the observed source. An object that does not exist, or is not needed, is nil.
 type State struct {
-	// Backup and Secret are read before the Cluster exists. Job is read after that, until the
-	// Cluster has a primary.
+	// Observe reads Backup and Secret before the Cluster exists. It reads Job from then on, until
+	// the Cluster has a primary.
 	Backup *cnpgv1.Backup
 	Secret *corev1.Secret
 	Job    *batchv1.Job
 }
 
-// Observe reads the source of a Dojo's data. live is its Cluster, or nil.
+// Observe reads the source of a Dojo's data. live is the Dojo's Cluster, or nil.
 func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, live *cnpgv1.Cluster) (s State, err error) {
 	b := dojo.BootstrapSource()
 	switch {

@@ -20,8 +20,8 @@ import (
 )
 
 // ObserveOthers lists the other users of a Dojo's own Cluster, such as "Dojo kyoto", before the
-// Cluster is deleted or hibernated. Before a hibernation, databases of suspended or deleted Dojos
-// do not count.
+// Cluster is deleted or hibernated. Before a hibernation, it omits suspended Dojos, and Databases
+// that deleted Dojos have left.
 func ObserveOthers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, readable bool) (all []string, err error) {
 	if !shutsDown(dojo) {
 		return nil, nil
@@ -67,8 +67,9 @@ func shutsDown(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Postgres.Cluster != nil
 }
 
-// A Dojo of another namespace counts only if the Secret is shared with it. Otherwise any tenant
-// could keep a Cluster alive by naming its Secret.
+// loginUsers lists the Dojos that use a Secret of the Cluster. It omits a Dojo of another namespace
+// if the Secret is not shared with the Dojo. Otherwise any tenant could keep a Cluster alive by
+// naming the Cluster's Secret.
 func loginUsers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all []string, err error) {
 	for _, name := range []string{
 		cnpg.Owner.ObjectName(dojo), cnpg.Second.ObjectName(dojo),

@@ -28,8 +28,8 @@ type Input struct {
 	// preceding steps.
 	Filling    *conditions.Issue
 	Incomplete *conditions.Issue
-	// Stopped reports that no pod uses Postgres. Running describes the pods that use it. Idle are
-	// the deletions of Jobs whose SQL has not begun.
+	// Stopped reports that no pod uses Postgres. Running describes the pods that use it. Idle has
+	// the deletions of Jobs that have not begun their SQL.
 	Stopped bool
 	Running string
 	Idle    []apply.Deletion
@@ -124,7 +124,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 // Conflict returns an issue if a foreign object has a name that the Cluster needs; else nil.
 func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	for _, budget := range s.Budgets {
-		if budget != nil && ownership.ByDojo(budget) { // otherwise it may be a Cluster's
+		// A budget that no Dojo controls may belong to a Cluster.
+		if budget != nil && ownership.ByDojo(budget) {
 			issue = cmp.Or(issue, ownership.NameConflict(dojo, "PodDisruptionBudget", budget))
 		}
 	}

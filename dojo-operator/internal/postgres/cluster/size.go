@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// sized adapts a spec with a size to the live Cluster. Volumes do not shrink. If the size cannot be
-// resolved, the fields that it would set keep their live values.
+// sized adapts a spec with a size to the live Cluster. It never shrinks the volume. If the operator
+// cannot resolve the size, sized keeps the live values of the fields that the size would set.
 func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.PostgresCluster {
 	if want.Size == "" || live == nil {
 		return want
@@ -31,7 +31,7 @@ func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.Pos
 	return want
 }
 
-// keepLive copies the fields that a size sets from the live Cluster. It copies only parameters that
+// keepLive copies from the live Cluster the fields that a size sets. It copies only parameters that
 // the operator owns, since CloudNativePG adds others.
 func keepLive(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) {
 	want.Instances = new(int32(live.Spec.Instances)) //nolint:gosec // G115: at most 9

@@ -25,7 +25,7 @@ func sizedDojo(size corev1api.SizeName, storage string, instances *int32) *corev
 	return &corev1api.Dojo{Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{Cluster: own}}}
 }
 
-// liveCluster has parameters of the operator and of CloudNativePG's webhook.
+// liveCluster returns a Cluster with parameters from the operator and from CloudNativePG's webhook.
 func liveCluster(storage string) *cnpgv1.Cluster {
 	return &cnpgv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{

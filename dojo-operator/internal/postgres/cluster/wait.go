@@ -15,14 +15,15 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Wait blocks until Postgres is reachable, and is incomplete until all instances are ready and have
-// the image and parameters of the spec.
+// Wait returns a step that blocks until Postgres is reachable. After that, the step is incomplete
+// until all instances are ready and have the image and parameters of the spec.
 func Wait(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	own, live := dojo.Spec.Postgres.Cluster, s.Live
 	switch {
 	case live == nil:
 		step.Blocks = missing(dojo, in)
-	case cnpg.Hibernates(live) && (own == nil || !cnpg.HibernatedByUs(live)): // otherwise the operator resumes it
+	// The operator itself resumes a Cluster that it has hibernated.
+	case cnpg.Hibernates(live) && (own == nil || !cnpg.HibernatedByUs(live)):
 		step.Blocks = conditions.Degraded(corev1api.ReasonClusterHibernated,
 			"The Cluster %s/%s is hibernated. Resume it with `%s`.", dojo.Namespace, live.Name, cnpg.Resume(live))
 	case !cnpg.Up(live):
@@ -44,12 +45,12 @@ func missing(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 				"automatically.", object).For(object))
 }
 
-// The deadline counts from the Dojo's status, since the Cluster has no usable time. CloudNativePG
-// rewrites a failing Cluster every second (targetPrimary in internal/controller/cluster_status.go),
-// and Ready stays True in hibernation.
+// waitForPrimary takes the start of the wait from the Dojo's status too, because the Cluster's
+// times do not suffice. CloudNativePG rewrites a failing Cluster every second (targetPrimary in
+// internal/controller/cluster_status.go), and Ready stays True in hibernation.
 func waitForPrimary(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(dojo, live)
-	if live.Status.CurrentPrimary != "" { // otherwise it never had a primary
+	if live.Status.CurrentPrimary != "" { // otherwise the Cluster never had a primary
 		waiting.Message = Unreachable(dojo, live) + " " + waiting.Message
 	}
 	object := fmt.Sprintf("instances of the Cluster %s/%s", live.Namespace, live.Name)

@@ -35,7 +35,8 @@ func TestHibernationMessages(t *testing.T) {
 	}
 }
 
-// CloudNativePG sets the image in the Cluster's status before the first instance runs it.
+// The phase shows that a roll-out is incomplete. The image in the Cluster's status does not:
+// CloudNativePG sets it before the first instance runs the image.
 func TestARollOutIsIncomplete(t *testing.T) {
 	t.Parallel()
 	dojo := sizedDojo("", "1Gi", nil)

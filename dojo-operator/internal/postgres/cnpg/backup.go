@@ -18,7 +18,8 @@ func BackupSpec(dojo *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 	if b.Method == corev1api.BackupPlugin {
 		spec["method"] = "plugin"
 		plugin := map[string]any{"name": b.Plugin.Name}
-		if len(b.Plugin.Parameters) > 0 { // a Backup outlives its Cluster, so it must name its location
+		// A Backup outlives the Cluster, so the Backup must name the place of the data.
+		if len(b.Plugin.Parameters) > 0 {
 			plugin["parameters"] = apply.As[map[string]any](b.Plugin.Parameters)
 		}
 		spec["pluginConfiguration"] = plugin
@@ -26,8 +27,8 @@ func BackupSpec(dojo *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 	return spec
 }
 
-// BackupSpecNow returns BackupSpec with the live Cluster's plugin parameters. They may differ from
-// the spec's until an upgrade begins.
+// BackupSpecNow is like BackupSpec, but has the plugin parameters of the live Cluster. Until an
+// upgrade begins, the Dojo's spec may have other parameters.
 func BackupSpecNow(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) map[string]any {
 	policy := *dojo.BackupPolicy()
 	for i := range cluster.Spec.Plugins {

@@ -21,8 +21,8 @@ type Removal struct {
 	Kind    string
 	Live    client.Object
 	Message string
-	// Desired is the object with the reclaim policy, which is applied before the deletion. It may
-	// be nil.
+	// Desired is the object with the reclaim policy, or nil. Drop writes Desired before it deletes
+	// the object.
 	Desired *unstructured.Unstructured
 }
 
@@ -47,8 +47,8 @@ func (r Removal) Drop(in Input) (step Step) {
 	return step
 }
 
-// Deleting returns the issue while a deletion waits for what. After the deadline, the issue is
-// Degraded and names the remedy.
+// Deleting returns the issue of a deletion that waits. The parameter what describes the awaited
+// object. After the deadline, the issue is Degraded and names the remedy.
 func Deleting(now, since time.Time, deadline time.Duration, what, remedy string) *conditions.Issue {
 	return conditions.WaitUntil(now, since, deadline, conditions.Progressing(corev1api.ReasonDeletingDatabase,
 		"The Dojo is being deleted with its data. Waiting for %s.", what), DeletionStalled(what, remedy))

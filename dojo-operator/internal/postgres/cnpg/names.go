@@ -44,7 +44,7 @@ type Login int
 const (
 	// Owner owns the database.
 	Owner Login = iota
-	// Second is a member of Owner and acts as it. It exists from the first rotation on.
+	// Second is a member of Owner and acts as Owner. Second exists from the first rotation on.
 	Second
 )
 
@@ -71,7 +71,8 @@ func (l Login) SQLName(dojo *corev1api.Dojo) string {
 // (pkg/reconciler/backup/volumesnapshot/reconciler.go).
 const maxStem = 45
 
-// ScheduleName names the ScheduledBackup. CloudNativePG adds 15 characters for each Backup.
+// ScheduleName names the ScheduledBackup. CloudNativePG appends 15 characters to this name to name
+// each Backup.
 func ScheduleName(dojo *corev1api.Dojo) string {
 	if len(dojo.Name) <= maxStem {
 		return ObjectName(dojo)
@@ -84,12 +85,14 @@ func BackupName(dojo *corev1api.Dojo, suffix string) string {
 	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-" + suffix
 }
 
-// FinalBackupName is unique to this Dojo: the Backup of a former Dojo of its name may exist.
+// FinalBackupName returns a name with a hash of the Dojo's UID, because a Backup of a deleted Dojo
+// with the same name may exist.
 func FinalBackupName(dojo *corev1api.Dojo) string {
 	return BackupName(dojo, "db-final-"+ShortHash(string(dojo.UID)))
 }
 
-// FirstBackupName names the first Backup of a Cluster, if its schedule does not take one at once.
+// FirstBackupName names the Backup that the operator takes of a new Cluster if the ScheduledBackup
+// took its immediate backup of a former Cluster.
 func FirstBackupName(dojo *corev1api.Dojo, clusterUID types.UID) string {
 	return BackupName(dojo, "db-first-"+ShortHash(string(clusterUID)))
 }
@@ -114,7 +117,7 @@ func Reclaims(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Postgres != nil && dojo.Spec.Postgres.ReclaimPolicy == corev1api.ReclaimDelete
 }
 
-// ReclaimPolicy returns the policy as CloudNativePG writes it.
+// ReclaimPolicy returns the reclaim policy in CloudNativePG's spelling.
 func ReclaimPolicy(dojo *corev1api.Dojo) string {
 	if Reclaims(dojo) {
 		return string(cnpgv1.DatabaseReclaimDelete)
@@ -148,8 +151,8 @@ func restoredName(dojo *corev1api.Dojo) string {
 	return ""
 }
 
-// restoredSecond names the second login in restored data. Clients of the original database know its
-// password; a rotation replaces it.
+// restoredSecond names the second login in restored data. Clients of the original database know the
+// login's password until a rotation replaces it.
 func restoredSecond(owner string) string {
 	rest, ok := strings.CutPrefix(owner, "dojo_")
 	if !ok {
@@ -196,7 +199,7 @@ func References(dojo *corev1api.Dojo) (names []string) {
 	names = []string{ObjectName(dojo), ClusterName(dojo), Second.ObjectName(dojo)}
 	if dojo.Spec.Postgres.Cluster != nil {
 		names = append(names, PoolerName(dojo))
-		for _, suffix := range BudgetSuffixes()[1:] { // the first gives the name of the Cluster
+		for _, suffix := range BudgetSuffixes()[1:] { // the first suffix would give ObjectName again
 			names = append(names, dojo.Name+suffix)
 		}
 		if schedule := ScheduleName(dojo); schedule != ObjectName(dojo) {

@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// HibernationAnnotation on a Cluster hibernates it. The condition about hibernation has the same
-// type (pkg/reconciler/hibernation/status.go).
+// HibernationAnnotation with the value HibernationOn hibernates a Cluster. It is also the type of
+// the Cluster's condition about hibernation (pkg/reconciler/hibernation/status.go).
 const HibernationAnnotation = "cnpg.io/hibernation"
 
 // HibernationOn is the annotation's value.
@@ -36,23 +36,24 @@ func Resume(cluster *cnpgv1.Cluster) string {
 		cluster.Name, cluster.Namespace, HibernationAnnotation)
 }
 
-// HibernatedByUs reports whether the operator has hibernated the Cluster, so that it resumes once
-// the operator removes the annotation.
+// HibernatedByUs reports whether the operator has hibernated the Cluster, so that the Cluster
+// resumes once the operator removes the annotation.
 func HibernatedByUs(cluster *cnpgv1.Cluster) bool {
 	path := fieldpath.MakePathOrDie("metadata", "annotations", HibernationAnnotation)
 	return cluster != nil && Hibernates(cluster) && apply.OwnedFields(ownership.FieldOwner, cluster).Has(path)
 }
 
-// Up reports whether the primary is ready and no failover is due. Other fields do not show this:
-// readyInstances counts standbys too, and Ready stays True in hibernation. instancesStatus omits
-// terminating pods (api/v1/base_funcs.go).
+// Up reports whether the primary is ready and no failover is due. It reads instancesStatus, which
+// omits terminating pods (api/v1/base_funcs.go). readyInstances would count standbys too, and Ready
+// stays True in hibernation.
 func Up(cluster *cnpgv1.Cluster) bool {
 	return cluster != nil && !Hibernates(cluster) && cluster.Status.CurrentPrimary != "" &&
 		cluster.Status.CurrentPrimary == cluster.Status.TargetPrimary &&
 		slices.Contains(cluster.Status.InstancesStatus[cnpgv1.PodHealthy], cluster.Status.CurrentPrimary)
 }
 
-// ReadySince returns when a Cluster was created, or its Ready condition last flipped.
+// ReadySince returns the later of two times: the creation of the Cluster, and the last transition
+// of its condition Ready.
 func ReadySince(cluster *cnpgv1.Cluster) time.Time {
 	created := cluster.CreationTimestamp.Time
 	ready := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionClusterReady))
@@ -67,8 +68,8 @@ func LastWritten(o metav1.Object) time.Time {
 	return lastEntry(o, func(metav1.ManagedFieldsEntry) bool { return true })
 }
 
-// LastSpecWrite returns when an object was last written, without its status: CloudNativePG writes
-// each refusal there.
+// LastSpecWrite returns when an object was last written. It ignores writes of the status, because
+// CloudNativePG writes each refusal to the status.
 func LastSpecWrite(o metav1.Object) time.Time {
 	return lastEntry(o, func(entry metav1.ManagedFieldsEntry) bool { return entry.Subresource != "status" })
 }

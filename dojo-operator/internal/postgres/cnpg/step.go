@@ -36,7 +36,7 @@ type Step struct {
 	Apply  []*apply.Object
 	Delete []apply.Deletion
 	Blocks *conditions.Issue
-	// Incomplete is an issue with which the database is usable. It is reported if no step blocks.
+	// Incomplete is an issue that leaves the database usable. Plan reports it if no step blocks.
 	Incomplete *conditions.Issue
 	// PasswordCurrent reports whether Postgres has the password that the application should use.
 	PasswordCurrent bool

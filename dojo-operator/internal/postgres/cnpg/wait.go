@@ -34,13 +34,14 @@ type Pending struct {
 	Password     *metav1.PartialObjectMetadata
 }
 
-// Waiting returns the issue while Postgres lacks what.
+// Waiting returns the issue while Postgres lacks the object that the parameter what describes.
 func Waiting(reason, what string) *conditions.Issue {
 	return conditions.Progressing(reason, "Waiting until Postgres has %s.", what)
 }
 
-// Wait returns the issue while Postgres lacks the object, or nil. The deadline counts from the last
-// change of the object, its password or the Cluster's readiness: earlier refusals are normal.
+// Wait returns the issue while Postgres lacks the object, or nil. The deadline starts at the last
+// change of the object, of its password or of the Cluster's readiness, because refusals before that
+// change are normal.
 func (p Pending) Wait(in Input) *conditions.Issue {
 	if p.Report.Done() {
 		return nil

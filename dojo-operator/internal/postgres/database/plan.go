@@ -80,13 +80,14 @@ func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Ste
 	}.Drop(in.Input)
 }
 
-// holds reports whether a Database belongs to the Dojo. A Database in another Cluster does not: it
-// is left from a former Dojo.
+// holds reports whether a Database belongs to the Dojo. A Database in another Cluster is a leftover
+// of a former Dojo, and does not belong to this Dojo.
 func holds(dojo *corev1api.Dojo, db *cnpgv1.Database) bool {
 	return ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }
 
-// For returns the Database with the record of the SQL that has run.
+// For returns the desired Database. Its annotations are record, which identifies the SQL that has
+// run.
 func For(dojo *corev1api.Dojo, record map[string]string) *unstructured.Unstructured {
 	spec := map[string]any{
 		"cluster":               map[string]any{"name": cnpg.ClusterName(dojo)},
@@ -111,8 +112,8 @@ func extensions(dojo *corev1api.Dojo) (all []any) {
 	return all
 }
 
-// failure returns the message of a failed extension, or else the Database's message, which omits
-// extensions.
+// failure returns the message of a failed extension. If no extension has failed, it returns the
+// Database's message, which does not mention extensions.
 func failure(db *cnpgv1.Database) string {
 	for _, extension := range db.Status.Extensions {
 		if !extension.Applied {

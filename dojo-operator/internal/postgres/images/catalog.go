@@ -28,21 +28,22 @@ type Catalog struct {
 }
 
 // BuiltIn returns the catalog of this version of the operator. If repository is not empty, it
-// replaces the repository of the images, as for a mirror with the same tags and digests.
+// replaces the repository of each image. The mirror in repository needs the same tags and digests.
 func BuiltIn(repository string) Catalog {
 	all := Parse(map[string][]byte{"catalog.yaml": builtIn})
 	if repository == "" {
 		return all
 	}
 	for major, image := range all.images {
-		name, _, _ := strings.Cut(image, ":") // without the tag: the registry has no port
+		// The first colon begins the tag, because the built-in registry has no port.
+		name, _, _ := strings.Cut(image, ":")
 		all.images[major] = repository + strings.TrimPrefix(image, name)
 	}
 	return all
 }
 
-// Parse reads catalogs in YAML: each file has a ClusterImageCatalog or an ImageCatalog. If one is
-// invalid, none is used.
+// Parse reads catalogs in YAML: each file has a ClusterImageCatalog or an ImageCatalog. If a file
+// is invalid, the catalog has no images.
 func Parse(files map[string][]byte) Catalog {
 	all := Catalog{images: map[int]string{}}
 	for _, name := range slices.Sorted(maps.Keys(files)) {

@@ -26,7 +26,8 @@ func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) string {
 		return want.ImageName
 	case want.Version != "":
 		return ofVersion(dojo, live, in)
-	// If the operator dropped the field, CloudNativePG would set its present default, and upgrade.
+	// If the operator dropped the field, CloudNativePG would set its present default image, and so
+	// upgrade Postgres.
 	case live != nil && apply.OwnedFields(ownership.FieldOwner, live).Has(fieldpath.MakePathOrDie("spec", "imageName")):
 		return live.Spec.ImageName
 	}
@@ -43,7 +44,7 @@ func ofVersion(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) string {
 }
 
 // Annotation on a Cluster has the image that the operator has chosen for the version in the spec.
-// With it, the operator recognizes a change by another client as drift.
+// If another client changes the Cluster's image, the operator restores the image in the annotation.
 const Annotation = "core.jutsu.com/image"
 
 // current returns the image that the Cluster should have until an upgrade, or "".
@@ -77,8 +78,8 @@ func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.I
 			"spec.postgres.cluster.imageName instead of version.", own.Version, in.Catalog.Offers())
 }
 
-// Majors returns the major versions of the spec, of the Cluster's image and of its data; 0 for an
-// unknown one.
+// Majors returns the major versions of the spec, of the Cluster's image and of the Cluster's data.
+// An unknown version is 0.
 func Majors(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) (wanted, image, data int) {
 	wanted, image = majorOf(For(dojo, live, in)), majorOf(live.Spec.ImageName)
 	if ref := live.Spec.ImageCatalogRef; ref != nil {

@@ -16,12 +16,12 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Input is the input of the choice of an image.
+// Input is the input of [For], apart from the Dojo and its Cluster.
 type Input struct {
 	Catalog Catalog
 	Now     time.Time
-	// Busy reports whether SQL, such as of a release step or an upgrade, runs or may begin. A
-	// restart of the primary would interrupt it.
+	// Busy reports whether SQL runs or may begin, such as the SQL of a release step or an upgrade.
+	// A restart of the primary would interrupt the SQL.
 	Busy bool
 }
 
@@ -47,8 +47,8 @@ func buildOf(image string) (b build, ok bool) {
 	return b, true
 }
 
-// newer reports whether the build is newer, and has the same major version and kind. Another
-// operating system sorts text in another way, which breaks indexes
+// newer reports whether the build is newer, and has the same major version and kind. The kind must
+// not change, because another operating system sorts text in another way, which breaks indexes
 // (https://www.postgresql.org/docs/current/collation.html).
 func (b build) newer(former build) bool {
 	if b.major != former.major || b.kind != former.kind {
@@ -97,8 +97,8 @@ func minorDue(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) bool {
 	return err == nil && open
 }
 
-// NewerAt returns when the window opens, or when it opened if it is open now; nil without a newer
-// version.
+// NewerAt returns the start of the present or next window if there is a newer version. It returns
+// nil without a newer version or without a window.
 func NewerAt(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *metav1.Time {
 	if Newer(dojo, live, in.Catalog) == "" {
 		return nil

@@ -58,7 +58,7 @@ func running(tag string, change ...func(*cnpgv1.Cluster)) *cnpgv1.Cluster {
 func weekend(start string, lasting time.Duration) *corev1api.Window {
 	return &corev1api.Window{
 		Days: []corev1api.Weekday{"Sat", "Sun"}, Start: start, Duration: metav1.Duration{Duration: lasting},
-		TimeZone: "Europe/Belgrade", // an hour before UTC in winter
+		TimeZone: "Europe/Belgrade", // an hour ahead of UTC in winter
 	}
 }
 

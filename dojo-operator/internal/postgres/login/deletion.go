@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// DropRenamed deletes DatabaseRoles that a former Dojo has left with other spec.name. That field is
-// immutable.
+// DropRenamed deletes a DatabaseRole that a former Dojo has left if its spec.name is wrong for this
+// Dojo. The operator cannot correct spec.name, which is immutable.
 func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		role, name := login.Role, cnpg.Login(l).SQLName(dojo)
@@ -33,7 +33,7 @@ func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 	return step
 }
 
-// Keep marks the logins to outlive the Dojo.
+// Keep marks the logins as retained, so that they outlive the Dojo.
 func Keep(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		in.Login = cnpg.Login(l)
@@ -60,8 +60,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	}.Drop(in.Input)
 }
 
-// holds reports whether a DatabaseRole belongs to the Dojo. A role in another Cluster does not: it
-// is left from a former Dojo.
+// holds reports whether a DatabaseRole belongs to the Dojo. A DatabaseRole in another Cluster is a
+// leftover of a former Dojo, and does not belong to this Dojo.
 func holds(dojo *corev1api.Dojo, role *cnpgv1.DatabaseRole) bool {
 	return ownership.Holds(dojo, role) && role.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }

@@ -36,8 +36,8 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return step
 }
 
-// During a rotation, the next login may log in only once Postgres has its new password. So its old
-// password never becomes valid again.
+// During a rotation, enable lets the next login log in only once Postgres has the login's new
+// password. So the login's old password never becomes valid again.
 func enable(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	l, login := in.Login, s.Logins[in.Login]
 	current := l == RotationOf(dojo, s).Current
@@ -93,8 +93,8 @@ func retry(
 	return cnpg.Write(rotated(cnpg.After(dojo, in.Login, apply.Write(ownership.FieldOwner, role, again)))).Apply
 }
 
-// NeedsStatement returns an identity of the SQL that makes the second login's sessions act as the
-// owner; "" if the SQL need not run.
+// NeedsStatement returns a text that identifies the SQL with which the second login's sessions act
+// as the owner. It returns "" if the SQL need not run.
 func NeedsStatement(dojo *corev1api.Dojo, s State, databaseID string) string {
 	role := s.Logins[cnpg.Second].Role
 	if !RotationOf(dojo, s).Involves(cnpg.Second) || actsAsOwner(role, databaseID) {

@@ -28,7 +28,7 @@ func TestUntilRetry(t *testing.T) {
 	no := cnpg.Report{Applied: ptr.To(false), Message: forbidden}
 	cases := map[string]struct {
 		reported  cnpg.Report
-		last, now time.Duration // since the creation; last is 0 for never
+		last, now time.Duration // times since the creation; last is 0 without a retry
 		want      time.Duration
 		wantRetry bool
 	}{

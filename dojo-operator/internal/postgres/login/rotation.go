@@ -11,18 +11,20 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Rotation is the login in use, and the next one during a rotation.
+// Rotation has the login in use. During a rotation, Next is the login that the application will
+// use; otherwise Next equals Current.
 type Rotation struct {
 	Current, Next cnpg.Login
-	// Postponed reports whether a rotation waits for pods that may still have the other login.
+	// Postponed reports whether a requested rotation waits for pods that may still have the other
+	// login.
 	Postponed bool
 }
 
 // Involves reports whether a login is in use or prepared.
 func (r Rotation) Involves(l cnpg.Login) bool { return l == r.Current || l == r.Next }
 
-// RotationOf derives the rotation from the application's Secret, and from the requests for which
-// passwords were made.
+// RotationOf derives the rotation from the login in use, and from the rotation requests that the
+// logins' Secrets record.
 func RotationOf(dojo *corev1api.Dojo, s State) Rotation {
 	r := Rotation{Current: s.Current, Next: s.Current}
 	if !s.Connected || !rotationRequested(dojo, s.Logins[r.Current].Secret) {
@@ -50,8 +52,8 @@ func retired(dojo *corev1api.Dojo, login Login) bool {
 	return !ownership.Holds(dojo, login.Role) || !login.Role.Spec.Login && report(login.Role).Done()
 }
 
-// Source returns the login that the application should use. It changes only once Postgres accepts
-// the next login.
+// Source returns the login that the application should use. During a rotation, this is the next
+// login once Postgres accepts it.
 func Source(dojo *corev1api.Dojo, s State, databaseID string) cnpg.Login {
 	r := RotationOf(dojo, s)
 	if next := s.Logins[r.Next]; mayLogIn(dojo, next) && ownership.Holds(dojo, next.Secret) && report(next.Role).Done() &&

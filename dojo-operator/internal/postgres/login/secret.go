@@ -21,15 +21,16 @@ const (
 	// addressAnnotation has host, database and user, so that metadata shows whether a retained
 	// Secret is stale.
 	addressAnnotation = "core.jutsu.com/login-at"
-	// ReloadLabel on a Secret makes CloudNativePG follow its changes.
+	// ReloadLabel on a Secret makes CloudNativePG watch the Secret for changes.
 	ReloadLabel = "cnpg.io/reload"
 	port        = "5432"
 )
 
-// keys are the keys of a login's Secret. CloudNativePG writes them, and others, for an owner.
+// keys are the keys of a login's Secret. CloudNativePG writes these and more keys to the Secret
+// that it generates for an owner.
 var keys = []string{"host", "port", "dbname", "user", "username", "password"}
 
-// The Dojo is the Secret's owner only if the data is deleted with the Dojo.
+// secretFor makes the Dojo the Secret's owner only if the data is deleted with the Dojo.
 func secretFor(
 	dojo *corev1api.Dojo, l cnpg.Login, password []byte, annotations map[string]string,
 ) *corev1ac.SecretApplyConfiguration {
@@ -59,8 +60,8 @@ func labels(dojo *corev1api.Dojo) map[string]string {
 	return all
 }
 
-// InSync reports whether the Secret of a login in use is in sync, by its metadata alone. It ignores
-// the request for which the password was made.
+// InSync reports whether the Secret of a login in use is in sync. It reads only the metadata, and
+// ignores the request for which the password was made.
 func InSync(dojo *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
 	return secret != nil && !isRetired(secret) && keptInSync(dojo, l, secret)
 }
@@ -98,7 +99,8 @@ func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 			value = login.Password
 		}
 		if kept || rotation == "" {
-			// If a user removes a fulfilled request and adds it again, it does not count as new.
+			// Keep the fulfilled request. If a user removes it from the Dojo and adds it again, it
+			// is no new request.
 			rotation = before
 		}
 	}
@@ -106,7 +108,7 @@ func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 	return cnpg.Sync(in.Input, login.Secret, apply.Typed(desired))
 }
 
-// planRetired sets a password that no client gets.
+// planRetired plans the Secret of a retired login, with a new password that no client knows.
 func planRetired(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 	l, login := in.Login, s.Logins[in.Login]
 	if login.Secret != nil && isRetired(login.Secret) && keptInSync(dojo, l, login.Secret) {

@@ -19,17 +19,17 @@ import (
 // State holds the observed logins. An object that does not exist is nil.
 type State struct {
 	Logins [2]Login
-	// Connected reports whether the application's credentials name one of the logins, which is
-	// Current. Otherwise Current is the login that may log in, such as one that a deleted Dojo has
-	// left.
+	// Connected reports whether the application's credentials name one of the logins; that login is
+	// Current. If Connected is false, Current is the login that may log in, such as a login that a
+	// deleted Dojo has left.
 	Connected bool
 	Current   cnpg.Login
 }
 
 // Login is an observed login.
 type Login struct {
-	// Secret is metadata. Password is read only if the Secret has to be written. NewPassword is
-	// random.
+	// Secret is metadata. Observe reads Password only if the Secret has to be written. NewPassword
+	// is random.
 	Secret      *metav1.PartialObjectMetadata
 	Password    []byte
 	NewPassword string

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package pooler runs PgBouncer in front of a Dojo's own Cluster. The application uses the Pooler
-// once it is available. An obsolete Pooler is deleted once no pod uses it.
+// once the Pooler is available. The operator deletes an obsolete Pooler once no pod uses it.
 package pooler
 
 import (
@@ -62,8 +62,8 @@ func exists(dojo *corev1api.Dojo, s State) bool {
 	return s.Pooler != nil && !ownership.Conflicts(dojo, s.Pooler) && s.Pooler.DeletionTimestamp == nil
 }
 
-// available counts the Deployment's available pods: the status of a Pooler counts all pods
-// (internal/controller/pooler_status.go).
+// available returns the number of available pods in the Deployment's status. The Pooler's own
+// status counts all pods (internal/controller/pooler_status.go).
 func available(s State) int32 {
 	if s.Pooler == nil || s.Deployment == nil || s.Service == nil || !byPooler(s.Deployment) || !byPooler(s.Service) {
 		return 0
@@ -77,8 +77,8 @@ func Answers(dojo *corev1api.Dojo, s State) bool { return exists(dojo, s) && ava
 // Obsolete reports whether the Dojo has a Pooler that its spec does not ask for.
 func Obsolete(dojo *corev1api.Dojo, s State) bool { return Wanted(dojo) == nil && exists(dojo, s) }
 
-// Host returns the Pooler's host, or "" for the primary's host. A new application (not connected)
-// waits for the Pooler.
+// Host returns the Pooler's host, or "" for the primary's host. An application without credentials
+// (not connected) gets the Pooler's host, and waits for the Pooler.
 func Host(dojo *corev1api.Dojo, s State, connected, inUse bool) string {
 	if Wanted(dojo) != nil && (inUse || !connected || Answers(dojo, s)) {
 		return cnpg.PoolerName(dojo)
@@ -104,7 +104,8 @@ func Strip(deployment *appsv1.Deployment) {
 }
 
 // ResetQuery has the effects of DISCARD ALL, and makes sessions of the second login act as the
-// owner again. In some minor versions of Postgres, DISCARD ALL does not (schema/login.sh).
+// owner again (schema/login.sh). In some minor versions of Postgres, DISCARD ALL does not restore
+// the role of the owner.
 const ResetQuery = "CLOSE ALL; RESET ALL; DEALLOCATE ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); " +
 	"DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES; RESET SESSION AUTHORIZATION; RESET ROLE"
 
@@ -113,7 +114,7 @@ func For(dojo *corev1api.Dojo, stopped bool) *unstructured.Unstructured {
 	want := Wanted(dojo)
 	parameters := map[string]any{
 		"server_reset_query": ResetQuery,
-		// By default, new clients fail for 15 seconds after a failover
+		// With PgBouncer's default, new clients would fail for 15 seconds after a failover
 		// (https://www.pgbouncer.org/config.html).
 		"server_login_retry": "1",
 	}
@@ -148,8 +149,8 @@ func webhookRefusal() apply.Refusal {
 // Input is the input of a plan for a Pooler.
 type Input struct {
 	cnpg.Input
-	// InUse reports whether the application's credentials name the Pooler. If not, Outdated says
-	// why pods may still use it, or is empty.
+	// InUse reports whether the application's credentials name the Pooler. If InUse is false,
+	// Outdated says why pods may still use the Pooler, or is empty.
 	InUse    bool
 	Outdated string
 	// Stopped reports that the Pooler should have no pods.

@@ -146,8 +146,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestFor shows the defaults for failovers and for the second login. The mode is in PgBouncer's
-// terms.
+// TestFor shows the defaults for failovers and for the second login, and that the pool mode is in
+// lower case, as PgBouncer expects.
 func TestFor(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(pooled)

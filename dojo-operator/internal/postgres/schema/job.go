@@ -46,7 +46,8 @@ const (
 func jobName(dojo *corev1api.Dojo, digest string) string { return nameOf(dojo, "-schema-", digest) }
 
 func nameOf(dojo *corev1api.Dojo, suffix, digest string) string {
-	const maxLength = 63 // of a Job's name, since it is a label of its pods
+	// The name of a Job is also a label of the Job's pods.
+	const maxLength = 63
 	suffix += cnpg.ShortHash(digest)
 	return dojo.Name[:min(len(dojo.Name), maxLength-len(suffix))] + suffix
 }
@@ -55,8 +56,8 @@ type task struct {
 	object           string
 	digest, versions string
 	template         *corev1ac.PodTemplateSpecApplyConfiguration
-	// doing is a verb for messages; by default "updates". reason and advice replace the usual ones
-	// if the check finds no database.
+	// doing is a verb for messages; by default "updates". If the check finds no database, reason
+	// and advice are the reason and the advice of the issue.
 	doing, reason, advice string
 }
 
@@ -86,8 +87,8 @@ func loginTask(dojo *corev1api.Dojo, id string, as As, users pods.Users) task {
 	}
 }
 
-// Pods of the Job have other labels than the application's pods, so its Service and
-// PodDisruptionBudget do not select them.
+// jobFor gives the Job's pods other labels than the application's pods, so that the application's
+// Service and PodDisruptionBudget do not select them.
 func jobFor(dojo *corev1api.Dojo, t task) *batchv1ac.JobApplyConfiguration {
 	return batchv1ac.Job(jobName(dojo, t.digest), dojo.Namespace).
 		WithLabels(ownership.Labels(dojo, ownership.Schema)).
@@ -96,7 +97,7 @@ func jobFor(dojo *corev1api.Dojo, t task) *batchv1ac.JobApplyConfiguration {
 		}).
 		WithOwnerReferences(ownership.Reference(dojo)).
 		WithSpec(batchv1ac.JobSpec().
-			WithBackoffLimit(6). // about ten minutes
+			WithBackoffLimit(6). // all retries take about ten minutes
 			WithPodFailurePolicy(batchv1ac.PodFailurePolicy().WithRules(batchv1ac.PodFailurePolicyRule().
 				WithAction(batchv1.PodFailurePolicyActionFailJob).
 				WithOnExitCodes(batchv1ac.PodFailurePolicyOnExitCodesRequirement().
@@ -127,7 +128,8 @@ func containerFor(dojo *corev1api.Dojo, as As, script string) *corev1ac.Containe
 		WithName(ownership.Schema).
 		WithImage(as.Image).
 		WithCommand("/bin/sh", "-c", script).
-		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError). // instead of reading logs
+		// The operator shows the termination message, so it need not read logs.
+		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError).
 		WithResources(corev1ac.ResourceRequirements().
 			WithRequests(corev1.ResourceList{
 				corev1.ResourceCPU:              resource.MustParse("10m"),

@@ -85,8 +85,9 @@ func TestJobName(t *testing.T) {
 // says so.
 func TestSchemaScript(t *testing.T) {
 	t.Parallel()
-	// The fake psql is a file in testdata. The test cannot write it itself: a file that a just
-	// forked process has open for writing cannot run.
+	// The fake psql is a file in testdata. If the test wrote this file itself, a process that
+	// another test has just forked could have the file open for writing, and the file could not
+	// run.
 	programs, err := filepath.Abs("testdata/bin")
 	must(t, err)
 	const secret = "00-b.secret.sql fails; the output of psql is not shown"

@@ -25,8 +25,8 @@ import (
 
 // Config holds the deadlines and the user of pods.
 type Config struct {
-	// Deadline limits running SQL and former Jobs. ProgressDeadline limits missing SQL and starting
-	// pods.
+	// Deadline limits the time for running SQL and for the end of former Jobs. ProgressDeadline
+	// limits the wait for missing SQL and for the start of pods.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
 	Users            pods.Users
@@ -55,8 +55,8 @@ func Recorded(db *cnpgv1.Database) Record {
 	return r
 }
 
-// rerunRequested reports whether a client has removed the digest, to run the SQL again. Before the
-// first SQL, the versions are missing too.
+// rerunRequested reports whether a client has removed the digest, to run the SQL again. If the
+// versions are missing too, no SQL has run yet, and there is no such request.
 func (r Record) rerunRequested() bool {
 	return r[digestAnnotation] == noRecord && r[versionsAnnotation] != noRecord
 }
@@ -114,8 +114,8 @@ func PlanLogin(dojo *corev1api.Dojo, s State, id string, as As, cfg Config) Step
 	return p.step
 }
 
-// PlanVerification plans the query for the major version of Postgres. failed says why the query
-// fails, or is "".
+// PlanVerification plans the query that verifies the major version of Postgres. failed says why the
+// query fails, or is "".
 func PlanVerification(
 	dojo *corev1api.Dojo, s State, id string, major int, as As, cfg Config,
 ) (step Step, failed string) {
@@ -143,7 +143,7 @@ type planner struct {
 }
 
 // divide finds the Job of the task, and the former Jobs and pods. A Job with another pod template
-// is accepted only if it runs or has succeeded.
+// is a former Job, unless it runs or has succeeded.
 func (p *planner) divide() {
 	for _, job := range p.Jobs {
 		mine := slices.DeleteFunc(slices.Clone(p.Pods), func(pod corev1.Pod) bool {
@@ -241,7 +241,7 @@ func (p *planner) waitForFormer() *conditions.Issue {
 		at := p.Now // this plan deletes the object
 		if deleted := o.GetDeletionTimestamp(); deleted != nil {
 			at = deleted.Time
-		} else if kind == "pod" { // its Job is gone: the garbage collector deletes the pod, or it is orphaned
+		} else if kind == "pod" { // this plan deletes no pods, only Jobs
 			at = o.GetCreationTimestamp().Time
 		}
 		if at.After(since) {
@@ -276,7 +276,8 @@ func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
 				"label %s=%s from the injection.", pod.Name, ownership.NameLabel, ownership.Schema)
 	}
 	since := p.job.CreationTimestamp.Time
-	failed := func(c corev1.ContainerState) bool { return c.Terminated != nil } // the Job retries it
+	// The Job starts another pod after a failure.
+	failed := func(c corev1.ContainerState) bool { return c.Terminated != nil }
 	if pod, _ := p.findContainer(failed); pod != nil {
 		return p.stalledAfter(p.config.Deadline, since, applying,
 			"The SQL could not run for more than %s: %s. See `kubectl describe job %s -n %s`.", p.config.Deadline,

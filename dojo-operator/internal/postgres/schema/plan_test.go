@@ -278,7 +278,7 @@ func TestStopIdle(t *testing.T) {
 	}
 	cases := map[string]struct {
 		status batchv1.JobStatus
-		states []corev1.ContainerState // of its pods
+		states []corev1.ContainerState // the states of the Job's containers
 		want   bool
 	}{
 		"no pod yet":                 {want: true},

@@ -31,7 +31,7 @@ func startPostgres(t *testing.T) *server {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if path, err := exec.LookPath("pg_isready"); err == nil && len(found) == 0 {
-		found = append(found, path) // a second place, besides Debian's
+		found = append(found, path) // used if Postgres is not in Debian's folder
 	}
 	if len(found) == 0 {
 		t.Skip("there is no Postgres on this machine (Debian: apt-get install postgresql)")
@@ -168,9 +168,9 @@ func TestSchemaScriptOnPostgres(t *testing.T) {
 	}
 }
 
-// Two sessions that create the same table at once fail ("duplicate key value violates unique
-// constraint pg_type_typname_nsp_index"), so only one script runs at a time. If a script must wait
-// for a lock of the application, it gives up and is retried.
+// If two sessions create the same table at once, one fails ("duplicate key value violates unique
+// constraint pg_type_typname_nsp_index"), so only one script runs at a time. A script that waits
+// too long for a lock of the application gives up with an exit code that makes the Job retry.
 func TestSchemaScriptAlone(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
@@ -237,8 +237,8 @@ func TestVerifyScriptOnPostgres(t *testing.T) {
 	}
 }
 
-// testReset resets a session of the second login as PgBouncer does. The session acts as the owner
-// again, whatever its former client did.
+// testReset resets a session of the second login as PgBouncer does. After the reset the session
+// acts as the owner, whatever the session's former client did.
 func testReset(p *server) {
 	p.t.Helper()
 	for _, before := range []string{"SELECT", "SET ROLE NONE", "SET SESSION AUTHORIZATION second"} {
@@ -257,8 +257,8 @@ func testReset(p *server) {
 	}
 }
 
-// Objects that the second login creates belong to the owner, whatever existed before. The second
-// login cannot change that.
+// After the script, sessions of the second login act as the owner, and the owner owns the objects
+// that they create. The script does not make another role act as the owner.
 func TestLoginScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)

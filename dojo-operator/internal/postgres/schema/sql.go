@@ -67,7 +67,7 @@ func read(ctx context.Context, r apply.Reader, all []source) (contents []string,
 	return contents, "", nil
 }
 
-// read returns ErrStale for an object that is in the cache, but no longer exists.
+// read returns ErrStale for an object that is in the cache, but no longer exists in the API server.
 func (o object) read(ctx context.Context, r apply.Reader, all []source, texts map[source]string, remaining *int) error {
 	value, err := o.readValues(ctx, r)
 	if err != nil {

@@ -77,7 +77,7 @@ func Observe(
 }
 
 // isLoginJob reports whether a Job runs the SQL of a login, or a check or a query of the operator.
-// This SQL comes from no ConfigMap or Secret, so it has no versions.
+// This SQL comes from no ConfigMap or Secret, so the Job has no versions.
 func isLoginJob(job *batchv1.Job) bool { return job.Annotations[versionsAnnotation] == "" }
 
 func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*batchv1.Job, err error) {
@@ -94,8 +94,8 @@ func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*ba
 	return ours, nil
 }
 
-// observeSQL sets the digest. It reads only metadata if it finds a digest of the same versions on
-// the Database or a Job.
+// observeSQL sets the digest. If the Database or a Job has a digest for the present versions of the
+// objects, observeSQL reads only metadata.
 func (s *State) observeSQL(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, db *cnpgv1.Database,
 ) error {

@@ -97,7 +97,7 @@ func (d *database) observe() (State, int) {
 	return state, s.reads
 }
 
-// The same SQL in the same database has the same digest. Any difference changes it.
+// The same SQL in the same database has the same digest. Any difference changes the digest.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -228,7 +228,7 @@ func TestMissingSources(t *testing.T) {
 	}
 }
 
-// Foreign Jobs do not count. Pods are read while SQL has yet to run, and while the Dojo is being
+// Observe ignores foreign Jobs. It reads pods while SQL has yet to run, and while the Dojo is being
 // deleted.
 func TestJobsAndPods(t *testing.T) {
 	t.Parallel()
@@ -250,14 +250,14 @@ func TestJobsAndPods(t *testing.T) {
 	}
 }
 
-// If an object is in the cache but no longer exists, Observe returns ErrStale. It does the same
-// while the cache lacks our own Job.
+// Observe returns ErrStale if an object is in the cache but no longer exists, and while the cache
+// lacks the operator's own Job.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
 	cached, live := &reading{objects: []client.Object{d.sql, d.users}}, &reading{}
-	// The clock stands still: reading SQL, with its slow hash, may take longer than an expectation
-	// lasts.
+	// The clock stands still, so that the expectation does not expire while Observe reads SQL and
+	// computes the slow hash.
 	ours := expectations.NewSet(testclock.NewFakePassiveClock(noon))
 	r := apply.Reader{Cache: cached, Live: live, Expectations: ours}
 	observe := func() error { _, err := Observe(t.Context(), r, d.dojo, d.cluster, d.db, noon); return err }

@@ -20,8 +20,8 @@ const (
 
 var parameterName = regexp.MustCompile(parameterPattern)
 
-// checkParameters says why the parameters of a platform's size are not valid; empty if they are. No
-// schema checks these parameters.
+// checkParameters says why the parameters of a platform's size are not valid, or returns "". The
+// operator checks them itself, because no schema does.
 func checkParameters(parameters map[string]string) string {
 	if len(parameters) > maxParameters {
 		return fmt.Sprintf("there may be at most %d parameters", maxParameters)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sizes resolves spec.postgres.cluster.size by presets. These are built in, or files of a
-// ConfigMap that the platform mounts.
+// Package sizes resolves spec.postgres.cluster.size by presets. The presets are built in, or come
+// from the files of a ConfigMap that the platform mounts.
 package sizes
 
 import (
@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Preset has the fields of a Cluster that a size sets. If CPU or Memory is zero, the Cluster has no
-// request for it.
+// Preset has the fields of a Cluster that a size sets. If CPU or Memory is zero, the Cluster
+// requests none of this resource.
 type Preset struct {
 	Instances  int32             `json:"instances"`
 	CPU        resource.Quantity `json:"cpu"`
@@ -30,7 +30,7 @@ type Preset struct {
 	invalid string
 }
 
-// Presets are all sizes, by name.
+// Presets has all presets. The keys are the names of the sizes.
 type Presets map[string]Preset
 
 const (

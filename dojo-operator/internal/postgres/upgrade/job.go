@@ -26,8 +26,8 @@ const (
 	jobSuffix = "-" + jobRole
 )
 
-// observeJob reads the Job's pods from the API server: the cache does not have them, and their
-// start must not be noticed late.
+// observeJob reads the Job's pods from the API server. The cache does not have these pods, and a
+// cache would show the start of a pod late.
 func (s *State) observeJob(ctx context.Context, r apply.Reader, cluster *cnpgv1.Cluster) error {
 	var jobs batchv1.JobList
 	if err := r.Cache.List(ctx, &jobs, client.InNamespace(cluster.Namespace)); err != nil {
@@ -84,8 +84,8 @@ func committed(job *batchv1.Job, pods []corev1.Pod) bool {
 	return slices.ContainsFunc(pods, started)
 }
 
-// neverStarted reports whether pods show that pg_upgrade has not run. It is false without pods,
-// since then this is not known.
+// neverStarted reports whether pods show that pg_upgrade has not run. Without pods, nothing is
+// known, so it returns false.
 func neverStarted(pods []corev1.Pod) bool {
 	return len(pods) > 0 && !slices.ContainsFunc(pods, started)
 }

@@ -29,7 +29,7 @@ type Input struct {
 	Statistics   *apply.Object
 }
 
-// Step is a step with its change of the Cluster.
+// Step is a [cnpg.Step] and the change that it makes to the Cluster.
 type Step struct {
 	cnpg.Step
 	Change cnpg.Change

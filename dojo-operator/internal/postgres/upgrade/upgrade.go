@@ -61,7 +61,7 @@ func Observe(
 		backupNameBefore(dojo, cluster, v):        &s.Backup,
 		backupName(dojo, cluster, afterSuffix, v): &s.After,
 	}
-	delete(backups, "") // the name if there is no backup, or no request in the status yet
+	delete(backups, "") // a name is "" without a backup, or before the status has the request
 	for name, backup := range backups {
 		name := types.NamespacedName{Namespace: dojo.Namespace, Name: name}
 		if *backup, err = apply.Get(ctx, r, cnpg.BackupKind.Kind, name, &cnpgv1.Backup{}); err != nil {
@@ -78,7 +78,7 @@ func Observe(
 // versions holds major versions. An unknown version is 0.
 type versions struct {
 	// wanted is the version in the spec, image the version of the Cluster's image, data the version
-	// of its data.
+	// of the Cluster's data.
 	wanted, image, data int
 	// from is the version of the data before the upgrade.
 	from int
@@ -137,8 +137,8 @@ func requestedAt(dojo *corev1api.Dojo, v versions) *metav1.Time {
 	return db.Upgrade.RequestedAt
 }
 
-// backupName returns the name of a Backup for this request. It is empty until the status records
-// the request.
+// backupName returns the name of a Backup for the requested upgrade. The name is empty until the
+// status records the request.
 func backupName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, suffix string, v versions) string {
 	requested := requestedAt(dojo, v)
 	if requested == nil {
@@ -188,9 +188,9 @@ func RequiresStop(dojo *corev1api.Dojo, s State, step corev1api.UpgradeStep) boo
 	return false
 }
 
-// stopsFirst reports whether the application stops before the backup. A snapshot has no log of
-// later writes, and once pg_upgrade links the files, the backup is the only way back. After a
-// failed snapshot the application runs again, until a user retries it.
+// stopsFirst reports whether the application stops before the backup. The backup is the only way
+// back once pg_upgrade links the files. A snapshot lacks later writes, so no client may write after
+// it. After a failed snapshot the application runs again, until a user retries the snapshot.
 func stopsFirst(dojo *corev1api.Dojo, s State) bool {
 	policy := dojo.BackupPolicy()
 	return policy != nil && policy.Method == corev1api.BackupVolumeSnapshot &&
@@ -228,8 +228,8 @@ func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1a
 	return all
 }
 
-// currentImage returns the live image and archive. The archive stays too: the new version must not
-// overwrite the log of the former version.
+// currentImage returns the image and the archive of the live Cluster. It keeps the archive too,
+// because the new version must not overwrite the log of the former version.
 func currentImage(live *cnpgv1.Cluster) map[string]any {
 	spec := map[string]any{"imageName": nil, "imageCatalogRef": nil, "plugins": nil}
 	if ref := live.Spec.ImageCatalogRef; ref != nil {
@@ -245,9 +245,9 @@ func currentImage(live *cnpgv1.Cluster) map[string]any {
 	return spec
 }
 
-// takenBefore returns the name of the Backup before the upgrade, from the annotation: the Backup
-// may be gone. barman-cloud deletes Backups outside the Cluster's present archive, which an upgrade
-// may change (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
+// takenBefore returns the name of the Backup before the upgrade. It prefers the annotation, because
+// the Backup may be gone: barman-cloud deletes Backups outside the Cluster's present archive, which
+// an upgrade may change (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
 func takenBefore(cluster *cnpgv1.Cluster, s State) string {
 	switch name := cluster.Annotations[backupAnnotation]; {
 	case name != "":

@@ -50,8 +50,8 @@ func allowing(version string) func(*corev1api.Dojo) {
 	}
 }
 
-// pg is the Dojo's own Cluster. names is the version of its image. has is the version of its data.
-// from is the version before the upgrade, or "".
+// pg is the Dojo's own Cluster. names is the version of the Cluster's image. has is the version of
+// the Cluster's data. from is the version before the upgrade, or "".
 func pg(names, from string, has int, changes ...func(*cnpgv1.Cluster)) *cnpgv1.Cluster {
 	cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "school", Name: "tokyo-db", UID: "uid of pg", Generation: 4,
@@ -289,7 +289,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// A backup belongs to one upgrade. Backups of earlier upgrades do not count.
+// A backup belongs to one upgrade. The operator ignores the backups of earlier upgrades.
 func TestBackups(t *testing.T) {
 	t.Parallel()
 	dojo, cluster := dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16)

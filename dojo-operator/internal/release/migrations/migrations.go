@@ -25,8 +25,8 @@ const (
 
 var form = regexp.MustCompile(`^([0-9]{1,18})_[-._a-zA-Z0-9]+\.sql$`)
 
-// Version returns the number at the beginning of a file's name, at least 1. goose silently skips a
-// file without a number, so Version returns an error.
+// Version returns the number at the beginning of a file's name, at least 1. If there is no number,
+// Version returns an error, because goose would silently skip the file.
 func Version(name string) (int64, error) {
 	parts := form.FindStringSubmatch(name)
 	if parts == nil {
