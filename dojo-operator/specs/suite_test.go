@@ -63,8 +63,8 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 	})
 })
 
-// prometheusKinds returns files with the kinds of prometheus-operator that the operator uses. The
-// definitions of all its kinds are six times as large.
+// prometheusKinds returns the files of the prometheus-operator kinds that the operator uses. The
+// files of all prometheus-operator kinds are six times as large.
 func prometheusKinds(ctx context.Context) (files []string) {
 	folder, err := testcluster.PrometheusOperatorCRDs(ctx)
 	Expect(err).NotTo(HaveOccurred())

@@ -222,7 +222,7 @@ dojo/internal/{worktest,specs}: ./environment
 
 const move = "move the code that needs it, or hand over the value from above"
 
-// imports returns a change that adds imports to a package, and the package if it is new.
+// imports returns a change that adds imports to an existing or a new package.
 func imports(name string, more ...string) func(Graph) {
 	return func(g Graph) { g[name] = append(g[name], more...) }
 }

@@ -273,7 +273,8 @@ func refersToRole(w *world, name, roleID string) {
 
 func now() *metav1.Time { t := metav1.Now(); return &t }
 
-// recreateChannel adds an earlier create of the same channel, and its deletion if deleted.
+// recreateChannel adds to the audit log that an earlier channel was created for the same
+// DiscordChannel, and, if deleted is true, that the earlier channel was deleted.
 func recreateChannel(w *world, deleted bool) {
 	log := []discordtest.AuditEntry{madeFor(auditChannelCreate, "299", channelUID)}
 	if deleted {

@@ -38,8 +38,8 @@ func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 }
 
 // freezeLeaders freezes first one replica of each operator and then the other, for longer than a
-// Lease lasts. A user deletes channels just before a former leader continues, so that it and its
-// successor both find them missing.
+// Lease lasts. A user deletes channels just before a former leader continues, so that the former and
+// the new leader both find the channels missing.
 func (r *run) freezeLeaders(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	first, while := random.IntN(replicas), time.Duration(6000+random.IntN(3000))*time.Millisecond
@@ -84,7 +84,7 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	r.later(ctx, away, func(ctx context.Context) {
 		for err := r.Cluster.Restart(ctx, component); err != nil &&
 			ctx.Err() == nil; err = r.Cluster.Restart(ctx, component) {
-			// The controllers also exit while the API server is down.
+			// Restarts of the controllers also fail while the API server is down.
 			r.journal.say("  %s is restarted: %s", component, firstLine(err.Error()))
 			_ = wait(ctx, probeInterval)
 		}
