@@ -57,10 +57,10 @@ import (
 //   - a change in a namespace with more than eight Dojos, because such a spec is about load;
 //   - a change before the operator restarts with other flags, because the plan used the old flags.
 //
-// A plan shows no refusal that only the operator gets, because it lacks a right or violates its own
-// policy: the plugin's dry runs use the user's rights. A plan assumes success, so it shows no
-// failure of another controller and no passed deadline. While a mutating admission policy exists,
-// a plan may lack patches, because the policy may undo a change.
+// The plugin's dry runs use the user's rights. A plan therefore shows no refusal that only the
+// operator gets: because the operator lacks a right, or by the operator's own policy. A plan assumes
+// success, so it shows no failure of another controller and no passed deadline. While a mutating
+// admission policy exists, a plan may lack patches, because the policy may undo a change.
 var (
 	planEveryChange = os.Getenv("PLANS") != ""
 	plans           = &planningClient{}

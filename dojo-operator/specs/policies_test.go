@@ -92,7 +92,8 @@ func rewrite(ctx context.Context, field appliedField, namespace string, operatio
 			MatchConditions: []admissionv1.MatchCondition{{
 				Name: "name", Expression: fmt.Sprintf("object.metadata.name.endsWith(%q)", field.suffix),
 			}, {
-				// CloudNativePG's objects of these kinds may lack the field that the policy replaces.
+				// CloudNativePG's objects of these kinds may lack the field that the policy
+				// replaces.
 				Name: "not-of-cloudnative-pg",
 				Expression: "!has(object.metadata.labels) || " +
 					"!('app.kubernetes.io/managed-by' in object.metadata.labels) || " +

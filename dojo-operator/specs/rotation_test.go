@@ -201,7 +201,8 @@ func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
 			"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": dojo.Name}) != nil {
 			return
 		}
-		// A login that was valid when the API server listed the pods is valid in before or in after.
+		// A login that was valid when the API server listed the pods is valid in before or in
+		// after.
 		after := valid()
 		for _, pod := range pods.Items {
 			of := pod.Annotations[revision]

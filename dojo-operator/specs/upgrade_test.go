@@ -204,8 +204,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFail)
 		upgrade(ctx, pg17)
-		// The message must show the failure, because the reason does not: an upgrade that exceeds the
-		// deadline has the reason UpgradeFailed even before it fails.
+		// The message must show the failure, because the reason does not: an upgrade that exceeds
+		// the deadline has the reason UpgradeFailed even before it fails.
 		Eventually(ctx, refetch(dojo)).Should(And(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed),
 			haveMessage("DatabaseReady", And(ContainSubstring("from Postgres 16 to 17 has failed, and no pod runs. See "+
 				"`kubectl logs job/tokyo-db-1-major-upgrade -n "+ns+"`. "), ContainSubstring("set the version to 16 again: the data "+

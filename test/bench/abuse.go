@@ -134,7 +134,8 @@ func (b *bench) abuse(ctx context.Context, s *stage, at sheet, t tenant, attacks
 	before := must(s.operator.Leader(ctx, s.Admin))
 	p := s.startProcess(ctx)
 	s.awaitLeader(ctx, before)
-	t.live(ctx, s, lives, b.lives, all) // these lives last until the operator retries no refused object
+	// These lives last until the operator no longer retries refused objects.
+	t.live(ctx, s, lives, b.lives, all)
 	_, peak := residentBytes(p.PID())
 	at.add("a start under all attacks: peak RSS", peak/mib, "MiB")
 }

@@ -83,8 +83,8 @@ func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, mome
 	at.add("reconciles", now.total(metricReconciles, "controller", "discordchannel")/float64(at.n), "per channel")
 }
 
-// addChannelWrites reports the writes per channel and the fewest possible writes: the finalizer, the
-// final status, and a Secret if the channel has a webhook.
+// addChannelWrites reports the writes per channel and the fewest possible writes: the finalizer,
+// the final status, and a Secret if the channel has a webhook.
 func addChannelWrites(s *stage, d *simulated, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	t := count(slices.DeleteFunc(requests, func(r *request) bool {
@@ -105,7 +105,8 @@ func (b *bench) drift(ctx context.Context, d *simulated, at sheet) {
 	at.add("drift to repair by event, p99", quantile(took, 0.99)*1000, "ms")
 }
 
-// restartDiscord restarts the operator. No object has changed, so the operator should write nothing.
+// restartDiscord restarts the operator. No object has changed, so the operator should write
+// nothing.
 func (b *bench) restartDiscord(ctx context.Context, s *stage, d *simulated, at sheet) {
 	s.awaitQuiet(ctx, b.quiet)
 	check(s.current().Stop(environment.Grace))

@@ -41,15 +41,16 @@ func granted(ctx context.Context, s *stage, n int) background {
 	}
 }
 
-// disturb edits object i. It deletes and recreates a channel with the policy Retain instead, and the
-// former channel stays on Discord.
+// disturb edits object i. It deletes and recreates a channel with the policy Retain instead, and
+// the former channel stays on Discord.
 func (s *stage) disturb(ctx context.Context, i, second int) error {
 	o := grantedObject(i)
 	if c, isChannel := o.(*v1alpha1.DiscordChannel); isChannel && c.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
 		if err := client.IgnoreNotFound(s.Admin.Delete(ctx, o)); err != nil {
 			return err
 		}
-		if err := s.Admin.Create(ctx, grantedObject(i)); !apierrors.IsAlreadyExists(err) { // the old object may still exist
+		// The old object may still exist.
+		if err := s.Admin.Create(ctx, grantedObject(i)); !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 		return nil

@@ -100,7 +100,8 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 		return expectation{[]string{corev1api.ReasonFinalBackupFailed, corev1api.ReasonDeletionStalled}}
 	case d.DeletionTimestamp != nil:
 		return isReady
-	case w.databaseElsewhere(d) && cluster != nil && own != nil: // an error of the Dojo's Cluster may hide ChildRefused
+	// The Dojo may report an error of its Cluster instead of ChildRefused.
+	case w.databaseElsewhere(d) && cluster != nil && own != nil:
 		return expectation{append(w.expectVersion(d, cluster).reasons, corev1api.ReasonChildRefused)}
 	case w.databaseElsewhere(d):
 		return expectation{[]string{corev1api.ReasonChildRefused}}

@@ -110,8 +110,8 @@ func (w *world) holders() map[types.UID]holder {
 	return all
 }
 
-// checkDuplicates finds resources that were created while their object already had one. It ignores a
-// resource if the audit log lost its create, because another object may own the resource. If no
+// checkDuplicates finds resources that were created while their object already had one. It ignores
+// a resource if the audit log lost its create, because another object may own the resource. If no
 // object owns the resource, checkOrphans finds it.
 func checkDuplicates(w *world) (wrong violations) {
 	live := map[types.UID][]string{}
@@ -153,8 +153,8 @@ func checkLosses(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkResources compares categories and channels on Discord with the specs, and expects that no two
-// objects share a category or a channel.
+// checkResources compares categories and channels on Discord with the specs, and expects that no
+// two objects share a category or a channel.
 func checkResources(w *world) (wrong violations) {
 	owner := map[string]string{}
 	for _, g := range w.groups {

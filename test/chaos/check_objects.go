@@ -112,8 +112,8 @@ func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
 	return isReady
 }
 
-// expectGroup expects a group to wait for a missing role. A group that is being deleted must wait for
-// the deletion of its channels.
+// expectGroup expects a group to wait for a missing role. A group that is being deleted must wait
+// for the deletion of its channels.
 func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	for _, c := range w.channels {
 		if ref := c.Spec.GroupRef; g.DeletionTimestamp != nil && ref != nil && ref.Name == g.Name {

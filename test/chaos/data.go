@@ -230,8 +230,8 @@ func (r *run) follow(ctx context.Context, d *corev1api.Dojo, random *rand.Rand) 
 	return command, r.kubectl(ctx, strings.Fields(command))
 }
 
-// kubectl runs "delete KIND NAME" or "annotate KIND NAME [--overwrite] KEY=VALUE". "KEY-" in place of
-// "KEY=VALUE" removes the annotation.
+// kubectl runs "delete KIND NAME" or "annotate KIND NAME [--overwrite] KEY=VALUE". "KEY-" in place
+// of "KEY=VALUE" removes the annotation.
 func (r *run) kubectl(ctx context.Context, words []string) error {
 	kind := map[string]string{"backup": "Backup", "cluster": "Cluster", "dojo": "Dojo", "job": "Job"}[words[1]]
 	o := postgresObject(kind, words[2])

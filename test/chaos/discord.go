@@ -115,7 +115,8 @@ func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	r.overwrite(c.ID, hidden)
 	r.later(ctx, while, func(context.Context) {
 		r.overwrite(c.ID, c.Overwrites)
-		// After the deletion of the category, its channels still have the overwrites that hide them.
+		// After the deletion of the category, its channels still have the overwrites that hide
+		// them.
 		for _, left := range r.discord.Guild(r.guild).Channels {
 			if slices.Equal(left.Overwrites, hidden) {
 				r.overwrite(left.ID, nil)

@@ -38,8 +38,8 @@ func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 }
 
 // freezeLeaders freezes first one replica of each operator and then the other, for longer than a
-// Lease lasts. A user deletes channels just before a former leader continues, so that the former and
-// the new leader both find the channels missing.
+// Lease lasts. A user deletes channels just before a former leader continues, so that the former
+// and the new leader both find the channels missing.
 func (r *run) freezeLeaders(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	first, while := random.IntN(replicas), time.Duration(6000+random.IntN(3000))*time.Millisecond

@@ -66,8 +66,8 @@ func (r *run) changeMembers(random *rand.Rand, role *v1alpha1.DiscordRole) strin
 	return fmt.Sprintf("%d members", len(role.Spec.Members))
 }
 
-// someUsers returns random users. One call in three
-// may return more than a rate limit allows at once.
+// someUsers returns random users. One call in three may return more users than a rate limit lets
+// the operator edit at once.
 func (r *run) someUsers(random *rand.Rand) (some []v1alpha1.UserID) {
 	most := fewUsers
 	if oneIn(random, 3) {
@@ -94,8 +94,8 @@ func (r *run) deleteRole(ctx context.Context, a action) (string, error) {
 	return "deleted", r.delete(ctx, roleName(a.slot), &v1alpha1.DiscordRole{})
 }
 
-// recordUserRole records the current state of a user's
-// role. The caller holds the lock, or is alone.
+// recordUserRole records the current state of a user's role. The caller holds the lock, except
+// during the setup, when no other goroutine runs.
 func (s *stage) recordUserRole(id string) {
 	for _, role := range s.discord.Guild(s.guild).Roles {
 		if role.ID == id {

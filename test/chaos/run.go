@@ -162,9 +162,9 @@ func (r *run) endFaults(ctx context.Context) error {
 }
 
 // restoreCollector restarts the controllers after the API server was killed. If an owner was
-// deleted and recreated meanwhile, the garbage collector treats that as an update (its UpdateFunc
-// in k8s.io/kubernetes/pkg/controller/garbagecollector does not compare UIDs), and keeps the former
-// owner's dependents until it restarts.
+// deleted and recreated meanwhile, the garbage collector sees only an update of the owner, because
+// its UpdateFunc (k8s.io/kubernetes/pkg/controller/garbagecollector) does not compare UIDs. The
+// collector then keeps the former owner's dependents until the controllers restart.
 func (r *run) restoreCollector(ctx context.Context) error {
 	if !r.apiServerKilled {
 		return nil

@@ -56,7 +56,7 @@ type world struct {
 
 type userChannel struct {
 	discordtest.Channel
-	// synced is true if the overwrites are the same as its category's.
+	// synced is true if the channel has the same overwrites as its category.
 	synced bool
 }
 

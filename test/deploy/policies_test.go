@@ -190,8 +190,8 @@ func TestPolicySamples(t *testing.T) {
 	})
 }
 
-// The sample policies check changes, also by kubectl scale. They ignore unchanged values, so that
-// the operator can remove its finalizer.
+// The sample policies check changes of a Dojo, also by kubectl scale. They ignore unchanged values,
+// so that the operator can remove the finalizer of a Dojo that violates them.
 func TestPolicySamplesRuleChanges(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -226,8 +226,8 @@ func TestPolicySamplesRuleChanges(t *testing.T) {
 	g.Expect(patched(`{"metadata": {"finalizers": null}}`)).To(Succeed())
 }
 
-// The sample disables spec.serviceAccountName even if the namespace's annotation allows it. A Dojo
-// that already has one can still be edited.
+// The sample policy refuses a new spec.serviceAccountName even if the namespace's annotation allows
+// this ServiceAccount. Users can still edit a Dojo that already has a ServiceAccount.
 func TestServiceAccountsOff(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

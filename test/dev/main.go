@@ -29,7 +29,7 @@ type options struct {
 	dojoArgs, discordFlags string
 }
 
-// commands are the functions by command name.
+// commands maps the name of a command to its function.
 var commands = map[string]func(context.Context, *options, *target, io.Writer) error{
 	"install":      install,
 	"uninstall":    uninstall,

@@ -100,7 +100,7 @@ func Load(path string) (*Contract, error) {
 	return c, nil
 }
 
-// compile compiles either the routes with messages or the others.
+// compile compiles either the routes with messages or all other routes.
 func compile(raw []byte, messages bool) (validator.Validator, error) {
 	pruned, err := prune(raw, messages)
 	if err != nil {
@@ -244,7 +244,7 @@ func (t checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	got, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
-	if err != nil { // the response was cut; its reader must get the error too
+	if err != nil { // the response was cut, so the body's reader must get this error
 		res.Body = io.NopCloser(io.MultiReader(bytes.NewReader(got), broken{err}))
 		return res, nil //nolint:nilerr // the reader of the body gets the error
 	}

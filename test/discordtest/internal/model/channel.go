@@ -57,12 +57,12 @@ type Emoji struct{ ID, Name string }
 // Tag is a tag for posts of a forum-like channel.
 type Tag struct {
 	ID, Name  string
-	Moderated bool // only moderators may set it
+	Moderated bool // only moderators may add the tag to a post
 	Emoji     Emoji
 }
 
-// Flags of forum-like channels. The first requires a tag for each post. The second removes the
-// download button from media (media channels only).
+// Flags of forum-like channels. FlagRequireTag requires a tag for each post. FlagHideMediaDownload
+// removes the download button from media (media channels only).
 const (
 	FlagRequireTag        = 1 << 4
 	FlagHideMediaDownload = 1 << 15

@@ -22,7 +22,7 @@ type Discord struct {
 	// URL is the address for clients, without a trailing slash.
 	URL    string
 	Users  map[string]*User
-	Bots   map[string]*BotState // by token
+	Bots   map[string]*BotState // the keys are tokens
 	Guilds map[string]*GuildState
 	// Events gets the events of guilds. It is the Gateway.
 	Events Events
