@@ -58,9 +58,9 @@ import (
 //   - a change before the operator restarts with other flags, because the plan used the old flags.
 //
 // The plugin's dry runs use the user's rights. A plan therefore shows no refusal that only the
-// operator gets: because the operator lacks a right, or by the operator's own policy. A plan assumes
-// success, so it shows no failure of another controller and no passed deadline. While a mutating
-// admission policy exists, a plan may lack patches, because the policy may undo a change.
+// operator gets: because the operator lacks a right, or by the operator's own policy. A plan
+// assumes success, so it shows no failure of another controller and no passed deadline. While a
+// mutating admission policy exists, a plan may lack patches, because the policy may undo a change.
 var (
 	planEveryChange = os.Getenv("PLANS") != ""
 	plans           = &planningClient{}
@@ -88,7 +88,7 @@ var ofOperatorAlone = regexp.MustCompile(
 type planningClient struct {
 	client.Client
 
-	mu   sync.Mutex // held from the plan of a change to its result
+	mu   sync.Mutex // held while a change is planned and sent
 	open *openWindow
 	log  []string // a line for each change of the spec
 	// faults has the mismatches of the spec.

@@ -210,7 +210,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 		operator.Stop()
 		before := len(operator.Writes(ns))
 		operator.Start(ctx)
-		// Once another Dojo is Ready, the operator has also reconciled the first one.
+		// When a second Dojo is Ready, the operator has also reconciled the first Dojo.
 		other := newDojo(ns, "kyoto")
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		eventuallyReady(ctx, other)

@@ -17,9 +17,9 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// The specs run the operator's binary, built with the race detector, with the ServiceAccount,
-// permissions, arguments and environment of deploy/ for production, on a real Kubernetes API with
-// controllers and fake nodes.
+// The specs run the operator's binary, built with the race detector, against a real Kubernetes API
+// with controllers and fake nodes. The operator's ServiceAccount, permissions, arguments and
+// environment come from the production overlay in deploy/.
 const (
 	// progressDeadline is short, but much longer than a rollout takes on fake nodes.
 	progressDeadline = 10 * time.Second

@@ -25,8 +25,8 @@ const (
 	sourceSecret = "dojo-app"
 	creators     = 32
 
-	// The fewest writes per Dojo. Status: Progressing and
-	// Ready. Children: a Secret, a Deployment and a Service.
+	// These constants are the fewest writes per Dojo. The operator writes the status for
+	// Progressing and for Ready, and the children Secret, Deployment and Service.
 	leastStatusWrites = 2
 	leastChildWrites  = 3
 

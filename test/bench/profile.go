@@ -20,7 +20,7 @@ import (
 )
 
 // A process cannot end a CPU profile early, so longer profiles are merged from slices. The API
-// server's slices are longer, because each slice costs it more.
+// server's slices are longer, because each slice costs the API server more.
 const (
 	slice          = 2 * time.Second
 	apiServerSlice = 5 * time.Second

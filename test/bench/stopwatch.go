@@ -23,7 +23,7 @@ type stopwatch struct {
 	want     int
 
 	mu       sync.Mutex
-	at       map[string]time.Time // by name
+	at       map[string]time.Time // the keys are names of objects
 	complete chan struct{}
 }
 

@@ -80,8 +80,8 @@ type holder struct {
 	id     string // of the external resource
 	policy v1alpha1.DeletionPolicy
 	adopt  string // id
-	// matched is true if the object was bound to a resource
-	// without proof. The operator then retains it.
+	// matched is true if the operator bound the object to a resource without proof. The operator
+	// then retains the resource.
 	matched bool
 }
 

@@ -548,7 +548,8 @@ func TestWebhookIsAbandonedOnlyAfterASpecChange(t *testing.T) {
 	}
 }
 
-// An interrupted watch may miss an object or its last versions. Later lists find them.
+// An interrupted watch may miss an object or its last versions. Later lists contain what the watch
+// has missed.
 func TestDeletedObjectsHaveTheirLastVersion(t *testing.T) {
 	t.Parallel()
 	object := func(uid, version string) client.Object {

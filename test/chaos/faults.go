@@ -92,11 +92,11 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	return fmt.Sprintf("for %s", away), nil
 }
 
-// spuriousErrors makes Discord fail calls at random.
-// The operator retries 401 and 403 after a minute.
+// spuriousErrors makes Discord fail calls at random. After 401 or 403, the operator retries the
+// call only after a minute.
 var spuriousErrors = discordtest.Weakness{Unauthorized: 0.001, Forbidden: 0.003, ServerErrors: 0.005}
 
-// weaklyConsistent makes answers up to two seconds old, or incomplete.
+// weaklyConsistent adds to w that some answers are up to two seconds old or incomplete.
 func weaklyConsistent(w discordtest.Weakness) discordtest.Weakness {
 	w.Stale, w.Missing = 0.1, 0.03
 	return w

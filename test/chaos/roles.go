@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// roleNames is short for the same reason as channelNames.
+// roleNames is short, so that objects and users often choose the same name.
 var roleNames = []string{"Grade 1", "Grade 2", "Special Grade"}
 
 const fewUsers = 5
@@ -104,7 +104,8 @@ func (s *stage) recordUserRole(id string) {
 	}
 }
 
-// anyRole returns a role that users may edit. That excludes sensei, which overwrites refer to.
+// anyRole returns a role that users may edit. It never returns the role sensei, because overwrites
+// refer to that role.
 func (r *run) anyRole(random *rand.Rand) (discordtest.Role, error) {
 	guild := r.discord.Guild(r.guild)
 	all := slices.DeleteFunc(guild.Roles, func(role discordtest.Role) bool {

@@ -114,7 +114,7 @@ func (r *run) rounds(ctx context.Context) (n int, err error) {
 	return n - 1, r.awaitReconciled(ctx, deletionRound)
 }
 
-// act runs one action. It returns an error instead if the observer has found a violation.
+// act runs one action. If the observer has found a violation, act returns it as an error instead.
 func (r *run) act(ctx context.Context, a action) error {
 	if err := wait(ctx, a.pause); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (r *run) act(ctx context.Context, a action) error {
 	return ctx.Err()
 }
 
-// later runs do after a while, or as soon as ctx is done.
+// later runs do after the duration while, or as soon as ctx is done.
 func (r *run) later(ctx context.Context, while time.Duration, do func(context.Context)) {
 	r.pending.Go(func() {
 		_ = wait(ctx, while)

@@ -341,8 +341,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// An operator cannot take over a Secret by adding its
-// label. It may restore the label of its own Secret.
+// An operator cannot take over the Secret of another client by adding the operator's label. It may
+// restore this label on a Secret that it has written itself.
 func expectForeignSecretsKept(t *testing.T, admin, operator client.Client, name string) {
 	t.Helper()
 	g := NewWithT(t)

@@ -22,7 +22,7 @@ type options struct {
 
 	keepKinds bool // for uninstall
 
-	// For run.
+	// Only run uses these options.
 	namespaces             string
 	simulateDiscord        bool
 	discordListen          string

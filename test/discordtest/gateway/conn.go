@@ -37,7 +37,8 @@ type outgoing struct {
 }
 
 // conn is one websocket. The lock of the state guards it, and only writeTo uses the socket. The
-// methods open, receive, gone and take acquire the lock. Callers of the other methods hold it.
+// methods open, receive, gone and take acquire the lock. Callers of the other methods hold the
+// lock.
 type conn struct {
 	gateway   *Gateway
 	session   *session

@@ -52,8 +52,8 @@ type Limits struct {
 	// behaviour is not known.
 	NameTopic         Rate
 	NameAndTopicApart bool
-	// WebhookChannel is the second limit of webhook execution, per channel, without headers; 30 per
-	// minute.
+	// WebhookChannel is the second limit of webhook execution. It counts per channel, and no header
+	// shows it. 30 per minute.
 	WebhookChannel Rate
 	// Invalid is the number of 401, 403 and 429 responses after which an address is banned. 429
 	// with the scope shared does not count.

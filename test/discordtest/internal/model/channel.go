@@ -51,7 +51,7 @@ type Channel struct {
 	ThreadSlowmode int  // seconds
 }
 
-// Emoji is a guild's own emoji (ID) or a Unicode one (Name); the zero value is none.
+// Emoji is a guild's own emoji (ID) or a Unicode emoji (Name). The zero value is no emoji.
 type Emoji struct{ ID, Name string }
 
 // Tag is a tag for posts of a forum-like channel.
@@ -77,8 +77,8 @@ func (c *Channel) Clone() Channel {
 	return d
 }
 
-// TextLike reports whether names of channels of the type are normalised. The app shows these
-// channels above voice-like ones.
+// TextLike reports whether Discord normalises the names of channels of a type. The app shows these
+// channels above voice-like channels.
 func TextLike(kind int) bool {
 	return kind == TypeText || kind == TypeAnnouncement || kind == TypeForum || kind == TypeMedia
 }

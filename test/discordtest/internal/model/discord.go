@@ -66,7 +66,7 @@ func New(c *clock.Clock, o Options) *Discord {
 	}
 }
 
-// After runs do after the duration and under the lock. stop cancels it.
+// After runs do under the lock when the duration has passed. stop cancels the run.
 func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
 	return d.Clock.After(wait, func() {
 		d.Lock()

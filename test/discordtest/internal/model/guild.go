@@ -16,7 +16,7 @@ type Guild struct {
 	VerificationLevel, DefaultNotifications, ExplicitContentFilter, MFALevel                     int
 	AFKTimeout, SystemChannelFlags                                                               int
 	PremiumTier                                                                                  int      // boost level
-	Emojis                                                                                       []string // ids of its own
+	Emojis                                                                                       []string // emoji ids
 	AFKChannelID, SystemChannelID, RulesChannelID, PublicUpdatesChannelID, SafetyAlertsChannelID string
 	WidgetChannelID                                                                              string
 	PreferredLocale                                                                              string
