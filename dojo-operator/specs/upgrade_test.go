@@ -124,7 +124,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 
 	It("takes another backup when it is requested again after a reversal", func(ctx context.Context) {
 		created(ctx, nightly)
-		// No Deployment controls this pod. It stays, so the upgrade cannot end the step Stopping.
+		// No Deployment controls this pod, so the pod stays, and the upgrade cannot end the step
+		// Stopping.
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "stuck", Labels: map[string]string{
 				"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo",

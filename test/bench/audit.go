@@ -78,7 +78,7 @@ type auditLog struct {
 	*auditlog.Log
 	agent    string          // the beginning of the operator's user agent
 	requests []*request      // of all processes of the operator
-	seen     map[string]bool // the keys are AuditIDs: the log has a watch's start and end
+	seen     map[string]bool // the keys are AuditIDs: the log has each watch twice
 	versions map[string]bool // resourceVersions in the answers to writes
 }
 
@@ -126,8 +126,7 @@ func (a *auditLog) since(moment time.Time) ([]*request, error) {
 
 type tally struct {
 	byClass map[string]int
-	// byRequest counts requests. The keys have the form "verb resource", such as "patch
-	// dojos/status".
+	// byRequest counts requests by verb and resource. A key is, for example, "patch dojos/status".
 	byRequest map[string]int
 	noops     int // writes without a change
 	refused   int // writes that the API server refused, such as conflicts

@@ -67,8 +67,8 @@ func (b *bench) createDojos(ctx context.Context, s *stage, at sheet) {
 	at.add("operator's CPU time", cpuSeconds(s.current().PID())-cpu, "s")
 }
 
-// addLastChild reports the time until the operator wrote the last child. After that, only the
-// cluster works until the Dojos are Ready.
+// addLastChild reports the time until the operator wrote the last child. The rest of the time to
+// Ready depends mainly on the cluster.
 func addLastChild(s *stage, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	last := moment

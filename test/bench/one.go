@@ -42,8 +42,8 @@ func (b *bench) oneBeside(ctx context.Context, s *stage, at sheet) {
 	at.add("its children, made directly: created to available", b.oneDirect(ctx, s), "s")
 }
 
-// single creates the made objects b.repeat times. It returns the median of the seconds until the
-// object of the type of kind is done.
+// single creates and deletes the objects that made returns, b.repeat times with different names. It
+// returns the median of the seconds until the object of the given kind is done.
 func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client.Object,
 	done func(client.Object) bool, made func(name string) []client.Object) float64 {
 	var took []float64

@@ -193,7 +193,8 @@ func (b *bench) discordParts() []part {
 			}
 		}
 	}
-	if b.wants(scenarioGuilds) { // with a bot per guild, Discord's rate limit slows no guild
+	// With a bot per guild, the figures show the operator's limit and not Discord's rate limit.
+	if b.wants(scenarioGuilds) {
 		matrix(scenarioGuilds, crowd{guilds: b.guilds, channels: perGroup, bots: b.guilds, webhooks: true})
 	}
 	all = append(all, b.rolesParts()...)
