@@ -38,27 +38,29 @@ import (
 // If plans were wrong, the spec fails at its end and lists all of them.
 // out/dojo-operator/plans-*.log has a line for each change.
 //
-// At the end of a window:
-//   - Each successful write of the operator in the namespace is planned, except writes of a status.
-//     A repeated write counts once. If the plan calls the hash in a name unknown, the name counts
-//     without the hash.
-//   - If the Dojo is Ready as planned, or Degraded for the planned reason, each planned write was
-//     written. If it is Ready, the plan says so.
-//   - If the API server refuses a child, the plan has this problem. The API server refuses a change
-//     if and only if the plan says so.
+// At the end of a window, these statements must be true:
+//   - The plan lists each successful write of the operator in the namespace, except writes of a
+//     Dojo's status. Repeated writes are compared as one write. If the plan cannot know the hash at
+//     the end of a name, the names are compared without the hash.
+//   - If the Dojo is Ready, the plan says so.
+//   - If the Dojo is Ready as planned, or Degraded for a planned reason, the operator has made each
+//     planned write.
+//   - If the API server refuses a child of the Dojo, the plan does not say that the Dojo becomes
+//     Ready. The API server refuses the change itself if and only if the plan says so.
 //
-// Some changes are not compared. These are changes:
-//   - while the operator writes for five seconds without a pause, or wrote during three attempts to
-//     plan: a plan is about one state;
-//   - refused for a conflict, an existing or a missing object: the spec repeats them;
-//   - of a deleted Dojo: deletions are not planned;
-//   - in a namespace with more than eight Dojos: their load is the subject;
-//   - across a restart of the operator with other flags: the plan is about the former flags.
+// The comparison skips these changes:
+//   - a change while the operator writes without a pause for five seconds, or during each of three
+//     attempts to plan, because a plan starts from one state;
+//   - a change that the API server refuses because of a conflict, an existing or a missing object,
+//     because the spec repeats the change;
+//   - a change of a deleted Dojo, because the plugin does not plan deletions;
+//   - a change in a namespace with more than eight Dojos, because such a spec is about load;
+//   - a change before the operator restarts with other flags, because the plan used the old flags.
 //
-// A plan does not contain refusals because the operator lacks a right, or by its own policy: the
-// dry runs have the user's rights. It contains no failures of other controllers and no passed
-// deadlines, since it assumes success. While a mutating admission policy exists, patches may be
-// missing, since the policy may undo a change.
+// The plugin's dry runs use the user's rights. A plan therefore shows no refusal that only the
+// operator gets: because the operator lacks a right, or by the operator's own policy. A plan
+// assumes success, so it shows no failure of another controller and no passed deadline. While a
+// mutating admission policy exists, a plan may lack patches, because the policy may undo a change.
 var (
 	planEveryChange = os.Getenv("PLANS") != ""
 	plans           = &planningClient{}
@@ -77,8 +79,8 @@ const (
 	mostDojos = 8
 )
 
-// ofOperatorAlone matches refusals that the planning user would not get: the operator lacks a
-// right, or its own policy refuses a write.
+// ofOperatorAlone matches refusals that only the operator gets, and not the user who plans: the
+// operator lacks a right, or the operator's own policy refuses a write.
 var ofOperatorAlone = regexp.MustCompile(
 	`forbidden: User "system:serviceaccount:|ValidatingAdmissionPolicy 'dojo-operator`)
 
@@ -86,7 +88,7 @@ var ofOperatorAlone = regexp.MustCompile(
 type planningClient struct {
 	client.Client
 
-	mu   sync.Mutex // held from the plan of a change to its result
+	mu   sync.Mutex // held while a change is planned and sent
 	open *openWindow
 	log  []string // a line for each change of the spec
 	// faults has the mismatches of the spec.
@@ -104,8 +106,8 @@ type openWindow struct {
 	args []string
 }
 
-// of returns a client that plans changes and sends them through another client. It starts a new
-// log.
+// of starts a new log, and returns a client that plans changes and sends them through another
+// client.
 func (c *planningClient) of(other client.Client) client.Client {
 	c.Client = other
 	_ = os.Remove(c.logFile()) // the log of an earlier run
@@ -156,7 +158,8 @@ func (c *planningClient) write(
 	return err
 }
 
-// plan plans a change while the operator is at rest. Otherwise it says why it skips the plan.
+// plan runs kubectl dojo plan for a change while the operator is at rest. If plan skips the change,
+// it returns the reason.
 func (c *planningClient) plan(
 	ctx context.Context, w *openWindow, next func() (map[string]any, error),
 ) (skipped string) {
@@ -307,11 +310,11 @@ func (c *planningClient) close(ctx context.Context) {
 	}
 	seen := c.state(ctx, w)
 	if w.ended(w.dojo.Name, seen) {
-		c.rest(ctx, w.dojo.Namespace) // for writes that follow the status
+		c.rest(ctx, w.dojo.Namespace) // the operator may still write after the status
 		seen = c.state(ctx, w)
 	}
 	faults := w.mismatches(w.dojo.Name, seen)
-	// A busy machine may delay the last writes.
+	// A busy machine may delay the operator's last writes, so the comparison is repeated.
 	_ = wait.PollUntilContextTimeout(ctx, restTime, untilRest, true, func(ctx context.Context) (bool, error) {
 		if len(faults) > 0 && w.ended(w.dojo.Name, seen) {
 			seen = c.state(ctx, w)
@@ -329,7 +332,7 @@ func (c *planningClient) close(ctx context.Context) {
 	c.note(w, map[bool]string{true: "ok: ", false: "MISMATCH: "}[len(faults) == 0]+result)
 }
 
-// state returns the window of a change up to now.
+// state returns the results of a change so far: the operator's writes and the Dojo's conditions.
 func (c *planningClient) state(ctx context.Context, w *openWindow) window {
 	seen := window{Refused: w.refused, Written: successfulWrites(w.dojo.Namespace, w.from)}
 	d := &corev1api.Dojo{}

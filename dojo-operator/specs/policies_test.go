@@ -41,7 +41,7 @@ var _ = Describe("Children that mutating admission policies rewrite", func() {
 		expectAtRest := func() {
 			GinkgoHelper()
 			before := 0
-			Eventually(func() []string { // a reconcile with another cause may apply once more
+			Eventually(func() []string { // a reconcile for another reason may still write
 				writes := operator.Writes(ns)[before:]
 				before += len(writes)
 				return writes
@@ -92,7 +92,9 @@ func rewrite(ctx context.Context, field appliedField, namespace string, operatio
 			MatchConditions: []admissionv1.MatchCondition{{
 				Name: "name", Expression: fmt.Sprintf("object.metadata.name.endsWith(%q)", field.suffix),
 			}, {
-				Name: "not-of-cloudnative-pg", // CloudNativePG's objects of these kinds lack some of the fields
+				// CloudNativePG's objects of these kinds may lack the field that the policy
+				// replaces.
+				Name: "not-of-cloudnative-pg",
 				Expression: "!has(object.metadata.labels) || " +
 					"!('app.kubernetes.io/managed-by' in object.metadata.labels) || " +
 					"object.metadata.labels['app.kubernetes.io/managed-by'] != 'cloudnative-pg'",
@@ -120,7 +122,8 @@ func rewrite(ctx context.Context, field appliedField, namespace string, operatio
 	}
 }
 
-// rewritten returns the value that a dry-run write of a child's field would get.
+// rewritten returns a child's field after a dry-run patch of the child, during which the API server
+// applies the policies.
 func rewritten(field appliedField, dojo *corev1api.Dojo) func(context.Context) (any, error) {
 	annotate := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"example.org/test": "1"}}}`))
 	return func(ctx context.Context) (any, error) {
@@ -130,7 +133,8 @@ func rewritten(field appliedField, dojo *corev1api.Dojo) func(context.Context) (
 	}
 }
 
-// rewrittenJob returns the image that a new Job would get.
+// rewrittenJob returns the image of a Job after its dry-run create, during which the API server
+// applies the policies.
 func rewrittenJob(namespace string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "test"}}

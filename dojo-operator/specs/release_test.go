@@ -90,7 +90,7 @@ func playRelease(ctx context.Context, job *batchv1.Job, phase corev1.PodPhase, s
 	Eventually(ctx, func(ctx context.Context) error {
 		for _, pod := range releasePods(ctx, job.Namespace) {
 			if !metav1.IsControlledBy(&pod, job) || pod.Status.PodIP == "" {
-				continue // kwok has yet to write its status
+				continue // kwok has not written the pod's status yet
 			}
 			pod.Status.Phase = phase
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "release", Image: "x", State: state}}

@@ -74,7 +74,8 @@ var _ = Describe("The rollout of a Dojo", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("exceeded quota: none"))
 		attempts := 0
-		Eventually(func() int { // a second attempt: events of other children requeue the Dojo after two seconds
+		// A second attempt may follow: events of other children requeue the Dojo after two seconds.
+		Eventually(func() int {
 			before := attempts
 			attempts = len(creations(ns, "deployments"))
 			return attempts - before
@@ -163,7 +164,8 @@ var _ = Describe("The life cycle of a Dojo", func() {
 			dojo := newDojo(ns, fmt.Sprintf("tokyo-%d", i), replicas(2))
 			Expect(k8s.Create(ctx, dojo)).To(Succeed())
 			dojos = append(dojos, dojo)
-			if i%4 == 3 { // after each fourth Dojo: it is new, and the first may already be Ready
+			// At each kill, the latest Dojo is new, and the first Dojo may already be Ready.
+			if i%4 == 3 {
 				operator.Kill(ctx)
 				operator.Start(ctx)
 			}
@@ -208,7 +210,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 		operator.Stop()
 		before := len(operator.Writes(ns))
 		operator.Start(ctx)
-		// Once another Dojo is Ready, the operator has also reconciled the first one.
+		// When a second Dojo is Ready, the operator has also reconciled the first Dojo.
 		other := newDojo(ns, "kyoto")
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		eventuallyReady(ctx, other)
@@ -230,7 +232,7 @@ func creations(namespace, resource string) []time.Time {
 	return times
 }
 
-// revisions returns the revisions of the credentials of the Dojo's Secret and of its pods.
+// revisions returns the revisions of the credentials in the Dojo's Secret and in its pod template.
 func revisions(dojo *corev1api.Dojo) func(context.Context) (map[string]bool, error) {
 	const annotation = "core.jutsu.com/credentials-revision"
 	return func(ctx context.Context) (map[string]bool, error) {

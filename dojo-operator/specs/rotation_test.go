@@ -176,9 +176,9 @@ func credentialsOf(ctx context.Context, dojo *corev1api.Dojo) login {
 	return l
 }
 
-// refusedPods watches the pods of a Dojo. The returned function ends the watch, and lists the pods
-// whose credentials Postgres refused. A pod reads the credentials of its revision once. A
-// terminating pod counts too, since it may still serve.
+// refusedPods watches the pods of a Dojo. The returned function ends the watch, and lists the
+// running pods whose credentials Postgres refused. A pod keeps the credentials of the revision in
+// its annotation. The list includes terminating pods, since they may still serve.
 func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
 	const revision = "core.jutsu.com/credentials-revision"
 	dojo = dojo.DeepCopy()
@@ -201,7 +201,9 @@ func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
 			"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": dojo.Name}) != nil {
 			return
 		}
-		after := valid() // the logins that were valid at the time of the list are in before or after
+		// A login that was valid when the API server listed the pods is valid in before or in
+		// after.
+		after := valid()
 		for _, pod := range pods.Items {
 			of := pod.Annotations[revision]
 			if _, known := watched[of]; known && pod.Status.Phase == corev1.PodRunning && !before[of] && !after[of] {

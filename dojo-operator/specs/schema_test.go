@@ -104,8 +104,8 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		edit(ctx, database, takeRecord)
 		Eventually(ctx, func(ctx context.Context) []batchv1.Job { return schemaJobs(ctx, dojo) }).
 			Should(HaveLen(1), "the record was taken away, to run it once more")
-		// The record is awaited, not the status: the status may be older than the Job, and the
-		// record is missing while the SQL runs.
+		// The spec waits for the record, which is missing while the SQL runs. The status may be
+		// older than the Job.
 		Eventually(ctx, refetch(database)).Should(HaveField("GetAnnotations()", HaveKeyWithValue(digest, ran)))
 		eventuallyReady(ctx, dojo)
 		again := schemaJobs(ctx, dojo)[0].UID
@@ -132,13 +132,15 @@ var _ = Describe("The schema of a Dojo's database", func() {
 	It("is updated after the pods of the former Job have gone, and before a new image", func(ctx context.Context) {
 		sql := tables()
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
-		// The Dojo has no SQL from a Secret, because its hash is slow. The operator would compute
-		// it twice before it waits only for the held pod, which counts as stalled ten seconds after
-		// its creation.
+		// The Dojo has no SQL from a Secret, because the operator hashes a Secret slowly. It would
+		// hash the Secret twice before it waits for the held pod, and ten seconds after the pod's
+		// creation it would already report the pod as stalled.
 		dojo := dojoInCluster(ctx, ns, withSQL, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.InitSQL = dojo.Spec.Postgres.InitSQL[:1]
 		})
-		held := schemaPod(ctx, ns) // the copy below has no Job and no node: kwok ends all other pods at once
+		// The spec copies the pod without its Job and its node, because kwok ends a pod on a node
+		// at once.
+		held := schemaPod(ctx, ns)
 		labels := maps.Clone(held.Labels)
 		maps.DeleteFunc(labels, func(key, _ string) bool { return !strings.HasPrefix(key, "app.kubernetes.io/") })
 		held.ObjectMeta = metav1.ObjectMeta{Namespace: ns, Name: "held", Labels: labels}
@@ -178,7 +180,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 	It("keeps pods from starting when its SQL fails, and reports the message of psql", func(ctx context.Context) {
 		pg := existingCluster(ctx, ns, "pg")
 		edit(ctx, pg,
-			func(o *unstructured.Unstructured) { // pods with this image never run, so the spec can write their end
+			func(o *unstructured.Unstructured) { // pods with this image stay in the phase that the spec sets
 				Expect(unstructured.SetNestedField(o.Object, "registry.invalid/postgres:17", "spec", "imageName")).To(Succeed())
 			})
 		Eventually(ctx, refetch(pg)).Should(haveField("status.image", "registry.invalid/postgres:17"))

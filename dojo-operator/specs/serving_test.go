@@ -36,7 +36,8 @@ var _ = Describe("The operator's process", func() {
 		Expect(k8s.Create(ctx, grant)).To(Succeed())
 		DeferCleanup(k8s.Delete, grant)
 		Expect(cluster.AwaitMetricsReader(ctx, ns, reader.Name)).To(Succeed())
-		// The operator may have cached the denial of this token.
+		// The reader gets a new token, because the operator may have cached the denial of the old
+		// token.
 		config, err = cluster.ServiceAccountConfig(ctx, ns, reader.Name)
 		Expect(err).NotTo(HaveOccurred())
 		var text string

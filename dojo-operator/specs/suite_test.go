@@ -17,9 +17,9 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// The specs run the operator's binary, built with the race detector, with the ServiceAccount,
-// permissions, arguments and environment of deploy/ for production, on a real Kubernetes API with
-// controllers and fake nodes.
+// The specs run the operator's binary, built with the race detector, against a real Kubernetes API
+// with controllers and fake nodes. The operator's ServiceAccount, permissions, arguments and
+// environment come from the production overlay in deploy/.
 const (
 	// progressDeadline is short, but much longer than a rollout takes on fake nodes.
 	progressDeadline = 10 * time.Second
@@ -63,8 +63,8 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 	})
 })
 
-// prometheusKinds returns files with the kinds of prometheus-operator that the operator uses. The
-// definitions of all its kinds are six times as large.
+// prometheusKinds returns the files of the prometheus-operator kinds that the operator uses. The
+// files of all prometheus-operator kinds are six times as large.
 func prometheusKinds(ctx context.Context) (files []string) {
 	folder, err := testcluster.PrometheusOperatorCRDs(ctx)
 	Expect(err).NotTo(HaveOccurred())

@@ -53,7 +53,8 @@ var _ = Describe("A suspended Dojo", func() {
 		return pods.Items, err
 	}
 	// orderOf returns the operator's writes of the Deployment and the Cluster, without repetitions.
-	// An apply may follow a patch that moves fields to its field manager.
+	// The operator may write an object twice: one patch moves fields to the operator's field
+	// manager, and then an apply follows.
 	orderOf := func(writes []string) []string {
 		return slices.Compact(slices.DeleteFunc(slices.Clone(writes), func(write string) bool {
 			return !strings.HasSuffix(write, " deployments/tokyo") && !strings.HasSuffix(write, " clusters/tokyo-db")
@@ -231,7 +232,7 @@ var _ = Describe("A suspended Dojo", func() {
 		dojo := created(ctx, replicas(2))
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
-		Eventually(ctx, pods).Should(BeEmpty()) // the Deployment does not count terminating pods
+		Eventually(ctx, pods).Should(BeEmpty()) // the Deployment's status omits terminating pods
 		edit(ctx, deploymentOf(dojo), func(live *appsv1.Deployment) { live.Spec.Replicas = new(int32(5)) })
 		Eventually(ctx, refetch(deploymentOf(dojo))).Should(HaveField("Spec.Replicas", HaveValue(BeZero())))
 		edit(ctx, dojo, suspend(false))

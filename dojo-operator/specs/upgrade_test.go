@@ -92,7 +92,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable))
 		Expect(message(dojo, "Available")).To(Equal("No pod runs while Postgres in the Cluster " + ns +
 			"/tokyo-db is upgraded to version 17."))
-		operator.Restart(ctx) // the operator continues where it was
+		operator.Restart(ctx) // the new process must continue the upgrade
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
 		upgraded(ctx, "17")
 		Expect(backups(ctx)).To(Equal([]string{"tokyo-after-", "tokyo-before", "tokyo-db-202"}))
@@ -124,7 +124,9 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 
 	It("takes another backup when it is requested again after a reversal", func(ctx context.Context) {
 		created(ctx, nightly)
-		pod := &corev1.Pod{ // no Deployment controls this pod, so it stays and the step cannot end
+		// No Deployment controls this pod, so the pod stays, and the upgrade cannot end the step
+		// Stopping.
+		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "stuck", Labels: map[string]string{
 				"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo",
 				"app.kubernetes.io/managed-by": "dojo-operator",
@@ -203,7 +205,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFail)
 		upgrade(ctx, pg17)
-		// An upgrade that takes longer than the deadline has the same reason before it fails.
+		// The message must show the failure, because the reason does not: an upgrade that exceeds
+		// the deadline has the reason UpgradeFailed even before it fails.
 		Eventually(ctx, refetch(dojo)).Should(And(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed),
 			haveMessage("DatabaseReady", And(ContainSubstring("from Postgres 16 to 17 has failed, and no pod runs. See "+
 				"`kubectl logs job/tokyo-db-1-major-upgrade -n "+ns+"`. "), ContainSubstring("set the version to 16 again: the data "+
@@ -246,7 +249,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 
 	It("starts no pod when the query that verifies it fails, and repeats the query on demand", func(ctx context.Context) {
 		created(ctx, nightly)
-		upgrade(ctx, "registry.invalid/postgresql:17") // pods with this image never run, so the spec writes their end
+		// Pods with this image stay in the phase that the spec sets.
+		upgrade(ctx, "registry.invalid/postgresql:17")
 		eventuallyAt(ctx, corev1api.UpgradeVerifying)
 		endJob := func(ctx context.Context, phase corev1.PodPhase, state corev1.ContainerStateTerminated) batchv1.Job {
 			GinkgoHelper()

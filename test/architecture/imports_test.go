@@ -28,7 +28,7 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Tools are not in go.work.
+	// go.work does not contain the tools, so the test lists each tool's module alone.
 	programs, err := filepath.Glob(filepath.Join(root, "tools", "*", "main.go"))
 	if err != nil || programs == nil {
 		t.Fatalf("no program of ours in tools: %v", err)
@@ -98,8 +98,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCheck changes one thing of a small project or
-// of its table, and expects violations from Check.
+// TestCheck makes one change in the packages or in the table of a small project, and expects
+// violations from Check.
 func TestCheck(t *testing.T) {
 	const table = `
 [libs]
@@ -222,7 +222,7 @@ dojo/internal/{worktest,specs}: ./environment
 
 const move = "move the code that needs it, or hand over the value from above"
 
-// imports returns a change that adds imports to a package, and the package if it is new.
+// imports returns a change that adds imports to an existing or a new package.
 func imports(name string, more ...string) func(Graph) {
 	return func(g Graph) { g[name] = append(g[name], more...) }
 }

@@ -30,8 +30,8 @@ func (r *row) allows(imported string) bool {
 	return slices.ContainsFunc(r.imports, allows) || slices.ContainsFunc(r.section.imports, allows)
 }
 
-// unused returns the patterns of a row that match nothing. The first row of a section also returns
-// the unused patterns of the section.
+// unused returns the patterns of a row that match nothing. For the first row of a section, the
+// result includes the section's own patterns that match nothing.
 func (r *row) unused(graph Graph) (patterns []string) {
 	packages := slices.Collect(maps.Keys(graph))
 	patterns = slices.Concat(unmatched(r.packages, packages), unmatched(r.imports, importsOf(graph, r)))
@@ -55,7 +55,7 @@ func importsOf(graph Graph, rows ...*row) (imports []string) {
 	return imports
 }
 
-// unmatched returns the patterns that match none of names.
+// unmatched returns the patterns that match no element of names.
 func unmatched(patterns, names []string) (unmatched []string) {
 	for _, pattern := range patterns {
 		if !slices.ContainsFunc(names, func(name string) bool { return matches(pattern, name) }) {

@@ -47,8 +47,8 @@ type tenant struct {
 	// finish makes an operator's writes after a create or an edit.
 	// It is nil if an operator or the cluster makes the object ready.
 	finish func(ctx context.Context, s *stage, o client.Object) error
-	// least, if not nil, does the same work without an operator.
-	// Its times are the lower bound, which an attack raises too.
+	// least, if not nil, does the same work without an operator. The times of least are lower
+	// bounds. An attack slows least too, so the bench measures least during each attack.
 	least *tenant
 }
 
@@ -134,7 +134,8 @@ func (b *bench) abuse(ctx context.Context, s *stage, at sheet, t tenant, attacks
 	before := must(s.operator.Leader(ctx, s.Admin))
 	p := s.startProcess(ctx)
 	s.awaitLeader(ctx, before)
-	t.live(ctx, s, lives, b.lives, all) // takes until refused objects are no longer retried
+	// These lives last until the operator no longer retries refused objects.
+	t.live(ctx, s, lives, b.lives, all)
 	_, peak := residentBytes(p.PID())
 	at.add("a start under all attacks: peak RSS", peak/mib, "MiB")
 }
@@ -166,7 +167,7 @@ func (l *lifeTimes) addTo(at sheet, phase string) {
 	}
 }
 
-// bound adds l, the times without an operator, as lower bounds of the measured times.
+// bound adds lower bounds of the measured times. l has the times without an operator.
 func (l *lifeTimes) bound(at sheet, phase string) {
 	if len(l.created) == 0 {
 		return
@@ -177,8 +178,8 @@ func (l *lifeTimes) bound(at sheet, phase string) {
 	}
 }
 
-// live runs at least n lives, and more until flooded is closed. Each life with the operator is
-// followed by one without it, if t.least is set.
+// live runs at least n lives, and more until flooded is closed. If t.least is set, a life without
+// the operator follows each life with the operator.
 func (t tenant) live(ctx context.Context, s *stage, first, n int, flooded <-chan struct{}) (own, least *lifeTimes) {
 	own, least = &lifeTimes{}, &lifeTimes{}
 	var mu sync.Mutex
@@ -244,7 +245,7 @@ func (t tenant) life(ctx context.Context, s *stage, i int, all *lifeTimes, mu *s
 		if err := finish(after); err != nil {
 			return err
 		}
-		return s.await(ctx, o, func(err error) (bool, error) { // the cache may lag
+		return s.await(ctx, o, func(err error) (bool, error) { // the cache may still lack the edit
 			if err != nil {
 				return false, err
 			}

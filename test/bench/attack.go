@@ -25,27 +25,27 @@ import (
 )
 
 const (
-	// The attacker's namespaces, also in audit-policy.yaml.
+	// The attacker uses these namespaces. audit-policy.yaml names them, too.
 	abuseNamespace, quotaNamespace = "abuse", "abuse-quota"
 	// keptChannel is the victim's DiscordChannel.
 	keptChannel = "kept"
 	// attackPace is long enough that the figures show the operator and not a busy API server.
 	attackPace = 20 * time.Millisecond
 
-	// Where one attack creates n Dojos, others create n/forgedOf
-	// forged objects, or n/serversOf servers or references.
+	// An attack of size n creates n Dojos, n/forgedOf forged objects, n/serversOf servers, or
+	// n/serversOf objects with references.
 	serversOf, forgedOf = 20, 10
 )
 
 type attack struct {
 	name string
-	// begin prepares an attack that creates n Dojos, or
-	// fewer objects of another kind. The objects stay.
+	// begin prepares an attack that creates n Dojos, or fewer objects of another kind. The objects
+	// stay after the attack.
 	begin func(ctx context.Context, s *stage, n int) background
 }
 
-// background creates an attack's objects. An attack that continues afterwards calls flooded first,
-// and returns when ending is closed.
+// background creates an attack's objects. If the attack then also edits objects, it calls flooded
+// before the first edit, and returns when ending is closed.
 type background func(ctx context.Context, flooded func(), ending <-chan struct{}) error
 
 // start runs an attack. It closes flooded when all objects exist.
@@ -88,7 +88,7 @@ func refusedDojos(ctx context.Context, s *stage, n int) background {
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"},
 		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
 			"count/deployments.apps": none, "count/services": none, "count/poddisruptionbudgets.policy": none,
-			"count/secrets": resource.MustParse("1"), // for the credentials
+			"count/secrets": resource.MustParse("1"), // for the Secret with the credentials
 		}}}
 	s.namespaceWith(ctx, quotaNamespace, credentials("other"), quota)
 	pollUntil(ctx, func() (bool, error) {
@@ -137,7 +137,9 @@ func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerR
 	o.SetAnnotations(map[string]string{
 		corev1api.AllowedNamespacesAnnotation: long, v1alpha1.AllowedServersAnnotation: long})
 	owners := []metav1.OwnerReference{*owner}
-	for range 500 { // 70 KiB; the owner exists, because Kubernetes garbage-collects an object without a live owner
+	// The references take 70 KiB. They name an existing owner, because Kubernetes would otherwise
+	// garbage-collect the object.
+	for range 500 {
 		also := *owner
 		also.Controller, also.BlockOwnerDeletion = nil, nil
 		owners = append(owners, also)
@@ -153,8 +155,8 @@ func forgedSecret() client.Object {
 	return &corev1.Secret{Data: map[string][]byte{"data": bytes.Repeat([]byte("d"), filling)}}
 }
 
-// forgedKinds makes objects of the kinds that the
-// dojo-operator watches. They are large and run nothing.
+// forgedKinds makes objects of the kinds that dojo-operator watches. The objects are large and
+// start no containers.
 var forgedKinds = []func() client.Object{
 	forgedSecret,
 	func() client.Object {
@@ -191,8 +193,8 @@ func filledPod(restart corev1.RestartPolicy) corev1.PodSpec {
 	}}}
 }
 
-// dojoReferences creates Dojos with the victim's credentials.
-// The first ones have the names of the operators' Services.
+// dojoReferences creates Dojos that refer to the victim's credentials. The first Dojos have the
+// names of the operators' Services.
 func dojoReferences(_ context.Context, s *stage, n int) background {
 	return flood(s, n/serversOf, func(i int) client.Object {
 		d := dojo(i + 1)
@@ -249,8 +251,8 @@ func refusedServer(s *stage, i int) client.Object {
 // wrongToken has the form of a bot token. The operator does not send other tokens to Discord.
 func wrongToken(i int) string { return fmt.Sprintf("wrong.token.%027d", i) }
 
-// channelReferences creates channels in the victim's group and server. They adopt the victim's
-// channel and name its Secrets.
+// channelReferences creates channels in the victim's group and server. Each channel adopts the
+// victim's channel and names the Secret of the victim's webhook.
 func channelReferences(kept *v1alpha1.DiscordChannel) func(context.Context, *stage, int) background {
 	return func(_ context.Context, s *stage, n int) background {
 		return flood(s, n/serversOf, func(i int) client.Object {

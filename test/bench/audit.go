@@ -46,8 +46,8 @@ const (
 	classLease    = "lease"    // leader election
 	classRead     = "read"     // get, list, watch
 	classEvent    = "event"    // Events
-	classStatus   = "status"   // of our objects
-	classIntent   = "intent"   // the finalizer of our objects
+	classStatus   = "status"   // writes of our objects' status
+	classIntent   = "intent"   // writes of our objects' finalizer
 	classChild    = "child"    // children: a Dojo's Secret, Deployment, Service ..., a channel's Secret
 	classInternal = "internal" // access reviews for the metrics
 )
@@ -78,7 +78,7 @@ type auditLog struct {
 	*auditlog.Log
 	agent    string          // the beginning of the operator's user agent
 	requests []*request      // of all processes of the operator
-	seen     map[string]bool // by AuditID: a watch is logged at its start and at its end
+	seen     map[string]bool // the keys are AuditIDs: the log has each watch twice
 	versions map[string]bool // resourceVersions in the answers to writes
 }
 
@@ -126,13 +126,13 @@ func (a *auditLog) since(moment time.Time) ([]*request, error) {
 
 type tally struct {
 	byClass map[string]int
-	// byRequest counts by "verb resource", such as "patch dojos/status".
+	// byRequest counts requests by verb and resource. A key is, for example, "patch dojos/status".
 	byRequest map[string]int
 	noops     int // writes without a change
 	refused   int // writes that the API server refused, such as conflicts
 }
 
-// writes excludes leader election and access reviews.
+// writes returns the number of writes, except for leader election and access reviews.
 func (t tally) writes() int {
 	return t.byClass[classStatus] + t.byClass[classIntent] + t.byClass[classChild] + t.byClass[classEvent]
 }

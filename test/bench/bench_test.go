@@ -98,7 +98,8 @@ func TestRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Three Dojos may take less CPU time than one sample.
+		// The profile may have no samples, because three Dojos may take less CPU time than the
+		// interval between samples.
 		if p, err := profile.ParseData(text); err != nil || len(p.SampleType) == 0 {
 			t.Errorf("%s: %v, %v", name, p, err)
 		}

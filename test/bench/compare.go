@@ -16,16 +16,16 @@ import (
 type significance string
 
 const (
-	// differs means that both sets of runs hardly have the
-	// same distribution (Mann-Whitney test, p < 0.05).
+	// differs means that the two sets of runs are unlikely to have the same distribution
+	// (Mann-Whitney test, p < 0.05).
 	differs significance = "DIFFERS"
 	noise   significance = "noise"
 	// unknown means too few runs for p < 0.05.
 	unknown significance = "too few runs"
 )
 
-// enough is the fewest runs per report that allow p < 0.05: of
-// the 70 orders of 4 and 4 runs, only 2 separate them completely.
+// enough is the fewest runs per report that allow p < 0.05: two reports of 4 runs have 70
+// orders, and only 2 orders separate the reports completely.
 const enough = 4
 
 type compared struct {

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// The operator uses at most a fifth of Discord's 50 calls per second for creates. With this
-	// pause between drifts, the figures do not depend on that limit.
+	// The operator reserves a fifth of Discord's 50 calls per second for creates and deletes, so it
+	// makes at most 40 edits and reads per second. Repairs with this pause stay below that limit.
 	drifts     = 100
 	driftPause = 40 * time.Millisecond
 
@@ -62,7 +62,7 @@ func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at s
 	return began, watch
 }
 
-// addDiscordCosts adds calls and reconciles per channel. Creates of groups do not count.
+// addDiscordCosts reports the calls and reconciles per channel, without the creates of groups.
 func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, moment time.Time) {
 	creates, hooks, others := 0, 0, 0
 	for route, n := range d.RequestCounts() {
@@ -83,8 +83,8 @@ func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, mome
 	at.add("reconciles", now.total(metricReconciles, "controller", "discordchannel")/float64(at.n), "per channel")
 }
 
-// addChannelWrites compares with the fewest writes: the finalizer, the final status, and a Secret
-// if the channel has a webhook.
+// addChannelWrites reports the writes per channel and the fewest possible writes: the finalizer,
+// the final status, and a Secret if the channel has a webhook.
 func addChannelWrites(s *stage, d *simulated, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	t := count(slices.DeleteFunc(requests, func(r *request) bool {
@@ -105,7 +105,8 @@ func (b *bench) drift(ctx context.Context, d *simulated, at sheet) {
 	at.add("drift to repair by event, p99", quantile(took, 0.99)*1000, "ms")
 }
 
-// restartDiscord restarts the operator: nothing has changed, so it should write nothing.
+// restartDiscord restarts the operator. No object has changed, so the operator should write
+// nothing.
 func (b *bench) restartDiscord(ctx context.Context, s *stage, d *simulated, at sheet) {
 	s.awaitQuiet(ctx, b.quiet)
 	check(s.current().Stop(environment.Grace))

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// granted is a hostile tenant with every grant that a server can give.
+// granted is the attack of a tenant that has every grant that a server can give.
 func granted(ctx context.Context, s *stage, n int) background {
 	all := &v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "server-0"}}
@@ -41,7 +41,7 @@ func granted(ctx context.Context, s *stage, n int) background {
 	}
 }
 
-// disturb edits object i. If that is a channel with the policy Retain, disturb recreates it, and
+// disturb edits object i. It deletes and recreates a channel with the policy Retain instead, and
 // the former channel stays on Discord.
 func (s *stage) disturb(ctx context.Context, i, second int) error {
 	o := grantedObject(i)
@@ -49,7 +49,8 @@ func (s *stage) disturb(ctx context.Context, i, second int) error {
 		if err := client.IgnoreNotFound(s.Admin.Delete(ctx, o)); err != nil {
 			return err
 		}
-		if err := s.Admin.Create(ctx, grantedObject(i)); !apierrors.IsAlreadyExists(err) { // its deletion may be pending
+		// The old object may still exist.
+		if err := s.Admin.Create(ctx, grantedObject(i)); !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 		return nil
@@ -72,8 +73,8 @@ func grantedObject(i int) client.Object {
 var (
 	otherServer = v1alpha1.ServerReference{Namespace: namespace, Name: "server-0"}
 
-	// grantedObjects are refused by Discord or by the
-	// operator, take many calls, or stay on Discord.
+	// grantedObjects makes objects that burden the operator: Discord or the operator refuses them,
+	// they need many calls to Discord, or their channels stay on Discord.
 	grantedObjects = []func(i int) client.Object{
 		func(int) client.Object { // only administrators may write these permissions
 			return grantedChannel(v1alpha1.DiscordChannelSpec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{

@@ -25,8 +25,8 @@ const (
 	sourceSecret = "dojo-app"
 	creators     = 32
 
-	// The fewest writes per Dojo. Status: Progressing and
-	// Ready. Children: a Secret, a Deployment and a Service.
+	// These constants are the fewest writes per Dojo. The operator writes the status for
+	// Progressing and for Ready, and the children Secret, Deployment and Service.
 	leastStatusWrites = 2
 	leastChildWrites  = 3
 
@@ -67,8 +67,8 @@ func (b *bench) createDojos(ctx context.Context, s *stage, at sheet) {
 	at.add("operator's CPU time", cpuSeconds(s.current().PID())-cpu, "s")
 }
 
-// addLastChild adds the time until the operator wrote the last
-// child. The rest of the time to Ready is the cluster's.
+// addLastChild reports the time until the operator wrote the last child. The rest of the time to
+// Ready depends mainly on the cluster.
 func addLastChild(s *stage, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	last := moment
@@ -115,7 +115,8 @@ func addResident(at sheet, p *process) {
 	at.add("operator's peak RSS", peak/mib, "MiB")
 }
 
-// createAll returns when each create began, by the name that create returns.
+// createAll calls create n times. It returns the time when each call began; the keys are the names
+// that create returns.
 func createAll(ctx context.Context, n int, create func(context.Context, int) (string, error)) map[string]time.Time {
 	began := make(map[string]time.Time, n)
 	var mu sync.Mutex

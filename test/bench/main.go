@@ -24,7 +24,7 @@ type options struct {
 	secrets int
 	// channels is the number of channels per guild, without the groups' categories.
 	channels  []int
-	guilds    int // of 50 channels
+	guilds    int // the number of guilds with 50 channels each
 	webhooks  []bool
 	latency   []time.Duration
 	rolesEach []int
@@ -40,8 +40,8 @@ type options struct {
 	out              string
 	only             string
 	profileAPIServer bool
-	// An operator counts as idle after the time quiet without a
-	// request. quiet is longer than any pause of an operator.
+	// quiet is the time without a request after which the bench regards an operator as idle. It is
+	// longer than any pause of an operator.
 	quiet    time.Duration
 	operator []string
 }

@@ -44,10 +44,11 @@ func (b *bench) memory(ctx context.Context, s *stage, at sheet) {
 	}
 }
 
-// usage holds bytes.
+// usage is the memory of a process in bytes.
 type usage struct{ rss, peak, heap float64 }
 
-// footprint returns the medians of b.repeat idle processes.
+// footprint starts b.repeat processes one after the other, and returns the medians of their usage
+// at rest.
 func (b *bench) footprint(ctx context.Context, s *stage) usage {
 	var rss, peak, heap []float64
 	for range b.repeat {

@@ -35,14 +35,15 @@ func (b *bench) oneDirect(ctx context.Context, s *stage) float64 {
 	})
 }
 
-// oneBeside compares with s.alone, the time of a Dojo in an empty cluster, as the lower bound.
+// oneBeside reports the time of one more Dojo. The lower bound is s.alone, the time of a Dojo in an
+// empty cluster.
 func (b *bench) oneBeside(ctx context.Context, s *stage, at sheet) {
 	at.addAgainst(s.alone, "one more Dojo: created to Ready", b.one(ctx, s, at.n), "s")
 	at.add("its children, made directly: created to available", b.oneDirect(ctx, s), "s")
 }
 
-// single creates objects b.repeat times. It returns
-// the median of seconds until one of kind is done.
+// single creates and deletes the objects that made returns, b.repeat times with different names. It
+// returns the median of the seconds until the object of the given kind is done.
 func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client.Object,
 	done func(client.Object) bool, made func(name string) []client.Object) float64 {
 	var took []float64

@@ -20,7 +20,7 @@ import (
 )
 
 // A process cannot end a CPU profile early, so longer profiles are merged from slices. The API
-// server's slices are longer, because each slice costs it more.
+// server's slices are longer, because each slice costs the API server more.
 const (
 	slice          = 2 * time.Second
 	apiServerSlice = 5 * time.Second
@@ -65,8 +65,9 @@ func heapAlloc(text string) (float64, error) {
 // fetch gets a profile; query is the path below /debug/pprof.
 type fetch func(ctx context.Context, query string) ([]byte, error)
 
-// profiled does the work and writes its CPU profile (FILE.cpu.pb.gz) and all allocations since the
-// start (FILE.allocs.pb.gz). 100 interrupts per second of CPU time do not distort the figures.
+// profiled runs work. It writes the process's CPU profile (FILE.cpu.pb.gz) and all allocations
+// since the start (FILE.allocs.pb.gz). The profiler interrupts the process 100 times per second of
+// CPU time, which does not distort the figures.
 func (p *process) profiled(ctx context.Context, file string, work func()) {
 	fetch(p.get).during(ctx, file, slice, work)
 }

@@ -43,9 +43,10 @@ func (d *simulated) readings(ctx context.Context, times int) (callsEach float64)
 	return callsEach
 }
 
-// callsPerReading counts reads, without calls about the Gateway. A reading lists the channels once,
-// so each kind of call comes as often as the list. A reading may also cause a reconcile whose call
-// for the bot's roles follows the next list; rounding corrects for that.
+// callsPerReading returns the GET calls per reading of the guild, without calls about the Gateway.
+// Each reading lists the channels once, so the number of lists is the number of readings. A reading
+// may cause a reconcile that reads the bot's roles after the next list, so callsPerReading rounds
+// the calls of each route.
 func callsPerReading(requests []discordtest.Request, times int) (callsEach float64, complete bool) {
 	lists, calls := 0, map[string]int{}
 	for _, r := range requests {

@@ -26,7 +26,7 @@ const (
 	createRole = "POST /guilds/{guild_id}/roles"
 	moveRoles  = "PATCH /guilds/{guild_id}/roles"
 	patchRole  = "PATCH /guilds/{guild_id}/roles/{role_id}"
-	// patchChannel is one call, however many fields of the channel change.
+	// patchChannel changes any number of a channel's fields in one call.
 	patchChannel = "PATCH /channels/{channel_id}"
 
 	roleToReady = "role created to Ready"
@@ -137,7 +137,8 @@ func (d *simulated) since(before map[string]int) map[string]int {
 	return now
 }
 
-// rolesInOrder returns an error unless role 0 is right below the bot's role and all others follow.
+// rolesInOrder returns an error unless the roles 0 to n-1 follow the bot's role, from the highest
+// to the lowest.
 func (d *simulated) rolesInOrder(n int) error {
 	guild := d.Guild(d.guilds[0])
 	ranked := guild.RankedRoles() // the lowest is @everyone, the highest the bot's

@@ -39,7 +39,9 @@ func (b *bench) rotation(ctx context.Context, s *stage, at sheet) {
 	}
 	at.addSpread("new password to all pods replaced", spreadOf(began, done))
 	allReady(ctx, s)
-	addRequests(s, at, moment, requiredWrites{status: 2, child: 2}) // Progressing and Ready; the Secret and the Deployment
+	// The fewest writes are two of the status (Progressing, Ready) and two of children (the Secret,
+	// the Deployment).
+	addRequests(s, at, moment, requiredWrites{status: 2, child: 2})
 }
 
 func allReady(ctx context.Context, s *stage) {

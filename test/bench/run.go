@@ -85,7 +85,7 @@ const (
 	scenarioAbuse    = "abuse"
 )
 
-// scenarios in the order of a run.
+// scenarios lists all scenarios in the order of a run.
 var scenarios = []string{
 	scenarioLoad, scenarioOne, scenarioIdle, scenarioRotation, scenarioRestart, scenarioTakeover, scenarioDirect,
 	scenarioMemory,
@@ -193,7 +193,8 @@ func (b *bench) discordParts() []part {
 			}
 		}
 	}
-	if b.wants(scenarioGuilds) { // a bot per guild shows the operator's limit, not Discord's
+	// With a bot per guild, the figures show the operator's limit and not Discord's rate limit.
+	if b.wants(scenarioGuilds) {
 		matrix(scenarioGuilds, crowd{guilds: b.guilds, channels: perGroup, bots: b.guilds, webhooks: true})
 	}
 	all = append(all, b.rolesParts()...)

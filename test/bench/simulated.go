@@ -174,7 +174,7 @@ func (d *simulated) refused(status int) int {
 	return n
 }
 
-// repairs renames one channel per interval. It returns the seconds until the repair of each.
+// repairs renames one channel per interval. It returns the seconds that each repair took.
 func (d *simulated) repairs(ctx context.Context, channels []discordtest.Channel,
 	interval time.Duration) (took []float64) {
 	ctx, cancel := context.WithTimeoutCause(ctx, waitLimit, fmt.Errorf("not repaired after %s", waitLimit))

@@ -23,7 +23,7 @@ type stopwatch struct {
 	want     int
 
 	mu       sync.Mutex
-	at       map[string]time.Time // by name
+	at       map[string]time.Time // the keys are names of objects
 	complete chan struct{}
 }
 
@@ -85,8 +85,8 @@ func spreadOf(began, done map[string]time.Time) spread {
 	return spread{p50: quantile(took, 0.5), p99: quantile(took, 0.99), total: last.Sub(first).Seconds()}
 }
 
-// quantile returns the smallest value that is at least as large as the share q of all values. It
-// returns 0 if there are none.
+// quantile returns the smallest value that is at least as large as the share q of all values. For
+// no values it returns 0.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

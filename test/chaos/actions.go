@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// The number of names per kind. At any moment, an object with such a name may or may not exist.
+// Each constant is the number of names for objects of a kind. At any moment, the object with such a
+// name may or may not exist.
 const (
 	groupSlots   = 4
 	channelSlots = 10
@@ -25,9 +26,9 @@ type actionKind struct {
 	name string
 	// weight is the relative frequency of the action.
 	weight int
-	// slots is the number of objects that the action chooses from. 0 means that it needs none.
+	// slots is the number of objects that the action chooses from. 0 means that it needs no object.
 	slots int
-	// first is 1 if a run begins with this action once for every slot, and otherwise 0.
+	// first is 1 if a run does this action for every slot at its start, and otherwise 0.
 	first int
 	// do runs the action and describes it for the journal. An error means that the action was not
 	// possible at this moment. It is not a violation.
@@ -118,8 +119,8 @@ var actionKinds = []actionKind{
 	{"take-role", 2, 0, 0, (*run).takeRole},
 }
 
-// action is one random action. It follows from the
-// seed, except for the current state of its object.
+// action is one random action. The run's seed determines all fields. The effect also depends on the
+// current state of the object.
 type action struct {
 	kind *actionKind
 	// slot is the number of the object, less than kind.slots.

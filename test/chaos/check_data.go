@@ -33,7 +33,7 @@ type dataWorld struct {
 	rows            []acknowledged
 	deletedClusters map[types.UID]bool
 	refused         map[string]string
-	offered         map[string]string // image by major version
+	offered         map[string]string // maps a major version of Postgres to its image
 }
 
 // gatherData reads the state of the Dojos with a
@@ -100,7 +100,8 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 		return expectation{[]string{corev1api.ReasonFinalBackupFailed, corev1api.ReasonDeletionStalled}}
 	case d.DeletionTimestamp != nil:
 		return isReady
-	case w.databaseElsewhere(d) && cluster != nil && own != nil: // comes before errors of its Cluster
+	// The Dojo may report an error of its Cluster instead of ChildRefused.
+	case w.databaseElsewhere(d) && cluster != nil && own != nil:
 		return expectation{append(w.expectVersion(d, cluster).reasons, corev1api.ReasonChildRefused)}
 	case w.databaseElsewhere(d):
 		return expectation{[]string{corev1api.ReasonChildRefused}}
@@ -152,8 +153,8 @@ func (w *dataWorld) expectVersion(d *corev1api.Dojo, cluster *unstructured.Unstr
 	return isReady
 }
 
-// missing returns the reason if a row is lost. A row is not lost if a database that starts or a
-// Backup in the Dojo's status has it, or if a user has deleted it.
+// missing returns the reason if a row is lost. A row is not lost if the row is in a database that
+// starts or in a Backup of the Dojo's status, or if a user has deleted the database.
 func (w *dataWorld) missing(row acknowledged) string {
 	cluster := w.byUID(row.cluster)
 	there := cluster != nil && slices.Contains(w.postgres.Rows(row.cluster, row.database), row.text)

@@ -80,8 +80,8 @@ type holder struct {
 	id     string // of the external resource
 	policy v1alpha1.DeletionPolicy
 	adopt  string // id
-	// matched is true if the object was bound to a resource
-	// without proof. The operator then retains it.
+	// matched is true if the operator bound the object to a resource without proof. The operator
+	// then retains the resource.
 	matched bool
 }
 
@@ -110,8 +110,9 @@ func (w *world) holders() map[types.UID]holder {
 	return all
 }
 
-// checkDuplicates finds resources that were created while their object already had one. If the
-// audit log lost a create, another object may own that resource; if not, checkOrphans finds it.
+// checkDuplicates finds resources that were created while their object already had one. It ignores
+// a resource if the audit log lost its create, because another object may own the resource. If no
+// object owns the resource, checkOrphans finds it.
 func checkDuplicates(w *world) (wrong violations) {
 	live := map[types.UID][]string{}
 	for _, e := range w.guild.Audit {
@@ -133,8 +134,8 @@ func checkDuplicates(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkLosses finds resources that the operator deleted
-// although their object exists or retains them.
+// checkLosses finds resources that the operator deleted although their object still exists, and
+// roles that it deleted although their DiscordRole had the policy Retain.
 func checkLosses(w *world) (wrong violations) {
 	made, holders := w.origins(creates...), w.holders()
 	for _, e := range w.guild.Audit {
@@ -152,8 +153,8 @@ func checkLosses(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkResources compares resources on Discord with the
-// specs, and expects that no two objects share one.
+// checkResources compares categories and channels on Discord with the specs, and expects that no
+// two objects share a category or a channel.
 func checkResources(w *world) (wrong violations) {
 	owner := map[string]string{}
 	for _, g := range w.groups {
@@ -316,7 +317,8 @@ func checkOrphans(w *world) (wrong violations) {
 				id(held[c.id].Object), w.nameOf(uid))
 		case held[c.id].Object != nil:
 		case holders[uid].Object != nil && holders[uid].GetDeletionTimestamp() != nil:
-			// A deletion recovers a lost create only when nothing depends on the object.
+			// The operator recovers a lost create of a deleted object only when no other object
+			// depends on that object.
 		case holders[uid].Object != nil:
 			wrong.add("no orphan", where, "made for %s, which has %q", id(holders[uid].Object), holders[uid].id)
 		case w.gone[uid] == nil:
@@ -349,7 +351,8 @@ func checkUserChannels(w *world) (wrong violations) {
 		adopted[h.adopt] = true
 		deletable[h.adopt] = deletable[h.adopt] || h.policy == v1alpha1.DeletionPolicyDelete
 		if byHand := w.byHand(h.id); byHand && w.unproven(h.id) {
-			adopted[h.id], deletable[h.id] = true, true // the operator may bind the only match
+			// The audit log lost the user's create, so the operator may bind the only match.
+			adopted[h.id], deletable[h.id] = true, true
 		} else if byHand && h.id != h.adopt {
 			wrong.add(invariant, id(h.Object), "it adopted %s without spec.adopt", h.id)
 		}

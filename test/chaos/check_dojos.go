@@ -122,8 +122,8 @@ func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
 	return all
 }
 
-// databases finds databases that remain after a Dojo
-// with the policy Delete, and Dojos that lack one.
+// databases finds databases that remain after the deletion of a Dojo with the reclaimPolicy Delete,
+// and Dojos without a database.
 func (w *world) databases() (wrong violations) {
 	wanted, second := map[string]bool{"Cluster " + sharedCluster: true}, map[string]bool{}
 	for _, d := range w.dojos {

@@ -146,8 +146,8 @@ func (w *world) checkGuestActions(made map[string]types.UID) (wrong violations) 
 	return wrong
 }
 
-// onlyMoved reports whether an edit changed only the position. Discord also moves the roles beside
-// the role that the operator moves.
+// onlyMoved reports whether an edit changed only a role's position. When the operator moves a role,
+// Discord also moves the roles beside it.
 func onlyMoved(e discordtest.AuditEntry) bool {
 	for _, c := range e.Changes {
 		if c.Key != "position" {

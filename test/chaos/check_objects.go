@@ -112,7 +112,8 @@ func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
 	return isReady
 }
 
-// expectGroup expects a group to wait for a missing role, or during its deletion for its channels.
+// expectGroup expects a group to wait for a missing role. A group that is being deleted must wait
+// for the deletion of its channels.
 func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	for _, c := range w.channels {
 		if ref := c.Spec.GroupRef; g.DeletionTimestamp != nil && ref != nil && ref.Name == g.Name {
@@ -128,9 +129,9 @@ func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	return isReady
 }
 
-// expectChannel expects a channel to wait for a missing role, for a
-// missing group, or for a group that is being deleted and has lost its
-// category. If two channels adopt the same one, one of them fails.
+// expectChannel expects a channel to wait for a missing role, for a missing group, or for a group
+// without a category on Discord. It expects a conflict if another DiscordChannel already has the
+// channel to adopt.
 func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	parent := ""
 	if ref := c.Spec.GroupRef; ref != nil {
@@ -163,9 +164,9 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	return isReady
 }
 
-// expectDojo expects a Dojo with alerts to wait for its channel. A
-// former Dojo of the same name may have left its database in another
-// Cluster. The operator then refuses the new Dojo: it moves no data.
+// expectDojo expects a Dojo with alerts to wait for its DiscordChannel. The operator moves no data,
+// so expectDojo expects the reason ChildRefused if a former Dojo of the same name has left a
+// database in another Cluster.
 func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	if w.databaseElsewhere(d) {
 		return expectation{[]string{corev1api.ReasonChildRefused}}

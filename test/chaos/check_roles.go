@@ -153,7 +153,8 @@ func rolesInOrder(w *world, owner map[string]string, ranks map[string]int32) (wr
 	return wrong
 }
 
-// checkUserRoles ignores positions: they change when other roles move.
+// checkUserRoles finds roles of users that were changed or deleted. It ignores positions, which
+// change when other roles move.
 func checkUserRoles(w *world) (wrong violations) {
 	const invariant = "what users made is theirs"
 	bound := map[string]bool{}
@@ -168,7 +169,8 @@ func checkUserRoles(w *world) (wrong violations) {
 		now, there := w.roleOnDiscord(roleID)
 		now.Position = was.Position
 		switch {
-		case bound[roleID] && w.unproven(roleID): // the operator may bind the only match
+		// The audit log lost the user's create, so the operator may bind the only match.
+		case bound[roleID] && w.unproven(roleID):
 		case !there:
 			wrong.add(invariant, where, "it was deleted")
 		case now != was:

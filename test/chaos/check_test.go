@@ -273,7 +273,8 @@ func refersToRole(w *world, name, roleID string) {
 
 func now() *metav1.Time { t := metav1.Now(); return &t }
 
-// recreateChannel adds an earlier create of the same channel, and its deletion if deleted.
+// recreateChannel adds to the audit log that an earlier channel was created for the same
+// DiscordChannel, and, if deleted is true, that the earlier channel was deleted.
 func recreateChannel(w *world, deleted bool) {
 	log := []discordtest.AuditEntry{madeFor(auditChannelCreate, "299", channelUID)}
 	if deleted {
@@ -547,7 +548,8 @@ func TestWebhookIsAbandonedOnlyAfterASpecChange(t *testing.T) {
 	}
 }
 
-// An interrupted watch may miss an object or its last versions. Later lists find them.
+// An interrupted watch may miss an object or its last versions. Later lists contain what the watch
+// has missed.
 func TestDeletedObjectsHaveTheirLastVersion(t *testing.T) {
 	t.Parallel()
 	object := func(uid, version string) client.Object {

@@ -48,7 +48,8 @@ type ledger struct {
 	rows            []acknowledged
 	deletedClusters map[types.UID]bool
 	next            int
-	// refused maps a Dojo's name to the error of its last write. A committed row leaves "".
+	// refused maps a Dojo's name to the error of the application's last write, or to "" if that
+	// write committed a row.
 	refused map[string]string
 }
 
@@ -112,8 +113,8 @@ func (r *run) editDataOf(ctx context.Context, slot int, change func(*corev1api.D
 	return what, r.patch(ctx, d, before)
 }
 
-// upgradeData asks for another version. Half of the
-// calls during an upgrade ask for the former version.
+// upgradeData asks for a random version of Postgres. During an upgrade, half of the calls ask for
+// the former version instead.
 func (r *run) upgradeData(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	return r.editDataOf(ctx, a.slot, func(d *corev1api.Dojo) string {
@@ -229,8 +230,8 @@ func (r *run) follow(ctx context.Context, d *corev1api.Dojo, random *rand.Rand) 
 	return command, r.kubectl(ctx, strings.Fields(command))
 }
 
-// kubectl runs "delete KIND NAME" or "annotate KIND
-// NAME [--overwrite] KEY=VALUE", or KEY- to remove.
+// kubectl runs "delete KIND NAME" or "annotate KIND NAME [--overwrite] KEY=VALUE". "KEY-" in place
+// of "KEY=VALUE" removes the annotation.
 func (r *run) kubectl(ctx context.Context, words []string) error {
 	kind := map[string]string{"backup": "Backup", "cluster": "Cluster", "dojo": "Dojo", "job": "Job"}[words[1]]
 	o := postgresObject(kind, words[2])

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// discordtest panics if an operator has deleted a channel between a user's read and edit.
+// errGone means that a channel or role disappeared between a user's read and edit.
 var errGone = errors.New("it has just gone")
 
 // byHand does what a user does in the Discord app. It turns a panic of discordtest into errGone.
@@ -99,8 +99,8 @@ func (r *run) deleteOnDiscord(id string) error {
 	return byHand(func() { r.discord.DeleteChannelByHand(id) })
 }
 
-// hideChannel hides one channel at a time: hiding a category and then its channel would keep the
-// channel hidden, because each restores what it found.
+// hideChannel hides one channel at a time. If a second call hid a channel of a hidden category, it
+// would find the channel hidden, and would restore this state at its end.
 func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	while := time.Duration(1+random.IntN(15)) * time.Second
@@ -115,7 +115,9 @@ func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	r.overwrite(c.ID, hidden)
 	r.later(ctx, while, func(context.Context) {
 		r.overwrite(c.ID, c.Overwrites)
-		for _, left := range r.discord.Guild(r.guild).Channels { // channels keep a deleted category's overwrites
+		// After the deletion of the category, its channels still have the overwrites that hide
+		// them.
+		for _, left := range r.discord.Guild(r.guild).Channels {
 			if slices.Equal(left.Overwrites, hidden) {
 				r.overwrite(left.ID, nil)
 			}

@@ -7,7 +7,7 @@
 // and Discord are simulated. Discord runs in this process, so its true state is known.
 //
 //	actions.go     all actions, their frequency, and the sequence that a seed determines: pure
-//	kubernetes.go  users of Kubernetes; dojos.go and data.go: of Dojos and their databases
+//	kubernetes.go  users of Kubernetes; dojos.go and data.go: users of Dojos and their databases
 //	tenant.go      a tenant without grants; check_tenant.go its invariants
 //	guests.go      a tenant with a grant; check_guests.go its invariants
 //	discord.go     users of Discord

@@ -38,8 +38,8 @@ func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 }
 
 // freezeLeaders freezes first one replica of each operator and then the other, for longer than a
-// Lease lasts. A user deletes channels just before a former leader continues, so that it and its
-// successor both find them missing.
+// Lease lasts. A user deletes channels just before a former leader continues, so that the former
+// and the new leader both find the channels missing.
 func (r *run) freezeLeaders(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	first, while := random.IntN(replicas), time.Duration(6000+random.IntN(3000))*time.Millisecond
@@ -84,7 +84,7 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	r.later(ctx, away, func(ctx context.Context) {
 		for err := r.Cluster.Restart(ctx, component); err != nil &&
 			ctx.Err() == nil; err = r.Cluster.Restart(ctx, component) {
-			// The controllers also exit while the API server is down.
+			// Restarts of the controllers also fail while the API server is down.
 			r.journal.say("  %s is restarted: %s", component, firstLine(err.Error()))
 			_ = wait(ctx, probeInterval)
 		}
@@ -92,11 +92,11 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	return fmt.Sprintf("for %s", away), nil
 }
 
-// spuriousErrors makes Discord fail calls at random.
-// The operator retries 401 and 403 after a minute.
+// spuriousErrors makes Discord fail calls at random. After 401 or 403, the operator retries the
+// call only after a minute.
 var spuriousErrors = discordtest.Weakness{Unauthorized: 0.001, Forbidden: 0.003, ServerErrors: 0.005}
 
-// weaklyConsistent makes answers up to two seconds old, or incomplete.
+// weaklyConsistent adds to w that some answers are up to two seconds old or incomplete.
 func weaklyConsistent(w discordtest.Weakness) discordtest.Weakness {
 	w.Stale, w.Missing = 0.1, 0.03
 	return w

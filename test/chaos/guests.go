@@ -205,7 +205,8 @@ func (r *run) editGuest(ctx context.Context, a action) (string, error) {
 	return kindOf(o) + what, r.patch(ctx, o, before)
 }
 
-// deleteGuest fails if the deletion would leave a resource on Discord: the webhook refuses it.
+// deleteGuest deletes an object of the guest. If the object would leave a resource on Discord, the
+// operator delays the deletion until releaseGuests changes the object's policies.
 func (r *run) deleteGuest(ctx context.Context, a action) (string, error) {
 	o := pick(a.random(), guestObjects(a.slot))
 	ctx, cancel := r.withTimeout(ctx)

@@ -66,7 +66,8 @@ func (r *run) createChannel(ctx context.Context, a action) (string, error) {
 	for range random.IntN(4) {
 		changeChannel(random, c)
 	}
-	if c.Spec.Type == "" && oneIn(random, 8) { // only text channels: users create no others
+	// Users create only text channels, so only a text channel can adopt a user's channel.
+	if c.Spec.Type == "" && oneIn(random, 8) {
 		if id := r.anyUserChannel(random); id != "" {
 			c.Spec.Adopt = &v1alpha1.Adoption{ID: id}
 		}

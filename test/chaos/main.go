@@ -49,7 +49,7 @@ func execute(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// The libraries log a lot while the API server is down.
+	// The libraries log a lot while the API server is down, so the run discards their logs.
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
 	return chaos(ctx, o, out)

@@ -31,9 +31,9 @@ const (
 type minors struct {
 	mu      sync.Mutex
 	offered map[string]bool            // set of images
-	now     map[string]string          // image by major version
-	allowed map[string]map[string]bool // versions by the Dojo's name; anyMinor allows all
-	last    map[string]string          // image by Cluster's UID and major version
+	now     map[string]string          // maps a major version to its image
+	allowed map[string]map[string]bool // maps a Dojo's name to the allowed versions
+	last    map[string]string          // maps a Cluster's UID and major version to the image
 }
 
 func newMinors() *minors {
@@ -42,7 +42,8 @@ func newMinors() *minors {
 
 func (s *stage) catalogFolder() string { return filepath.Join(s.folder, "catalog") }
 
-// offer writes the platform's catalog. A replica reads it within ten seconds.
+// offer writes the platform's catalog. Each replica of the operator reads the catalog within ten
+// seconds.
 func (s *stage) offer(minor func() int) (string, error) {
 	s.minors.mu.Lock()
 	defer s.minors.mu.Unlock()
@@ -119,9 +120,9 @@ func (m *minors) current() map[string]string {
 	return maps.Clone(m.now)
 }
 
-// cluster checks one version of a Cluster. Its image must be from the
-// catalog. If the minor version changes, it must become higher and a
-// user must have allowed it. allow runs before the Dojo changes.
+// cluster checks an observed version of a Cluster. The image must be from the catalog. A new minor
+// version must be higher than the last version, and a user must have allowed it. Actions call allow
+// before they change the Dojo, so the map allowed is never too late.
 func (m *minors) cluster(o client.Object) (wrong violations) {
 	cluster := o.(*unstructured.Unstructured)
 	image, _, _ := unstructured.NestedString(cluster.Object, "spec", "imageName")
@@ -159,7 +160,7 @@ func minorOf(image string) int {
 }
 
 // checkMinors checks Dojos at rest. With the policy Automatic, a Dojo must have the newest minor
-// version. With another policy, its status must name the newest one.
+// version. With another policy, the Dojo's status must name the newest minor version.
 func (w *dataWorld) checkMinors() (wrong violations) {
 	for _, d := range w.dojos {
 		cluster, own := w.named("Cluster", d.Name+"-db"), d.Spec.Postgres.Cluster

@@ -158,9 +158,9 @@ func (w *observer) noteWebhook(c *v1alpha1.DiscordChannel) {
 	w.requested[c.UID][name] = true
 }
 
-// abandoned finds webhooks that no status has ever named, of channels whose spec asked for another
-// name or none in between. The operator leaves them, see docs/understand/discord.md. hooks maps the
-// ids of webhooks to the UIDs of their channels.
+// abandoned finds webhooks that the operator leaves on Discord (docs/understand/discord.md): no
+// status has ever named the webhook, and the webhook in the channel's spec has changed its name or
+// was removed or added. hooks maps the ids of webhooks to the UIDs of their channels.
 func (w *observer) abandoned(hooks map[string]types.UID) map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -21,8 +21,8 @@ const (
 	releaseSlots = 3
 	// releaseLabel is the name label of Jobs and pods of release steps.
 	releaseLabel = "dojo-release"
-	// brokenImages is the prefix of images that cannot
-	// be pulled. A release step with one never succeeds.
+	// brokenImages is the prefix of images that cannot be pulled. A release step with such an image
+	// never succeeds.
 	brokenImages = "registry.invalid/"
 )
 

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// roleNames is short for the same reason as channelNames.
+// roleNames is short, so that objects and users often choose the same name.
 var roleNames = []string{"Grade 1", "Grade 2", "Special Grade"}
 
 const fewUsers = 5
@@ -66,8 +66,8 @@ func (r *run) changeMembers(random *rand.Rand, role *v1alpha1.DiscordRole) strin
 	return fmt.Sprintf("%d members", len(role.Spec.Members))
 }
 
-// someUsers returns random users. One call in three
-// may return more than a rate limit allows at once.
+// someUsers returns random users. One call in three may return more users than a rate limit lets
+// the operator edit at once.
 func (r *run) someUsers(random *rand.Rand) (some []v1alpha1.UserID) {
 	most := fewUsers
 	if oneIn(random, 3) {
@@ -94,8 +94,8 @@ func (r *run) deleteRole(ctx context.Context, a action) (string, error) {
 	return "deleted", r.delete(ctx, roleName(a.slot), &v1alpha1.DiscordRole{})
 }
 
-// recordUserRole records the current state of a user's
-// role. The caller holds the lock, or is alone.
+// recordUserRole records the current state of a user's role. The caller holds the lock, except
+// during the setup, when no other goroutine runs.
 func (s *stage) recordUserRole(id string) {
 	for _, role := range s.discord.Guild(s.guild).Roles {
 		if role.ID == id {
@@ -104,7 +104,8 @@ func (s *stage) recordUserRole(id string) {
 	}
 }
 
-// anyRole returns a role that users may edit. That excludes sensei, which overwrites refer to.
+// anyRole returns a role that users may edit. It never returns the role sensei, because overwrites
+// refer to that role.
 func (r *run) anyRole(random *rand.Rand) (discordtest.Role, error) {
 	guild := r.discord.Guild(r.guild)
 	all := slices.DeleteFunc(guild.Roles, func(role discordtest.Role) bool {

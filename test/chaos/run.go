@@ -114,7 +114,7 @@ func (r *run) rounds(ctx context.Context) (n int, err error) {
 	return n - 1, r.awaitReconciled(ctx, deletionRound)
 }
 
-// act runs one action. It returns an error instead if the observer has found a violation.
+// act runs one action. If the observer has found a violation, act returns it as an error instead.
 func (r *run) act(ctx context.Context, a action) error {
 	if err := wait(ctx, a.pause); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (r *run) act(ctx context.Context, a action) error {
 	return ctx.Err()
 }
 
-// later runs do after a while, or as soon as ctx is done.
+// later runs do after the duration while, or as soon as ctx is done.
 func (r *run) later(ctx context.Context, while time.Duration, do func(context.Context)) {
 	r.pending.Go(func() {
 		_ = wait(ctx, while)
@@ -162,9 +162,9 @@ func (r *run) endFaults(ctx context.Context) error {
 }
 
 // restoreCollector restarts the controllers after the API server was killed. If an owner was
-// deleted and recreated meanwhile, the garbage collector treats that as an update (its UpdateFunc
-// in k8s.io/kubernetes/pkg/controller/garbagecollector does not compare UIDs), and keeps the former
-// owner's dependents until it restarts.
+// deleted and recreated meanwhile, the garbage collector sees only an update of the owner, because
+// its UpdateFunc (k8s.io/kubernetes/pkg/controller/garbagecollector) does not compare UIDs. The
+// collector then keeps the former owner's dependents until the controllers restart.
 func (r *run) restoreCollector(ctx context.Context) error {
 	if !r.apiServerKilled {
 		return nil

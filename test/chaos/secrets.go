@@ -11,7 +11,8 @@ import (
 // secrets holds every token, webhook URL and database password ever used.
 type secrets struct{ environment.Secrets }
 
-// shortest is the minimal length of a secret. Users write shorter values by hand.
+// shortest is the minimal length of a secret. Shorter values are not secret: users write them by
+// hand.
 const shortest = 12
 
 func (s *secrets) add(secret string) {

@@ -41,7 +41,7 @@ type stage struct {
 	folder   string // of logs and evidence
 	seed     uint64
 	journal  *journal
-	replicas []*replica // both operators alternate
+	replicas []*replica // the first replica of each operator, then the second ones
 	ending   context.CancelFunc
 	working  sync.WaitGroup
 
@@ -109,7 +109,8 @@ func (s *stage) ready(ctx context.Context) error {
 	return nil
 }
 
-// startDiscord uses strict limits, except for renames and reconnects, which would take hours.
+// startDiscord uses strict limits, but a short limit of renames and no limit of reconnects. With
+// Discord's limits of renames and reconnects, a run would take hours.
 func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
 	limits := discordtest.StrictLimits()
 	limits.NameTopic.Per = 10 * time.Second

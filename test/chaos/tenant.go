@@ -68,8 +68,8 @@ func (r *run) abuseToken(ctx context.Context, a action) (string, error) {
 	return what, r.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, patch))
 }
 
-// abuseChannel creates a channel that may adopt a foreign channel,
-// and whose webhook's Secret has the name of a foreign one.
+// abuseChannel creates a channel that may adopt a channel of the first tenant. The Secret of its
+// webhook has the name of a webhook's Secret of the first tenant.
 func (r *run) abuseChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)}}
@@ -119,7 +119,9 @@ func (r *run) abuseObject(ctx context.Context, a action) (string, error) {
 	withTimeout, cancel := r.withTimeout(ctx)
 	defer cancel()
 	key := types.NamespacedName{Namespace: abuser, Name: refusedName(a.slot)}
-	if r.Admin.Get(withTimeout, key, owner) == nil { // an object without a live owner is garbage-collected
+	// The object gets an owner only if the owner exists. Otherwise Kubernetes would garbage-collect
+	// the object.
+	if r.Admin.Get(withTimeout, key, owner) == nil {
 		o.SetOwnerReferences([]metav1.OwnerReference{
 			*metav1.NewControllerRef(owner, corev1api.GroupVersion.WithKind("Dojo"))})
 	}

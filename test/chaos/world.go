@@ -50,13 +50,14 @@ type world struct {
 	members      map[string][]string
 	// gone holds the last versions of deleted objects.
 	gone map[types.UID]client.Object
-	// abandoned holds webhooks of interrupted creates that no spec asks for any more.
+	// abandoned has the ids of webhooks that an interrupted create made and no spec requests any
+	// more.
 	abandoned map[string]bool
 }
 
 type userChannel struct {
 	discordtest.Channel
-	// synced is true if the overwrites are the same as its category's.
+	// synced is true if the channel has the same overwrites as its category.
 	synced bool
 }
 

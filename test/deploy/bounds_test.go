@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rule is a validation rule that bounds a field where the schema of an embedded Kubernetes type
-// does not. at is the path that has the rule, and text is a part of the rule.
+// rule is a validation rule. It bounds a field of an embedded Kubernetes type, because the type's
+// schema has no bound. at is the path that has the rule, and text is a part of the rule.
 type rule struct{ at, text string }
 
 func resourceRules(at string) map[string]rule {
@@ -51,7 +51,8 @@ func itemRules(at, item string, most int, optional, required []string) map[strin
 	return rules
 }
 
-// ruled maps the path of each field that needs a rule to that rule, by kind.
+// ruled maps a kind to its rules. In each inner map, the key is the path of a field, and the value
+// is the rule that the field needs.
 var ruled = map[string][]map[string]rule{
 	"Dojo": {
 		resourceRules(".spec.resources"), resourceRules(".spec.postgres.cluster.resources"),

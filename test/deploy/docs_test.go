@@ -40,8 +40,8 @@ var (
 	metric   = regexp.MustCompile("`((?:dojo|discord)_[a-z_]+)")
 )
 
-// The API server accepts every manifest of the docs.
-// A manifest with only a spec counts as a Dojo's.
+// The API server accepts every manifest of the docs. The test completes a manifest with only a spec
+// to a Dojo.
 func TestManifestsOfTheDocs(t *testing.T) {
 	t.Parallel()
 	admin, _, _ := startAPIServer(t)
@@ -161,7 +161,8 @@ func TestSampleOfTenants(t *testing.T) {
 	g.Expect(sharing).To(Equal(teams))
 }
 
-// objectsOf parses the objects of our kinds in a block. It completes a mere spec to a Dojo.
+// objectsOf parses the objects of our kinds in a block. It completes a manifest with only a spec to
+// a Dojo.
 func objectsOf(t *testing.T, block string) (all []*unstructured.Unstructured) {
 	t.Helper()
 	documents := utilyaml.NewYAMLToJSONDecoder(strings.NewReader(block))

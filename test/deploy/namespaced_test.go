@@ -52,7 +52,9 @@ func startNamespaced(t *testing.T) *namespaced {
 	postgres, err := testcluster.CloudNativePGCRDs(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	crds := []string{postgres}
-	for _, o := range environment.All { // before the quotas: Kubernetes counts new kinds half a minute late
+	// The cluster starts with the kinds, because a quota counts objects of a later kind only after
+	// half a minute.
+	for _, o := range environment.All {
 		folder, err := o.CRDs()
 		g.Expect(err).NotTo(HaveOccurred())
 		crds = append(crds, folder)
@@ -121,7 +123,7 @@ func TestNamespaced(t *testing.T) {
 	var elsewhere []*unstructured.Unstructured
 	for _, namespace := range append(slices.Clone(teams), unwatched) {
 		for _, o := range teamObjects(t, namespace) {
-			// A new quota takes effect after a moment.
+			// The API server enforces a new quota only after a moment.
 			g.Eventually(func() error { return n.admin.Create(t.Context(), o) }).WithTimeout(waitLimit).
 				Should(Succeed(), "%s %s", o.GetKind(), o.GetName())
 			switch {
@@ -302,8 +304,8 @@ func (n *namespaced) patch(t *testing.T, namespace, merge string) *unstructured.
 	return dojo
 }
 
-// expectConfined expects that an operator made no request
-// outside its namespaces, and none that the API server refused.
+// expectConfined expects that an operator made no request outside its namespaces, and that the API
+// server refused none of its requests.
 func (n *namespaced) expectConfined(t *testing.T, o environment.Operator) {
 	t.Helper()
 	g := NewWithT(t)

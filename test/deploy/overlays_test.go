@@ -52,7 +52,8 @@ func (v variant) String() string {
 	return strings.Join(append([]string{v.operator.Name, v.overlay}, v.components...), "+")
 }
 
-// variants returns the base and every overlay: without a component, with each one, and with all.
+// variants returns several variants of the base and of every overlay: without components, with each
+// single component, and with all components.
 func variants(t *testing.T) []variant {
 	t.Helper()
 	var all []variant
@@ -116,7 +117,7 @@ func (v variant) write(t *testing.T) string {
 }
 
 // writeKustomization writes a kustomization below out/ and returns its folder, relative to the
-// project's root. content gets up, the relative path from that folder to the root.
+// project's root. It calls content with up, the relative path from that folder to the root.
 func writeKustomization(t *testing.T, name string, content func(up string) map[string]any) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -130,7 +131,8 @@ func writeKustomization(t *testing.T, name string, content func(up string) map[s
 	return folder
 }
 
-// A real API server also warns of violations of pod security.
+// TestOverlays applies all variants to a real API server, which also warns of pods that violate pod
+// security.
 func TestOverlays(t *testing.T) {
 	admin, warned, config := startAPIServer(t)
 	for _, o := range environment.All {
@@ -167,8 +169,8 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// accepted remembers accepted objects as JSON: overlays share most objects, and
-// CustomResourceDefinitions are large.
+// accepted remembers accepted objects as JSON, so that the tests apply each object once. Overlays
+// share most objects, and large CustomResourceDefinitions take long.
 type accepted struct {
 	config *rest.Config
 	mapper meta.RESTMapper
@@ -230,7 +232,8 @@ func startAPIServer(t *testing.T) (client.Client, *warnings, *rest.Config) {
 	return admin, warned, cluster.Config()
 }
 
-// makeNamespaces creates the objects' namespaces: a dry run of the Namespace objects does not.
+// makeNamespaces creates the objects' namespaces, because a dry run of the Namespace objects
+// creates no namespace.
 func makeNamespaces(t *testing.T, admin client.Client, objects []*unstructured.Unstructured) {
 	t.Helper()
 	names := map[string]bool{}

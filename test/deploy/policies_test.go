@@ -190,8 +190,8 @@ func TestPolicySamples(t *testing.T) {
 	})
 }
 
-// The sample policies check changes, also by kubectl scale. They ignore unchanged values, so that
-// the operator can remove its finalizer.
+// The sample policies check changes of a Dojo, also by kubectl scale. They ignore unchanged values,
+// so that the operator can remove the finalizer of a Dojo that violates them.
 func TestPolicySamplesRuleChanges(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -226,8 +226,8 @@ func TestPolicySamplesRuleChanges(t *testing.T) {
 	g.Expect(patched(`{"metadata": {"finalizers": null}}`)).To(Succeed())
 }
 
-// The sample disables spec.serviceAccountName even if the namespace's annotation allows it. A Dojo
-// that already has one can still be edited.
+// The sample policy refuses a new spec.serviceAccountName even if the namespace's annotation allows
+// this ServiceAccount. Users can still edit a Dojo that already has a ServiceAccount.
 func TestServiceAccountsOff(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -341,8 +341,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// An operator cannot take over a Secret by adding its
-// label. It may restore the label of its own Secret.
+// An operator cannot take over the Secret of another client by adding the operator's label. It may
+// restore this label on a Secret that it has written itself.
 func expectForeignSecretsKept(t *testing.T, admin, operator client.Client, name string) {
 	t.Helper()
 	g := NewWithT(t)

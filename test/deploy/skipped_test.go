@@ -70,7 +70,7 @@ func (s *scratch) run(cache, landed string, args ...string) string {
 	return string(out)
 }
 
-// A suite is skipped only if nothing that it reads has changed since the last landing.
+// .ci/run skips a suite only if the suite's input files are the same as in the last landed commit.
 func TestSuitesThatAChangeCannotAffectAreSkipped(t *testing.T) {
 	t.Parallel()
 	const runs, skipped = "the suite runs", "playground: skipped: none of its 1 input files has changed since"

@@ -26,7 +26,8 @@ import (
 func TestUserRoles(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true}) // aggregates roles
+	// The controller manager aggregates roles.
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true})
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { g.Expect(cluster.Stop()).To(Succeed()) })
 	admin, err := client.New(cluster.Config(), client.Options{})

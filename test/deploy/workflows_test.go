@@ -22,7 +22,8 @@ var (
 	makeCall = regexp.MustCompile(`(?m)^[^#\n]*\bmake "?([a-z][a-z0-9-]*)`)
 )
 
-// Every action is pinned to a commit, the same one everywhere, with its tag in a comment.
+// Every use of an action names a commit, with the commit's tag in a comment. All uses of an action
+// name the same commit.
 func TestActionsArePinned(t *testing.T) {
 	used := map[string]string{}
 	for name, content := range workflows(t) {
@@ -99,7 +100,7 @@ func TestWorkflowsRunWhatExists(t *testing.T) {
 	}
 }
 
-// makes expects that make knows a target. It builds nothing.
+// makes expects that make knows a target. It uses make --dry-run, so make builds nothing.
 func makes(t *testing.T, file, target string) {
 	t.Helper()
 	root, err := project.Root()
@@ -112,8 +113,8 @@ func makes(t *testing.T, file, target string) {
 	}
 }
 
-// Each operator's release attests its provenance and has the permissions for it. A called workflow
-// has no more permissions than its caller.
+// The release workflow attests the provenance. Each operator's workflow must grant the permissions
+// for that, because a called workflow has no more permissions than its caller.
 func TestProvenance(t *testing.T) {
 	type job struct {
 		Permissions map[string]string

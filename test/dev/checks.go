@@ -71,7 +71,8 @@ func (t *target) undeployed(ctx context.Context, o environment.Operator) error {
 	return t.idle(ctx, o)
 }
 
-// idle fails if an operator already runs on this cluster: another one would wait for the Lease.
+// idle fails if an operator already runs on this cluster, because a second process of the operator
+// would wait for the Lease.
 func (t *target) idle(ctx context.Context, o environment.Operator) error {
 	deployment, err := t.deployment(ctx, o)
 	if err != nil {
@@ -118,7 +119,8 @@ func (t *target) lease(ctx context.Context, o environment.Operator) (*coordinati
 	return lease, nil
 }
 
-// held returns the holder of an unexpired Lease, or "", and the time since its renewal.
+// held returns the holder of a Lease and the time since the Lease was renewed. The holder is "" if
+// the Lease has expired or is missing.
 func held(lease *coordinationv1.Lease, now time.Time) (holder string, since time.Duration) {
 	if lease == nil || lease.Spec.HolderIdentity == nil || lease.Spec.RenewTime == nil ||
 		lease.Spec.LeaseDurationSeconds == nil {

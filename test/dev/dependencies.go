@@ -24,7 +24,7 @@ type dependency struct {
 	name string
 	// detectedBy is a CustomResourceDefinition that exists if the dependency is installed.
 	detectedBy string
-	// released returns the path of its manifest, from the module that tools/ pins.
+	// released returns the path of the dependency's manifest in the module that tools/ pins.
 	released func(context.Context) (string, error)
 }
 
@@ -36,8 +36,8 @@ var dependenciesToInstall = []dependency{
 // startTimeout bounds the start of a dependency's pods, image pulls included.
 const startTimeout = 5 * time.Minute
 
-// dependencies installs missing dependencies, and updates the
-// ones that it installed. It does not touch other installations.
+// dependencies installs missing dependencies, and updates its own earlier installations. It does
+// not touch installations of others.
 func dependencies(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	for _, d := range dependenciesToInstall {
 		others, err := t.ofOthers(ctx, d.detectedBy)

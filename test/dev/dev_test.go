@@ -43,7 +43,8 @@ const (
 	upAndReady = "Ctrl-C stops the operators."
 )
 
-// cluster is a cluster with the kinds of CloudNativePG and prometheus-operator, but without ours.
+// cluster is a cluster with the kinds of CloudNativePG and prometheus-operator, but without our
+// operators' kinds.
 type cluster struct {
 	*environment.Environment
 	kubeconfig string // its context is named like kind's
@@ -270,7 +271,8 @@ func TestRefusals(t *testing.T) {
 	g.Expect(c.prints(t, 0, "kubectl get crd -o name")).To(ContainSubstring("dojos.core.jutsu.com"))
 }
 
-// TestDependencies installs twice. Installations of others stay unchanged.
+// TestDependencies installs the dependencies twice, and expects that `make dependencies` leaves an
+// installation of others alone.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

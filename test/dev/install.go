@@ -37,7 +37,8 @@ func installed(o environment.Operator) ([]*unstructured.Unstructured, error) {
 	return manifests.Without(objects, "Deployment", "PodDisruptionBudget", "Service"), err
 }
 
-// install applies the operators without pods and Services. Those of a deployed operator stay.
+// install applies the operators without pods and Services. If an operator is deployed, its pods and
+// Services stay.
 func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	for _, o := range environment.All {
 		objects, err := installed(o)
@@ -96,8 +97,8 @@ func counted(objects []*unstructured.Unstructured) string {
 	return strings.Join(kinds, ", ")
 }
 
-// uninstall refuses while an operator runs or is deployed. It also refuses while objects of our
-// kinds exist, because deleting the kinds would delete them.
+// uninstall refuses while an operator runs or is deployed. Unless keepKinds is set, it also refuses
+// while objects of our kinds exist, because deleting the kinds would delete these objects.
 func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error {
 	var users []*unstructured.Unstructured
 	for _, operator := range environment.All {
@@ -179,7 +180,8 @@ func listKind(definition *unstructured.Unstructured) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"}
 }
 
-// remove deletes in reverse order. It deletes the namespace only if that has no objects of others.
+// remove deletes the installed objects in reverse order. It keeps the namespace if objects of users
+// are in it.
 func (t *target) remove(ctx context.Context, o environment.Operator, keepKinds bool, out io.Writer) error {
 	objects, err := installed(o)
 	if err != nil {

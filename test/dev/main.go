@@ -22,14 +22,14 @@ type options struct {
 
 	keepKinds bool // for uninstall
 
-	// For run.
+	// Only run uses these options.
 	namespaces             string
 	simulateDiscord        bool
 	discordListen          string
 	dojoArgs, discordFlags string
 }
 
-// commands are the functions by command name.
+// commands maps the name of a command to its function.
 var commands = map[string]func(context.Context, *options, *target, io.Writer) error{
 	"install":      install,
 	"uninstall":    uninstall,

@@ -9,8 +9,9 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// These methods do what a user with all rights does in the Discord app. No permissions or rate
-// limits apply, and events and audit log entries are the same. They panic if an id does not exist.
+// The methods in this file do what a user with all rights does in the Discord app. They cause the
+// same events and audit log entries, but no permissions or rate limits apply. A method panics if an
+// id does not exist.
 
 // Guild returns a copy of a guild with everything in it.
 func (s *Server) Guild(id string) Guild {
@@ -75,7 +76,7 @@ func (s *Server) DeleteChannelByHand(id string) {
 }
 
 // CreateRoleByHand creates a role at its position and returns its id. The default position is 1,
-// the lowest. Roles may share it.
+// the lowest. Several roles may have the same position.
 func (s *Server) CreateRoleByHand(guildID string, r Role) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -170,8 +171,8 @@ func (s *Server) DeleteWebhookByHand(id string) {
 	})
 }
 
-// FillAuditLog writes n entries, as in a busy guild: another bot created
-// channels, which no longer exist. It sends no events.
+// FillAuditLog writes n audit log entries, as if another bot had created n channels that no longer
+// exist. It sends no events.
 func (s *Server) FillAuditLog(guildID string, n int) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

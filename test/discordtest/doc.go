@@ -18,7 +18,7 @@
 // Channels that a bot may not view are hidden, as on Discord since 16 November 2026
 // (Options.ShowHidden shows them). The Gateway obfuscates them: it sets flag 1<<17, the name and
 // one overwrite; only id, type and position are real [D]. The list of channels omits them, and GET
-// returns 403 with 50001 [D]. PATCH and DELETE return that too [G]. A bot that gains access gets
+// returns 403 with 50001 [D], as do PATCH and DELETE [G]. A bot that gains access gets
 // CHANNEL_UPDATE, also for the category [D]. A bot that loses access gets an obfuscated
 // CHANNEL_UPDATE [G]. The audit log names hidden channels, and quantities count them [G].
 //
@@ -28,8 +28,8 @@
 // # Options for stricter tests
 //
 //   - Options.Weakness makes reads and edits find the state before the last write, or nothing [C]:
-//     Discord promises only eventual consistency [D]. The duration is a guess. It also causes 401
-//     (4004 over the Gateway), 403 and 5xx for no reason [C].
+//     Discord promises only eventual consistency [D]. The duration is a guess. Weakness also causes
+//     401 (4004 over the Gateway), 403 and 5xx for no reason [C].
 //   - The audit log drops entries after 45 days [D]. FillAuditLog adds entries of other users.
 //     AuditJitter gives each entry its own delay [C]. IgnoreTargetID ignores a filter that is in
 //     [S] but not in [D].
@@ -42,14 +42,15 @@
 //     error, and that a new channel may lack its category's overwrites.
 //   - Limits.GuildsPerSession requires shards from 2,500 guilds on: GET /gateway/bot asks for them,
 //     and the Gateway closes a session without them with 4011 [D].
-//   - Options.Compatible simulates a compatible server, as one was observed.
+//   - Options.Compatible simulates a server with a Discord-compatible API, as one such server was
+//     observed to behave.
 //
 // # Known differences to Discord
 //
 // Missing:
 //   - threads (so webhooks cannot post in forums), direct messages, reactions, files, components,
 //     polls, invites;
-//   - thousands of members, edits of members over REST other than of their roles, timeouts, bans;
+//   - thousands of members, edits of members over REST (except of their roles), timeouts, bans;
 //   - voice, stages, events, integrations, interactions, automatic moderation, follower webhooks;
 //   - the Gateway's etf encoding and zstd-stream, presence, member chunks; a second shard gets only
 //     its guilds.

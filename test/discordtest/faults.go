@@ -11,41 +11,41 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// FailBefore answers with a 5xx without any effect.
+// FailBefore answers with a 5xx and does not execute the call.
 func FailBefore(status int) Action {
 	return Action{Status: status, Body: gatewayError(status)}
 }
 
-// FailAfter has its effect and answers with a 5xx.
+// FailAfter executes the call and answers with a 5xx.
 func FailAfter(status int) Action {
 	return Action{Effect: true, Status: status, Body: gatewayError(status)}
 }
 
-// GiveUp answers with a 5xx and has its effect later,
-// like a proxy that times out before Discord answers.
+// GiveUp answers with a 5xx and executes the call later, like a proxy that times out before Discord
+// answers.
 func GiveUp(status int, late time.Duration) Action {
 	return Action{Late: late, Status: status, Body: gatewayError(status)}
 }
 
-// DropBefore closes the connection without any effect.
+// DropBefore closes the connection and does not execute the call.
 func DropBefore() Action { return Action{Drop: true} }
 
-// DropAfter has its effect and closes the connection without a response.
+// DropAfter executes the call and closes the connection without a response.
 func DropAfter() Action { return Action{Effect: true, Drop: true} }
 
-// CutAnswer has its effect and closes the connection after n bytes of the response, or -n bytes
-// before its end.
+// CutAnswer executes the call and closes the connection after n bytes of the response. A negative n
+// counts from the end of the response.
 func CutAnswer(n int) Action { return Action{Effect: true, Drop: true, Cut: n} }
 
-// Slow has its effect and answers late.
+// Slow waits for the time before, executes the call, waits for the time after, and then answers.
 func Slow(before, after time.Duration) Action {
 	return Action{Effect: true, Before: before, After: after}
 }
 
-// Hold has its effect and delays the response until release is closed.
+// Hold executes the call and delays the response until release is closed.
 func Hold(release <-chan struct{}) Action { return Action{Effect: true, Hold: release} }
 
-// RateLimited answers 429 with a scope (user, global, shared) without any effect.
+// RateLimited answers 429 with a scope (user, global, shared) and does not execute the call.
 func RateLimited(after time.Duration, scope string) Action {
 	h := http.Header{}
 	status, body := (&call.TooMany{After: after, Scope: scope}).Write(h)
@@ -59,8 +59,8 @@ func Banned(left time.Duration) Action {
 	return Action{Status: a.Status, Header: a.Header, Body: string(a.Body)}
 }
 
-// BadGateway answers 502 in HTML, as Cloudflare does
-// when it cannot reach Discord. It has no effect.
+// BadGateway answers 502 in HTML and does not execute the call, as if Cloudflare could not reach
+// Discord.
 func BadGateway() Action {
 	return Action{
 		Status: http.StatusBadGateway,
@@ -70,7 +70,7 @@ func BadGateway() Action {
 	}
 }
 
-// Garbage answers 200 with invalid JSON, without any effect.
+// Garbage answers 200 with invalid JSON and does not execute the call.
 func Garbage() Action {
 	return Action{
 		Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: `{"id": "12`,

@@ -32,8 +32,8 @@ import (
 const Variable = "DISCORD_OPENAPI"
 
 // Contract is the compiled description. It is safe for concurrent use. It has two parts, because
-// the schemas of messages take five times as long to compile as all others together. The part with
-// messages is compiled when first needed.
+// the schemas of messages take five times as long to compile as all other schemas together. The
+// part with messages is compiled when it is first needed.
 type Contract struct {
 	plain, messages func() (validator.Validator, error)
 	fields          *fields
@@ -62,8 +62,8 @@ func (v Violation) String() string {
 // fromEnv loads the contract once per test binary, because compiling takes seconds.
 var fromEnv = sync.OnceValues(func() (*Contract, error) { return Load(os.Getenv(Variable)) })
 
-// FromEnv returns the contract of the file that DISCORD_OPENAPI names. If that is unset, FromEnv
-// skips the test, or fails it if REQUIRE_CONTRACT is set.
+// FromEnv returns the contract of the file that DISCORD_OPENAPI names. If DISCORD_OPENAPI is unset,
+// FromEnv skips the test, or fails the test if REQUIRE_CONTRACT is set.
 func FromEnv(t testing.TB) *Contract {
 	t.Helper()
 	if os.Getenv(Variable) == "" {
@@ -100,7 +100,7 @@ func Load(path string) (*Contract, error) {
 	return c, nil
 }
 
-// compile compiles either the routes with messages or the others.
+// compile compiles either the routes with messages or all other routes.
 func compile(raw []byte, messages bool) (validator.Validator, error) {
 	pruned, err := prune(raw, messages)
 	if err != nil {
@@ -244,7 +244,7 @@ func (t checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	got, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
-	if err != nil { // the response was cut; its reader must get the error too
+	if err != nil { // the response was cut, so the body's reader must get this error
 		res.Body = io.NopCloser(io.MultiReader(bytes.NewReader(got), broken{err}))
 		return res, nil //nolint:nilerr // the reader of the body gets the error
 	}

@@ -137,7 +137,8 @@ func numberBits(body any) any {
 	return body
 }
 
-// mediaAsForums turns media channels into forums. Only channels have both this type and a name.
+// mediaAsForums turns media channels into forums. An object with this type and a name must be a
+// channel, because no other objects have both.
 func mediaAsForums(body any) any {
 	const forum, media = "15", "16"
 	eachObject(body, func(o map[string]any) {

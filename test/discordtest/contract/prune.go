@@ -13,8 +13,8 @@ import (
 // carriesMessages matches paths and templates whose schemas contain messages.
 var carriesMessages = regexp.MustCompile(`/messages|/webhooks/[^/]+/[^/]+`)
 
-// prune keeps the paths of discordtest's routes and the schemas that they need: either the paths
-// with messages or the others.
+// prune keeps some paths of discordtest's routes, and the schemas that these paths need. It keeps
+// either the paths with messages or all other paths.
 func prune(raw []byte, messages bool) ([]byte, error) {
 	var doc, paths, components, schemas map[string]json.RawMessage
 	for _, step := range []struct {

@@ -111,7 +111,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// 1000 and 1001 end a session, other codes keep it.
+// If a client closes its connection with 1000 or 1001, its session ends. Other codes keep the
+// session.
 func TestClientClose(t *testing.T) {
 	t.Parallel()
 	for code, kept := range map[websocket.StatusCode]bool{1000: false, 1001: false, 4000: true} {
@@ -170,7 +171,7 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// A client that starts a new session each time leaves only the last one behind.
+// If a client starts many sessions and resumes none, the Gateway forgets all but the last session.
 func TestSessionsDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -37,7 +37,8 @@ type outgoing struct {
 }
 
 // conn is one websocket. The lock of the state guards it, and only writeTo uses the socket. The
-// methods open, receive, gone and take acquire the lock. Callers of the other methods hold it.
+// methods open, receive, gone and take acquire the lock. Callers of the other methods hold the
+// lock.
 type conn struct {
 	gateway   *Gateway
 	session   *session
@@ -100,9 +101,9 @@ func (c *conn) open(q url.Values) {
 	}
 }
 
-// beat gives the client one and a half heartbeat intervals. Discord
-// documents two ways for a client to continue after a missed heartbeat:
-// start anew after 4009, or resume. This is 4009, the stricter one.
+// beat gives the client one and a half heartbeat intervals until the next heartbeat. Discord
+// documents two ways for a client to continue after a missed heartbeat: start a new session after
+// 4009, or resume the session. beat sends 4009, which is the stricter way.
 func (c *conn) beat() {
 	c.stopTimer()
 	c.stopTimer = c.gateway.discord.After(c.gateway.opts.HeartbeatInterval*3/2, func() {
@@ -265,7 +266,7 @@ func (c *conn) writeTo(ctx context.Context, ws *websocket.Conn) {
 	}
 }
 
-// write sets a deadline for a client that does not read, because its queue would grow.
+// write sets a deadline, because the queue for a client that does not read would grow.
 func (c *conn) write(ctx context.Context, ws *websocket.Conn, o outgoing) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

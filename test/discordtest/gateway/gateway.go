@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Gateway is the websocket side: sessions, and the faults of tests.
+// Gateway is the websocket side of the simulator. It has the sessions, and the faults that tests
+// set.
 type Gateway struct {
 	discord *model.Discord
 	opts    Options

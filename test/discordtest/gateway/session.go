@@ -21,7 +21,7 @@ type session struct {
 	bot     *model.BotState
 	intents int
 	seq     int
-	events  []frame // the last ones, for replay
+	events  []frame // the last events, which a RESUME repeats
 	conn    *conn
 	gateway *Gateway
 	shard   *[2]int
@@ -31,8 +31,7 @@ type session struct {
 	known map[string]bool
 	// compress reports whether large payloads are compressed one by one.
 	compress bool
-	// late lists the delayed events (GatewayFaults.Delay).
-	// lateUntil is the time when the last one arrives.
+	// late lists the delayed events (GatewayFaults.Delay). The last event leaves at lateUntil.
 	late      []event
 	lateUntil time.Time
 	// keep cancels the timer that ends a session which is not resumed in time.
@@ -50,10 +49,11 @@ func (s *session) has(g *model.GuildState) bool {
 	return g.Members[s.bot.UserID] != nil && ofShard(g.ID, s.shard)
 }
 
-// wants reports whether an event is for the session, by its intents and permissions.
+// wants reports whether the session gets an event. That depends on the session's intents and the
+// bot's permissions.
 func (s *session) wants(g *model.GuildState, event string, data map[string]any) bool {
 	if event == "GUILD_MEMBER_UPDATE" && data["user"].(map[string]any)["id"] == s.bot.UserID {
-		return true // a bot always gets its own changes
+		return true // a bot always gets changes of its own member
 	}
 	intent, ok := intentOf[event]
 	if !ok {
@@ -107,7 +107,7 @@ func (s *session) dispatch(name string, data any) {
 	}
 	s.late = append(s.late, e)
 	d.After(s.lateUntil.Sub(now), func() {
-		first := s.late[0] // late events leave in order, whichever timer fires
+		first := s.late[0] // the oldest event leaves first, whichever timer fires
 		s.late = s.late[1:]
 		s.deliver(first)
 	})

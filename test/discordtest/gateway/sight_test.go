@@ -91,8 +91,8 @@ func TestSightChanges(t *testing.T) {
 	role := func(r *rig.Rig) string { return r.Srv.AddRole(r.Guild, "Sensei", 0) }
 	for name, tc := range map[string]struct {
 		show, hide func(r *rig.Rig, id, group, role string)
-		// event comes before the channel's own CHANNEL_UPDATE. categoryFirst is true if the
-		// category's CHANNEL_UPDATE comes before the channel's.
+		// event, if not empty, is the event before the CHANNEL_UPDATEs of the channel and its
+		// category. categoryFirst is true if the category's CHANNEL_UPDATE precedes the channel's.
 		event         string
 		categoryFirst bool
 	}{
@@ -250,7 +250,8 @@ func TestSpuriousRefusal(t *testing.T) {
 	w.want(0, "READY")
 }
 
-// The role of the bot's invitation keeps its permissions while it is taken from the bot.
+// A user can take the role of the bot's invitation from the bot, change the role's permissions, and
+// give the role back. The bot then has the changed permissions.
 func TestPermissionsOfARoleTaken(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

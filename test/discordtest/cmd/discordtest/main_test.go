@@ -20,7 +20,7 @@ type process struct {
 	said strings.Builder
 }
 
-// begin starts the command. It ends with the test at the latest.
+// begin starts the command. The command ends with the test at the latest.
 func begin(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -56,7 +56,7 @@ func (p *process) until(t *testing.T, pattern string) string {
 	}
 }
 
-// guildsOf returns the guilds that the bot gets whose token is in a file.
+// guildsOf reads a bot's token from a file, and returns Discord's answer with the bot's guilds.
 func guildsOf(t *testing.T, url, tokenFile string) string {
 	t.Helper()
 	token, err := os.ReadFile(tokenFile)

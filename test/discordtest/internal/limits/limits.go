@@ -31,10 +31,10 @@ type Limits struct {
 
 	// Global limits all REST calls of one bot; Discord: 50 per second. Webhook execution is exempt.
 	Global Rate
-	// Routes has the rate of each route by "METHOD
-	// /template" (see Routes). Other routes use Default.
+	// Routes maps a route, such as "POST /guilds/{guild_id}/channels", to its rate. Routes that are
+	// not in the map use Default.
 	Routes map[string]Rate
-	// Default is the rate of all other routes.
+	// Default is the rate of each route that is not in Routes.
 	Default Rate
 	// Buckets makes routes share a bucket. It maps a route to the
 	// bucket's key in Routes. Discord does not publish which routes share
@@ -48,11 +48,12 @@ type Limits struct {
 	// (user) is a guess.
 	ChannelCreates, WebhookCreates Rate
 	// NameTopic is the hidden limit on changes of one channel's name or topic; Discord: 2 per 10
-	// minutes. NameAndTopicApart counts the two separately; Discord's behaviour is not known.
+	// minutes. NameAndTopicApart counts changes of the name and of the topic separately; Discord's
+	// behaviour is not known.
 	NameTopic         Rate
 	NameAndTopicApart bool
-	// WebhookChannel is the second limit of webhook execution, per channel, without headers; 30 per
-	// minute.
+	// WebhookChannel is the second limit of webhook execution. It counts per channel, and no header
+	// shows it. 30 per minute.
 	WebhookChannel Rate
 	// Invalid is the number of 401, 403 and 429 responses after which an address is banned. 429
 	// with the scope shared does not count.
@@ -60,11 +61,14 @@ type Limits struct {
 	// Ban is the duration of a ban.
 	Ban time.Duration
 
-	// Identify limits IDENTIFYs per window; more get op 9. Discord's max_concurrency: 1 per 5 s.
+	// Identify limits the IDENTIFYs in a window. Each further IDENTIFY gets op 9. Discord's
+	// max_concurrency: 1 per 5 s.
 	Identify Rate
-	// SessionStarts per day; one more resets the bot's token. Discord: 1000 per 24 h.
+	// SessionStarts limits the session starts in a window. A further start resets the bot's token.
+	// Discord: 1000 per 24 h.
 	SessionStarts Rate
-	// GatewaySends limits a client's frames per window; more close it with 4008. 120 per 60 s.
+	// GatewaySends limits a client's frames in a window. A further frame closes the connection with
+	// 4008. Discord: 120 per 60 s.
 	GatewaySends Rate
 }
 
@@ -74,8 +78,8 @@ type Rate struct {
 	Per time.Duration
 }
 
-// Default returns Discord's known limits. Buckets of single routes are unpublished; these have the
-// reported order of magnitude.
+// Default returns Discord's known limits. Discord does not publish the limits of single routes, so
+// Default uses figures of the order of magnitude that users report.
 func Default() *Limits {
 	l := None()
 	l.Global = Rate{50, time.Second}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// keepWindows is the number of windows from which ended ones are removed.
+// keepWindows is the number of windows above which Current removes all windows that have ended.
 const keepWindows = 10_000
 
 // Windows counts events in time windows. A key names the bot,
@@ -19,7 +19,7 @@ type Windows struct {
 }
 
 // Window counts the events from its start to its end. A sliding window starts with the oldest event
-// that still counts and ends when the newest one no longer counts.
+// that still counts and ends when the newest event no longer counts.
 type Window struct {
 	Start, End time.Time
 	Used       int
@@ -30,7 +30,7 @@ type Window struct {
 // NewWindows returns empty windows.
 func NewWindows(sliding bool) *Windows { return &Windows{all: map[string]*Window{}, sliding: sliding} }
 
-// Current returns the window of a key. If the last one has ended, it returns a new window.
+// Current returns the window of a key, or a new window if the key's last window has ended.
 func (l *Windows) Current(key string, r Rate, now time.Time) *Window {
 	w := l.all[key]
 	if w == nil || !now.Before(w.End) {

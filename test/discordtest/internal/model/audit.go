@@ -81,8 +81,8 @@ func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	d.After(delay, publish)
 }
 
-// Fill writes n immediately visible entries: a user created channels,
-// which do not exist. It sends no events.
+// Fill writes n immediately visible entries, as if a user had created n channels that no longer
+// exist. It sends no events.
 func (d *Discord) Fill(g *GuildState, user string, n int) {
 	for range n {
 		id := d.NewID()

@@ -51,18 +51,18 @@ type Channel struct {
 	ThreadSlowmode int  // seconds
 }
 
-// Emoji is a guild's own emoji (ID) or a Unicode one (Name); the zero value is none.
+// Emoji is a guild's own emoji (ID) or a Unicode emoji (Name). The zero value is no emoji.
 type Emoji struct{ ID, Name string }
 
 // Tag is a tag for posts of a forum-like channel.
 type Tag struct {
 	ID, Name  string
-	Moderated bool // only moderators may set it
+	Moderated bool // only moderators may add the tag to a post
 	Emoji     Emoji
 }
 
-// Flags of forum-like channels. The first requires a tag for each post. The second removes the
-// download button from media (media channels only).
+// Flags of forum-like channels. FlagRequireTag requires a tag for each post. FlagHideMediaDownload
+// removes the download button from media (media channels only).
 const (
 	FlagRequireTag        = 1 << 4
 	FlagHideMediaDownload = 1 << 15
@@ -77,8 +77,8 @@ func (c *Channel) Clone() Channel {
 	return d
 }
 
-// TextLike reports whether names of channels of the type are normalised. The app shows these
-// channels above voice-like ones.
+// TextLike reports whether Discord normalises the names of channels of a type. The app shows these
+// channels above voice-like channels.
 func TextLike(kind int) bool {
 	return kind == TypeText || kind == TypeAnnouncement || kind == TypeForum || kind == TypeMedia
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ReplaceChannel changes a channel. If it is a category, children with the same overwrites
-// ("synced") get its new overwrites.
+// ReplaceChannel changes a channel. If the channel is a category, children with the same overwrites
+// ("synced") get the new overwrites, too.
 func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 	before := ch.Clone()
 	*ch = after

@@ -22,7 +22,7 @@ type Discord struct {
 	// URL is the address for clients, without a trailing slash.
 	URL    string
 	Users  map[string]*User
-	Bots   map[string]*BotState // by token
+	Bots   map[string]*BotState // the keys are tokens
 	Guilds map[string]*GuildState
 	// Events gets the events of guilds. It is the Gateway.
 	Events Events
@@ -66,7 +66,7 @@ func New(c *clock.Clock, o Options) *Discord {
 	}
 }
 
-// After runs do after the duration and under the lock. stop cancels it.
+// After runs do under the lock when the duration has passed. stop cancels the run.
 func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
 	return d.Clock.After(wait, func() {
 		d.Lock()

@@ -16,7 +16,7 @@ type Guild struct {
 	VerificationLevel, DefaultNotifications, ExplicitContentFilter, MFALevel                     int
 	AFKTimeout, SystemChannelFlags                                                               int
 	PremiumTier                                                                                  int      // boost level
-	Emojis                                                                                       []string // ids of its own
+	Emojis                                                                                       []string // emoji ids
 	AFKChannelID, SystemChannelID, RulesChannelID, PublicUpdatesChannelID, SafetyAlertsChannelID string
 	WidgetChannelID                                                                              string
 	PreferredLocale                                                                              string
@@ -25,7 +25,7 @@ type Guild struct {
 	// Only in snapshots: Channels in display order, Webhooks and Messages by age.
 	Channels []Channel            `json:"-"`
 	Webhooks []Webhook            `json:"-"`
-	Messages map[string][]Message `json:"-"` // by channel id
+	Messages map[string][]Message `json:"-"` // the keys are ids of channels
 	Audit    []AuditEntry         `json:"-"` // with entries that are not visible yet
 	Members  map[string]Member    `json:"-"`
 }
@@ -35,7 +35,7 @@ type GuildState struct {
 	Guild
 	Channels    map[string]*Channel
 	Webhooks    map[string]*Webhook
-	Messages    map[string][]*Message // by channel
+	Messages    map[string][]*Message // the keys are ids of channels
 	Members     map[string]*Member
 	Audit       []AuditEntry
 	Unavailable bool // during an outage
@@ -43,7 +43,8 @@ type GuildState struct {
 	// sent.
 	OverwritesInOrder bool
 
-	// Wrong values that a read may get for a moment after a write (weakness.go), by id.
+	// Wrong values that a read may get for a moment after a write (weakness.go). The keys are the
+	// ids of the written objects.
 	channelLags  map[string]lag[Channel]
 	webhookLags  map[string]lag[Webhook]
 	settingsLags map[string]lag[Guild]
@@ -88,9 +89,9 @@ func (g *GuildState) Children(category string) []*Channel {
 	return slices.DeleteFunc(g.sorted(), func(c *Channel) bool { return c.ParentID != category })
 }
 
-// Displayed returns the channels in the app's order. Channels without a
-// category come first, then each category with its children. Text-like
-// channels precede voice-like ones, then position and age count.
+// Displayed returns the channels in the app's order. Channels without a category come first, then
+// each category with its children. Children of the same parent stand in this order: text-like
+// before voice-like channels, then lower before higher positions, then older before newer channels.
 func (g *GuildState) Displayed() []*Channel {
 	order := func(a, b *Channel) int {
 		rank := cmp.Compare(displayRank(a), displayRank(b))

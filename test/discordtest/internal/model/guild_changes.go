@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// newGuild is a guild as a user creates it, without the app's default channels.
+// newGuild returns a new guild of an owner, without the default channels that the app creates.
 func newGuild(spec GuildSpec, owner string) *GuildState {
 	return &GuildState{
 		Guild: Guild{
@@ -43,9 +43,9 @@ func (d *Discord) RemoveGuild(g *GuildState) {
 
 // GuildSpec describes a new guild.
 type GuildSpec struct {
-	// ID is a snowflake; default: a new one.
+	// ID is a snowflake; default: a new snowflake.
 	ID string
-	// OwnerID is the owning user; default: a new one.
+	// OwnerID is the owning user; default: a new user.
 	OwnerID string
 	// Name, 2 to 100 characters; default "Test server".
 	Name string

@@ -13,7 +13,8 @@ type Member struct {
 	Roles    []string
 	Nick     string
 	JoinedAt time.Time
-	// Own is the id of the role that the bot's invitation created. It is empty if there is none.
+	// Own is the id of the role that the bot's invitation created, or empty if the invitation
+	// created no role.
 	Own string
 }
 

@@ -12,7 +12,7 @@ type Message struct {
 	ID, ChannelID, Content          string
 	AuthorID, AuthorName, WebhookID string
 	AvatarURL                       string
-	AuthorIsBot                     bool // webhooks are too
+	AuthorIsBot                     bool // also true if a webhook sent the message
 	Embeds                          []Embed
 	Flags                           int
 	TTS, MentionsEveryone           bool
