@@ -19,11 +19,11 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// screenshots is the folder for pictures: the repository's ignored out folder.
+// screenshots is the folder for pictures. Git ignores the repository's folder out.
 const screenshots = "../../../out/discordtest"
 
-// browser starts a headless Chromium. Without one it skips the test, or fails it if REQUIRE_BROWSER
-// is set.
+// browser starts a headless Chromium. If no Chromium is installed, it skips the test, or fails it
+// if REQUIRE_BROWSER is set.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	var path string
@@ -51,7 +51,7 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// school fills a guild for the page. It returns the id of the channel that has the alerts.
+// school fills a guild for the page. It returns the id of the channel that contains the alerts.
 func school(r *rig.Rig) (alerts string) {
 	group := r.Channel(obj{"name": "Alerts", "type": 4, "position": 1})
 	r.Channel(obj{"name": "Staff", "type": 4, "position": 0, "permission_overwrites": []obj{{"id": r.Guild, "type": 0, "deny": "1024"}, {"id": r.Bot.UserID, "type": 1, "allow": "1024"}}})
@@ -100,8 +100,8 @@ func TestPage(t *testing.T) {
 	r.Srv.PostByHand(alerts, r.Srv.AddUser("gojo"), "on my way")
 	ask(ctx, t, chromedp.Poll[bool](`document.querySelector("#messages").textContent.includes("on my way")`))
 
-	// The page keeps unchanged elements: a button that is
-	// replaced between press and release gets no click.
+	// The page must not replace unchanged elements. If it replaced a button between press and
+	// release, the browser would send no click.
 	ask(ctx, t, chromedp.Evaluate[bool](`document.querySelector(".channel").focus(), document.querySelector("article").dataset.seen = "yes", true`))
 	r.Srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"})
 	r.Must(200, "GET", "/users/@me", nil)
@@ -110,8 +110,8 @@ func TestPage(t *testing.T) {
 		t.Error("channels or messages were drawn again though nothing about them has changed")
 	}
 
-	// A phone first shows the channels, after a tap the
-	// messages, and after "back" the channels again.
+	// A phone shows one view at a time: first the channels, after a tap the messages, and after
+	// "back" the channels again.
 	rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Click("#back"),
 		chromedp.WaitVisible("#channel-list"), chromedp.WaitNotVisible("#messages")))
 	snap(ctx, t, "phone-channels.png")

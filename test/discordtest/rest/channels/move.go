@@ -22,7 +22,7 @@ func mayMove(c *call.Call, g *model.GuildState, ch, after *model.Channel) error 
 	return roomIn(c, g, after.ParentID)
 }
 
-// move is one element of a bulk move.
+// move is one element of the list in a PATCH /guilds/{guild_id}/channels.
 type move struct {
 	ch    *model.Channel
 	after model.Channel
@@ -30,7 +30,7 @@ type move struct {
 }
 
 // Move is PATCH /guilds/{guild_id}/channels. It may change many positions, and the parent of at
-// most one channel. If one change is refused, none is made.
+// most one channel. If one change is refused, no change is made.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -63,7 +63,8 @@ func Move(c *call.Call) (int, any, error) {
 			model.SameOverwrites(m.after.Overwrites, m.ch.Overwrites) {
 			continue
 		}
-		c.Discord.LogUpdate(g, c.Bot.UserID, m.ch, &m.after, "") // the reason header is not documented for moves
+		// Discord does not document the reason header for moves, so the log entry has no reason.
+		c.Discord.LogUpdate(g, c.Bot.UserID, m.ch, &m.after, "")
 		c.Discord.ReplaceChannel(g, m.ch, m.after)
 	}
 	return http.StatusNoContent, nil, nil
@@ -95,9 +96,9 @@ func readMoves(g *model.GuildState, list []json.RawMessage) (moves []move, paren
 	return moves, parents, top.Err()
 }
 
-// mayBulkMove requires MANAGE_CHANNELS in the guild or the current parent. The bot need not view
-// the channel. A new parent also requires MANAGE_CHANNELS and VIEW_CHANNEL in both the channel and
-// the destination. lock_permissions also requires MANAGE_ROLES.
+// mayBulkMove requires MANAGE_CHANNELS in the guild or in the current parent. The bot need not be
+// able to view the channel. A new parent also requires MANAGE_CHANNELS and VIEW_CHANNEL in both the
+// channel and the new parent. lock_permissions also requires MANAGE_ROLES.
 func mayBulkMove(c *call.Call, g *model.GuildState, m move) error {
 	base := g.GuildPermissions(c.Bot.UserID)
 	if p := g.Channels[m.ch.ParentID]; p != nil {
