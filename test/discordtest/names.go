@@ -54,11 +54,11 @@ type (
 	GatewayFaults = gateway.Faults
 	// Limits are Discord's rate and quantity limits.
 	Limits = limits.Limits
-	// Weakness makes random responses wrong.
+	// Weakness makes responses wrong for a moment.
 	Weakness = model.Weakness
 	// Altered makes Discord store other values than a client has sent.
 	Altered = call.Altered
-	// Rate is a number of calls per window of time.
+	// Rate is a number of calls or other events per window of time.
 	Rate = limits.Rate
 	// Request is a received REST call.
 	Request = call.Request
@@ -75,7 +75,7 @@ const (
 	TypeMedia        = model.TypeMedia
 )
 
-// Flags that a forum-like channel may have.
+// Flags of forum-like channels.
 const (
 	FlagRequireTag        = model.FlagRequireTag
 	FlagHideMediaDownload = model.FlagHideMediaDownload

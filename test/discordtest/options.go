@@ -23,7 +23,7 @@ type Options struct {
 	// Frozen stops the clock, so that only Advance moves it. Without Frozen, the clock follows real
 	// time, and Advance moves it forward.
 	Frozen bool
-	// Seed makes all random values (faults, tokens) repeatable. Default 1.
+	// Seed makes everything random (faults, tokens) repeatable. Default 1.
 	Seed uint64
 	// Limits are the rate and quantity limits; nil means DefaultLimits. StrictLimits adds limits.
 	Limits *Limits
@@ -68,7 +68,7 @@ type Options struct {
 	// NormaliseName. Discord does not document the order of the steps, so tests can set another
 	// function.
 	Normalise func(name string) string
-	// AnyUserAgent also accepts bots' requests without the user agent "DiscordBot (url, version)".
+	// AnyUserAgent also accepts requests of bots without a user agent "DiscordBot (url, version)".
 	// Discord may block such requests.
 	AnyUserAgent bool
 	// AllowGuildDeletion lets bots delete the guilds that they own, as Discord did until July 2025

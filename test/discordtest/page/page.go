@@ -59,7 +59,7 @@ func (p *Page) Mount(mux *http.ServeMux) {
 		static.ServeHTTP(w, r)
 	})
 	mux.HandleFunc("GET /live", p.live)
-	// A channel has the same path here as in the Discord app.
+	// The paths of channels are the same as in the Discord app.
 	mux.HandleFunc("GET /channels/{place...}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/#/"+r.PathValue("place")) // a fragment of this page, never another host
 		w.WriteHeader(http.StatusFound)

@@ -51,7 +51,7 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// school fills a guild for the page. It returns the id of the channel that contains the alerts.
+// school fills a guild for the page. It returns the id of the channel that has the alerts.
 func school(r *rig.Rig) (alerts string) {
 	group := r.Channel(obj{"name": "Alerts", "type": 4, "position": 1})
 	r.Channel(obj{"name": "Staff", "type": 4, "position": 0, "permission_overwrites": []obj{{"id": r.Guild, "type": 0, "deny": "1024"}, {"id": r.Bot.UserID, "type": 1, "allow": "1024"}}})
@@ -110,8 +110,8 @@ func TestPage(t *testing.T) {
 		t.Error("channels or messages were drawn again though nothing about them has changed")
 	}
 
-	// A phone shows one view at a time: first the channels, after a tap the messages, and after
-	// "back" the channels again.
+	// A phone first shows the channels, after a tap the
+	// messages, and after "back" the channels again.
 	rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Click("#back"),
 		chromedp.WaitVisible("#channel-list"), chromedp.WaitNotVisible("#messages")))
 	snap(ctx, t, "phone-channels.png")

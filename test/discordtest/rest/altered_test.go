@@ -125,7 +125,7 @@ func TestCompatible(t *testing.T) {
 	}
 }
 
-// A bot gets its own roles with one call.
+// A bot reads its own roles in one call.
 func TestOwnMember(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

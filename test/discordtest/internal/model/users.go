@@ -76,7 +76,7 @@ func (d *Discord) ResetToken(b *BotState) string {
 	return b.Token
 }
 
-// BotOf returns the bot that an Authorization header names by its token, or nil.
+// BotOf returns the bot with the token in an Authorization header, or nil.
 func (d *Discord) BotOf(authorization string) *BotState {
 	token, ok := strings.CutPrefix(authorization, "Bot ")
 	if !ok {

@@ -35,7 +35,7 @@ type lag[T any] struct {
 // keepLags is the number of lags above which wrote removes expired lags.
 const keepLags = 64
 
-// wrote records a write. before is the state before the write, or nil if the object did not exist.
+// wrote records a write. before is the former state, or nil if the object did not exist.
 func wrote[T any](d *Discord, lags map[string]lag[T], id string, before *T) {
 	if d.Weakness.Stale == 0 && d.Weakness.Missing == 0 {
 		return

@@ -191,7 +191,7 @@ func withPosition(body []byte) []byte {
 	return completed
 }
 
-// Must makes a call like [Rig.Do]. It fails the test if the response has another status.
+// Must makes a call like [Rig.Do], and fails the test if the status differs.
 func (r *Rig) Must(status int, method, path string, body any, header ...string) Answer {
 	r.T.Helper()
 	a := r.Do(method, path, body, header...)

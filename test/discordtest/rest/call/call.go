@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Call is one REST call. The caller of its methods holds the lock of the state.
+// Call is one REST call. Its methods run under the lock of the state.
 type Call struct {
 	Discord *model.Discord
 	Options Options
@@ -34,7 +34,7 @@ type Options struct {
 	AnyUserAgent       bool
 	Normalise          func(name string) string
 	Altered            Altered
-	// IgnoreTargetID makes the audit log ignore the filter target_id of a query.
+	// IgnoreTargetID makes the audit log ignore the filter target_id.
 	IgnoreTargetID bool
 	Compatible     bool
 }
@@ -58,7 +58,7 @@ type Altered struct {
 	Icon bool
 	// Unsynced creates channels without the overwrites of their category.
 	Unsynced bool
-	// Bare makes a create ignore the fields that only voice-like or forum-like channels have.
+	// Bare ignores, in a create, the fields that only voice-like or forum-like channels have.
 	Bare bool
 }
 
@@ -69,10 +69,10 @@ type Answer struct {
 	Body   []byte
 }
 
-// Path returns the value of a variable in the route's template.
+// Path returns a variable of the route's template.
 func (c *Call) Path(name string) string { return c.Request.PathValue(name) }
 
-// Flag reports whether a parameter of the query is true, True or 1.
+// Flag reads a boolean of the query: true, True or 1.
 func (c *Call) Flag(name string) bool {
 	switch c.Request.URL.Query().Get(name) {
 	case "true", "True", "1":
@@ -122,5 +122,5 @@ func (c *Call) HiddenLimit(key string, r limits.Rate) error {
 	return nil
 }
 
-// MaxBody is the largest request body, 25 MiB. Discord has the same limit for uploads.
+// MaxBody is the largest request body, 25 MiB: Discord's limit of uploads.
 const MaxBody = 25 << 20

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Error is an error response: {code, message, errors?}. Discord documents the codes ("JSON error
-// codes"). The HTTP statuses of some codes are known only from users' reports.
+// Error is an error response: {code, message, errors?}. The codes are documented ("JSON error
+// codes"). The HTTP statuses of some codes are known only from reports.
 type Error struct {
 	Status  int    `json:"-"`
 	Code    int    `json:"code"`

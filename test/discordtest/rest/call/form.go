@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"image"
 	"image/gif"
-	_ "image/jpeg" // decodes JPEG; Discord takes JPEG and PNG besides GIF
+	_ "image/jpeg" // Discord takes JPEG and PNG besides GIF
 	_ "image/png"
 	"mime"
 	"regexp"
@@ -23,8 +23,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Form reads the fields of a JSON object. It collects the errors of all fields, nested by path, as
-// Discord does.
+// Form reads the fields of a JSON object. It collects all errors, nested by path, as Discord does.
 type Form struct {
 	fields map[string]json.RawMessage
 	path   string // prefix of error paths, with a dot at its end

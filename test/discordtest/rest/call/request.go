@@ -11,14 +11,14 @@ import (
 // Request is a received REST call without secrets. It has no Authorization header, and its path has
 // "[token]" instead of a webhook's token.
 type Request struct {
-	// Time is the time on the simulator's clock at which the request arrived.
+	// Time is the time of arrival on the simulator's clock.
 	Time time.Time
 	// Route is "METHOD /template". Unknown paths have the route "* /".
 	Method, Route string
 	// Path includes the API version but not the host.
 	Path  string
 	Query url.Values
-	// Header is the request's header without Authorization.
+	// Header lacks Authorization.
 	Header http.Header
 	Body   []byte
 	// BotID is the id of the calling bot user. It is empty if the call has no token or an unknown

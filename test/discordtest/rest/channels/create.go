@@ -10,8 +10,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Create is POST /guilds/{guild_id}/channels. A client must not repeat the call, because each call
-// makes another channel, even with the same name.
+// Create is POST /guilds/{guild_id}/channels. A client must not repeat it: each call makes another
+// channel, even with the same name.
 func Create(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -65,8 +65,9 @@ func Create(c *call.Call) (int, any, error) {
 	return http.StatusCreated, answer(c, ch), nil
 }
 
-// mayCreateIn requires MANAGE_CHANNELS in the parent category, or in the guild without a parent.
-// (Discord does not document whether the category's overwrites matter; this is the stricter rule.)
+// mayCreateIn requires MANAGE_CHANNELS in the parent category, or in the guild if the channel has
+// no parent. (Discord does not document whether the category's overwrites matter; this is the
+// stricter rule.)
 func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	if parent == "" {
 		return c.May(g, g.GuildPermissions(c.Bot.UserID), model.PermManageChannels)

@@ -30,7 +30,7 @@ type move struct {
 }
 
 // Move is PATCH /guilds/{guild_id}/channels. It may change many positions, and the parent of at
-// most one channel. If one change is refused, no change is made.
+// most one channel. If one change is refused, none is made.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -96,9 +96,9 @@ func readMoves(g *model.GuildState, list []json.RawMessage) (moves []move, paren
 	return moves, parents, top.Err()
 }
 
-// mayBulkMove requires MANAGE_CHANNELS in the guild or in the current parent. The bot need not be
-// able to view the channel. A new parent also requires MANAGE_CHANNELS and VIEW_CHANNEL in both the
-// channel and the new parent. lock_permissions also requires MANAGE_ROLES.
+// mayBulkMove requires MANAGE_CHANNELS in the guild or the current parent. The bot need not view
+// the channel. A new parent also requires MANAGE_CHANNELS and VIEW_CHANNEL in both the channel and
+// the destination. lock_permissions also requires MANAGE_ROLES.
 func mayBulkMove(c *call.Call, g *model.GuildState, m move) error {
 	base := g.GuildPermissions(c.Bot.UserID)
 	if p := g.Channels[m.ch.ParentID]; p != nil {

@@ -71,8 +71,8 @@ func checkOverwrite(c *call.Call, g *model.GuildState, o *model.Overwrite, typed
 
 // mayOverwrite checks the permissions that differ between two lists of overwrites. A bot may grant
 // and remove only permissions that it has itself. Only an administrator may change MANAGE_ROLES.
-// Discord documents only the rule for grants. It is a guess that it also applies to removals, and
-// that unchanged permissions do not matter.
+// Discord documents only the rule for grants. It is a guess that the same rule applies to removals,
+// and that unchanged permissions do not matter.
 func mayOverwrite(from, to []model.Overwrite, within model.Permissions) error {
 	if within.Has(model.PermAll) {
 		return nil
