@@ -46,19 +46,19 @@ type (
 type (
 	// Fault selects REST calls for an Action.
 	Fault = faults.Fault
-	// Action is the effect of a fault; see the functions of this package.
+	// Action describes the effect of a fault. Functions of this package return actions.
 	Action = faults.Action
-	// Gateway is the websocket side: its faults, and the counts of clients' actions.
+	// Gateway simulates Discord's Gateway (websocket). It has faults, and counts clients' actions.
 	Gateway = gateway.Gateway
 	// GatewayFaults are the faults of the Gateway.
 	GatewayFaults = gateway.Faults
-	// Limits are Discord's limits.
+	// Limits are Discord's rate and quantity limits.
 	Limits = limits.Limits
 	// Weakness makes responses wrong for a moment.
 	Weakness = model.Weakness
-	// Altered makes stored values differ from sent ones.
+	// Altered makes Discord store other values than a client has sent.
 	Altered = call.Altered
-	// Rate is a number per window of time.
+	// Rate is a number of calls or other events per window of time.
 	Rate = limits.Rate
 	// Request is a received REST call.
 	Request = call.Request
@@ -81,7 +81,7 @@ const (
 	FlagHideMediaDownload = model.FlagHideMediaDownload
 )
 
-// Permission bits of the simulator's rules.
+// Permission bits that the simulator checks or stores.
 const (
 	PermAdministrator      = model.PermAdministrator
 	PermManageChannels     = model.PermManageChannels
@@ -99,19 +99,20 @@ const (
 // DefaultLimits returns Discord's known limits.
 func DefaultLimits() *Limits { return limits.Default() }
 
-// StrictLimits returns DefaultLimits with Discord's possible unpublished limits: sliding windows,
-// shared buckets, hidden limits of creates. The figures are guesses.
+// StrictLimits returns DefaultLimits with further limits that Discord may have but does not
+// publish: sliding windows, shared buckets, hidden limits of creates. The figures are guesses.
 func StrictLimits() *Limits { return limits.Strict() }
 
-// NoRateLimits returns the limits of quantity (500 channels ...) without any rate limit, for tests
-// that must not wait.
+// NoRateLimits returns only the limits of quantity (500 channels ...), for tests that must not
+// wait.
 func NoRateLimits() *Limits { return limits.None() }
 
 // Routes returns all simulated REST routes, "METHOD /template", sorted.
 func Routes() []string { return rest.Routes() }
 
-// NormaliseName returns the stored name of a text-like channel.
+// NormaliseName returns the name that Discord stores for a text-like channel.
 func NormaliseName(name string) string { return channels.NormaliseName(name) }
 
-// SnowflakeAt returns the smallest id of a moment, for `after=` in audit log queries.
+// SnowflakeAt returns the smallest id that Discord can make at time t, for `after=` in audit log
+// queries.
 func SnowflakeAt(t time.Time) uint64 { return model.SnowflakeAt(t) }

@@ -20,57 +20,62 @@ type Options struct {
 	PublicURL string
 	// Clock is the initial time; zero means now.
 	Clock time.Time
-	// Frozen lets only Advance move the clock. Otherwise it
-	// runs with real time, and Advance moves it forward.
+	// Frozen stops the clock, so that only Advance moves it. Without Frozen, the clock follows real
+	// time, and Advance moves it forward.
 	Frozen bool
 	// Seed makes everything random (faults, tokens) repeatable. Default 1.
 	Seed uint64
-	// Limits are the rate and quantity limits; nil means DefaultLimits. StrictLimits has more.
+	// Limits are the rate and quantity limits; nil means DefaultLimits. StrictLimits adds limits.
 	Limits *Limits
-	// Weakness makes responses wrong for a moment; default: never. Weaken changes it.
+	// Weakness makes random responses wrong. The zero value makes none wrong. Weaken changes it
+	// later.
 	Weakness Weakness
-	// Altered makes stored values differ from sent ones; default: none.
+	// Altered makes Discord store other values than a client has sent; default: the same values.
 	Altered Altered
-	// AuditDelay is the time until an action's audit log entry is visible; default 500 ms. A
-	// negative value means no delay. Discord promises no bound.
+	// AuditDelay is the time between an action and the appearance of its audit log entry; default
+	// 500 ms. A negative value means no delay. Discord documents no limit for this time.
 	AuditDelay time.Duration
-	// AuditJitter is the longest additional delay; default none. Each entry has a random delay, so
-	// entries may appear out of order.
+	// AuditJitter is the longest time that an audit log entry is delayed in addition to AuditDelay;
+	// default none. Each entry gets a random delay, so entries may appear out of order.
 	AuditJitter time.Duration
-	// IgnoreTargetID makes the audit log ignore the filter target_id, which only the OpenAPI
-	// description has.
+	// IgnoreTargetID makes the audit log ignore the filter target_id. Discord documents this filter
+	// only in the OpenAPI description.
 	IgnoreTargetID bool
 	// HeartbeatInterval is the interval in HELLO; default 41.25 s. The Gateway closes a client with
 	// 4009 if it sends no heartbeat for one and a half intervals.
 	HeartbeatInterval time.Duration
-	// SessionLife is the time in which a Gateway session without a connection can be resumed;
-	// default 3 min. Discord documents no time.
+	// SessionLife is the time after a disconnect in which a client can resume a Gateway session;
+	// default 3 min. Discord documents no such time.
 	SessionLife time.Duration
-	// ShowHidden sends bots the channels that they may not view, like all others, as Discord did
-	// until 16 November 2026. By default the Gateway obfuscates these channels, and GET
-	// /guilds/{guild_id}/channels omits them.
+	// ShowHidden shows bots all channels, also channels that they may not view, as Discord did
+	// until 16 November 2026. By default the Gateway obfuscates the channels that a bot may not
+	// view, and GET /guilds/{guild_id}/channels omits them.
 	ShowHidden bool
-	// Compatible simulates a compatible server, as one was observed to behave:
+	// Compatible simulates a server that implements Discord's API only in part. The differences
+	// were observed on such a server:
 	//
-	//   - HTTP statuses instead of Discord's error codes, except 400 with 50013 for missing
-	//     permissions, and 500 for a parent_id of null;
+	//   - errors have the HTTP status instead of Discord's error code, except 400 with 50013 for
+	//     missing permissions, and 500 for a parent_id of null;
 	//   - permission overwrites apply in the order in which they were sent, a new channel gets none
 	//     from its category, and no channels are hidden;
-	//   - no roles in GET /guilds/{guild_id}, no position in responses about one channel and in
-	//     CHANNEL_UPDATE, an audit log that is always empty;
+	//   - GET /guilds/{guild_id} has no roles, responses about one channel and CHANNEL_UPDATE have
+	//     no position, and the audit log is always empty;
 	//   - edits of nsfw, rate_limit_per_user and a guild's description succeed without an effect;
-	//   - channel events, twice each, only for channels that existed when the session started.
+	//   - the Gateway sends each channel event twice, and only for channels that existed when the
+	//     session started.
 	Compatible bool
-	// Normalise returns the stored names of text-like channels; default NormaliseName. Discord does
-	// not document the order of its steps, so tests can replace the function.
+	// Normalise returns the name that Discord stores for a text-like channel; default
+	// NormaliseName. Discord does not document the order of the steps, so tests can set another
+	// function.
 	Normalise func(name string) string
 	// AnyUserAgent also accepts requests of bots without a user agent "DiscordBot (url, version)".
 	// Discord may block such requests.
 	AnyUserAgent bool
-	// AllowGuildDeletion lets bots delete their own guilds, as Discord did until July 2025 and
-	// compatible servers still do. Otherwise it is refused with 20001.
+	// AllowGuildDeletion lets bots delete the guilds that they own, as Discord did until July 2025
+	// and compatible servers still do. Otherwise the simulator refuses the deletion with 20001.
 	AllowGuildDeletion bool
-	// KeepRequests bounds the remembered Requests; default 20000. Counts are always complete.
+	// KeepRequests is the number of calls that Requests remembers; default 20000. RequestCounts
+	// counts all calls.
 	KeepRequests int
 	// Log receives the simulator's messages, never tokens; default: discarded.
 	Log *slog.Logger

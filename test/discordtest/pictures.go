@@ -10,7 +10,8 @@ import (
 	"image/png"
 )
 
-// PNG returns an image of one shade of grey, so that images of the same size can differ.
+// PNG returns an image with one shade of grey. Different shades make different images of the same
+// size.
 func PNG(width, height int, shade uint8) []byte {
 	picture := image.NewGray(image.Rect(0, 0, width, height))
 	for i := range picture.Pix {

@@ -64,7 +64,7 @@ func New(opts Options) *Server {
 	return s
 }
 
-// Run starts a Discord for one test.
+// Run starts a Discord that ends with the test.
 func Run(t testing.TB, opts Options) *Server {
 	t.Helper()
 	s := New(opts)
@@ -113,7 +113,8 @@ func (s *Server) Close() {
 	}
 }
 
-// Shutdown is [Server.Close] for a process: it lets running REST calls finish until ctx ends.
+// Shutdown closes the server as [Server.Close] does, but first lets running REST calls finish until
+// ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.gateway.Close()
 	s.page.Close()
@@ -125,7 +126,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// URL returns the server's address, "http://127.0.0.1:port", which is also the live page.
+// URL returns the server's address, "http://127.0.0.1:port". The live page has the same address.
 func (s *Server) URL() string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -138,8 +139,8 @@ func (s *Server) APIURL() string { return s.URL() + "/api/v10" }
 // Now returns the simulator's time.
 func (s *Server) Now() time.Time { return s.discord.Clock.Now() }
 
-// Advance moves the simulator's clock forward. All that becomes due (audit log entries, heartbeat
-// deadlines) happens before Advance returns.
+// Advance moves the simulator's clock forward. Audit log entries, heartbeat deadlines and other
+// timers that are due by then have run when Advance returns.
 func (s *Server) Advance(d time.Duration) { s.discord.Clock.Advance(d) }
 
 // ServeHTTP answers REST calls, Gateway connections and the live page.
@@ -148,10 +149,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 // Faults returns the faults of REST calls.
 func (s *Server) Faults() *faults.Faults { return s.rest.Faults }
 
-// Gateway returns the websocket side.
+// Gateway returns the simulated Gateway, with its faults and counts.
 func (s *Server) Gateway() *Gateway { return s.gateway }
 
-// Weaken changes which responses are wrong for a moment. Writes before the call stay affected.
+// Weaken replaces Options.Weakness. Reads after earlier writes may still be wrong.
 func (s *Server) Weaken(w Weakness) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -161,10 +162,10 @@ func (s *Server) Weaken(w Weakness) {
 // Requests returns the REST calls so far, oldest first.
 func (s *Server) Requests() []Request { return s.rest.Requests() }
 
-// RequestsOf returns the REST calls of a bot so far, by its user id, oldest first.
+// RequestsOf returns the REST calls so far of the bot with this user id, oldest first.
 func (s *Server) RequestsOf(botID string) []Request { return s.rest.RequestsOf(botID) }
 
-// RequestCounts counts the calls of each route by "METHOD /template".
+// RequestCounts returns the number of calls of each route; the keys are "METHOD /template".
 func (s *Server) RequestCounts() map[string]int { return s.rest.RequestCounts() }
 
 // ResetRequests forgets all calls and counts.

@@ -9,18 +9,18 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// These methods create bots, users, guilds, members and their roles. They panic if an id does not
-// exist.
+// The methods in this file create bots, users, guilds, members and roles. They panic if a given id
+// does not exist.
 
-// AddBot creates an application and its bot user, in no guild.
+// AddBot creates an application and its bot user. The bot is not yet a member of a guild.
 func (s *Server) AddBot(b Bot) Bot {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	return s.discord.AddBot(b)
 }
 
-// RotateToken gives a bot a new token. The old one is refused, and its Gateway sessions are closed
-// with 4004.
+// RotateToken gives a bot a new token. Calls with the old token are then refused, and Gateway
+// sessions of the old token are closed with 4004.
 func (s *Server) RotateToken(old string) (token string, err error) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -44,8 +44,8 @@ func (s *Server) addUser(name string) string {
 	return u.ID
 }
 
-// AddGuild creates a guild with the @everyone role and no channels. Without an owner it creates
-// one.
+// AddGuild creates a guild with the role @everyone and no channels. If spec has no owner, AddGuild
+// also creates a user who owns the guild.
 func (s *Server) AddGuild(spec GuildSpec) Guild {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -65,9 +65,8 @@ func (s *Server) AddGuild(spec GuildSpec) Guild {
 	return s.discord.AddGuild(spec, owner).Snapshot()
 }
 
-// AddMember makes a bot or a user a member of a guild. The member gets
-// a role of its own with the permissions, as with Discord's invite
-// link, or none if they are 0. A connected bot gets GUILD_CREATE.
+// AddMember makes a bot or a user a member of a guild. If p is not 0, the member gets a new role
+// with the permissions p, as with Discord's invite link. A connected bot gets GUILD_CREATE.
 func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -85,8 +84,9 @@ func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.OnChange()
 }
 
-// SetPermissions replaces the permissions of the role that AddMember created, even if the member no
-// longer has it. If userID is the guild's id, it replaces @everyone's permissions.
+// SetPermissions replaces the permissions of the role that AddMember created for a member, even if
+// the member no longer has that role. If userID is the guild's id, it replaces @everyone's
+// permissions.
 func (s *Server) SetPermissions(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -126,8 +126,8 @@ func (s *Server) TakeRole(guildID, userID, roleID string) {
 	s.discord.TakeRole(g, m, roleID)
 }
 
-// DeleteRole removes a role, its overwrites and its memberships, as the app does. The order of the
-// events is a guess.
+// DeleteRole deletes a role and its overwrites, and takes the role from all members, as the app
+// does. The order of the Gateway events is a guess.
 func (s *Server) DeleteRole(guildID, roleID string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

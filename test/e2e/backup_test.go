@@ -29,7 +29,7 @@ import (
 //go:embed testdata/backup.yaml
 var objectStore []byte
 
-// CloudNativePG's plugin writes backups to an object store. Dojos are restored from them.
+// CloudNativePG's plugin writes backups to an object store. Dojos are restored from these backups.
 var _ = Describe("A database with backups in an object store", Label("database"), Ordered, Serial, func() {
 	var (
 		w     *world
@@ -217,7 +217,7 @@ spec:
 		var err error
 		kept, err = w.weapons(ctx, "sapporo")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(kept).To(HaveLen(23)) // 20, and "last", "before" and "after"
+		Expect(kept).To(HaveLen(23)) // 20 weapons, and "last", "before" and "after"
 		d, err := w.dojo(ctx, "sapporo")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(k8s.Delete(ctx, d)).To(Succeed())

@@ -21,11 +21,12 @@ import (
 
 var (
 	commands = regexp.MustCompile("(?s)```sh\n(.*?)```")
-	nameOf   = regexp.MustCompile(`\bNAME\b`) // a whole word, unlike in DBNAME
+	nameOf   = regexp.MustCompile(`\bNAME\b`) // matches the word NAME, but not DBNAME
 )
 
-// runDocumented runs all commands of a section of a page of docs/do for one Dojo. values are pairs
-// of old and new: the commands must contain the old text, which is replaced by the new one.
+// runDocumented runs all commands in a section of a page of docs/do, with a Dojo's name in place of
+// NAME. values are pairs of texts. runDocumented replaces the first text of each pair, which the
+// commands must contain, by the second.
 func (w *world) runDocumented(ctx context.Context, page, section, dojo string, values ...string) string {
 	GinkgoHelper()
 	var script strings.Builder
@@ -47,7 +48,8 @@ func (w *world) runDocumented(ctx context.Context, page, section, dojo string, v
 	return string(output)
 }
 
-// task returns a section of a page. The title of the page is also the title of its first section.
+// task returns a section of a page in docs/do. The page's title is also the title of its first
+// section.
 func task(page, section string) string {
 	GinkgoHelper()
 	path, err := project.Path("docs", "do", page)
@@ -70,7 +72,7 @@ func (w *world) kubeconfig() string {
 	return path
 }
 
-// programPath returns a PATH in which kubectl and its plugin come first.
+// programPath returns a PATH that begins with the folders of kubectl and of our kubectl plugin.
 func programPath(ctx context.Context) string {
 	return "PATH=" + strings.Join([]string{installed.Plugins, kubectlFolder(ctx), os.Getenv("PATH")}, ":")
 }

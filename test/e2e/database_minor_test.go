@@ -33,7 +33,8 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 		w = newWorld(ctx, "minor")
 		offer(ctx, former)
 		DeferCleanup(func(ctx SpecContext) { offer(ctx, images.PostgresVersion) })
-		for _, command := range []string{"restart", "status"} { // mounted files may lag a minute
+		// Restart the operator: a running pod may see the new catalog up to a minute late.
+		for _, command := range []string{"restart", "status"} {
 			w.kubectl(ctx, "rollout", command, "deployment/dojo-operator", "--namespace=dojo-system")
 		}
 		w.apply(ctx, hakone(""))
@@ -105,7 +106,8 @@ func pushMinor(ctx context.Context, made func(context.Context, io.Writer) (strin
 	return version
 }
 
-// offer writes the platform's catalog. Its versions 16 and 17 are the same as in postgres.yaml.
+// offer sets the tag of the Postgres 15 image in the platform's catalog. The images of versions 16
+// and 17 stay the same as in postgres.yaml.
 func offer(ctx context.Context, tag string) {
 	GinkgoHelper()
 	var entries []string

@@ -115,7 +115,7 @@ spec:
 
 		It("grows its volumes", func(ctx SpecContext) {
 			began := time.Now()
-			w.runDocumented(ctx, "database.md", "How do I give a database more space?", "naha") // volumes cannot shrink
+			w.runDocumented(ctx, "database.md", "How do I give a database more space?", "naha")
 			Eventually(ctx, w.volumes).WithArguments("naha-db").WithTimeout(eventually).
 				Should(And(HaveLen(3), HaveEach("2Gi")), "every volume has grown")
 			w.awaitReady(ctx, "naha")
@@ -158,7 +158,7 @@ func measured(format string, args ...any) {
 	AddReportEntry(fmt.Sprintf(format, args...))
 }
 
-// primary returns the name of the primary, or "" during a failover.
+// primary returns the name of the primary's pod, or "" during a failover.
 func (w *world) primary(ctx context.Context, cluster string) string {
 	o, err := w.postgres(ctx, "Cluster", cluster)
 	if err != nil {
@@ -202,7 +202,8 @@ func (w *world) existing(ctx context.Context, name string) (kinds []string, err 
 	return kinds, nil
 }
 
-// watchAvailable collects the reasons that a Dojo's Available condition has from now on.
+// watchAvailable watches a Dojo's condition Available. seen returns all reasons that the condition
+// has had since then.
 func (w *world) watchAvailable(ctx context.Context, name string) (seen func() []string) {
 	GinkgoHelper()
 	watcher, err := client.NewWithWatch(config, client.Options{Scheme: k8s.Scheme()})

@@ -19,7 +19,8 @@ import (
 	"jutsu.com/operators/test/e2e/internal/images"
 )
 
-// CloudNativePG upgrades with pg_upgrade from the Postgres of Debian 12 to that of Debian 13.
+// CloudNativePG upgrades a database with pg_upgrade, from the Postgres in Debian 12 to the Postgres
+// in Debian 13.
 var _ = Describe("A major version upgrade of Postgres", Label("database"), Ordered, Serial, func() {
 	const maki = `
 apiVersion: core.jutsu.com/v1
@@ -59,11 +60,11 @@ spec:
 		setVersion(ctx, "15")
 		w.awaitReady(ctx, "maki")
 		Expect(version(ctx)).To(Equal("15|1"))
-	}, SpecTimeout(20*time.Minute)) // builds the image of Postgres 17 once
+	}, SpecTimeout(20*time.Minute)) // includes BeforeAll, which may build the image of Postgres 17
 
 	It("serves the former version again when the new image cannot be pulled", func(ctx SpecContext) {
 		w.kubectl(ctx, "annotate", "dojo", "maki", corev1api.UpgradeWithoutBackupAnnotation+"=16")
-		setVersion(ctx, "16") // there is no image of 16
+		setVersion(ctx, "16") // there is no image of Postgres 16
 		Eventually(ctx, func(ctx context.Context) string {
 			return w.kubectl(ctx, "get", "pods", "-l", "batch.kubernetes.io/job-name=maki-db-1-major-upgrade", "-o",
 				"jsonpath={.items[*].status.containerStatuses[*].state.waiting.reason}"+
@@ -100,7 +101,8 @@ spec:
 			Eventually(ctx, w.condition).WithArguments(name, "DatabaseReady").WithTimeout(2 * eventually).
 				Should(HavePrefix("False " + corev1api.ReasonVersionTooLow))
 			measured("reverted during or after pg_upgrade: the data is of Postgres 17 after %s", time.Since(began))
-			w.patch(ctx, name, `{"spec":{"postgres":{"cluster":{"version":"17"}}}}`) // as the message advises
+			// The condition's message advises this.
+			w.patch(ctx, name, `{"spec":{"postgres":{"cluster":{"version":"17"}}}}`)
 			w.awaitReady(ctx, name)
 			Expect(w.weapons(ctx, name)).To(ConsistOf(weapon{"1", "Playful Cloud"}))
 			Expect(w.psql(ctx, name, name+"-db-rw", "SELECT current_setting('server_version_num')::int / 10000, id FROM weapons")).

@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// A failed spec leaves a folder below out/e2e, see docs/contribute/e2e.md.
+// After a failed spec, a folder below out/e2e has its evidence; see docs/contribute/e2e.md.
 var _ = JustAfterEach(func(ctx SpecContext) {
 	if report := CurrentSpecReport(); report.Failed() {
 		reportEvidence(ctx, report.LeafNodeText)
@@ -48,7 +48,8 @@ func fileName(text string) string {
 	return name[:min(len(name), 80)]
 }
 
-// keepEvidence does not stop at errors, because the cause of the failure may also cause them.
+// keepEvidence keeps as much as possible. It continues after errors, because the cause of the
+// failed spec may also cause errors here.
 func keepEvidence(ctx context.Context, folder string) error {
 	errs := []error{keepObjects(ctx, folder), keepLogs(ctx, folder), keepDiscord(ctx, folder)}
 	if ownCluster != nil {
@@ -133,7 +134,7 @@ func keepGuild(ctx context.Context, folder, guild string) error {
 	}
 	for _, channel := range channels {
 		var messages json.RawMessage
-		// Categories have no messages.
+		// The request fails for a category, which has no messages.
 		if id, _ := channel["id"].(string); askDiscord(ctx, "/channels/"+id+"/messages", &messages) == nil {
 			channel["messages"] = messages
 		}

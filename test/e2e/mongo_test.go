@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/test/e2e/internal/images"
 )
 
-// MongoApp is the folder of a Dojo application on MongoDB.
+// MongoApp is the folder of a Dojo application that uses MongoDB.
 const MongoApp = "test/e2e/programs/mongo"
 
 type mongoImages struct{ ferretDB, app string }
@@ -44,7 +44,8 @@ func (s *Stack) pushMongo(ctx context.Context, folder string) (m mongoImages, er
 	return m, nil
 }
 
-// With the mechanism PLAIN, clients of FerretDB log in to Postgres.
+// Clients log in to FerretDB with the mechanism PLAIN. FerretDB uses the same user and password to
+// log in to Postgres.
 const ferretDBAndPostgres = `
 apiVersion: postgresql.cnpg.io/v1
 kind: Cluster
@@ -148,7 +149,7 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 	It("reads all its data after a restart of its pods, of FerretDB and of Postgres", func(ctx SpecContext) {
 		began := time.Now()
 		w.kill(ctx, client.MatchingLabels{"cnpg.io/cluster": "dojo"})
-		w.kill(ctx, client.MatchingLabels{"app": "ferretdb"}) // its connections log in anew
+		w.kill(ctx, client.MatchingLabels{"app": "ferretdb"}) // then logs in to Postgres anew
 		w.kill(ctx, client.MatchingLabels{"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "osaka"})
 		awaitWeapons(ctx, first, second)
 		w.awaitReady(ctx, "osaka")
@@ -158,7 +159,7 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 
 	It("is Degraded with the credentials of a Postgres, while its pods serve", func(ctx SpecContext) {
 		before := w.podNames(ctx, "osaka")
-		w.patch(ctx, "osaka", `{"spec":{"credentialsRef":{"name":"dojo-app"}}}`) // CloudNativePG writes it
+		w.patch(ctx, "osaka", `{"spec":{"credentialsRef":{"name":"dojo-app"}}}`) // a Secret of CloudNativePG
 		Eventually(ctx, w.condition).WithArguments("osaka", "Degraded").WithTimeout(eventually).
 			Should(And(HavePrefix("True "+corev1api.ReasonCredentialsIncomplete), ContainSubstring(`"uri"`)))
 		awaitWeapons(ctx, first, second)

@@ -24,8 +24,8 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// These specs disturb the whole cluster. They run alone
-// and last, on a Dojo that exists since the suite's start.
+// These specs disturb the whole cluster, so they run alone and last. Their Dojo exists since the
+// start of the suite.
 var _ = Describe("A Dojo in operation", Ordered, Serial, ContinueOnFailure, func() {
 	var w *world
 
@@ -184,7 +184,8 @@ func (w *world) patch(ctx context.Context, dojo, patch string) {
 	Expect(k8s.Patch(ctx, d, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
 }
 
-// expectReconciled waits until both operators have reconciled a change.
+// expectReconciled changes objects of both operators, and waits until the operators have reconciled
+// the changes.
 func (w *world) expectReconciled(ctx context.Context) {
 	GinkgoHelper()
 	w.awaitReady(ctx, "kyoto")
@@ -203,7 +204,7 @@ func (w *world) expectReconciled(ctx context.Context) {
 func (w *world) changeSlowMode(ctx context.Context) {
 	GinkgoHelper()
 	w.slowness++
-	Eventually(ctx, func() error { // the API server may have just restarted
+	Eventually(ctx, func() error { // retries, because the API server may have just restarted
 		return w.tryApply(ctx, fmt.Sprintf(`
 apiVersion: discord.jutsu.com/v1alpha1
 kind: DiscordChannel
@@ -247,10 +248,11 @@ func (w *world) names(ctx context.Context, version, kind string) []string {
 	return names
 }
 
-// killLeader ends the leader's pod. On our own node, the leader cannot release its Lease.
+// killLeader ends the pod of an operator's leader. On our own node it kills the pod's processes, so
+// the leader cannot release its Lease.
 func killLeader(ctx context.Context, o environment.Operator, identity string) {
 	GinkgoHelper()
-	name, _, _ := strings.Cut(identity, "_") // a random suffix follows the pod's name
+	name, _, _ := strings.Cut(identity, "_") // identity is the pod's name, "_" and a random text
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: name}}
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 	if ownCluster != nil {

@@ -47,7 +47,7 @@ func metricsStatus(ctx context.Context, o environment.Operator, token string) (i
 	}
 	unverified := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // self-signed
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the operator's certificate is self-signed
 	}}
 	response, err := unverified.Do(request)
 	if err != nil {

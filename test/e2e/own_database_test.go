@@ -49,8 +49,8 @@ spec:
 		w.kill(ctx, client.MatchingLabels{"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "sendai"})
 		Eventually(ctx, func() ([]weapon, error) { return w.weapons(ctx, "sendai") }).WithTimeout(eventually).
 			Should(ConsistOf(weapon{"1", "Split Soul Katana"}))
-		Eventually(ctx, func() ([]weapon, error) { // a pod may answer before it is killed
-			_ = w.addWeapon(ctx, "sendai", "2", "Dragon-Bone") // fails if an earlier try succeeded without an answer
+		Eventually(ctx, func() ([]weapon, error) { // retries, because a killed pod may have given the answer above
+			_ = w.addWeapon(ctx, "sendai", "2", "Dragon-Bone") // fails if an earlier try was stored without an answer
 			return w.weapons(ctx, "sendai")
 		}).WithTimeout(eventually).Should(ConsistOf(weapon{"1", "Split Soul Katana"}, weapon{"2", "Dragon-Bone"}))
 		w.awaitReady(ctx, "sendai")
@@ -164,7 +164,7 @@ func (w *world) kill(ctx context.Context, labels client.MatchingLabels) {
 	}
 }
 
-// queryAs queries one Dojo's database (where) with the credentials of another Dojo (who).
+// queryAs queries the database of the Dojo `where` with the credentials of the Dojo `who`.
 func (w *world) queryAs(ctx context.Context, who, where string) (string, error) {
 	cluster, err := w.postgres(ctx, "Cluster", "shared")
 	if err != nil {

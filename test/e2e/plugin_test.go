@@ -38,8 +38,8 @@ func (w *world) pluginCommand(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// expectPluginReaches tries the commands that use the
-// kubelet's streams: exec, port-forward and logs.
+// expectPluginReaches tries the commands of `kubectl dojo` that use exec, port-forward and logs of
+// the kubelet.
 func (w *world) expectPluginReaches(ctx context.Context, dojo string, weapons int) {
 	GinkgoHelper()
 	step("kubectl dojo psql, open, logs and status")
@@ -78,8 +78,8 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(text), err
 }
 
-// expectRestored deletes a Dojo's Cluster. One command
-// restores it, and another returns to an earlier moment.
+// expectRestored deletes a Dojo's Cluster and restores it with one command. With another command,
+// it then returns the data to an earlier moment.
 func (w *world) expectRestored(ctx context.Context, dojo string) {
 	GinkgoHelper()
 	Expect(w.addWeapon(ctx, dojo, "before", "Inverted Spear of Heaven")).To(Succeed())

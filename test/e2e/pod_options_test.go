@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Postgres confirms that variables and volumes reach the application: its client library reads the
-// service name and the service file from the environment
-// (https://www.postgresql.org/docs/current/libpq-pgservice.html).
+// The client library of Postgres reads a service name and the path of a service file from the
+// environment (https://www.postgresql.org/docs/current/libpq-pgservice.html). If the application
+// reaches Postgres, its pods have got the variables and volumes.
 var _ = Describe("A Dojo with pod options", Ordered, func() {
 	var w *world
 

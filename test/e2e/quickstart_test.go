@@ -25,8 +25,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// The spec runs the page's commands verbatim. Before that,
-// it stops the deployed operators, as make dev asks.
+// The spec runs the page's commands verbatim. First it stops the deployed operators, because `make
+// dev` requires that.
 var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 	It("goes from a cluster to an alert in Discord and its resolved message", func(ctx SpecContext) {
 		for _, o := range environment.All {
@@ -39,7 +39,8 @@ var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 
 		running, err := quickstart.Commands("How do I run the operators?")
 		Expect(err).NotTo(HaveOccurred())
-		// This simulated Discord does not know the tokens of other specs' Dojos.
+		// `make dev` has a simulated Discord of its own, which does not know the bot tokens of
+		// other specs. So its operators watch only the namespace default.
 		dev := shell.start(ctx, strings.Replace(running[0], "ARGS=--simulate-discord",
 			`ARGS="--simulate-discord --watch-namespaces=default"`, 1))
 		DeferCleanup(func() {
@@ -102,7 +103,7 @@ func newShell(ctx context.Context) shell {
 	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 	Expect(clientcmd.WriteToFile(*c, path)).To(Succeed())
 	return shell{append(os.Environ(), "KUBECONFIG="+path, "PATH="+kubectlFolder(ctx)+":"+os.Getenv("PATH"),
-		"MAKEFLAGS=", "ARGS=", "CONTEXT=")} // clears variables of the make that runs the specs
+		"MAKEFLAGS=", "ARGS=", "CONTEXT=")} // unset variables that make has set for this test
 }
 
 func (s shell) start(_ context.Context, line string) *gexec.Session {

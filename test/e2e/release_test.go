@@ -49,7 +49,8 @@ spec:
 		Eventually(ctx, w.steps).WithArguments("nagoya", name).Should(Equal(steps{Begun: 1}))
 	}
 
-	// succeed expects that the step completes once, and that its image is rolled out only after that.
+	// succeed expects that the release step completes once, and that pods with the new image start
+	// only after that.
 	succeed := func(ctx context.Context, image, name string, begun int) {
 		GinkgoHelper()
 		Eventually(ctx, func() (steps, error) {
@@ -102,7 +103,7 @@ spec:
 	}, SpecTimeout(5*time.Minute))
 })
 
-// steps counts how often a release step has begun, and how often it has completed.
+// steps are the numbers of times that a release step has begun and completed.
 type steps struct{ Begun, Completed int }
 
 func (w *world) steps(ctx context.Context, dojo, name string) (s steps, err error) {

@@ -31,8 +31,8 @@ const (
 	pluginService   = "barman-cloud"
 )
 
-// InstallBackups installs CloudNativePG's plugin for object stores. It makes the certificates
-// itself, not with cert-manager. It returns the image of an object store (versitygw).
+// InstallBackups installs CloudNativePG's plugin for object stores. It makes the plugin's
+// certificates without cert-manager. It returns the image of an object store (versitygw).
 func (s *Stack) InstallBackups(ctx context.Context) (store string, err error) {
 	built, err := s.pushBackups(ctx)
 	if err != nil {

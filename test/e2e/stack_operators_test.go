@@ -21,8 +21,8 @@ func (s *Stack) arguments(o environment.Operator) []any {
 	return args
 }
 
-// addresses returns the arguments that an operator
-// needs in this cluster. Former releases know them too.
+// addresses returns the arguments that an operator needs in this cluster. Former releases accept
+// the same arguments.
 func (s *Stack) addresses(o environment.Operator) []any {
 	args := []any{"--discord-api-url=" + discordURL}
 	if o == environment.Dojo {
@@ -66,6 +66,7 @@ func setImage(objects []*unstructured.Unstructured, image string, args ...any) {
 				container["args"] = slices.Concat(had, args)
 			}
 		}
-		_ = unstructured.SetNestedSlice(o.Object, containers, "spec", "template", "spec", "containers") // it has one container
+		// The Deployment has only one container.
+		_ = unstructured.SetNestedSlice(o.Object, containers, "spec", "template", "spec", "containers")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Folders of main packages. They are keys of Stack.Images.
+// Folders of main packages. Stack.Images has an image for each of them.
 const (
 	DojoApp     = "test/e2e/programs/dojo"
 	NextDojoApp = DojoApp + ", next version" // the same program in another image

@@ -36,8 +36,8 @@ const (
 	probe        = 200 * time.Millisecond
 )
 
-// The ids of the guilds in discord.yaml. There are several,
-// because only one object per cluster can manage a guild.
+// The ids of the guilds in discord.yaml. The specs need several guilds, because only one object per
+// cluster can manage a guild.
 const (
 	FirstUsersGuild = "1401681709430341704"
 	TenLinesGuild   = "1401681709430341705"
@@ -54,24 +54,26 @@ var (
 	postgres []byte
 )
 
-// Stack is the installed stack. The first test process passes the exported fields to the others.
+// Stack is everything that Install has installed. The first test process passes the exported fields
+// to the other test processes.
 type Stack struct {
 	admin    client.Client
 	folder   string
 	progress io.Writer
 	// Registry is the address for pushing and pulling images.
 	Registry string
-	// Images maps folders of main packages, and names of operators, to images.
+	// Images maps folders of main packages and names of operators to the names of images.
 	Images map[string]string
 	// Plugins is the folder that has kubectl-dojo.
 	Plugins string
-	// Bot is the operator's token. Hand is the token of another bot, for changes by hand.
+	// Bot is the token of the operator's bot. Hand is the token of another bot, for changes by
+	// hand.
 	Bot, Hand string
 }
 
-// Install installs or updates everything and returns when it is ready. It
-// builds this project's images in folder and pushes them to the registry.
-// All other images come from the registries in their manifests.
+// Install installs or updates the whole stack, and returns when the stack is ready. It builds this
+// project's images in folder and pushes them to the registry. All other images come from the
+// registries in their manifests.
 func Install(ctx context.Context, admin client.Client, registry, folder string, progress io.Writer) (*Stack, error) {
 	s := &Stack{
 		admin: admin, folder: folder, progress: progress,
@@ -119,7 +121,8 @@ func (s *Stack) installOthers(ctx context.Context) error {
 	return nil
 }
 
-// installDiscord keeps the tokens if Discord is already installed.
+// installDiscord installs the simulated Discord. If a Discord is already installed, it keeps that
+// Discord's tokens.
 func (s *Stack) installDiscord(ctx context.Context) error {
 	objects, err := manifests.Parse(discord)
 	if err != nil {
@@ -211,5 +214,6 @@ func (s *Stack) await(ctx context.Context, check func(context.Context) (missing 
 	return err
 }
 
-// botToken has the form of a bot token. The client does not send other tokens.
+// botToken returns a random token in the form of a bot token. The Discord client sends only tokens
+// in this form.
 func botToken() string { return rand.Text() + "." + rand.Text() + "." + rand.Text() }

@@ -12,12 +12,13 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// FormerOperator is the last release of an operator, or the baseline if there is none.
+// FormerOperator is the last release of an operator, or the version at the baseline commit if the
+// operator has no release.
 type FormerOperator struct {
 	environment.Operator
 	Release former.Release
 
-	// Image is the image's name with digest.
+	// Image is the name of the operator's image with digest.
 	Image string
 }
 
@@ -25,7 +26,8 @@ func (b *FormerOperator) String() string {
 	return b.Release.Version + " of commit " + b.Release.Commit[:12]
 }
 
-// BuildFormer builds and pushes the former release, unless the registry already has it.
+// BuildFormer checks out the former release of an operator. It builds and pushes its image, unless
+// the registry already has the image.
 func BuildFormer(ctx context.Context, o environment.Operator, registry, folder string) (*FormerOperator, error) {
 	checkout, err := os.MkdirTemp(folder, "checkout-")
 	if err != nil {
@@ -53,7 +55,7 @@ func (s *Stack) Downgrade(ctx context.Context, operators ...*FormerOperator) err
 	return s.ready(ctx)
 }
 
-// Upgrade installs this checkout's version and returns when it is ready.
+// Upgrade installs this checkout's version of an operator and returns when the operator is ready.
 func (s *Stack) Upgrade(ctx context.Context, o environment.Operator) error {
 	root, err := project.Root()
 	if err != nil {

@@ -26,36 +26,38 @@ import (
 	"jutsu.com/operators/test/e2e/internal/cluster"
 )
 
-// Names of environment variables. Without the first two, no spec runs.
+// Names of environment variables. Specs run only if E2E or E2E_KUBECONFIG is set.
 const (
-	// enabled runs the specs on a new cluster, which is removed afterwards.
+	// enabled runs the specs on a new cluster, and removes the cluster afterwards.
 	enabled = "E2E"
-	// kubeconfigFile names an existing cluster to run
-	// the specs on. Everything that they install stays.
+	// kubeconfigFile names the kubeconfig file of an existing cluster, on which the specs then run.
+	// All objects that the specs install stay there.
 	kubeconfigFile = "E2E_KUBECONFIG"
-	// registryAddress (host:port or host/path) is the registry of that cluster, for pushing images.
+	// registryAddress (host:port or host/path) is the registry of the existing cluster. The specs
+	// push images to it, and the cluster pulls images from it.
 	registryAddress = "E2E_REGISTRY"
 )
 
 const (
-	// soon is for actions that take seconds, on a busy machine.
+	// soon is the time limit for actions that take seconds; it allows for a busy machine.
 	soon = time.Minute
-	// eventually is for several pods that start in succession.
+	// eventually is the time limit for several pods that start in succession.
 	eventually = 4 * time.Minute
-	// installing is for all that precedes the first spec, including all builds.
+	// installing is the time limit for the installation before the first spec, including all
+	// builds.
 	installing = 45 * time.Minute
-	// longest makes the longest parallel specs begin first.
+	// longest is the priority of the longest parallel specs, so that ginkgo starts them first.
 	longest = SpecPriority(1)
 )
 
 var (
 	config         *rest.Config
-	kubeconfigPath string // the file that config comes from
+	kubeconfigPath string // kubeconfig file of config
 	k8s            client.Client
 	typed          *kubernetes.Clientset
 	installed      *Stack
 
-	// Only the first process, which runs the Serial specs, sets these.
+	// Only the first test process sets these variables. It also runs the Serial specs.
 	ownCluster    *cluster.Cluster // nil on a user's cluster
 	standingWorld *world
 )

@@ -76,14 +76,14 @@ var onCall = []any{
 	map[string]any{"roleId": "1401681709430341704"},
 }
 
-// expectMentions expects that a warning mentions only the user
-// and links to a silence. A resolved message must do neither.
+// expectMentions expects that each warning mentions only the user and links to the form for a
+// silence. A message about a resolved alert must have neither a mention nor a link.
 func (t *team) expectMentions(ctx context.Context) {
 	GinkgoHelper()
 	dojo, err := t.dojo(ctx, t.name)
 	Expect(err).NotTo(HaveOccurred())
 	var posted []message
-	Eventually(ctx, func() error { // Discord may rate-limit repeated reads
+	Eventually(ctx, func() error { // retries, because Discord may rate-limit reads
 		posted, err = messages(ctx, dojo.Status.Alerts.ChannelID)
 		return err
 	}).Should(Succeed())
@@ -99,7 +99,7 @@ func (t *team) expectMentions(ctx context.Context) {
 	}
 }
 
-// expectConfined evaluates the team's NetworkPolicies for its real pods.
+// expectConfined evaluates the team's NetworkPolicies for connections between existing pods.
 func (t *team) expectConfined(ctx context.Context, other *team) {
 	GinkgoHelper()
 	var policies networkingv1.NetworkPolicyList
@@ -108,7 +108,7 @@ func (t *team) expectConfined(ctx context.Context, other *team) {
 	job := peerOf(ctx, t.namespace, "app.kubernetes.io/name=dojo-schema")
 	database := peerOf(ctx, t.namespace, "cnpg.io/podRole=instance")
 	prometheus := peerOf(ctx, "monitoring", "app.kubernetes.io/name=prometheus")
-	prometheus.NamespaceLabels["metrics"] = "enabled" // the label that a platform would set
+	prometheus.NamespaceLabels["metrics"] = "enabled" // an administrator of a real platform would set this label
 	http := dojo.Pod.Spec.Containers[0].Ports[0].ContainerPort
 	for _, c := range []struct {
 		who      string
@@ -145,8 +145,8 @@ func peerOf(ctx context.Context, namespace, label string) netpol.Peer {
 	return netpol.Peer{Pod: &pods.Items[0], NamespaceLabels: in.Labels}
 }
 
-// applyTenants applies deploy/samples/install without the operators. It gives the Dojos an image
-// that does not exist.
+// applyTenants applies deploy/samples/install without the operators, and changes the image of each
+// Dojo to an image that does not exist.
 func applyTenants(ctx context.Context, worlds map[string]*world) {
 	GinkgoHelper()
 	for _, folder := range []string{"namespaces", "tenants"} {

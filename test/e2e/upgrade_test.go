@@ -34,8 +34,8 @@ func formerOperator(ctx context.Context, o environment.Operator) *FormerOperator
 	return b
 }
 
-// upgrade installs the former releases, upgrades one operator after the other, and downgrades them
-// in the same way. A Dojo is in use all the time.
+// upgrade installs the former releases of both operators. Then it upgrades one operator after the
+// other, and downgrades them one after the other. Meanwhile a visitor requests a Dojo's page.
 func (w *world) upgrade(ctx context.Context, postgres string) {
 	GinkgoHelper()
 	var old []*FormerOperator
@@ -43,7 +43,7 @@ func (w *world) upgrade(ctx context.Context, postgres string) {
 		b := formerOperator(ctx, o)
 		old = append(old, b)
 		step("install %s %s, of commit %s", o.Name, b.Release.Version, b.Release.Commit)
-		DeferCleanup(installed.Upgrade, o, NodeTimeout(eventually)) // for later specs
+		DeferCleanup(installed.Upgrade, o, NodeTimeout(eventually)) // later specs need this checkout's version
 	}
 	Expect(installed.Downgrade(ctx, old...)).To(Succeed())
 	w.apply(ctx, fmt.Sprintf(`
@@ -74,8 +74,8 @@ spec:
 	}
 }
 
-// answersWhile counts the requests to a visited Dojo during
-// do. It expects that none has failed since visit was called.
+// answersWhile reports the number of requests to a visited Dojo during do. It expects that no
+// request has failed since visit was called.
 func (w *world) answersWhile(ctx context.Context, dojo, what string, do func()) {
 	GinkgoHelper()
 	before, err := w.visits(ctx, dojo)
@@ -92,8 +92,8 @@ func (w *world) answersWhile(ctx context.Context, dojo, what string, do func()) 
 	Expect(after).To(HaveField("Failures", 0), "and Last says how one failed")
 }
 
-// replaceVersion installs another version of an operator.
-// It expects that the version works and rewrites no object.
+// replaceVersion installs another version of an operator. It expects that the new version works,
+// and that it rewrites no existing object.
 func (w *world) replaceVersion(ctx context.Context, dojo string, o environment.Operator, image string,
 	install func() error) {
 	GinkgoHelper()
@@ -108,7 +108,8 @@ func (w *world) replaceVersion(ctx context.Context, dojo string, o environment.O
 	w.useVersion(ctx, dojo)
 }
 
-// useVersion rotates a password, which replaces the pods, and edits a channel.
+// useVersion makes both operators work: it rotates a password, which replaces the Dojo's pods, and
+// edits a channel.
 func (w *world) useVersion(ctx context.Context, dojo string) {
 	GinkgoHelper()
 	d, err := w.dojo(ctx, dojo)
@@ -124,7 +125,7 @@ func (w *world) useVersion(ctx context.Context, dojo string) {
 
 // leaderImage returns the image of the leader's pod, or "".
 func leaderImage(ctx context.Context, o environment.Operator) string {
-	name, _, _ := strings.Cut(leader(ctx, o), "_") // a random suffix follows the pod's name
+	name, _, _ := strings.Cut(leader(ctx, o), "_") // the leader is the pod's name, "_" and a random text
 	var pod corev1.Pod
 	err := k8s.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: name}, &pod)
 	if err != nil || len(pod.Spec.Containers) == 0 {
@@ -133,9 +134,9 @@ func leaderImage(ctx context.Context, o environment.Operator) string {
 	return pod.Spec.Containers[0].Image
 }
 
-// generations returns the children's generations and the containers'
-// restarts. If a version changes existing children on purpose, exempt
-// them here, such as the PrometheusRule, whose texts may change.
+// generations returns the generation of each child of a Dojo, and the restarts of its containers.
+// If a new version changes an existing kind of child on purpose, exempt that kind here.
+// PrometheusRules are exempt, because the texts of alerts may change.
 func (w *world) generations(ctx context.Context, dojo string) map[string]string {
 	GinkgoHelper()
 	of := client.MatchingLabels{"app.kubernetes.io/instance": dojo}
@@ -149,13 +150,13 @@ func (w *world) generations(ctx context.Context, dojo string) map[string]string 
 	} {
 		list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind + "List"}}
 		Expect(k8s.List(ctx, list, client.InNamespace(w.namespace), of)).To(Succeed())
-		if kind != "Job" { // a rotation deletes the schema's Job
+		if kind != "Job" { // Jobs may be missing, because a rotation deletes the schema's Job
 			Expect(list.Items).NotTo(BeEmpty(), kind)
 		}
 		for _, o := range list.Items {
 			said := fmt.Sprintf("generation %d", o.Generation)
 			switch {
-			case kind == "ReplicaSet", kind == "PrometheusRule": // a new template would mean another ReplicaSet
+			case kind == "ReplicaSet", kind == "PrometheusRule": // a changed pod template adds a ReplicaSet
 				said = "there"
 			case o.Generation == 0:
 				said = "version " + o.ResourceVersion

@@ -27,11 +27,11 @@ func step(format string, args ...any) { By(fmt.Sprintf(format, args...)) }
 // world is a namespace for one spec, with pod security "restricted".
 type world struct {
 	namespace string
-	slowness  int // of the channel dojo-news in seconds, see changeSlowMode
+	slowness  int // slow mode of the channel dojo-news in seconds, see changeSlowMode
 }
 
-// newWorld gives the namespace a random suffix: a new
-// run need not wait until the last one's is removed.
+// newWorld creates a namespace with a random suffix. So a new run need not wait until the namespace
+// of the last run is removed.
 func newWorld(ctx context.Context, name string) *world {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: name + "-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
@@ -42,7 +42,7 @@ func newWorld(ctx context.Context, name string) *world {
 		Expect(client.IgnoreNotFound(k8s.DeleteAllOf(ctx, &corev1api.Dojo{}, client.InNamespace(w.namespace)))).To(Succeed())
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, namespace))).To(Succeed())
 	}, NodeTimeout(soon))
-	// A namespace accepts pods only once this account exists.
+	// A new namespace accepts pods only after this ServiceAccount exists.
 	account := client.ObjectKey{Namespace: w.namespace, Name: "default"}
 	Eventually(ctx, func() error { return k8s.Get(ctx, account, &corev1.ServiceAccount{}) }).Should(Succeed())
 	return w
@@ -163,7 +163,8 @@ func (w *world) visit(ctx context.Context, dojo string) {
 	w.visitPage(ctx, dojo, dojo, "weapon")
 }
 
-// visitPage starts a pod that requests a page and counts the answers. visits returns them by name.
+// visitPage starts a pod that requests a page of a Dojo repeatedly and counts the answers. visits
+// returns the counts; name identifies the pod.
 func (w *world) visitPage(ctx context.Context, dojo, name, page string, args ...string) {
 	GinkgoHelper()
 	url := fmt.Sprintf("http://%s.%s.svc/%s", dojo, w.namespace, page)

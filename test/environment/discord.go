@@ -14,18 +14,21 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// discordtest must be a tool in the go.mod of the program that uses this package.
+// discordtest is a main package. It must be a tool in the go.mod of the program that uses package
+// environment.
 const discordtest = "jutsu.com/operators/test/discordtest/cmd/discordtest"
 
-// DiscordAPI is a discordtest in this process (discordtest.Server) or in its own (DiscordProcess).
+// DiscordAPI is a running discordtest, either in this process (discordtest.Server) or in a process
+// of its own (DiscordProcess).
 type DiscordAPI interface {
 	// APIURL is the base URL of Discord's API.
 	APIURL() string
 	Shutdown(ctx context.Context) error
 }
 
-// DiscordProcess is discordtest as a process of its own. Shutdown ends it and deletes its folder.
-// So does the end of the program that started it, even by SIGKILL.
+// DiscordProcess is a discordtest in a process of its own. Shutdown ends the process and deletes
+// its folder. If the program that started the process ends first, even by SIGKILL, the process ends
+// and its folder is deleted too.
 type DiscordProcess struct {
 	*process.Process
 	url, folder, token string
@@ -35,13 +38,14 @@ type DiscordProcess struct {
 // Guild is a server of a simulated Discord.
 type Guild struct{ ID, Name string }
 
-// SimulatedDiscord is StartDiscord for Options.Discord.
+// SimulatedDiscord returns a function that calls StartDiscord; use it as Options.Discord.
 func SimulatedDiscord(log string, guild Guild, more ...Guild) func(context.Context) (DiscordAPI, error) {
 	return func(ctx context.Context) (DiscordAPI, error) { return StartDiscord(ctx, log, guild, more...) }
 }
 
-// StartDiscord starts a simulated Discord with one server (guild) or more, and returns when it
-// serves. It builds discordtest first, if necessary. The build and discordtest log to the file.
+// StartDiscord starts a simulated Discord with at least one server (guild), and returns when it
+// serves. It builds discordtest first, if necessary. log is the log file of the build and of
+// discordtest.
 func StartDiscord(ctx context.Context, log string, guild Guild, more ...Guild) (*DiscordProcess, error) {
 	return DiscordCommand{Log: log, Guild: guild, More: more}.Start(ctx)
 }
@@ -52,8 +56,8 @@ type DiscordCommand struct {
 	Log string
 	// Listen is the host:port to serve; by default a free port of 127.0.0.1.
 	Listen string
-	// TokenFile holds the token of the operator's bot; by
-	// default a temporary file. It is created if missing.
+	// TokenFile contains the token of the operator's bot; by default, it is a temporary file. If
+	// the file does not exist, discordtest creates it.
 	TokenFile string
 	// Guild and More are the initial servers.
 	Guild Guild
@@ -77,7 +81,7 @@ func (c DiscordCommand) Start(ctx context.Context) (d *DiscordProcess, err error
 		args = append(args, "--also-guild="+g.ID+"="+g.Name)
 	}
 	cmd := exec.Command("go", args...)
-	cmd.Env = append(os.Environ(), "GOTMPDIR="+d.folder) // an interrupted build leaves nothing behind
+	cmd.Env = append(os.Environ(), "GOTMPDIR="+d.folder) // so that Shutdown deletes the files of an interrupted build
 	if d.Process, err = process.Start("the simulated Discord", c.Log, cmd, d.reaper); err == nil {
 		err = d.Await(ctx, d.findURL)
 	}
@@ -87,7 +91,7 @@ func (c DiscordCommand) Start(ctx context.Context) (d *DiscordProcess, err error
 	return d, nil
 }
 
-// printed matches the output of a discordtest that serves.
+// printed matches the line that discordtest prints when it serves.
 var printed = regexp.MustCompile(`(?m)^ +page +(http://\S+)$`)
 
 func (d *DiscordProcess) findURL(context.Context) error {
@@ -103,7 +107,7 @@ func (d *DiscordProcess) findURL(context.Context) error {
 	return nil
 }
 
-// URL returns the address of the page.
+// URL returns the address of the live page.
 func (d *DiscordProcess) URL() string { return d.url }
 
 // APIURL implements DiscordAPI.
@@ -113,11 +117,12 @@ func (d *DiscordProcess) APIURL() string { return d.url + "/api/v10" }
 // bot. The bot has the permissions of the operator's invite URL.
 func (d *DiscordProcess) TokenFile() string { return d.token }
 
-// AdminTokenFile returns the file with the token of a bot with all permissions, for changes by
-// hand.
+// AdminTokenFile returns the file with the token of a second bot. This bot has all permissions, for
+// changes by hand.
 func (d *DiscordProcess) AdminTokenFile() string { return filepath.Join(d.folder, "admin.token") }
 
-// Shutdown ends the process, after Grace by SIGKILL. The contents of the Discord are lost.
+// Shutdown ends the process; if it still runs after Grace, by SIGKILL. The contents of the
+// simulated Discord are lost.
 func (d *DiscordProcess) Shutdown(context.Context) error {
 	var err error
 	if d.Process != nil {

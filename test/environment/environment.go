@@ -34,43 +34,44 @@ type Options struct {
 	// Operators are the operators whose kinds the cluster
 	// serves. StartOperator installs and starts them.
 	Operators []Operator
-	// Overlay and Components select the kustomization of an operator; the default is "base". If
-	// Deployed is set, processes get the arguments and environment of the Deployment.
+	// Overlay (default "base") and Components select the manifests of an operator. If Deployed is
+	// set, processes get the arguments and the environment of the operator's Deployment.
 	Overlay    string
 	Components []string
 	Deployed   bool
-	// Binary is the executable of the operator. By default, it is the result of `make build`.
+	// Binary is the executable of the operator. By default, it is the executable that `make build`
+	// makes.
 	Binary string
-	// Cluster configures the cluster. The operators' kinds are added to its CRDs.
+	// Cluster configures the cluster. Start adds the operators' kinds to Cluster.CRDs.
 	Cluster testcluster.Options
-	// CloudNativePG serves CloudNativePG's kinds and simulates
-	// it with the returned options. nil means no CloudNativePG.
+	// CloudNativePG returns the options of a simulated CloudNativePG. With it, the cluster also
+	// serves CloudNativePG's kinds. nil means no CloudNativePG.
 	CloudNativePG func(admin client.Client) cnpgtest.Options
-	// Admission runs CloudNativePG's own admission webhooks.
+	// Admission starts CloudNativePG's own admission webhooks.
 	Admission bool
-	// Prometheus serves the kinds of prometheus-operator.
+	// Prometheus adds the kinds of prometheus-operator to the cluster.
 	Prometheus bool
-	// GatewayAPI serves the kind HTTPRoute without a controller.
+	// GatewayAPI adds the kind HTTPRoute to the cluster, without a controller.
 	GatewayAPI bool
-	// Discord starts a Discord in parallel to the cluster; nil for none.
+	// Discord starts a simulated Discord while the cluster starts; nil for no Discord.
 	Discord func(ctx context.Context) (DiscordAPI, error)
-	// Folder holds the logs.
+	// Folder is the folder of the operators' logs.
 	Folder string
 }
 
-// HealthyPostgres simulates CloudNativePG without faults.
+// HealthyPostgres returns options without faults, for Options.CloudNativePG.
 func HealthyPostgres(client.Client) cnpgtest.Options { return cnpgtest.Options{} }
 
 // Environment is a running environment.
 type Environment struct {
 	Cluster *testcluster.Cluster
-	// Admin is an administrator's client. It refuses unknown fields.
+	// Admin is a client of an administrator. It refuses objects with unknown fields.
 	Admin client.Client
 	// Postgres is the simulated CloudNativePG, or nil.
 	Postgres *cnpgtest.StandIn
-	// Admission has CloudNativePG's webhooks, or is nil.
+	// Admission are CloudNativePG's admission webhooks, or nil.
 	Admission *cnpgtest.Webhooks
-	// Discord may be nil.
+	// Discord is the simulated Discord, or nil.
 	Discord DiscordAPI
 	// OtherKinds lists files and folders with CustomResourceDefinitions that are not ours.
 	OtherKinds []string
@@ -78,11 +79,11 @@ type Environment struct {
 	options Options
 
 	mu        sync.Mutex                              // guards the fields below
-	deployed  map[string][]*unstructured.Unstructured // the installed objects by operator
+	deployed  map[string][]*unstructured.Unstructured // installed objects of each operator
 	processes []*Process
 }
 
-// Start starts everything except the operators. After an error, nothing runs.
+// Start starts everything except the operators. If it returns an error, it has stopped everything.
 func Start(ctx context.Context, o Options) (*Environment, error) {
 	e := &Environment{options: o, deployed: map[string][]*unstructured.Unstructured{}}
 	if err := e.start(ctx); err != nil {
@@ -165,14 +166,14 @@ func (e *Environment) addKinds(folder string, err error) error {
 	return err
 }
 
-// Scheme knows the kinds of Kubernetes and of this project.
+// Scheme returns a scheme with the kinds of Kubernetes and of this project.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), corev1api.AddToScheme(scheme),
 		v1alpha1.AddToScheme(scheme))
 }
 
-// Install installs an operator, unless it has already done so.
+// Install installs an operator, unless the operator is already installed.
 func (e *Environment) Install(ctx context.Context, o Operator) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -201,9 +202,9 @@ func (e *Environment) Install(ctx context.Context, o Operator) error {
 // Deployed returns the objects with which an operator was installed, its Deployment included.
 func (e *Environment) Deployed(o Operator) []*unstructured.Unstructured { return e.deployed[o.Name] }
 
-// StartOperator installs an operator if necessary, and starts a process
-// without waiting for it. The process uses the environment's Discord,
-// logs to a file in Folder, and ends with the environment at the latest.
+// StartOperator installs an operator if necessary, and starts a process of it without waiting until
+// the process is ready. The process uses the environment's Discord and logs to a file in Folder. It
+// ends with the environment at the latest.
 func (e *Environment) StartOperator(ctx context.Context, o Operator, log string, args ...string) (*Process, error) {
 	if err := e.Install(ctx, o); err != nil {
 		return nil, err
@@ -225,8 +226,8 @@ func (e *Environment) StartOperator(ctx context.Context, o Operator, log string,
 	return p, nil
 }
 
-// Metrics reads a process's metrics as Prometheus would: it gives the
-// ServiceAccount default the role metrics-reader, and uses its token.
+// Metrics reads the metrics of a process as Prometheus would. It gives the ServiceAccount default
+// the role metrics-reader, and uses that account's token.
 func (e *Environment) Metrics(ctx context.Context, o Operator, p *Process) (string, error) {
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: o.Name + "-metrics-reader"},
@@ -276,7 +277,8 @@ func (e *Environment) Stop() error {
 	return errors.Join(errs...)
 }
 
-// RunFolder returns a new folder in out/NAME, so that several runs can be parallel.
+// RunFolder returns the path of a new folder in out/NAME. Each run gets another folder, so several
+// runs can be parallel.
 func RunFolder(name string) (string, error) {
 	return project.Path("out", name, fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), os.Getpid()))
 }

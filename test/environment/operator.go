@@ -26,8 +26,8 @@ import (
 
 // Operator is an operator of this project, deployed from deploy/NAME and built as bin/NAME.
 type Operator struct {
-	// Name is the name of the binary, Deployment, ServiceAccount
-	// and ClusterRole, and the beginning of the user agent.
+	// Name is the name of the binary, Deployment, ServiceAccount and ClusterRole. The operator's
+	// user agent begins with it.
 	Name      string
 	Namespace string
 	Lease     string
@@ -43,15 +43,15 @@ var (
 // Folder returns the path of the manifests, relative to the project's root.
 func (o Operator) Folder() string { return "deploy/" + o.Name }
 
-// Base returns the path of the base, relative to the project's root.
+// Base returns the path of the kustomization "base", relative to the project's root.
 func (o Operator) Base() string { return o.Folder() + "/base" }
 
 // CRDs returns the absolute path of the folder with the operator's CustomResourceDefinitions.
 func (o Operator) CRDs() (string, error) { return project.Path(o.Folder(), "crds") }
 
-// CheckoutVariable names the environment variable with the path of another
-// version's checkout. The binary (in its bin/), the permissions and the
-// manifests then come from that checkout. The kinds stay those of this project.
+// CheckoutVariable returns the name of an environment variable. The variable can name a checkout of
+// another version. The operator's binary (in its bin/), permissions and manifests then come from
+// that checkout. The kinds still come from this project.
 func (o Operator) CheckoutVariable() string {
 	return "JUTSU_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_")) + "_CHECKOUT"
 }
@@ -63,7 +63,8 @@ func (o Operator) checkout() (string, error) {
 	return project.Root()
 }
 
-// Known removes objects whose kinds the operator's checkout does not know yet.
+// Known removes objects of new kinds, which the operators' checkouts (see CheckoutVariable) do not
+// know.
 func Known(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	for _, o := range All {
 		from, err := o.checkout()
@@ -90,7 +91,8 @@ func Known(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, 
 	return objects, nil
 }
 
-// kindsIn lists the kinds, with groups, of the CustomResourceDefinitions in a folder.
+// kindsIn returns the kinds that the CustomResourceDefinitions in a folder define, each with its
+// group.
 func kindsIn(folder string) (kinds []string, err error) {
 	definitions, err := manifests.Render(folder)
 	for _, d := range definitions {
@@ -114,8 +116,8 @@ func (o Operator) Binary() (string, error) {
 	return path, nil
 }
 
-// Render renders an overlay (base, overlays/production)
-// of the checkout at root, with components added.
+// Render renders an overlay (base, overlays/production) of the checkout at root, and adds
+// components to it.
 func (o Operator) Render(root, overlay string, components ...string) (objects []*unstructured.Unstructured,
 	err error) {
 	from := filepath.Join(root, o.Folder())
@@ -148,14 +150,14 @@ func (o Operator) Render(root, overlay string, components ...string) (objects []
 	return manifests.Render(folder)
 }
 
-// Install applies the objects except workloads and
-// CustomResourceDefinitions, which the cluster already has.
+// Install applies the objects, except workloads and CustomResourceDefinitions. The cluster already
+// has the CustomResourceDefinitions.
 func (o Operator) Install(ctx context.Context, admin client.Client, objects []*unstructured.Unstructured) error {
 	return manifests.Apply(ctx, admin,
 		manifests.Without(objects, "CustomResourceDefinition", "Deployment", "PodDisruptionBudget"))
 }
 
-// Leader returns the holder of the operator's Lease, or "".
+// Leader returns the identity of the process that holds the operator's Lease, or "".
 func (o Operator) Leader(ctx context.Context, c client.Client) (string, error) {
 	lease := &coordinationv1.Lease{}
 	err := client.IgnoreNotFound(c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Lease}, lease))
@@ -167,16 +169,16 @@ func (o Operator) Leader(ctx context.Context, c client.Client) (string, error) {
 
 // Command configures a process of an operator.
 type Command struct {
-	// Binary is the executable. By default, it is the result of `make build`.
+	// Binary is the executable. By default, it is the executable that `make build` makes.
 	Binary string
-	// Objects contain the Deployment whose arguments
-	// and environment the process gets. nil means none.
+	// Objects include the operator's Deployment. The process gets the arguments and the environment
+	// of that Deployment. nil means no Deployment.
 	Objects []*unstructured.Unstructured
 	Log     string
-	// Args follow those arguments. If a flag is repeated, its last value counts.
+	// Args follow the arguments of the Deployment. If a flag is repeated, its last value applies.
 	Args []string
-	// Reaper ends the process when the program that started it ends.
-	// Without a Reaper, the process ends when its cluster does.
+	// Reaper ends the process when the program that started the process ends. Without a Reaper, the
+	// process ends when its cluster does.
 	Reaper *process.Reaper
 }
 
@@ -189,7 +191,8 @@ func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, c Com
 	return o.StartWith(ctx, kubeconfig, c)
 }
 
-// StartWith is Start with a kubeconfig file, which sets the namespace and the user.
+// StartWith starts a process as Start does, with a given kubeconfig file. The file sets the
+// namespace and the user.
 func (o Operator) StartWith(ctx context.Context, kubeconfig string, c Command) (p *Process, err error) {
 	deployed := &manifests.Command{}
 	if c.Objects != nil {

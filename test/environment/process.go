@@ -33,7 +33,7 @@ func (p *Process) AwaitReady(ctx context.Context) error {
 	})
 }
 
-// Scrape reads the metrics with a token, or without one if token is empty.
+// Scrape reads the metrics. If token is empty, the request has no token.
 func (p *Process) Scrape(ctx context.Context, token string) (code int, text string, err error) {
 	selfSigned := &http.Transport{
 		DisableKeepAlives: true,
@@ -42,7 +42,8 @@ func (p *Process) Scrape(ctx context.Context, token string) (code int, text stri
 	return p.ScrapeWith(ctx, &http.Client{Transport: selfSigned, Timeout: 10 * time.Second}, token)
 }
 
-// ScrapeWith is Scrape with a client that may verify the certificate in another way.
+// ScrapeWith reads the metrics as Scrape does, with a given client. The client may verify the
+// operator's certificate.
 func (p *Process) ScrapeWith(ctx context.Context, client *http.Client, token string) (code int, text string,
 	err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.MetricsURL(), nil)

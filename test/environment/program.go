@@ -16,7 +16,8 @@ import (
 // ErrInterrupted is the error of a run that a signal has stopped.
 var ErrInterrupted = errors.New("interrupted")
 
-// UnlessInterrupted returns ErrInterrupted in place of an error that an interruption has caused.
+// UnlessInterrupted returns ErrInterrupted if a signal has ended ctx, because the signal has then
+// caused err. Otherwise it returns err.
 func UnlessInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ErrInterrupted
@@ -24,8 +25,8 @@ func UnlessInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// Main runs a program. Ctrl-C and SIGTERM end its context. A second Ctrl-C skips the clean-up; the
-// cluster is removed nevertheless.
+// Main runs a program. Ctrl-C and SIGTERM end the context of run. A second Ctrl-C ends the program
+// without its clean-up, but the cluster is removed nevertheless.
 func Main(name string, run func(ctx context.Context, args []string) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -35,7 +36,8 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 	}
 }
 
-// Flags returns a program's flags. Errors go to out, and with --help the text and the flags.
+// Flags returns a new flag set for a program. It prints errors to out, and with --help the text
+// help and the flags.
 func Flags(name, help string, out io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(out)

@@ -26,7 +26,8 @@ func (s *Secrets) Add(secret string) string {
 	return secret
 }
 
-// In returns the first secret that a text contains, as it is or as Go or JSON write its bytes.
+// In returns the first secret that text contains. It finds a secret as plain text, as base64, which
+// JSON uses for bytes, and as Go prints bytes.
 func (s *Secrets) In(text string) (secret string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

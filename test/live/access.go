@@ -13,13 +13,13 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// needed are the permissions that the bot needs. They include
-// the permissions that it grants by overwrites and by the role.
+// needed are the permissions that the bot needs. They include the permissions that the bot grants
+// to others, by overwrites and by the role.
 const needed = discordclient.PermissionsCore | permissions.ViewAuditLog | permissions.ManageRoles |
 	permissions.SendMessages
 
 // access returns the bot's user id and the server's name. It returns an error if the bot lacks a
-// permission that a run needs. It only reads.
+// permission that a run needs. access makes only reads.
 func access(ctx context.Context, b *bot, guild string) (user, name string, err error) {
 	get := func(path, what string) (any, error) {
 		r, err := b.do(ctx, http.MethodGet, path, nil)

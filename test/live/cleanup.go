@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// cleanupTime bounds the clean-up. It also applies after Ctrl-C.
+// cleanupTime is the time limit of the clean-up, also after Ctrl-C.
 const cleanupTime = 2 * time.Minute
 
 var errIncomplete = errors.New("the clean-up is not complete")
@@ -22,7 +22,8 @@ func cleanUp(ctx context.Context, b *bot, own *territory) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	found, errs := remaining(ctx, b, own)
-	// Newest first, so that the category, which is the oldest, is deleted after its channels.
+	// Delete the newest object first. The category is the oldest, so it is deleted after its
+	// channels.
 	for _, id := range own.all() {
 		if path, ok := found[id]; ok {
 			r, err := b.do(ctx, http.MethodDelete, path, nil)
@@ -47,7 +48,7 @@ func cleanUp(ctx context.Context, b *bot, own *territory) error {
 
 var ofARun = regexp.MustCompile(`^jutsu-live-[0-9a-f]{8}(-|$)`)
 
-// leftovers lists the objects that killed runs have left in a server, as "name (id)".
+// leftovers returns the objects in a server that killed runs did not remove, each as "name (id)".
 func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs error) {
 	for _, list := range []string{"channels", "roles"} {
 		r, err := b.do(ctx, http.MethodGet, "/guilds/"+guild+"/"+list, nil)
@@ -62,8 +63,8 @@ func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs 
 	return found, errs
 }
 
-// remaining returns the API paths of the run's channels and roles that are still on Discord, by id.
-// Its reads pass the proxy, so the territory learns the run's objects from the lists.
+// remaining returns the run's channels and roles that still exist on Discord, as a map from id to
+// API path. It reads lists through the proxy, so the territory learns objects that it did not know.
 func remaining(ctx context.Context, b *bot, own *territory) (map[string]string, error) {
 	found := map[string]string{}
 	var errs error

@@ -20,11 +20,12 @@ const (
 // difference is a field that differs between two recordings.
 type difference struct {
 	call, field, expected, real string
-	// where lists the steps with their subjects.
+	// where lists the steps in which the field differs, each with its subject.
 	where []string
 }
 
-// compare returns all differences, sorted. The same difference in several steps is listed once.
+// compare returns all differences, sorted. It lists a difference once, even if several steps have
+// it.
 func compare(expected, actual recording) []difference {
 	all := maps.Clone(expected)
 	maps.Copy(all, actual)
@@ -57,8 +58,8 @@ func compare(expected, actual recording) []difference {
 	return differences
 }
 
-// differing maps each field that differs to its two values. If the answers have different outcomes,
-// only status and error are compared, because the other fields cannot be equal.
+// differing returns the fields that differ, each with both values. If the outcomes of the answers
+// differ, it compares only status, code and message, because the other fields cannot be equal.
 func differing(expected, actual fields) map[string][2]string {
 	differences := map[string][2]string{}
 	all := maps.Clone(expected)
@@ -101,7 +102,7 @@ func valueOf(f fields, field string) string {
 	return absent
 }
 
-// outcome returns the class of an answer: not made, success or error.
+// outcome returns the class of an answer: "(not made)" or the first digit of the status.
 func outcome(f fields) string {
 	if f == nil {
 		return notMade
@@ -114,7 +115,8 @@ such as string is the kind of a value that is private or differs with every call
 has no such field.
 `
 
-// table writes the differences in Markdown. It leaves out everything that differs between runs.
+// table returns the differences as a Markdown table. It contains nothing that changes from run to
+// run.
 func table(target string, differences []difference) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# What differs between discordtest and %s?\n\n", target)

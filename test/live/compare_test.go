@@ -50,7 +50,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestAnswerFields checks that fields that are private, or that differ at random, are not compared.
+// TestAnswerFields checks that recordings omit private values and random values.
 func TestAnswerFields(t *testing.T) {
 	own := newTerritory("100000000000000001", "jutsu-live-1a2b")
 	own.setBot("100000000000000002")

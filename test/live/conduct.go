@@ -24,7 +24,7 @@ type target struct {
 
 // settings configure a run.
 type settings struct {
-	// limit bounds each wait, and interval is the time between two reads.
+	// limit is the longest time of each wait, and interval is the time between two reads.
 	limit, interval time.Duration
 	// operatorArgs are additional flags of the operator.
 	operatorArgs []string
@@ -37,8 +37,8 @@ func newPrefix() string {
 	return "jutsu-live-" + hex.EncodeToString(random)
 }
 
-// conduct performs all steps against a Discord and then removes everything that they have created.
-// It also does so after an error and when the context ends.
+// conduct performs all steps against a Discord. Then it removes all objects that the steps have
+// created, even after an error or when the context ends.
 func conduct(ctx context.Context, env *environment.Environment, t target, s settings,
 	out io.Writer) (_ *proxy, err error) {
 	p, err := startProxy(t.api, newTerritory(t.guild, newPrefix()))
@@ -58,7 +58,7 @@ func conduct(ctx context.Context, env *environment.Environment, t target, s sett
 		return nil, err
 	}
 	defer func() {
-		p.running.Wait() // waits for the last calls of the ended operator
+		p.running.Wait() // waits until the last calls of the stopped operator end
 		p.enter("clean-up")
 		err = errors.Join(err, cleanUp(ctx, w.bot, p.own))
 		p.forget("clean-up")
@@ -68,7 +68,7 @@ func conduct(ctx context.Context, env *environment.Environment, t target, s sett
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, operator.Stop(environment.Grace)) }() // before the clean-up
+	defer func() { err = errors.Join(err, operator.Stop(environment.Grace)) }() // runs before the clean-up
 	if err := operator.AwaitReady(ctx); err != nil {
 		return nil, err
 	}

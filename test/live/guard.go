@@ -9,14 +9,15 @@ import (
 	"sync"
 )
 
-// territory knows the run's own objects on Discord. The run may write no other object.
+// territory records the run's own objects on Discord. The run may write no other object.
 type territory struct {
 	guild string
-	// prefix is the category's name. The name of every channel and role of the run begins with it.
+	// prefix is the name of the run's category. The names of all other channels and roles of the
+	// run begin with it.
 	prefix string
 
 	mu    sync.Mutex
-	names map[string]string // by id, without the prefix
+	names map[string]string // maps ids to names without the prefix
 	order []string          // ids, the oldest first
 	bot   string            // the bot's user id
 }
@@ -27,7 +28,8 @@ func newTerritory(guild, prefix string) *territory {
 	return &territory{guild: guild, prefix: prefix, names: map[string]string{}}
 }
 
-// own reports whether an object belongs to the run, and returns its name without the prefix.
+// own reports whether an object belongs to the run. It also returns the object's name without the
+// prefix.
 func (t *territory) own(id string) (name string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,7 +49,7 @@ func (t *territory) isBot(id string) bool {
 	return id == t.bot
 }
 
-// find returns the id of the newest object with a name, or "".
+// find returns the id of the newest object with this name, or "" if there is none.
 func (t *territory) find(name string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,8 +88,8 @@ func (t *territory) short(name string) (string, bool) {
 	return strings.CutPrefix(name, t.prefix+"-")
 }
 
-// learn adds the objects of the run that an answer shows:
-// objects with the prefix, and webhooks of own channels.
+// learn adds the run's objects in an answer to the territory: channels and roles with the prefix,
+// and webhooks of the run's channels.
 func (t *territory) learn(c call, answer any) {
 	list, isList := answer.([]any)
 	if !isList {
@@ -109,7 +111,7 @@ func (t *territory) learn(c call, answer any) {
 	}
 }
 
-// refusal returns the reason if a call is refused, or "" if it is permitted.
+// refusal returns the reason for which the proxy must refuse a call, or "" for a permitted call.
 func (t *territory) refusal(c call) string {
 	if c.reads() {
 		return ""
@@ -163,7 +165,8 @@ func (t *territory) refuseParent(body map[string]any, none bool) string {
 	return ""
 }
 
-// refuseMoves permits new positions only for own objects that stay in the own category.
+// refuseMoves returns a reason to refuse a move, unless it moves only the run's objects within the
+// run's category.
 func (t *territory) refuseMoves(body any) string {
 	moves, isList := body.([]any)
 	if !isList {

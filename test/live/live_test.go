@@ -25,7 +25,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// TestLive conducts the steps against discordtest, a compatible server and an altered discordtest.
+// TestLive conducts the steps against discordtest, against a compatible server, and against a
+// discordtest with altered answers.
 func TestLive(t *testing.T) {
 	g := NewWithT(t)
 	env, err := environment.Start(t.Context(), environment.Options{Operators: []environment.Operator{environment.Discord},
@@ -101,8 +102,9 @@ func TestIncompleteCleanUp(t *testing.T) {
 	g.Expect(cleanUp(t.Context(), b, own)).To(Succeed())
 }
 
-// TestGateway expects that the operator connects to the proxy, and the proxy to the Gateway's
-// address. The proxy uses TLS and HTTP/1.1, although the server offers HTTP/2.
+// TestGateway expects that the proxy gives clients its own address in place of the Gateway's, and
+// forwards their connections to the Gateway. To the Gateway, the proxy uses TLS and HTTP/1.1,
+// although the server offers HTTP/2.
 func TestGateway(t *testing.T) {
 	g := NewWithT(t)
 	var upstream *httptest.Server
@@ -184,9 +186,9 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// written returns the table of a comparison with a Discord. If alter
-// is not nil, its handler is in front of that Discord. written expects
-// that the run leaves existing objects unchanged and reveals no token.
+// written compares a Discord with the expected recording and returns the table. If alter is not
+// nil, its handler changes the answers of that Discord. written expects that the run leaves
+// existing objects unchanged and reveals no token.
 func written(t *testing.T, env *environment.Environment, expected recording, alter func(*url.URL) http.Handler,
 	o discordtest.Options) string {
 	t.Helper()
@@ -210,8 +212,8 @@ func written(t *testing.T, env *environment.Environment, expected recording, alt
 	return string(text)
 }
 
-// quick returns settings with which the operator finds
-// drift by polling. Compatible servers need polling.
+// quick returns settings that make the operator poll often. On compatible servers, the operator
+// needs polling to find drift.
 func quick() settings {
 	return settings{limit: 20 * time.Second, interval: 200 * time.Millisecond,
 		operatorArgs: []string{"--recovery-wait=2s", "--resync-period=3s", "--live-resync-period=3s"}}
@@ -231,7 +233,7 @@ func crowded(t *testing.T, o discordtest.Options) (*discordtest.Server, target, 
 	return d, simulated, contents(d, simulated.guild)
 }
 
-// state is all that a run could change in a guild.
+// state has all objects in a guild that a run could change.
 type state struct {
 	channels []discordtest.Channel
 	roles    []discordtest.Role
@@ -244,7 +246,8 @@ func contents(d *discordtest.Server, guild string) state {
 	return state{g.Channels, g.Roles, len(g.Webhooks), fmt.Sprint(g.Members)}
 }
 
-// withoutLastMessage forwards to a Discord whose channels lack last_message_id.
+// withoutLastMessage forwards calls to a Discord, and removes last_message_id from channels in the
+// answers.
 func withoutLastMessage(api *url.URL) http.Handler {
 	upstream := *api
 	upstream.Path = ""
@@ -271,7 +274,7 @@ func withoutLastMessage(api *url.URL) http.Handler {
 	return forward
 }
 
-// interrupter cancels a run when it reports a step, as Ctrl-C does.
+// interrupter cancels a run, as Ctrl-C does, when the run reports the step `at`.
 type interrupter struct {
 	at     string
 	cancel func()

@@ -39,7 +39,7 @@ func main() {
 	environment.Main("live", func(ctx context.Context, args []string) error { return run(ctx, args, os.Stdout) })
 }
 
-// parse prints errors and the answer to --help on out.
+// parse reads the arguments. It prints errors to out, and with --help the help.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{settings: settings{interval: time.Second}}
 	var apiURL, operatorArgs string
@@ -112,7 +112,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(report(ctx, env, o, out), env.Stop())
 }
 
-// plan checks the bot's permissions and lists the steps. It only reads.
+// plan checks the bot's permissions and lists the steps. plan makes only reads on Discord.
 func plan(ctx context.Context, o *options, out io.Writer) error {
 	b := &bot{apiURL: o.target.api.String(), token: o.target.token}
 	_, server, err := access(ctx, b, o.target.guild)
@@ -135,7 +135,7 @@ func plan(ctx context.Context, o *options, out io.Writer) error {
 	return nil
 }
 
-// report conducts both runs and writes the table.
+// report conducts the steps against discordtest and against the target, and writes the table.
 func report(ctx context.Context, env *environment.Environment, o *options, out io.Writer) error {
 	expected, err := expect(ctx, env, out)
 	if err != nil {

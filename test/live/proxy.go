@@ -23,35 +23,36 @@ import (
 const (
 	apiPath     = "/api/v10"
 	gatewayPath = "/live-gateway"
-	// maxBody is in bytes. The largest body is the list of a server's channels.
+	// maxBody is the largest body in bytes. The list of a server's channels is the largest body.
 	maxBody = 16 << 20
-	// maxSubject is the maximal length in bytes of a subject in the recording.
+	// maxSubject is the maximal length in bytes of a subject from a request's name.
 	maxSubject = 12
-	// secondClient is the user agent of type bot, which differs from the operator's.
+	// secondClient is the user agent of calls by type bot. It distinguishes them from the
+	// operator's calls.
 	secondClient = "DiscordBot (https://jutsu.com/operators, live)"
 )
 
-// proxy is between all clients and a Discord.
+// proxy forwards the calls of all clients to a Discord, and refuses or records them.
 type proxy struct {
-	upstream *url.URL // with the API's path
+	upstream *url.URL // URL of Discord's API, with its path
 	own      *territory
 	url      string // address of the proxy, without a path
 	server   *http.Server
-	running  sync.WaitGroup // counts running calls
-	// dial makes the connections for the Gateway's websocket. nil means http.DefaultTransport.
+	running  sync.WaitGroup // counts calls in progress
+	// dial connects to the Gateway for a websocket. nil means http.DefaultTransport.
 	dial http.RoundTripper
 
 	mu       sync.Mutex
 	step     string
 	recorded recording
-	lose     string // the call whose next answer is dropped
+	lose     string // call for which the proxy drops the next successful answer
 	lost     int
 	refused  []string
 	limited  int // number of 429 answers
 	gateway  *url.URL
 }
 
-// startProxy serves on a free port of loopback until close is called.
+// startProxy starts a proxy on a free port of loopback. The proxy serves until close is called.
 func startProxy(upstream *url.URL, own *territory) (*proxy, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -70,21 +71,21 @@ func (p *proxy) close() { _ = p.server.Close() }
 
 func (p *proxy) apiURL() string { return p.url + apiPath }
 
-// enter begins a step. Later calls are recorded under its name.
+// enter begins a step. The proxy records later calls under the name of this step.
 func (p *proxy) enter(step string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.step = step
 }
 
-// loseNext drops the next answer to a call, "METHOD /template".
+// loseNext makes the proxy drop the next successful answer to a call, "METHOD /template".
 func (p *proxy) loseNext(call string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lose = call
 }
 
-// note records a value that does not come from an answer of Discord.
+// note records a value from another source than Discord's answers, for example a condition.
 func (p *proxy) note(about, field, value string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +96,7 @@ func (p *proxy) note(about, field, value string) {
 	p.recorded[k][field] = value
 }
 
-// forget removes the recording of a step.
+// forget deletes all recorded answers of a step.
 func (p *proxy) forget(step string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,7 +109,7 @@ func (p *proxy) lostAnswers() int {
 	return p.lost
 }
 
-// violations returns an error if a call was refused.
+// violations returns an error if the proxy has refused a call.
 func (p *proxy) violations() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +148,7 @@ func (p *proxy) serveCall(w http.ResponseWriter, r *http.Request) {
 		p.own.learn(c, read)
 	}
 	if p.record(step, caller(r), c, response, read) {
-		panic(http.ErrAbortHandler) // closes the connection
+		panic(http.ErrAbortHandler) // closes the connection without an answer
 	}
 	if c.route == "/gateway/bot" {
 		answer = p.ownGateway(answer, asObject(read))
@@ -173,7 +174,7 @@ func (p *proxy) refuse(w http.ResponseWriter, c call, why string) {
 }
 
 // forward makes a call to Discord. It completes the call even if the caller has left, so that the
-// run knows all that it has created.
+// run learns all objects that it has created.
 func (p *proxy) forward(r *http.Request, body []byte) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Minute)
 	defer cancel()
@@ -201,8 +202,8 @@ var noRedirects = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// record keeps an answer. It skips the operator's reads, because their number and time vary. It
-// reports whether the answer must be dropped.
+// record keeps an answer. It does not keep answers to the operator's reads, because the number of
+// these reads varies. It reports whether the proxy must drop the answer.
 func (p *proxy) record(step, from string, c call, response *http.Response, answer any) (lost bool) {
 	subject, _ := p.own.own(c.subject())
 	if name, ok := p.own.short(text(asObject(c.body), "name")); ok && subject == "" {
@@ -239,8 +240,8 @@ func (p *proxy) answer(w http.ResponseWriter, response *http.Response, body []by
 	_, _ = w.Write(body) //nolint:gosec // G705: JSON of Discord for its client
 }
 
-// ownGateway replaces the Gateway's address with the proxy's,
-// because the operator connects to no host other than the API's.
+// ownGateway replaces the Gateway's address in an answer by the proxy's address. The operator would
+// not connect to a Gateway at another host than the API.
 func (p *proxy) ownGateway(answer []byte, start map[string]any) []byte {
 	address, err := url.Parse(text(start, "url"))
 	if err != nil || address.Host == "" {

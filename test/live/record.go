@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// fields maps paths in an answer to values.
+// fields are the fields of an answer. They map the path of a field to its value.
 type fields map[string]string
 
-// key identifies an answer in both recordings.
+// key identifies an answer. The same call has the same key in both recordings.
 type key struct {
 	step, caller, call, subject string
 }
@@ -30,17 +30,19 @@ var (
 	// snowflake matches an id within a text.
 	snowflake = regexp.MustCompile(`\b[0-9]{16,20}\b`)
 	moment    = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9:]+)$`)
-	// Paths that end with an element of secret or varying have secret or varying values.
+	// A field has a secret value if its path ends with an element of secret. It has a value that
+	// varies between runs if its path ends with an element of varying.
 	secret  = []string{"token", "url"}
 	varying = []string{"position", "version", "last_message_id", "avatar", "retry_after"}
 )
 
-// rateLimitHeaders are compared only by presence, because their values change with every call.
+// The values of rateLimitHeaders change with every call, so only the presence of each header is
+// compared.
 var rateLimitHeaders = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
 	"X-RateLimit-Reset-After", "X-RateLimit-Bucket"}
 
-// answerFields returns the comparable fields of an answer. Objects of the run and errors are shown
-// with their values. Everything else may be private, so only the kinds of its values are shown.
+// answerFields returns the comparable fields of an answer. It includes the values of the run's own
+// objects and of errors. All other values may be private, so it includes only their kinds.
 func (t *territory) answerFields(c call, status int, header http.Header, body any) fields {
 	f := fields{statusField: strconv.Itoa(status)}
 	f["(header Content-Type)"] = header.Get("Content-Type")
@@ -71,7 +73,7 @@ func asObject(value any) map[string]any {
 	return object
 }
 
-// ownElements returns the elements of a list that are objects of the run.
+// ownElements returns the elements of a list that belong to the run.
 func (t *territory) ownElements(list []any) []any {
 	own := []any{}
 	for _, element := range list {
@@ -82,7 +84,8 @@ func (t *territory) ownElements(list []any) []any {
 	return own
 }
 
-// auditFields adds the kinds of values in entries about own objects, by action and changed field.
+// auditFields adds the fields of audit log entries about the run's objects. A path contains the
+// action and the changed field. A value is only the kind of the real value.
 func (t *territory) auditFields(f fields, log map[string]any) {
 	for _, name := range keys(log) {
 		f[name] = kind(log[name])
@@ -110,7 +113,8 @@ func (t *territory) auditFields(f fields, log map[string]any) {
 	}
 }
 
-// flatten adds a value and everything in it below a path. If values is false, it adds only kinds.
+// flatten adds a value and all values inside of it to f. Their paths begin with path. If values is
+// false, it adds the kinds of the values instead.
 func (t *territory) flatten(f fields, path string, value any, values bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -139,7 +143,8 @@ func (t *territory) flatten(f fields, path string, value any, values bool) {
 
 func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
-// index names an element by its id, because the order of many lists has no meaning.
+// index returns the name of a list's element: its scrubbed id, because the order of many lists has
+// no meaning, or else its number.
 func (t *territory) index(i int, element any) string {
 	if id := text(asObject(element), "id"); id != "" {
 		return t.scrub(id)
@@ -165,7 +170,7 @@ func (t *territory) scalar(path string, value any, values bool) string {
 	return string(written)
 }
 
-// scrub replaces everything that differs between two runs: ids, names and times.
+// scrub replaces texts that differ between two runs: ids, names and times.
 func (t *territory) scrub(s string) string {
 	if moment.MatchString(s) {
 		return "<time>"

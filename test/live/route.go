@@ -16,7 +16,7 @@ type call struct {
 	route string
 	// ids maps the placeholders of the route, without braces, to their values.
 	ids  map[string]string
-	body any // of JSON; nil for none
+	body any // parsed JSON; nil for no body
 }
 
 // placeholders maps an element of a path to the placeholder of the id that follows it.
@@ -27,7 +27,8 @@ var placeholders = map[string]string{
 
 var number = regexp.MustCompile(`^[0-9]+$`)
 
-// newCall reads a request. The path is relative to the API. A body that is not JSON is ignored.
+// newCall returns the call of a request. path is relative to the API. newCall ignores a body that
+// is not JSON.
 func newCall(method, path string, body []byte) call {
 	c := call{method: method, ids: map[string]string{}}
 	elements := strings.Split(strings.Trim(path, "/"), "/")
@@ -55,7 +56,8 @@ func (c call) String() string { return c.method + " " + c.route }
 
 func (c call) reads() bool { return c.method == http.MethodGet || c.method == http.MethodHead }
 
-// subject returns the id of the addressed object, or "" for a list or a create.
+// subject returns the id of the object that the call reads or writes, or "" for a list or a create
+// in the server.
 func (c call) subject() string {
 	if !strings.HasSuffix(c.route, "}") {
 		return c.ids["channel_id"]

@@ -26,8 +26,8 @@ type step struct {
 	do         func(context.Context, *world) error
 }
 
-// steps are all steps in their order. Discord permits two changes of a channel's name or topic in
-// ten minutes, so all steps together may make at most two such changes of the same channel.
+// steps are all steps of a run, in order. Discord permits two changes of a channel's name or topic
+// in ten minutes, so all steps together may make at most two such changes of one channel.
 var steps = []step{
 	{"create", "create the category, and the channel alerts in it", create},
 	{"edit", "create the channel edited, and edit its nsfw, slowmode and archive time", edit},
@@ -223,7 +223,7 @@ func deleted(ctx context.Context, w *world) error {
 	return w.look(ctx, "drift")
 }
 
-// replaced waits until another channel has replaced the deleted channel old.
+// replaced waits until the operator has replaced the deleted channel, which had the id old.
 func (w *world) replaced(ctx context.Context, old string) error {
 	return w.reaches(ctx, "the channel created again", "true", func() (string, error) {
 		c := w.channel("drift")
@@ -256,12 +256,12 @@ func refusals(ctx context.Context, w *world) error {
 	return nil
 }
 
-// channelDeleted is the action type of a channel's deletion in the audit log.
+// channelDeleted is the type of audit log entries about a deleted channel.
 const channelDeleted = 12
 
 func auditLog(ctx context.Context, w *world) error {
 	path := "/guilds/" + w.own.guild + "/audit-logs?limit=100"
-	last := w.own.find("gone") // an earlier step created and deleted it; entries appear late
+	last := w.own.find("gone") // deleted in an earlier step; its entry may appear late
 	_, err := w.holds(ctx, func() (bool, error) {
 		r, err := w.bot.do(ctx, http.MethodGet, path, nil)
 		entries, isList := asObject(r.body)["audit_log_entries"].([]any)
@@ -270,7 +270,7 @@ func auditLog(ctx context.Context, w *world) error {
 				return true, err
 			}
 		}
-		return isList && len(entries) == 0, err // a compatible server keeps no entries
+		return isList && len(entries) == 0, err // the audit log of a compatible server is always empty
 	})
 	return err
 }

@@ -26,8 +26,9 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// certificateIsVerified starts a standby of each operator with the component metrics-certificate.
-// It reads the metrics as the ServiceMonitor says, which verifies the name in the certificate.
+// certificateIsVerified starts a standby of each operator, with a certificate as in the component
+// metrics-certificate. It reads the metrics as the ServiceMonitor requires, and verifies the name
+// in the certificate.
 func (s *stage) certificateIsVerified(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name, func(t *testing.T) {
@@ -44,7 +45,7 @@ func (s *stage) certificateIsVerified(t *testing.T) {
 			var code int
 			var text string
 			token := s.token(t, o)
-			g.Eventually(func() (err error) { // the metrics are served a moment after the probes
+			g.Eventually(func() (err error) { // retries, because metrics are served a moment after readiness
 				code, text, err = p.ScrapeWith(t.Context(), client, token)
 				return err
 			}).WithTimeout(waitLimit).Should(Succeed())
@@ -57,8 +58,8 @@ func (s *stage) certificateIsVerified(t *testing.T) {
 	}
 }
 
-// certificateArguments returns the argument that the component metrics-certificate sets, and the
-// server name that Prometheus expects.
+// certificateArguments returns the operator's argument that the component metrics-certificate sets,
+// and the server name that Prometheus expects in the certificate.
 func certificateArguments(t *testing.T, o environment.Operator) (argument, serverName string) {
 	t.Helper()
 	for _, object := range renderWith(t, o, "prometheus", "metrics-certificate") {
@@ -81,7 +82,8 @@ func certificateArguments(t *testing.T, o environment.Operator) (argument, serve
 	return argument, serverName
 }
 
-// issue writes a certificate for a name to a folder, and returns the authority that issued it.
+// issue writes a certificate for a name to a folder. It returns the folder and the authority that
+// issued the certificate.
 func issue(t *testing.T, name string) (folder string, authority *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -155,8 +155,8 @@ func overlap(a, b panel) bool {
 
 var selector = regexp.MustCompile(`([a-zA-Z_:][a-zA-Z0-9_:]*)\{`)
 
-// metrics returns the metrics in expressions. It relies on braces after each metric, as our
-// expressions have them. TestLive checks that with Prometheus' parser.
+// metrics returns the names of the metrics in expressions. It finds only metrics with braces.
+// TestLive checks with Prometheus' parser that all metrics in our expressions have braces.
 func metrics(exprs ...string) []string {
 	names := map[string]bool{}
 	for _, expr := range exprs {
@@ -175,7 +175,7 @@ func (p panel) exprs() []string {
 	return exprs
 }
 
-// docs/dashboards.md lists all panels. -update writes the page.
+// docs/dashboards.md lists all panels. With -update, the test writes the page.
 func TestDashboardsAreListed(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("# What do the dashboards show?\n\n" +
@@ -214,7 +214,8 @@ func folded(bullet, paragraph string) string {
 	return text.String() + line + "\n"
 }
 
-// golden compares a file of the project with the expected text; -update writes it.
+// golden expects that a file of the project has the text want. With -update, golden writes the
+// file.
 func golden(t *testing.T, file, want string) {
 	t.Helper()
 	path, err := project.Path(file)

@@ -29,26 +29,28 @@ import (
 )
 
 const (
-	// waitLimit is long enough for operators and controllers on a busy machine.
+	// waitLimit is the time limit of waits for operators and controllers; it allows for a busy
+	// machine.
 	waitLimit = 3 * time.Minute
-	// guildID is the server id that the samples use.
+	// guildID is the id of the Discord server in the samples.
 	guildID = "1401681709430341704"
 )
 
 var components = []string{"prometheus", "grafana"}
 
-// stage is the playground's scenario, with a Prometheus that scrapes the ServiceMonitors.
+// stage is an environment with the playground's scenario and a Prometheus that scrapes the
+// ServiceMonitors.
 type stage struct {
 	*environment.Environment
 	discord    *environment.DiscordProcess
-	processes  map[string]*environment.Process // by operator
+	processes  map[string]*environment.Process // process of each operator
 	prometheus *prometheus
-	ask        func()       // makes the application answer some requests
+	ask        func()       // sends some requests to the simulated application
 	flood      atomic.Int64 // the number of extra series of the tenant's application
 }
 
-// newStage applies the samples only after Prometheus
-// has begun to scrape, so that it sees all changes.
+// newStage starts the operators and Prometheus, but applies no samples. Prometheus must see all
+// changes that the samples cause.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	env, err := environment.Start(t.Context(), environment.Options{
@@ -93,8 +95,8 @@ func render(t *testing.T, folder string) []*unstructured.Unstructured {
 	return objects
 }
 
-// applySamples applies the samples with the simulated bot's token and with Dojos that Prometheus
-// monitors. It waits until all objects are Ready.
+// applySamples applies the samples. It replaces the bot's token by the simulated bot's token, and
+// lets Prometheus monitor the Dojos. It waits until all objects are Ready.
 func (s *stage) applySamples(t *testing.T) {
 	t.Helper()
 	token, err := os.ReadFile(s.discord.TokenFile())
@@ -139,7 +141,8 @@ func (s *stage) notReady(t *testing.T) []string {
 	return names
 }
 
-// reason returns the reason of the condition Ready, or "" without a status.
+// reason returns the reason of an object's condition Ready, or "" if the object has no such
+// condition.
 func (s *stage) reason(t *testing.T, name string) string {
 	t.Helper()
 	for _, o := range s.objects(t) {
@@ -160,9 +163,9 @@ func conditionsOf(t *testing.T, o *unstructured.Unstructured) []metav1.Condition
 	return as.Status.Conditions
 }
 
-// exerciseOperators does all that the playground proposes: it rotates,
-// scales, breaks, edits by hand and deletes. Afterwards one Dojo is
-// Degraded, one channel waits for a missing group, and the rest is Ready.
+// exerciseOperators makes all changes that the playground proposes: it rotates, scales, breaks,
+// edits by hand and deletes. Afterwards one Dojo is Degraded, one channel waits for a missing
+// group, and all other objects are Ready.
 func (s *stage) exerciseOperators(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)

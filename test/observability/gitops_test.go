@@ -27,7 +27,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// health is the health of an object in the terms of each tool.
+// health is an object's health, in the words of each tool.
 type health struct {
 	argo, kstatus, flux string
 }
@@ -39,7 +39,7 @@ var (
 	deleted     = health{"Progressing", "Terminating", "InProgress"}
 )
 
-// TestHealth evaluates all statuses that the operators can produce.
+// TestHealth checks the health of objects with all statuses that the operators can set.
 func TestHealth(t *testing.T) {
 	var (
 		usable  = conditions.Usable("ReplicasReady", "3/3")
@@ -97,16 +97,16 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// initialDojo returns a Dojo with the status that the
-// API server sets at first. TestLive confirms it.
+// initialDojo returns a Dojo with the status that the API server sets on create. TestLive checks
+// that the API server sets this status.
 func initialDojo() *corev1api.Dojo {
 	d := &corev1api.Dojo{ObjectMeta: named("tokyo")}
 	d.Generation, d.Status.ObservedGeneration = 1, -1
 	return d
 }
 
-// newObjectsAreNotCurrent creates objects by dry run,
-// so that no operator changes their first status.
+// newObjectsAreNotCurrent checks the health of objects that no operator has seen yet. It creates
+// them by dry run, so no operator changes their first status.
 func (s *stage) newObjectsAreNotCurrent(t *testing.T) {
 	for _, o := range s.objects(t) {
 		created := o.DeepCopy()
@@ -140,7 +140,8 @@ var argoCD = sync.OnceValues(func() ([]*unstructured.Unstructured, error) {
 	return manifests.Render(path)
 })
 
-// argoHealth runs the deployed script with only the libraries that Argo CD opens.
+// argoHealth runs the deployed script for an object's health. The script can use only the libraries
+// that Argo CD opens.
 func argoHealth(t *testing.T, o *unstructured.Unstructured) (state, message string) {
 	t.Helper()
 	kind := o.GroupVersionKind()
@@ -158,7 +159,7 @@ func argoHealth(t *testing.T, o *unstructured.Unstructured) (state, message stri
 		lua.TabLibName: lua.OpenTable} {
 		must(t, vm.CallByParam(lua.P{Fn: vm.NewFunction(open), Protect: true}, lua.LString(name)))
 	}
-	var plain any // numbers become floats
+	var plain any // JSON makes all numbers floats
 	text, err := json.Marshal(o.Object)
 	must(t, err)
 	must(t, json.Unmarshal(text, &plain))
@@ -199,7 +200,7 @@ var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
 // fluxHealth evaluates the healthCheckExprs of docs/do/gitops.md as Flux does
 // (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions). An
-// evaluation error counts as in progress.
+// expression with an evaluation error is false.
 func fluxHealth(t *testing.T, o *unstructured.Unstructured) string {
 	t.Helper()
 	var kustomization struct {

@@ -27,8 +27,8 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
 
-// Without an address of the docs, nothing links to a page. With an address, each alert links to its
-// section, and each linked section exists.
+// Without an address of the docs, no object links to a page. With an address, each alert links to
+// its own section, and all linked sections exist.
 func TestLinks(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name+" without an address", func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestLinks(t *testing.T) {
 					if path, ours := strings.CutPrefix(link, docsURL+"/"); ours {
 						follow(t, path)
 						links++
-					} else if link != docsURL { // the flag's value
+					} else if link != docsURL { // docsURL alone is the value of the flag
 						g.Expect(link).NotTo(Or(ContainSubstring(".md"), ContainSubstring("docs.example")), object.GetName())
 					}
 				}
@@ -71,13 +71,13 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// withoutKinds leaves out CustomResourceDefinitions,
-// because their descriptions link to Kubernetes' pages.
+// withoutKinds removes CustomResourceDefinitions, because their descriptions link to Kubernetes'
+// pages.
 func withoutKinds(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return manifests.Without(objects, "CustomResourceDefinition")
 }
 
-// follow expects that a page of the docs exists and has the section after #.
+// follow expects that the docs have the page in path, and that the page has the section after #.
 func follow(t *testing.T, path string) {
 	t.Helper()
 	page, section, _ := strings.Cut(path, "#")

@@ -44,16 +44,16 @@ func TestLive(t *testing.T) {
 	t.Run("Argo CD's configuration keeps its other settings", s.argoCDConfig)
 }
 
-// substituteVariables replaces Grafana's variables, so that
-// an expression selects all values and covers the whole run.
+// substituteVariables replaces the Grafana variables in an expression. The new expression selects
+// all values and covers the whole run.
 func substituteVariables(expr string, d dashboard) string {
 	job := "jutsu.com/" + strings.TrimPrefix(d.UID, "jutsu-")
 	return strings.NewReplacer("$__rate_interval", "10m", "$__range", "10m", "$job", job,
 		"$namespace", ".*", "$kind", ".*", "$dojo", ".*").Replace(expr)
 }
 
-// everyPanelHasData provokes calls, because the operators make none at rest and a counter needs an
-// increase between two scrapes.
+// everyPanelHasData makes requests and changes until each panel has data. Operators at rest make no
+// calls, and the rate of a counter needs an increase between two scrapes.
 func (s *stage) everyPanelHasData(t *testing.T, d dashboard) {
 	NewWithT(t).Eventually(func() []string {
 		s.ask()
@@ -75,7 +75,8 @@ func (s *stage) everyPanelHasData(t *testing.T, d dashboard) {
 	}).WithTimeout(waitLimit).WithPolling(2*time.Second).Should(BeEmpty(), "panels without data")
 }
 
-// metricsExist expects that Prometheus has scraped series with the labels of each expression.
+// metricsExist expects that Prometheus has scraped each metric in an expression, with the labels
+// that the expression uses.
 func (s *stage) metricsExist(t *testing.T, what, expr string) {
 	t.Helper()
 	var tree map[string]any
@@ -89,7 +90,8 @@ func (s *stage) metricsExist(t *testing.T, what, expr string) {
 
 const forbidden = "kubernetes_requests_forbidden_total"
 
-// walk checks a part of the syntax tree from Prometheus' API. It returns the metrics in that part.
+// walk checks a node of an expression's syntax tree, which comes from Prometheus' API. It returns
+// the names of the metrics in that node.
 func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
 	t.Helper()
 	if node["type"] == "vectorSelector" || node["type"] == "matrixSelector" {
@@ -123,7 +125,8 @@ func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
 	return read
 }
 
-// selected expects a series of the metric that has all labels of the selector, with any values.
+// selected expects that Prometheus has a series of the selector's metric with all labels of the
+// selector. The labels may have any values.
 func (s *stage) selected(t *testing.T, what string, node map[string]any) string {
 	t.Helper()
 	name, _ := node["name"].(string)
@@ -184,8 +187,8 @@ func (s *stage) alertsAreEvaluated(t *testing.T) {
 	}
 }
 
-// alertsOfADojo checks dojo-operator's PrometheusRules with
-// Prometheus' parser, with unit tests and against live metrics.
+// alertsOfADojo checks the PrometheusRules that dojo-operator creates for Dojos: with promtool,
+// with unit tests, and with the metrics in Prometheus.
 func (s *stage) alertsOfADojo(t *testing.T) {
 	alerts := map[string]bool{}
 	for _, dojo := range []string{"tokyo-jujutsu-high", "sendai-jujutsu-high"} {
@@ -199,8 +202,8 @@ func (s *stage) alertsOfADojo(t *testing.T) {
 		for _, group := range as {
 			for _, rule := range group.Rules {
 				alerts[rule.Alert] = true
-				// Only one Dojo's application has metrics, so the check
-				// uses that Dojo. The alerts of others are the same.
+				// Only one Dojo's application has metrics, so the check uses that Dojo's name in
+				// all alerts. Other Dojos have the same alerts.
 				s.metricsExist(t, rule.Alert, strings.ReplaceAll(rule.Expr, dojo, "tokyo-jujutsu-high"))
 			}
 		}

@@ -41,7 +41,7 @@ var (
 type prometheus struct {
 	url    string
 	config map[string]any
-	file   string // of the configuration
+	file   string // configuration file
 }
 
 func (p *prometheus) scrape(t *testing.T, target map[string]any) {
@@ -156,7 +156,8 @@ func (s *stage) monitor(t *testing.T, o environment.Operator) monitorSpec {
 	return as
 }
 
-// token reads the token from the Secret that the ServiceMonitor names.
+// token returns the token for an operator's metrics. The ServiceMonitor names the Secret of this
+// token.
 func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 	t.Helper()
 	credentials := s.monitor(t, o).Spec.Endpoints[0].Authorization.Credentials
@@ -170,7 +171,7 @@ func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 	return token
 }
 
-// scrapeConfig translates an operator's ServiceMonitor as
+// scrapeConfig translates an operator's ServiceMonitor to Prometheus' configuration, as
 // prometheus-operator does. The target is a process instead of a pod.
 func (s *stage) scrapeConfig(t *testing.T, o environment.Operator) map[string]any {
 	t.Helper()
@@ -213,8 +214,8 @@ func (s *stage) ruleGroups(t *testing.T, namespace, name string) []any {
 	return groups
 }
 
-// application simulates a Dojo's application with the metrics library that it uses
-// (https://github.com/zsais/go-gin-prometheus).
+// application simulates a Dojo's application. It uses the same metrics library as the real
+// application (https://github.com/zsais/go-gin-prometheus).
 func (s *stage) application(t *testing.T) map[string]any {
 	t.Helper()
 	gin.SetMode(gin.ReleaseMode)
@@ -229,7 +230,7 @@ func (s *stage) application(t *testing.T) map[string]any {
 		must(t, err)
 		check(t, answer.Body.Close())
 	}
-	s.ask = func() { // the series exist since the first scrape and increase now
+	s.ask = func() { // increases series that Prometheus has already scraped
 		for _, path := range []string{"/weapons", "/weapons", "/broken"} {
 			if answer, err := http.Get(server.URL + path); err == nil {
 				_ = answer.Body.Close()
@@ -271,7 +272,8 @@ func (p *prometheus) api(ctx context.Context, path string, parameters url.Values
 	return json.Unmarshal(envelope.Data, into)
 }
 
-// query evaluates an expression. A scalar becomes a vector with one element.
+// query evaluates an expression in Prometheus. If the result is a scalar, query returns a vector
+// with one element.
 func (p *prometheus) query(ctx context.Context, expr string) (model.Vector, error) {
 	var data struct {
 		ResultType string

@@ -24,7 +24,7 @@ type ruleSpec struct {
 	}
 }
 
-// groupsOf returns the groups of an operator's deployed PrometheusRule.
+// groupsOf returns the rule groups of an operator's deployed PrometheusRule, as JSON and parsed.
 func groupsOf(t *testing.T, o environment.Operator) (raw []any, as []ruleSpec) {
 	t.Helper()
 	for _, object := range renderWith(t, o, "prometheus") {
@@ -42,7 +42,8 @@ func groupsOf(t *testing.T, o environment.Operator) (raw []any, as []ruleSpec) {
 	return raw, as
 }
 
-// checkRules runs promtool on rules, and returns the folder with its input, rules.yaml.
+// checkRules checks rules with promtool. It writes the rules to rules.yaml in a new folder and
+// returns the folder.
 func checkRules(t *testing.T, groups []any) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -78,8 +79,8 @@ func tryRules(t *testing.T, folder, file string, groups []ruleSpec) {
 	everyAlertIsTried(t, text, groups)
 }
 
-// everyAlertIsTried expects two cases for each alert of
-// each severity: in one it fires, in the other it does not.
+// everyAlertIsTried expects that the unit tests have two cases for each alert and severity: the
+// alert fires in one case, and does not fire in the other case.
 func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	t.Helper()
 	var cases struct {
@@ -116,7 +117,8 @@ func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	}
 }
 
-// Every alert has its texts and a section in docs/alerts.md. Every section belongs to an alert.
+// Every alert has a summary, a description and a section in docs/alerts.md. Every section belongs
+// to an alert.
 func TestRunbooks(t *testing.T) {
 	sections := map[string]bool{}
 	for _, heading := range regexp.MustCompile(`(?m)^### (D\w+)$`).FindAllStringSubmatch(read(t, "docs/alerts.md"), -1) {

@@ -27,7 +27,8 @@ const (
 const forged = `{job="jutsu.com/dojo-operator",namespace="default",dojo="tokyo-jujutsu-high",` +
 	`name="tokyo-alerts",kind="DiscordChannel",controller="dojo",type="Degraded",reason="Forged",code="403",le="1"}`
 
-// tenantForgesMetrics lets Prometheus scrape an application that forges all metrics of the alerts.
+// tenantForgesMetrics makes Prometheus scrape an application of a tenant. The application serves
+// all metrics that the alerts read, with forged labels.
 func (s *stage) tenantForgesMetrics(t *testing.T) {
 	var read []string
 	for _, rule := range s.rules(t) {
@@ -47,7 +48,7 @@ func (s *stage) tenantForgesMetrics(t *testing.T) {
 	target := map[string]any{"job_name": "tenant", "static_configs": []any{map[string]any{
 		"targets": []string{server.Listener.Addr().String()},
 		"labels": map[string]string{"namespace": tenantNamespace, "service": tenantService, "pod": "forger-0",
-			"job": tenantService}, // prometheus-operator sets the Service's name
+			"job": tenantService}, // prometheus-operator also sets job to the Service's name
 	}}}
 	maps.Copy(target, s.limits(t, "tokyo-jujutsu-high"))
 	s.prometheus.scrape(t, target)
@@ -65,7 +66,7 @@ func (s *stage) rules(t *testing.T) (all []rule) {
 	return all
 }
 
-// limitNames maps the scrape limits of a ServiceMonitor to the names in Prometheus' configuration.
+// limitNames maps each scrape limit of a ServiceMonitor to its name in Prometheus' configuration.
 var limitNames = map[string]string{
 	"sampleLimit": "sample_limit", "bodySizeLimit": "body_size_limit", "labelLimit": "label_limit",
 	"labelNameLengthLimit": "label_name_length_limit", "labelValueLengthLimit": "label_value_length_limit",
@@ -96,7 +97,7 @@ func (s *stage) alertsIgnoreTenant(t *testing.T) {
 	}).WithTimeout(waitLimit).ShouldNot(BeEmpty(), "what the tenant forges is scraped")
 	for _, rule := range s.rules(t) {
 		if rule.Query == "vector(1)" {
-			continue // the recording rule has a constant
+			continue // the query of a recording rule with a constant
 		}
 		for _, selector := range s.selectors(t, rule.Query) {
 			found, err := s.prometheus.series(t.Context(), selector)
@@ -110,7 +111,7 @@ func (s *stage) alertsIgnoreTenant(t *testing.T) {
 	}
 }
 
-// selectors returns the selectors in an expression, by Prometheus' own parser.
+// selectors returns the series selectors in an expression. It uses Prometheus' own parser.
 func (s *stage) selectors(t *testing.T, expr string) (found []string) {
 	t.Helper()
 	var visit func(any)
@@ -144,7 +145,7 @@ func matching(matchers []any) (all []string) {
 	return all
 }
 
-// Prometheus drops series above the limits.
+// Prometheus refuses the whole scrape of an application with more series than the limit.
 func (s *stage) floodIsDropped(t *testing.T) {
 	s.flood.Store(50_000)
 	NewWithT(t).Eventually(func(g Gomega) {

@@ -24,20 +24,20 @@ const interval = 100 * time.Millisecond
 // keepAlive is the longest time without data in a stream, in real time.
 const keepAlive = 15 * time.Second
 
-// shownMessages bounds the messages that a channel shows, newest first.
+// shownMessages is the number of messages that a channel shows: the newest ones.
 const shownMessages = 100
 
 // Page is the live page.
 type Page struct {
 	discord *model.Discord
-	// calls returns the number of REST calls by route,
-	// connections the number of open Gateway connections.
+	// calls returns the number of REST calls of each route. connections returns the number of open
+	// Gateway connections.
 	calls       func() map[string]int
 	connections func() int
 	watchers    map[chan struct{}]bool // the open streams; nil after Close
 }
 
-// New makes a page of a Discord with its calls and connections.
+// New makes a page that shows a Discord and the numbers of its calls and connections.
 func New(d *model.Discord, calls func() map[string]int, connections func() int) *Page {
 	p := &Page{discord: d, calls: calls, connections: connections, watchers: map[chan struct{}]bool{}}
 	d.OnChange = p.changed
@@ -52,7 +52,8 @@ func (p *Page) Mount(mux *http.ServeMux) {
 	}
 	static := http.FileServerFS(files)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		// The page loads nothing from other hosts, whatever messages contain.
+		// The page must load nothing from other hosts, even if a message contains a link to an
+		// image.
 		w.Header().Set("Content-Security-Policy", "default-src 'self'")
 		w.Header().Set("Cache-Control", "no-cache")
 		static.ServeHTTP(w, r)
@@ -63,15 +64,15 @@ func (p *Page) Mount(mux *http.ServeMux) {
 		w.Header().Set("Location", "/#/"+r.PathValue("place")) // a fragment of this page, never another host
 		w.WriteHeader(http.StatusFound)
 	})
-	// End-to-end tests read this from another process.
+	// End-to-end tests run in another process and read the numbers of calls here.
 	mux.HandleFunc("GET /calls", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(model.JSON(p.calls()))
 	})
 }
 
-// live streams the page's content as server-sent events:
-// all of it at once, and again after every change.
+// live streams the page's content as server-sent events. It sends the whole content first, and
+// again after every change.
 func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	changes, ok := p.watch()
 	if !ok {
@@ -88,7 +89,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		select {
-		case <-time.After(interval): // collects changes into one update
+		case <-time.After(interval): // several changes make one update
 		case <-r.Context().Done():
 			return
 		}
@@ -98,8 +99,9 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaitChange returns false when the stream ends. It sends a comment at intervals, which keeps
-// proxies from closing the stream and fails when the client has left.
+// awaitChange waits for a change and returns true, or returns false when the stream ends. Meanwhile
+// it sends comments, which keep proxies from closing the stream. If the client has left, sending
+// fails and the stream ends.
 func awaitChange(ctx context.Context, w http.ResponseWriter, changes <-chan struct{}) bool {
 	for {
 		select {
@@ -115,7 +117,7 @@ func awaitChange(ctx context.Context, w http.ResponseWriter, changes <-chan stru
 	}
 }
 
-// watch returns false when the server stops.
+// watch registers a stream for changes. It returns false when the server stops.
 func (p *Page) watch() (chan struct{}, bool) {
 	p.discord.Lock()
 	defer p.discord.Unlock()
@@ -183,7 +185,7 @@ func (p *Page) view(channel string) map[string]any {
 	return view
 }
 
-// mentions returns the names by ids for mentions in messages, and the roles' colors.
+// mentions returns the names that replace ids in messages, and the roles' colors.
 func (p *Page) mentions(g *model.GuildState) map[string]any {
 	all := map[string]any{}
 	for _, m := range g.Members {
@@ -223,8 +225,8 @@ func channelView(g *model.GuildState, c *model.Channel) map[string]any {
 	return view
 }
 
-// forumView returns a forum-like channel's guidelines and tags, shown instead of messages. A
-// guild's own emoji appears as its id, because its picture is not simulated.
+// forumView returns a forum-like channel's guidelines and tags, which the page shows instead of
+// messages. The page shows a guild's own emoji by its id, because its picture is not simulated.
 func forumView(c *model.Channel) map[string]any {
 	tags := []any{}
 	for _, t := range c.Tags {

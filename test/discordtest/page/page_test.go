@@ -19,11 +19,11 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// screenshots is the folder for pictures: the repository's ignored out folder.
+// screenshots is the folder for pictures. Git ignores the repository's folder out.
 const screenshots = "../../../out/discordtest"
 
-// browser starts a headless Chromium. Without one it skips the test, or fails it if REQUIRE_BROWSER
-// is set.
+// browser starts a headless Chromium. If no Chromium is installed, it skips the test, or fails it
+// if REQUIRE_BROWSER is set.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	var path string
@@ -100,8 +100,8 @@ func TestPage(t *testing.T) {
 	r.Srv.PostByHand(alerts, r.Srv.AddUser("gojo"), "on my way")
 	ask(ctx, t, chromedp.Poll[bool](`document.querySelector("#messages").textContent.includes("on my way")`))
 
-	// The page keeps unchanged elements: a button that is
-	// replaced between press and release gets no click.
+	// The page must not replace unchanged elements. If it replaced a button between press and
+	// release, the browser would send no click.
 	ask(ctx, t, chromedp.Evaluate[bool](`document.querySelector(".channel").focus(), document.querySelector("article").dataset.seen = "yes", true`))
 	r.Srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"})
 	r.Must(200, "GET", "/users/@me", nil)

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// Discord may store a value other than the sent one, or no value.
+// Discord may store another value than the client has sent, or no value.
 func TestAltered(t *testing.T) {
 	t.Parallel()
 	alter := func(community bool) *rig.Rig {

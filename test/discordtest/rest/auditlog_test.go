@@ -23,7 +23,7 @@ func actions(a rig.Answer) (out []int) {
 	return out
 }
 
-// TestAuditLog writes one entry of each kind and reads each by a filter.
+// TestAuditLog creates one audit log entry of each kind and finds each entry with a filter.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -115,7 +115,7 @@ func TestAuditEntriesAreKeptFor45Days(t *testing.T) {
 	}
 }
 
-// Other users fill the log. Filters and pages still find the bot's own entry.
+// Other users add many entries to the audit log. Filters and pages must still find the bot's entry.
 func TestBusyAuditLog(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -162,7 +162,7 @@ func TestBusyAuditLog(t *testing.T) {
 	}
 }
 
-// Each entry has its own delay.
+// With AuditJitter, each audit log entry has its own delay.
 func TestAuditJitter(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.AuditJitter = 10 * time.Second })

@@ -36,12 +36,12 @@ func TestCreateFields(t *testing.T) {
 	group := r.Channel(obj{"name": "Group", "type": 4})
 	for name, tc := range map[string]struct {
 		body  any
-		path  string // of the nested error
+		path  string // path of the field in the error response
 		leaf  string
-		code  int    // 0: created
-		field string // of the response
+		code  int    // error code; 0 if the channel is created
+		field string // name of a field in the response
 		want  any
-		plain bool // in a guild without features
+		plain bool // use the guild without features
 	}{
 		"name is normalised":            {body: obj{"name": "Tokyo Alerts"}, field: "name", want: "tokyo-alerts"},
 		"name of a category is kept":    {body: obj{"name": "Tokyo Alerts!", "type": 4}, field: "name", want: "Tokyo Alerts!"},
@@ -202,7 +202,7 @@ func tags(n int) (list []obj) {
 	return list
 }
 
-// The list replaces the former tags. A tag keeps its id only if the id is sent.
+// An edit replaces all tags. A tag keeps its id only if the edit sends the id.
 func TestTags(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator, rig.Community)

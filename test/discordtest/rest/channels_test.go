@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// Deleting a channel has side effects.
+// Deleting a channel also changes the objects that refer to the channel.
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator, rig.Community)
@@ -71,8 +71,8 @@ func TestChannelLife(t *testing.T) {
 	}
 }
 
-// A new channel without overwrites gets those of its category. It follows the category's changes
-// until its own overwrites differ.
+// A new channel without overwrites gets the overwrites of its category. Later changes of the
+// category's overwrites also change the channel's, until these differ.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator)

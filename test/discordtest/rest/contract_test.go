@@ -16,7 +16,7 @@ import (
 )
 
 // TestContract calls every route successfully and compares requests and responses with Discord's
-// OpenAPI description. (All other tests that call rig.As compare theirs too.)
+// OpenAPI description. (All other tests that use rig.As make the same comparison.)
 func TestContract(t *testing.T) {
 	t.Parallel()
 	c := contract.FromEnv(t)

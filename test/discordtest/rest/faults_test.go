@@ -18,10 +18,10 @@ import (
 
 const create = "POST /guilds/{guild_id}/channels"
 
-// try makes a create over its own connection. err is the client's error if the connection fails.
+// try creates a channel over a new connection. err is the client's error if the connection fails.
 func try(r *rig.Rig) (status int, body []byte, err error) { return tryFor(r.T.Context(), r) }
 
-// tryFor hangs up when the context ends.
+// tryFor is try for a client that disconnects when ctx ends.
 func tryFor(ctx context.Context, r *rig.Rig) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.Srv.APIURL()+"/guilds/"+r.Guild+"/channels", strings.NewReader(`{"name":"a"}`))
 	rig.Check(r.T, err)
@@ -38,7 +38,7 @@ func tryFor(ctx context.Context, r *rig.Rig) (status int, body []byte, err error
 	return res.StatusCode, body, err
 }
 
-// Each fault gives its response, and has its effect on the channel or none.
+// Each action gives its response. Only some actions create the channel.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -97,7 +97,7 @@ func TestAFaultKeepsARefusal(t *testing.T) {
 	}
 }
 
-// The effect is visible while the response is held.
+// A call whose response is held has already been executed.
 func TestHold(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -150,7 +150,7 @@ func TestLateEffect(t *testing.T) {
 	rig.Eventually(t, "it is done all the same", func() bool { r.Srv.Advance(time.Minute); return made() == 2 })
 }
 
-// A slow response uses the simulator's clock, before or after the effect.
+// A fault can delay a call on the simulator's clock, before and after the call is executed.
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Frozen, o.Clock = false, time.Time{} })
@@ -161,7 +161,8 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// A fault selects calls by route, request and probability, until it has hit enough or is removed.
+// A fault selects calls by route, request and probability. It ends after Times calls or when it is
+// removed.
 func TestFaultSelection(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

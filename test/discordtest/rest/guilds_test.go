@@ -71,7 +71,7 @@ func dataURI(format string, image []byte) string {
 	return "data:image/" + format + ";base64," + base64.StdEncoding.EncodeToString(image)
 }
 
-// An icon reads back as a hash, whose prefix shows whether it is animated.
+// A guild's icon is returned as a hash. The hash of an animated icon begins with "a_".
 func TestGuildIcon(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.Features = []string{"ANIMATED_ICON"} })
@@ -91,7 +91,7 @@ func TestGuildIcon(t *testing.T) {
 	}
 }
 
-// NEWS (announcement channels) comes and goes with COMMUNITY.
+// Adding or removing COMMUNITY also adds or removes NEWS (announcement channels).
 func TestCommunity(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, discordtest.PermAdministrator)
@@ -152,8 +152,8 @@ func TestCommunityIsRefused(t *testing.T) {
 	refused("off without an administrator", obj{"features": []string{}}, 50013, "", "")
 }
 
-// With AllowGuildDeletion, a bot may delete a guild that
-// it owns. Before that, it may do everything in the guild.
+// With AllowGuildDeletion, a bot may delete a guild that it owns. The owner has all permissions in
+// the guild.
 func TestOwnGuilds(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.AllowGuildDeletion = true })

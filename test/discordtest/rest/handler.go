@@ -26,11 +26,11 @@ type Handler struct {
 	opts    call.Options
 	// The lock of the state guards these fields.
 	windows  *limits.Windows
-	banned   map[string]time.Time // by address: end of the ban
+	banned   map[string]time.Time // end of the ban for each banned address
 	recorder recorder
 }
 
-// New makes a handler that remembers keep requests.
+// New makes a handler. It remembers at most `keep` requests.
 func New(d *model.Discord, w *limits.Windows, o call.Options, keep int) *Handler {
 	return &Handler{
 		Faults: faults.New(d), discord: d, opts: o, windows: w, banned: map[string]time.Time{},
@@ -38,8 +38,8 @@ func New(d *model.Discord, w *limits.Windows, o call.Options, keep int) *Handler
 	}
 }
 
-// serve reads a call, decides under the lock, and
-// delivers the response unless a fault changes that.
+// serve reads a call, decides on its response under the lock, and delivers the response. A fault
+// may change each step.
 func (h *Handler) serve(rt *route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, call.MaxBody))
@@ -63,7 +63,8 @@ func (h *Handler) serve(rt *route) http.HandlerFunc {
 	}
 }
 
-// decide returns the response to a call. It executes the call, schedules it for later or drops it.
+// decide executes the call and returns its response. A fault may make decide execute the call later
+// or not at all.
 func (h *Handler) decide(c *call.Call, rt *route, rec *call.Request, fault *faults.Fault) call.Answer {
 	h.discord.Lock()
 	defer h.discord.Unlock()

@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// seconds reads a header as a number.
+// seconds returns the value of a header of the last response as a number.
 func seconds(t *testing.T, r *rig.Rig, header string) float64 {
 	t.Helper()
 	n, err := strconv.ParseFloat(r.Last.Get(header), 64)
@@ -25,7 +25,8 @@ func seconds(t *testing.T, r *rig.Rig, header string) float64 {
 	return n
 }
 
-// TestBucket empties a bucket, checks its headers, and finds it full after its time.
+// TestBucket uses up a bucket's calls, checks the headers, and can call again after the bucket's
+// window.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -68,7 +69,8 @@ func TestHiddenLimit(t *testing.T) {
 	}
 }
 
-// hiddenLimit tests one window for name and topic together, or one for each.
+// hiddenLimit tests the limit with one window for name and topic together, or with one window for
+// each.
 func hiddenLimit(t *testing.T, apart bool) {
 	t.Helper()
 	topic := map[bool]int{true: 200, false: 429}[apart]
@@ -104,7 +106,7 @@ func hiddenLimit(t *testing.T, apart bool) {
 		if wait, _ := got.JSON["retry_after"].(float64); wait < 400 || wait > 600 || r.Last.Get("X-RateLimit-Remaining") != "4" || r.Last.Get("X-RateLimit-Reset-After") != "15.000" {
 			t.Errorf("%s: retry after %v with headers %v", tc.name, wait, r.Last)
 		}
-		if r.Last.Get("X-RateLimit-Scope") != "shared" { // scope shared does not count as invalid
+		if r.Last.Get("X-RateLimit-Scope") != "shared" { // such a 429 is not an invalid request
 			t.Errorf("%s: scope %s", tc.name, r.Last.Get("X-RateLimit-Scope"))
 		}
 	}
@@ -114,7 +116,7 @@ func hiddenLimit(t *testing.T, apart bool) {
 	}
 }
 
-// All calls of a bot count together; webhook execution does not.
+// The global limit applies to all calls of a bot together, except the execution of webhooks.
 func TestGlobalLimit(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.Global = discordtest.Rate{N: 5, Per: time.Second} })
@@ -136,7 +138,8 @@ func TestGlobalLimit(t *testing.T) {
 	}
 }
 
-// Webhook execution has a limit per webhook with headers, and one per channel without headers.
+// The execution of a webhook has two limits: one per webhook, with headers, and one per channel,
+// without headers.
 func TestWebhookLimits(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.WebhookChannel = discordtest.Rate{N: 3, Per: time.Minute} })
@@ -149,7 +152,7 @@ func TestWebhookLimits(t *testing.T) {
 	}
 }
 
-// Too many 401, 403 and 429 responses ban the address. The ban answers in HTML.
+// An address with too many 401, 403 and 429 responses is banned. It then gets responses in HTML.
 func TestBan(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -170,7 +173,7 @@ func TestBan(t *testing.T) {
 	r.Srv.Advance(time.Hour)
 	r.Must(200, "GET", "/users/@me", nil)
 
-	// Responses of faults count too. 429 with scope shared never counts.
+	// Responses of faults also lead to a ban, except a 429 with scope shared.
 	r.Srv.Faults().Add(discordtest.Fault{Times: 5, Action: discordtest.RateLimited(time.Second, "shared")})
 	r.Srv.Faults().Add(discordtest.Fault{Times: 2, Action: discordtest.RateLimited(time.Second, "user")})
 	r.Srv.Faults().Add(discordtest.Fault{Times: 2, Action: discordtest.Action{Status: 403, Body: `{"code":50013,"message":"x"}`}})
@@ -215,7 +218,8 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
-// Each call counts for its own time, so calls become free one after the other.
+// In a sliding window, each call expires after its own time, so the next calls become possible one
+// after the other.
 func TestSlidingWindow(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {

@@ -12,7 +12,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// A webhook accepts messages at all its paths. Alertmanager uses the path without a version.
+// A webhook accepts messages at its path with and without an API version. Alertmanager uses the
+// path without a version.
 func TestExecute(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -80,7 +81,7 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// A message to a forum needs a thread, which is not simulated.
+// A message to a forum needs a thread. Threads are not simulated, so the message is refused.
 func TestExecuteIntoAForum(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, rig.Community)

@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// admit counts a call against the global limit and its bucket, and writes the bucket's headers.
+// admit counts a call for the global limit and for the route's bucket. It sets the headers of the
+// bucket, and returns a 429 if a limit is reached.
 func (h *Handler) admit(c *call.Call, rt *route, who string) error {
 	limits := h.opts.Limits
 	if !rt.noGlobal {
@@ -46,7 +47,8 @@ func (h *Handler) admit(c *call.Call, rt *route, who string) error {
 	return nil
 }
 
-// major returns the parts of the path that separate buckets.
+// major returns the major parameter of the path. Calls with different major parameters use
+// different buckets.
 func major(r *http.Request) string {
 	for _, name := range []string{"webhook_id", "channel_id", "guild_id"} {
 		if v := r.PathValue(name); v != "" {
@@ -63,8 +65,8 @@ func bucketHash(route string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// countInvalid counts a 401, a 403, or a 429 whose scope is not shared, against the address.
-// Responses of faults count too. It bans an address with too many.
+// countInvalid counts the invalid requests of an address: 401, 403, and 429 unless the scope is
+// shared, also from faults. It bans an address with too many invalid requests.
 func (h *Handler) countInvalid(addr string, a call.Answer, now time.Time) {
 	switch {
 	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:

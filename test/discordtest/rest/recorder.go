@@ -61,7 +61,7 @@ func (h *Handler) RequestsOf(botID string) []call.Request {
 	return out
 }
 
-// RequestCounts counts the calls of each route by "METHOD /template".
+// RequestCounts returns the number of calls of each route; the keys are "METHOD /template".
 func (h *Handler) RequestCounts() map[string]int {
 	h.discord.Lock()
 	defer h.discord.Unlock()

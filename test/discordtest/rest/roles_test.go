@@ -73,8 +73,8 @@ func TestRolesAccess(t *testing.T) {
 	}
 }
 
-// A role is stored as sent, and can be moved, given,
-// taken and deleted. Each step has an audit log entry.
+// A role is stored as sent, and can be moved, given, taken and deleted. Each of these calls adds an
+// audit log entry.
 func TestRolesFromCreateToDelete(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.Features = []string{"ENHANCED_ROLE_COLORS"} })
@@ -128,7 +128,7 @@ func TestRolesFromCreateToDelete(t *testing.T) {
 func TestRolesAreAtMost250(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
-	for range 248 { // @everyone and the bot's role make 250
+	for range 248 { // with @everyone and the bot's role, the guild then has 250 roles
 		r.Srv.CreateRoleByHand(r.Guild, discordtest.Role{Name: "a"})
 	}
 	if got := r.Do("POST", "/guilds/"+r.Guild+"/roles", obj{"name": "b"}); got.Code() != 30005 {

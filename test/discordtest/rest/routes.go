@@ -15,12 +15,12 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/webhooks"
 )
 
-// route is one REST route. The template is Discord's.
+// route is one REST route, with the path template of Discord's documentation.
 type route struct {
 	method, template string
-	// open routes need no Authorization.
+	// open is true if the route needs no Authorization header.
 	open bool
-	// noGlobal routes do not count against the 50 calls per second.
+	// noGlobal is true if the global limit (50 calls per second) does not apply to the route.
 	noGlobal bool
 	handle   func(*call.Call) (status int, body any, err error)
 }
@@ -100,8 +100,8 @@ func Routes() []string {
 	return out
 }
 
-// Mount adds the routes to a mux. API v10, v9 and no version at all (as in webhook URLs) behave the
-// same.
+// Mount adds the routes to a mux. Paths may have API version v10, v9 or no version (as in webhook
+// URLs), without a difference.
 func (h *Handler) Mount(mux *http.ServeMux) {
 	unknown := func(template string, err error) http.HandlerFunc {
 		return h.serve(&route{method: "*", template: template, open: true,

@@ -12,10 +12,10 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// lasting is longer than the time for which responses may be stale.
+// lasting is the default of Weakness.For. After this time, no read is stale.
 const lasting = 2 * time.Second
 
-// weak returns a rig whose responses may be wrong.
+// weak returns a rig with a Weakness.
 func weak(t *testing.T, w discordtest.Weakness) *rig.Rig {
 	return rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Weakness = w })
 }
@@ -138,7 +138,7 @@ func TestMissing(t *testing.T) {
 	r.Must(200, "DELETE", path, nil)
 }
 
-// The number of failures fits each rate, and the same seed repeats a run.
+// The number of failures agrees with the rates, and a run with the same seed has the same failures.
 func TestWeaknessIsSeeded(t *testing.T) {
 	t.Parallel()
 	run := func() (string, map[int]int) {
@@ -148,7 +148,7 @@ func TestWeaknessIsSeeded(t *testing.T) {
 		r.Must(200, "GET", "/gateway", nil)
 		for range 300 {
 			got := r.Do("GET", "/users/@me", nil)
-			counts[got.Status/100*100+min(got.Status%100, 3)]++ // 500 and 502 as one
+			counts[got.Status/100*100+min(got.Status%100, 3)]++ // a 404 would count as 403, and a 504 as 503
 			log.WriteString(strconv.Itoa(got.Status))
 			if got.Status == 403 && got.Code() != 50001 || got.Status == 401 && got.JSON["message"] != "401: Unauthorized" {
 				t.Errorf("%d %s", got.Status, got.Raw)

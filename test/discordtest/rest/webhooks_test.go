@@ -44,7 +44,8 @@ func TestWebhookFields(t *testing.T) {
 	}
 }
 
-// Only the application that created a webhook, and clients with the token, get its token and URL.
+// Two kinds of clients get a webhook's token and URL: the application that created the webhook, and
+// clients that already have the token.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

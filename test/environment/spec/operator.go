@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spec runs an operator in ginkgo specs as in production: the
-// real binary is a process with the ServiceAccount, permissions,
-// arguments and environment of deploy/. An error fails the running spec.
+// Package spec runs an operator in ginkgo specs as in production: the real binary is a process with
+// the ServiceAccount, permissions, arguments and environment of deploy/. An error in a function of
+// this package fails the running spec.
 package spec
 
 import (
@@ -32,17 +32,18 @@ import (
 )
 
 const (
-	// soon is long enough for a busy machine.
+	// soon is the time limit of waits; it allows for a busy machine.
 	soon = 30 * time.Second
 	// bound limits a spec and its set-up. Each wait also has its own limit, usually of seconds.
 	bound = 10 * time.Minute
-	// enforceOwnerReferences turns on a plugin that some clusters use: a client that sets
-	// blockOwnerDeletion then needs the permission to update the owner's finalizers.
+	// enforceOwnerReferences enables a plugin of the API server that some clusters use. With it, a
+	// client that sets blockOwnerDeletion needs the permission to update the owner's finalizers.
 	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 )
 
-// bound limits each spec instead of the suite, whose time depends on the machine. A spec may set a
-// longer SpecTimeout. When a spec exceeds its limit, ginkgo prints the stacks.
+// This sets the time limit of each spec to bound. The suite has no limit, because its time depends
+// on the machine. A spec may set another SpecTimeout. When a spec exceeds its limit, ginkgo prints
+// the stacks.
 var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 	func(node types.NodeType, _ ginkgo.Offset, text string, args []any) (string, []any, []error) {
 		isBound := func(arg any) bool { _, ok := arg.(ginkgo.SpecTimeout); return ok }
@@ -57,22 +58,22 @@ var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 type Operator struct {
 	environment.Operator
 
-	// Plugins are main packages in the operator's folder cmd that Build builds too.
+	// Plugins are main packages in the operator's folder cmd. Build also builds them.
 	Plugins []string
 
 	// Begin sets Env, Cluster, Client and Binary.
 
-	// Env is the environment. Its API server writes an audit log.
+	// Env is the environment. The API server of its cluster writes an audit log.
 	Env *environment.Environment
-	// Cluster is the cluster of Env. Client is its administrator's client.
+	// Cluster is the cluster of Env. Client is a client of its administrator.
 	Cluster *testcluster.Cluster
 	Client  client.Client
 	// Binary is the operator's binary, built with the race detector.
 	Binary string
-	// Flags follow the flags of the Deployment. If a flag is repeated, its last value counts.
+	// Flags follow the flags of the Deployment. If a flag is repeated, its last value applies.
 	Flags []string
 
-	built    map[string]string // path by name
+	built    map[string]string // maps the name of a binary to its path
 	process  *Process
 	requests requests
 	proven   rbacusage.Set
@@ -85,14 +86,15 @@ func (o *Operator) RunSpecs(t *testing.T) {
 	gomega.SetDefaultEventuallyTimeout(soon)
 	gomega.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	gomega.SetDefaultConsistentlyDuration(time.Second)
-	// With gomega's default of 10 ms, four processes would make 400 requests a second.
+	// By default, Consistently polls every 10 ms. Four test processes would then make 400 requests
+	// a second.
 	gomega.SetDefaultConsistentlyPollingInterval(50 * time.Millisecond)
 	gomega.EnforceDefaultTimeoutsWhenUsingContexts()
 	ginkgo.RunSpecs(t, o.Name)
 }
 
-// Build builds the operator and its plugins once for all
-// test processes. It returns their paths, one per line.
+// Build builds the operator and its plugins, once for all test processes. It returns the paths of
+// the binaries, one per line.
 func (o *Operator) Build() []byte {
 	var paths []string
 	for _, name := range append([]string{o.Name}, o.Plugins...) {
@@ -107,8 +109,8 @@ func (o *Operator) Build() []byte {
 // Plugin returns the path of a plugin that Build has built.
 func (o *Operator) Plugin(name string) string { return o.built[name] }
 
-// Begin starts the environment of this test process, in which the operator is installed but not
-// started. The environment ends with the suite.
+// Begin starts the environment of this test process and installs the operator, but does not start
+// it. The environment ends with the suite.
 func (o *Operator) Begin(ctx context.Context, paths []byte, options environment.Options) {
 	ginkgo.GinkgoHelper()
 	o.built = map[string]string{}
@@ -125,7 +127,7 @@ func (o *Operator) Begin(ctx context.Context, paths []byte, options environment.
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	ginkgo.DeferCleanup(func() { gomega.Expect(o.Env.Stop()).To(gomega.Succeed()) })
 	o.Cluster, o.Client = o.Env.Cluster, o.Env.Admin
-	if err := os.Remove(o.LogFile()); !errors.Is(err, os.ErrNotExist) { // the log of an earlier run
+	if err := os.Remove(o.LogFile()); !errors.Is(err, os.ErrNotExist) { // remove the log of an earlier run
 		gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	}
 }
@@ -147,22 +149,22 @@ func (o *Operator) LogFile() string { return filepath.Join(o.folder(), o.file("o
 // Process is one process of the operator.
 type Process struct {
 	*environment.Process
-	changed bool // the flags differ from the usual ones
+	changed bool // true if Start or Restart got flags
 }
 
 // Process returns the process that was started last.
 func (o *Operator) Process() *Process { return o.process }
 
-// Start starts a process with more flags and waits until it is ready, but not until it leads. A
-// process that already runs continues: keep its Process to be able to end it.
+// Start starts a process with additional flags and waits until it is ready, but not until it leads.
+// It does not end a process that already runs. To end that process later, call Process first.
 func (o *Operator) Start(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
 	if o.process == nil || !o.process.Running() {
 		o.dropLease(ctx)
 	}
-	// Several operators share the machine. If it is busy, one may not
-	// renew its Lease within the default of ten seconds. The log is
-	// verbose, so that a secret in a verbose message is found too.
+	// On a busy machine, an operator may not renew its Lease within the default of ten seconds, so
+	// the Lease lasts longer here. The log is verbose, so that specs also find secrets in verbose
+	// messages.
 	started, err := o.Env.StartOperator(ctx, o.Operator, o.file("operator-%d.log"), slices.Concat([]string{
 		"--lease-duration=2m", "--lease-renew-deadline=1m", "--shutdown-timeout=25s", "--zap-log-level=debug",
 	}, o.Flags, flags)...)
@@ -173,7 +175,8 @@ func (o *Operator) Start(ctx context.Context, flags ...string) {
 	gomega.Expect(started.AwaitReady(ctx)).To(gomega.Succeed())
 }
 
-// Stop ends the process as Kubernetes does. It expects neither an error nor a data race.
+// Stop ends the process with SIGTERM, as Kubernetes does. It expects that the process reports
+// neither an error nor a data race.
 func (p *Process) Stop() {
 	ginkgo.GinkgoHelper()
 	gomega.Expect(p.Process.Stop(soon)).To(gomega.Succeed())
@@ -182,20 +185,22 @@ func (p *Process) Stop() {
 	})
 }
 
-// Stop ends the current process as Kubernetes does.
+// Stop ends the current process with SIGTERM, as Kubernetes does.
 func (o *Operator) Stop() {
 	ginkgo.GinkgoHelper()
 	o.process.Stop()
 }
 
-// Kill ends the operator like a crash, and frees its Lease for the next process.
+// Kill kills the current process, as a crash would, and deletes the operator's Lease, so that the
+// next process can lead at once.
 func (o *Operator) Kill(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	o.process.Kill()
 	o.dropLease(ctx)
 }
 
-// Restart restarts the operator with more flags. They apply until the end of the running spec.
+// Restart stops the current process and starts one with additional flags. If there are flags, a
+// restart without them follows when the running spec ends.
 func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
 	o.process.Stop()
@@ -209,9 +214,9 @@ func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	}
 }
 
-// Guard limits the effect of an operator that ends unexpectedly to the
-// running spec: the next spec starts a new process. It keeps the cluster's
-// logs of a failed spec. Call it at package level, beside containers.
+// Guard fails a spec during which the operator ends unexpectedly, and starts a new process for the
+// next spec. After a failed spec, it keeps the cluster's logs. Call Guard at package level, beside
+// containers.
 func (o *Operator) Guard() bool {
 	ginkgo.AfterEach(func() {
 		if !o.process.Running() {
@@ -230,23 +235,24 @@ func (o *Operator) Guard() bool {
 	})
 }
 
-// dropLease deletes the Lease of a process that did not release it. The process crashed, or was
-// stopped while it acquired the Lease: client-go releases only a Lease that it knows to hold.
+// dropLease deletes a Lease that its process did not release. Either the process crashed, or it was
+// stopped while it acquired the Lease, because client-go releases a Lease only after it knows that
+// it holds the Lease.
 func (o *Operator) dropLease(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Lease}}
 	gomega.Expect(client.IgnoreNotFound(o.Client.Delete(ctx, lease))).To(gomega.Succeed())
 }
 
-// Leader returns the holder of the Lease, or "".
+// Leader returns the identity of the process that holds the Lease, or "".
 func (o *Operator) Leader(ctx context.Context) (string, error) {
 	return o.Operator.Leader(ctx, o.Client)
 }
 
-// Scrape reads the operator's metrics with a token, or without one if token is empty.
+// Scrape reads the operator's metrics. If token is empty, the request has no token.
 func (o *Operator) Scrape(ctx context.Context, token string) (code int, text string) {
 	ginkgo.GinkgoHelper()
-	gomega.Eventually(ctx, func() (err error) { // the metrics are served a moment after the probes
+	gomega.Eventually(ctx, func() (err error) { // retries, because metrics are served a moment after readiness
 		code, text, err = o.process.Scrape(ctx, token)
 		return err
 	}).WithTimeout(soon).Should(gomega.Succeed())

@@ -14,8 +14,9 @@ import (
 	"jutsu.com/operators/test/testcluster/rbacusage"
 )
 
-// UsesItsPermissions fails a complete run if a permission was not used, and lists such permissions.
-// (A missing permission fails the spec that needs it.) Call it at package level, beside containers.
+// UsesItsPermissions fails the suite if all specs ran and the operator did not use one of its
+// permissions. (A missing permission fails the spec that needs it.) Call UsesItsPermissions at
+// package level, beside containers.
 func (o *Operator) UsesItsPermissions() bool {
 	ginkgo.AfterSuite(func() {
 		if o.process == nil {
@@ -51,8 +52,9 @@ func (o *Operator) usedBy(process int) string {
 	return filepath.Join(o.folder(), fmt.Sprintf("permissions-%d.json", process))
 }
 
-// Proven counts a permission as used. It is for permissions that the API server checks without a
-// request for them. The calling spec must show what happens without the permission.
+// Proven marks a permission as used. The API server checks some permissions as a part of other
+// requests, so the audit log does not show their use. A spec that calls Proven must show the
+// operator's behaviour without the permission.
 func (o *Operator) Proven(p rbacusage.Permission) {
 	if o.proven == nil {
 		o.proven = rbacusage.Set{}

@@ -25,7 +25,8 @@ type requests struct {
 	sync.Mutex
 	log    *auditlog.Log
 	events []auditv1.Event
-	// writes maps a namespace to its formatted writes, because specs read them repeatedly.
+	// writes caches the formatted writes of each namespace, because specs read the writes
+	// repeatedly.
 	writes map[string][]string
 }
 
@@ -62,12 +63,12 @@ func (o *Operator) readRequests() {
 	})).To(gomega.Succeed())
 }
 
-// WritesAtRest returns Writes when no new write has come for
-// a while: the API server may log a request after its effect.
+// WritesAtRest returns Writes after a time without a new write. It waits, because the API server
+// may log a request after the request's effect.
 func (o *Operator) WritesAtRest(namespace string) []string {
 	ginkgo.GinkgoHelper()
 	writes := o.Writes(namespace)
-	gomega.Eventually(func() int { // the first poll is immediate
+	gomega.Eventually(func() int { // Eventually polls at once, then after each rest
 		before := len(writes)
 		writes = o.Writes(namespace)
 		return len(writes) - before
@@ -76,7 +77,7 @@ func (o *Operator) WritesAtRest(namespace string) []string {
 }
 
 // Writes returns the operator's writes in a namespace, oldest first, as "patch deployments/tokyo"
-// or "patch dojos/tokyo/status". Writes of Events are left out.
+// or "patch dojos/tokyo/status". It omits writes of Events.
 func (o *Operator) Writes(namespace string) []string {
 	ginkgo.GinkgoHelper()
 	o.requests.Lock()
@@ -85,7 +86,8 @@ func (o *Operator) Writes(namespace string) []string {
 	return slices.Clone(o.requests.writes[namespace])
 }
 
-// WriteOf formats a write as Writes does. It returns "" for reads and for requests of Events.
+// WriteOf returns a request in the format of Writes, or "" if the request is a read or concerns
+// Events.
 func WriteOf(e *auditv1.Event) string {
 	if e.ObjectRef == nil || e.ObjectRef.Resource == "events" ||
 		!slices.Contains([]string{"create", "update", "patch", "delete"}, e.Verb) {

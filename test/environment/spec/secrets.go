@@ -14,14 +14,14 @@ import (
 // Secrets holds texts that may appear only in Secrets.
 type Secrets struct{ environment.Secrets }
 
-// ExpectNotIn searches a text for every secret.
+// ExpectNotIn expects that a text contains no secret.
 func (s *Secrets) ExpectNotIn(text string) {
 	ginkgo.GinkgoHelper()
 	_, found := s.In(text)
 	gomega.Expect(found).To(gomega.BeFalse(), "a secret is revealed")
 }
 
-// ExpectNotLogged searches the operator's log for every secret.
+// ExpectNotLogged expects that the operator's log contains no secret.
 func (s *Secrets) ExpectNotLogged(o *Operator) {
 	ginkgo.GinkgoHelper()
 	text, err := os.ReadFile(o.LogFile())

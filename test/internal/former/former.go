@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package former checks out the last release of an operator before this checkout, or the commit in
-// .ci/baseline if there is none. `release former` (tools/release) decides which.
+// Package former checks out the last release of an operator before this checkout. If the operator
+// has no release, it checks out the commit in .ci/baseline. `release former` (tools/release) finds
+// the release.
 package former
 
 import (

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubectl provides the pinned kubectl, so that tests do not depend on the machine's.
+// Package kubectl provides the pinned version of kubectl. So tests do not depend on the kubectl of
+// the machine.
 package kubectl
 
 import (
@@ -21,7 +22,7 @@ func Path(t *testing.T) string {
 	return paths[binaries.Kubectl]
 }
 
-// OnPath puts the pinned kubectl on the PATH of the test's commands.
+// OnPath puts the pinned kubectl on the PATH of the running test.
 func OnPath(t *testing.T) {
 	t.Helper()
 	t.Setenv("PATH", filepath.Dir(Path(t))+string(os.PathListSeparator)+os.Getenv("PATH"))

@@ -2,7 +2,7 @@
 
 // Package netpol evaluates NetworkPolicies as Kubernetes documents them
 // (https://kubernetes.io/docs/concepts/services-networking/network-policies/). Tests use it on
-// clusters that do not enforce them.
+// clusters that do not enforce NetworkPolicies.
 package netpol
 
 import (
@@ -23,8 +23,9 @@ type Peer struct {
 	NamespaceLabels map[string]string
 }
 
-// Allows reports whether the policies allow the peer from to connect to a TCP port of the peer to.
-// It does not support addresses and port ranges, and returns an error for them.
+// Allows reports whether the policies let the peer `from` connect to a TCP port of the peer `to`.
+// It returns an error for policies with addresses or port ranges, because it does not support
+// these.
 func Allows(policies []networkingv1.NetworkPolicy, from, to Peer, port int32) (bool, error) {
 	selected := false
 	for i := range policies {
@@ -48,7 +49,7 @@ func Allows(policies []networkingv1.NetworkPolicy, from, to Peer, port int32) (b
 			}
 		}
 	}
-	return !selected, nil // no policy selects the pod
+	return !selected, nil // everything is allowed if no policy selects the pod
 }
 
 func allows(rule *networkingv1.NetworkPolicyIngressRule, namespace string, from, to Peer, port int32) (bool, error) {
@@ -94,7 +95,8 @@ func isPeer(peer *networkingv1.NetworkPolicyPeer, namespace string, from Peer) (
 	return true, nil
 }
 
-// isPort reports whether allowed is the port. A name is looked up in the target pod.
+// isPort reports whether the port of a rule is the given port. If the rule has a name, isPort looks
+// up the name in the target pod.
 func isPort(allowed intstr.IntOrString, pod *corev1.Pod, port int32) bool {
 	if allowed.Type == intstr.Int {
 		return allowed.IntVal == port

@@ -35,7 +35,7 @@ func TestAllows(t *testing.T) {
 		addresses = "from: [{ipBlock: {cidr: 10.0.0.0/8}}]"
 	)
 	for name, test := range map[string]struct {
-		selects, rule string // defaults: the pod, and no rule
+		selects, rule string // default: the policy selects the pod, and has no rule
 		from          Peer
 		port          int32
 		want, err     bool
@@ -65,7 +65,7 @@ func TestAllows(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(spec+"}"), &policy.Spec); err != nil {
 				t.Fatal(err)
 			}
-			elsewhere, egress := policy, policy // an egress policy does not affect ingress
+			elsewhere, egress := policy, policy // policies that must not affect the result
 			elsewhere.Namespace = "b"
 			egress.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeEgress}
 			elsewhere.Spec.Ingress, egress.Spec.Ingress = nil, nil

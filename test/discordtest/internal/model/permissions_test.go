@@ -30,7 +30,8 @@ func TestACompatibleServerAppliesOverwritesInOrder(t *testing.T) {
 	}
 }
 
-// Discord's order: roles, @everyone's overwrite, the roles' overwrites together, the member's own.
+// Discord computes a member's permissions in this order: the roles, the overwrite of @everyone, the
+// overwrites of all other roles together, the member's own overwrite.
 func TestPermissionsIn(t *testing.T) {
 	t.Parallel()
 	const view, send, manage = PermViewChannel, PermSendMessages, PermManageChannels

@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// Role is a role of a guild. The id of @everyone is the guild's.
+// Role is a role of a guild. The role @everyone has the same id as the guild.
 type Role struct {
 	ID, Name    string
 	Permissions Permissions
 	Position    int
-	// Color is 0 if there is none. Secondary makes a
-	// gradient; Tertiary as well makes a holographic role.
+	// Color is 0 for a role without a color. A role with Secondary has a gradient of two colors. A
+	// holographic role has Secondary and Tertiary.
 	Color               int
 	Secondary, Tertiary *int
 	Hoist, Mentionable  bool
@@ -39,16 +39,16 @@ func (r *Role) Wire() map[string]any {
 	return w
 }
 
-// RankedRoles returns the roles by rank, lowest first. Of
-// roles with the same position, the older one ranks higher.
+// RankedRoles returns the roles by rank, lowest first. If two roles have the same position, the
+// older role ranks higher.
 func (g *Guild) RankedRoles() []Role {
 	return slices.SortedFunc(slices.Values(g.Roles), func(a, b Role) int {
 		return cmp.Or(cmp.Compare(a.Position, b.Position), CompareIDs(b.ID, a.ID))
 	})
 }
 
-// OutranksRole reports whether a member may change a
-// role: the guild's owner, or a member with a higher role.
+// OutranksRole reports whether a member may change a role. The member must own the guild or have a
+// higher role.
 func (g *GuildState) OutranksRole(user, role string) bool {
 	if g.OwnerID == user {
 		return true
@@ -66,8 +66,8 @@ func (d *Discord) AddRole(g *GuildState, r Role) string {
 	return d.InsertRole(g, r)
 }
 
-// InsertRole creates a role at its position and returns
-// its id. Other roles may have that position too.
+// InsertRole creates a role at r.Position and returns its id. Several roles may have the same
+// position.
 func (d *Discord) InsertRole(g *GuildState, r Role) string {
 	r.ID = d.NewID()
 	g.Roles = append(g.Roles, r)
@@ -95,8 +95,8 @@ func (d *Discord) ReplaceRole(g *GuildState, after Role, user, reason string) {
 	d.OnChange()
 }
 
-// RemoveRole deletes a role, its overwrites and its memberships. The order of the events is a
-// guess.
+// RemoveRole deletes a role and its overwrites, and takes the role from all members. The order of
+// the Gateway events is a guess.
 func (d *Discord) RemoveRole(g *GuildState, role string) {
 	g.Roles = slices.DeleteFunc(slices.Clone(g.Roles), func(r Role) bool { return r.ID == role })
 	d.Emit(g, "GUILD_ROLE_DELETE", map[string]any{"guild_id": g.ID, "role_id": role})

@@ -21,7 +21,7 @@ func (u *User) Wire() map[string]any {
 	}
 }
 
-// Bot is an application with its bot user. AddBot sets empty fields.
+// Bot is an application with its bot user. AddBot gives each empty field a value.
 type Bot struct {
 	// Name of the bot user; default "bot".
 	Name string
@@ -33,7 +33,8 @@ type Bot struct {
 	// MFALevel 1 then refuse the bot's administrative calls with 60003.
 	OwnerWithout2FA bool
 	// PrivilegedIntents are the privileged intents that the bot may use (members, presences,
-	// message content). The Gateway closes connections that ask for others with 4014.
+	// message content). If a client requests another one, the Gateway closes its connection with
+	// 4014.
 	PrivilegedIntents int
 }
 
@@ -43,7 +44,7 @@ type BotState struct {
 	User *User
 }
 
-// AddBot creates an application and its bot user, in no guild.
+// AddBot creates an application and its bot user. The bot is not yet a member of a guild.
 func (d *Discord) AddBot(b Bot) Bot {
 	if b.Name == "" {
 		b.Name = "bot"
@@ -61,7 +62,7 @@ func (d *Discord) AddBot(b Bot) Bot {
 	return b
 }
 
-// newToken has Discord's form: user id, time, signature.
+// newToken returns a token in Discord's form: user id, time, signature.
 func (d *Discord) newToken(user string) string {
 	return base64.RawStdEncoding.EncodeToString([]byte(user)) + "." + d.Secret(6) + "." + d.Secret(38)
 }
@@ -75,7 +76,7 @@ func (d *Discord) ResetToken(b *BotState) string {
 	return b.Token
 }
 
-// BotOf returns the bot of an Authorization header, or nil.
+// BotOf returns the bot with the token in an Authorization header, or nil.
 func (d *Discord) BotOf(authorization string) *BotState {
 	token, ok := strings.CutPrefix(authorization, "Bot ")
 	if !ok {

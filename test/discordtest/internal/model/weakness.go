@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// Weakness makes Discord's responses wrong at random, repeatable by the seed. The zero value makes
-// all of them right. Rates are probabilities from 0 to 1.
+// Weakness makes random responses wrong. The same seed repeats the same errors. With the zero
+// value, all responses are right. Rates are probabilities from 0 to 1.
 type Weakness struct {
-	// Stale is the rate of calls within the time For of a write that see the state before that
-	// write: a GET or a list gets the old state, and a PATCH of a new object gets 404/10003.
+	// Stale is the rate of stale calls. For a time after a write (see For), a stale GET returns the
+	// state before the write, and a stale PATCH of a new object gets 404/10003.
 	Stale float64
-	// Missing is the rate of writes after which GET, PATCH and lists do not know the channel or
-	// webhook for up to the time For, although it exists (seen: #8445).
+	// Missing is the rate of writes that hide a channel or webhook. For a time after such a write
+	// (see For), GET, PATCH and lists do not find the object, although it exists (seen: #8445).
 	Missing float64
-	// For is the longest time of wrong reads after a
-	// write. Each write has a random time. Default 2 s.
+	// For is the longest time after a write in which reads are wrong. Each write gets a random time
+	// up to For. Default 2 s.
 	For time.Duration
-	// Unauthorized, Forbidden and ServerErrors are the rates of a bot's calls that get 401, 403 or
-	// a 5xx for no reason. Some calls with a 5xx still have their effect. The rate of 401 also
-	// applies to IDENTIFY, which gets 4004.
+	// Unauthorized, Forbidden and ServerErrors are the rates at which a bot's calls get 401, 403 or
+	// a 5xx for no reason. Some calls that get a 5xx are executed nevertheless. The rate
+	// Unauthorized also applies to IDENTIFY, which then gets 4004.
 	Unauthorized, Forbidden, ServerErrors float64
 }
 
-// lag makes reads after a write wrong until a time.
+// lag makes reads of an object wrong until a time.
 type lag[T any] struct {
-	before  *T // nil: it did not exist
+	before  *T // nil if the write created the object
 	missing bool
 	until   time.Time
 }
 
-// keepLags is the number of lags from which ended ones are removed.
+// keepLags is the number of lags above which wrote removes expired lags.
 const keepLags = 64
 
 // wrote records a write. before is the former state, or nil if the object did not exist.
@@ -51,7 +51,8 @@ func wrote[T any](d *Discord, lags map[string]lag[T], id string, before *T) {
 	lags[id] = lag[T]{before: before, missing: d.Chance(d.Weakness.Missing), until: now.Add(d.UpTo(longest))}
 }
 
-// read returns the object as a read sees it. now is its current state, or nil if it does not exist.
+// read returns the state of an object that a client's read gets. now is the current state, or nil
+// if the object does not exist.
 func read[T any](d *Discord, lags map[string]lag[T], id string, now *T, stale bool) *T {
 	switch l, ok := lags[id]; {
 	case !ok || !d.Clock.Now().Before(l.until):
@@ -76,7 +77,8 @@ func reads[T any](d *Discord, lags map[string]lag[T], now map[string]*T, stale b
 	return out
 }
 
-// WroteWebhook records a write of a webhook. before is the former state, or nil if there was none.
+// WroteWebhook records a write of a webhook. before is the state before the write, or nil if the
+// webhook did not exist.
 func (d *Discord) WroteWebhook(g *GuildState, id string, before *Webhook) {
 	wrote(d, g.webhookLags, id, before)
 }

@@ -9,8 +9,8 @@ type Webhook struct {
 	Avatar                                             string // hash
 }
 
-// WebhookWire returns a webhook in Discord's JSON for an application, or for none (""). Token and
-// URL are only for the application that owns the webhook.
+// WebhookWire returns a webhook in Discord's JSON. Only the application that owns the webhook gets
+// token and url. application is "" for a client without an application.
 func (d *Discord) WebhookWire(w *Webhook, application string) map[string]any {
 	out := map[string]any{"id": w.ID, "type": 1, "guild_id": w.GuildID, "channel_id": w.ChannelID, "name": w.Name,
 		"avatar": OrNull(w.Avatar), "application_id": OrNull(w.ApplicationID)}
@@ -30,7 +30,8 @@ func (d *Discord) SecretWire(w *Webhook) map[string]any {
 	return out
 }
 
-// WebhookChanged logs a change and sends its event, which names only the channel.
+// WebhookChanged logs a change of a webhook and sends the event WEBHOOKS_UPDATE, which names only
+// the channel.
 func (d *Discord) WebhookChanged(g *GuildState, channel string, e AuditEntry) {
 	d.Log(g, e)
 	d.Emit(g, "WEBHOOKS_UPDATE", map[string]any{"guild_id": g.ID, "channel_id": channel})

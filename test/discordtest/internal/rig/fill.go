@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// Replacer replaces ids in the paths and bodies of a table.
+// Replacer returns a Filler that replaces the first text of each pair by the second.
 func Replacer(pairs ...string) Filler { return Filler{strings.NewReplacer(pairs...)} }
 
-// Filler replaces texts; see [Replacer].
+// Filler fills placeholders in the paths and bodies of a test table; see [Replacer].
 type Filler struct{ r *strings.Replacer }
 
-// Text fills a path.
+// Text replaces the placeholders in a path.
 func (f Filler) Text(s string) string { return f.r.Replace(s) }
 
-// Body fills the strings of a body.
+// Body returns a body in JSON with the placeholders replaced; nil for no body.
 func (f Filler) Body(t *testing.T, v any) any {
 	t.Helper()
 	if v == nil {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rig is the test set-up of discordtest: a Discord with one guild
-// and one bot, and a plain HTTP client. If Discord's OpenAPI description
-// is available, its calls and responses are compared with that.
+// Package rig is the test set-up of discordtest: a Discord with one guild and one bot, and a plain
+// HTTP client. If Discord's OpenAPI description is available, the rig compares all calls and
+// responses with it.
 package rig
 
 import (
@@ -40,7 +40,8 @@ const Usual = discordtest.PermManageChannels | discordtest.PermManageGuild | dis
 // Start is the initial time of the tests' clocks.
 var Start = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 
-// New starts a Discord, by default with a frozen clock and without rate limits.
+// New starts a Discord with a frozen clock and without rate limits; change may change these
+// options.
 func New(
 	t *testing.T, p discordtest.Permissions, change ...func(*discordtest.Options, *discordtest.GuildSpec),
 ) *Rig {
@@ -57,13 +58,14 @@ func New(
 	return r
 }
 
-// Limited returns a rig whose rate limits change has edited.
+// Limited returns a rig with rate limits that the function change sets.
 func Limited(t *testing.T, change func(*discordtest.Limits)) *Rig {
 	t.Helper()
 	return New(t, Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { change(o.Limits) })
 }
 
-// Community makes a Community guild, which may have announcement channels, stages and forums.
+// Community is a change for [New]. It makes the guild a Community guild, which may have
+// announcement channels, stages and forums.
 func Community(_ *discordtest.Options, g *discordtest.GuildSpec) {
 	g.Features = []string{"COMMUNITY", "NEWS"}
 }
@@ -109,7 +111,7 @@ func (r *Rig) Do(method, path string, body any, header ...string) Answer {
 	return r.As("Bot "+r.Bot.Token, method, path, body, header...)
 }
 
-// As makes a call with an Authorization header, or without one if auth is "".
+// As makes a call with the Authorization header auth. If auth is "", the call has no such header.
 func (r *Rig) As(auth, method, path string, body any, header ...string) Answer {
 	r.T.Helper()
 	var data io.Reader
@@ -171,8 +173,8 @@ func (r *Rig) holdAgainstContract(req *http.Request, status int, header http.Hea
 	}
 }
 
-// withPosition adds the position that compatible servers omit from channels. The description
-// requires it, and otherwise no part of the channel could be checked.
+// withPosition adds a position to a channel from a compatible server, which omits it. Without a
+// position, the comparison with Discord's OpenAPI description would always fail.
 func withPosition(body []byte) []byte {
 	var channel map[string]any
 	if err := json.Unmarshal(body, &channel); err != nil || channel["permission_overwrites"] == nil {
@@ -220,7 +222,7 @@ func Check(t *testing.T, err error) {
 	}
 }
 
-// Eventually waits until another goroutine has made ok true.
+// Eventually waits until ok returns true; another goroutine changes what ok sees.
 func Eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick, limit := time.NewTicker(time.Millisecond), time.After(20*time.Second)

@@ -8,8 +8,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Guild returns the guild in the path. If the bot is not
-// a member, it returns the error of an unknown guild.
+// Guild returns the guild in the path. If the bot is not a member of the guild, the error is the
+// same as for an unknown guild.
 func (c *Call) Guild() (*model.GuildState, error) {
 	g := c.Discord.Guilds[c.Path("guild_id")]
 	switch {
@@ -21,7 +21,7 @@ func (c *Call) Guild() (*model.GuildState, error) {
 	return g, nil
 }
 
-// GuildWith is [Call.Guild] for a route that needs permissions in the guild.
+// GuildWith is like [Call.Guild], and returns an error if the bot lacks permissions in the guild.
 func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -31,7 +31,7 @@ func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 }
 
 // Channel returns the channel in the path. If the bot may not view the channel, the error is 50001.
-// A read or an edit may not find a new channel yet.
+// With Options.Weakness, a GET or PATCH may not find a new channel yet.
 func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	id := c.Path("channel_id")
 	if !model.IsSnowflake(id) {
@@ -53,13 +53,13 @@ func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	return g, ch, nil
 }
 
-// mayLag reports whether the call may see old state.
-// Reads and edits may; creates and deletions do not.
+// mayLag reports whether the call may see old state. Only GET and PATCH may see it.
 func (c *Call) mayLag() bool {
 	return c.Request.Method == http.MethodGet || c.Request.Method == http.MethodPatch
 }
 
-// ChannelWith is [Call.Channel] for a route that needs permissions in the channel.
+// ChannelWith is like [Call.Channel], and returns an error if the bot lacks permissions in the
+// channel.
 func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Channel, error) {
 	g, ch, err := c.Channel()
 	if err != nil {
@@ -68,8 +68,8 @@ func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Chann
 	return g, ch, c.May(g, g.PermissionsIn(ch, c.Bot.UserID), p)
 }
 
-// May returns an error if permissions are missing, or need
-// two-factor authentication that the bot's owner lacks.
+// May returns an error if the bot lacks a wanted permission. It also returns an error if the guild
+// and a wanted permission require two-factor authentication, and the bot's owner has none.
 func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	if !have.Has(want) {
 		return ErrPermissions
@@ -80,8 +80,8 @@ func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	return nil
 }
 
-// Webhook returns the webhook in the path for a bot. Reading a webhook of its own application needs
-// no permission. All else needs MANAGE_WEBHOOKS in the channel.
+// Webhook returns the webhook in the path for a call of a bot. A bot may read its own application's
+// webhooks without permissions. For any other access, it needs MANAGE_WEBHOOKS in the channel.
 func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 	id := c.Path("webhook_id")
 	g, w := c.Discord.FindWebhook(id)
@@ -98,13 +98,14 @@ func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 		return g, w, nil
 	}
 	have := g.GuildPermissions(c.Bot.UserID)
-	if in := g.Channels[w.ChannelID]; in != nil { // a stale read finds webhooks of deleted channels
+	// A stale read may return a webhook of a deleted channel.
+	if in := g.Channels[w.ChannelID]; in != nil {
 		have = g.PermissionsIn(in, c.Bot.UserID)
 	}
 	return g, w, c.May(g, have, model.PermManageWebhooks)
 }
 
-// WebhookByToken returns the webhook whose id and token are in the path.
+// WebhookByToken returns the webhook whose id is in the path, if the path also has its token.
 func (c *Call) WebhookByToken() (*model.GuildState, *model.Webhook, error) {
 	g, w := c.Discord.FindWebhook(c.Path("webhook_id"))
 	switch {

@@ -27,7 +27,7 @@ type Call struct {
 	Header http.Header // of the response
 }
 
-// Options are the options of discordtest.Options that concern REST.
+// Options are the fields of discordtest.Options that concern REST.
 type Options struct {
 	Limits             *limits.Limits
 	AllowGuildDeletion bool
@@ -39,23 +39,24 @@ type Options struct {
 	Compatible     bool
 }
 
-// Altered makes Discord store another value than the sent one, or ignore it, without an error. The
-// zero value stores what was sent. All fields are guesses unless marked [C].
+// Altered makes Discord change or ignore some sent values without an error. With the zero value,
+// Discord stores all values as sent. All fields are guesses unless marked [C].
 type Altered struct {
-	// Topic rewrites the topic of a channel. It gets the topic without surrounding white space.
+	// Topic returns the topic to store. Its argument is the sent topic without surrounding white
+	// space.
 	Topic func(topic string) string
-	// AnnouncementSlowmode ignores rate_limit_per_user of announcement channels, for which it is
-	// not documented.
+	// AnnouncementSlowmode ignores rate_limit_per_user in announcement channels, because Discord
+	// does not document the field for this type.
 	AnnouncementSlowmode bool
-	// Locale and Description ignore the preferred_locale and the description of guilds that are no
-	// Community guilds. preferred_locale is documented only for Community guilds.
+	// Locale ignores preferred_locale, and Description ignores description, in guilds that are not
+	// Community guilds. Discord documents preferred_locale only for Community guilds.
 	Locale, Description bool
-	// CommunityChannels ignores rules_channel_id and public_updates_channel_id of guilds that are
-	// no Community guilds.
+	// CommunityChannels ignores rules_channel_id and public_updates_channel_id in guilds that are
+	// not Community guilds.
 	CommunityChannels bool
-	// Icon ignores a guild's icon, as Discord does with invalid images [C].
+	// Icon ignores all icons of a guild. Discord ignores only invalid images [C].
 	Icon bool
-	// Unsynced gives a new channel none of its category's overwrites.
+	// Unsynced creates channels without the overwrites of their category.
 	Unsynced bool
 	// Bare ignores, in a create, the fields that only voice-like or forum-like channels have.
 	Bare bool
@@ -80,7 +81,8 @@ func (c *Call) Flag(name string) bool {
 	return false
 }
 
-// Number reads an integer of the query within bounds, with a default.
+// Number returns an integer from the query, or def if the query lacks it. It must be between lo and
+// hi.
 func (c *Call) Number(name string, def, lo, hi int) (int, error) {
 	text := c.Request.URL.Query().Get(name)
 	if text == "" {
@@ -98,7 +100,7 @@ func (c *Call) Number(name string, def, lo, hi int) (int, error) {
 	return n, nil
 }
 
-// Reason reads X-Audit-Log-Reason: URL-encoded, 1 to 512 characters.
+// Reason returns the decoded header X-Audit-Log-Reason. More than 512 characters are an error.
 func (c *Call) Reason() (string, error) {
 	raw := c.Request.Header.Get("X-Audit-Log-Reason")
 	text, err := url.PathUnescape(raw)
@@ -111,7 +113,8 @@ func (c *Call) Reason() (string, error) {
 	return text, nil
 }
 
-// HiddenLimit counts the call against a limit that no header shows.
+// HiddenLimit counts the call for a rate limit that no header shows. If the limit is reached, it
+// returns a 429.
 func (c *Call) HiddenLimit(key string, r limits.Rate) error {
 	if wait, ok := c.Windows.Take(key, r, c.Now); !ok {
 		return &TooMany{After: wait, Scope: "user"}

@@ -20,11 +20,11 @@ type Error struct {
 	Errors  any    `json:"errors,omitempty"`
 }
 
-// Error is for logs of tests. Clients get the JSON.
+// Error returns the code and message for the logs of tests. Clients get the JSON instead.
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
-// For returns the error as Discord sends it, or as a compatible server does: the HTTP status
-// instead of Discord's codes, except 400 with 50013 for missing permissions.
+// For returns the error as Discord sends it. If compatible, it returns the error with the HTTP
+// status as its code, except 400 with 50013 for missing permissions.
 func (e *Error) For(compatible bool) *Error {
 	switch {
 	case !compatible:
@@ -39,7 +39,7 @@ func refusal(status, code int, message string) *Error {
 	return &Error{Status: status, Code: code, Message: message}
 }
 
-// Errors without details.
+// Errors without the field errors.
 var (
 	ErrUnauthorized     = refusal(http.StatusUnauthorized, 0, "401: Unauthorized")
 	ErrNotFound         = refusal(http.StatusNotFound, 0, "404: Not Found")
@@ -78,21 +78,22 @@ var (
 	errTwoFactor = refusal(http.StatusForbidden, 60003, "Two factor is required for this operation")
 )
 
-// LimitReached returns the error for one object too many, such as 30013.
+// LimitReached returns the error for a create that would exceed a quantity limit, for example
+// 30013.
 func LimitReached(code int, what string, n int) *Error {
 	return refusal(http.StatusBadRequest, code, fmt.Sprintf("Maximum number of %s reached (%d)", what, n))
 }
 
-// fieldError is one leaf of nested errors: the field's path, Discord's text code and the message.
+// fieldError is the error of one field. path names the field, code is Discord's text code.
 type fieldError struct{ path, code, message string }
 
-// Invalid is invalidForm with one field.
+// Invalid returns error 50035 for one field.
 func Invalid(path, code, message string) *Error {
 	return invalidForm(fieldError{path, code, message})
 }
 
-// invalidForm returns error 50035 with nested errors. A path has dots
-// ("permission_overwrites.0.allow").
+// invalidForm returns error 50035 for several fields, nested by their paths. Dots separate the
+// parts of a path ("permission_overwrites.0.allow").
 func invalidForm(fields ...fieldError) *Error {
 	root := map[string]any{}
 	for _, f := range fields {
@@ -114,8 +115,8 @@ func invalidForm(fields ...fieldError) *Error {
 // TooMany is a 429 response.
 type TooMany struct {
 	After time.Duration
-	// Scope is user, global or shared. A 429 with scope
-	// shared does not count as an invalid request.
+	// Scope is user, global or shared. A 429 with scope shared is not an invalid request, so it
+	// does not contribute to a ban of the address.
 	Scope string
 }
 
@@ -127,7 +128,8 @@ func (e *TooMany) Error() string {
 	return "You are being rate limited."
 }
 
-// Write writes the 429. The header has whole seconds, the body has the fraction too.
+// Write sets the headers of the 429 and returns its status and body. The header has the wait in
+// whole seconds, the body has milliseconds too.
 func (e *TooMany) Write(h http.Header) (status int, body any) {
 	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.After.Seconds()))))
 	h.Set("X-RateLimit-Scope", e.Scope)
@@ -140,7 +142,7 @@ func (e *TooMany) Write(h http.Header) (status int, body any) {
 	}
 }
 
-// CloudflareBan is the response to a banned address: HTML, not JSON.
+// CloudflareBan returns the response to a client with a banned address: HTML, not JSON.
 func CloudflareBan(left time.Duration) Answer {
 	return Answer{
 		Status: http.StatusTooManyRequests,

@@ -42,7 +42,7 @@ func (c *Call) Object() (*Form, error) {
 	return ParseForm(c.Body)
 }
 
-// NewForm returns a form without fields, to which errors can be added.
+// NewForm returns a form without fields. Callers use it to collect errors.
 func NewForm() *Form { return &Form{errs: &[]fieldError{}} }
 
 // ParseForm reads a JSON object.
@@ -57,7 +57,7 @@ func ParseForm(body []byte) (*Form, error) {
 	return f, nil
 }
 
-// Sub returns the form of a nested object.
+// Sub returns a form for an object inside this form. Both forms collect errors together.
 func (f *Form) Sub(path string, raw json.RawMessage) *Form {
 	s := &Form{path: f.path + path + ".", errs: f.errs}
 	if err := json.Unmarshal(raw, &s.fields); err != nil || s.fields == nil {
@@ -74,7 +74,7 @@ func (f *Form) Fail(key, code, message string) {
 	*f.errs = append(*f.errs, fieldError{f.path + key, code, message})
 }
 
-// Err returns all errors, or nil.
+// Err returns one error for all recorded errors, or nil.
 func (f *Form) Err() error {
 	if len(*f.errs) == 0 {
 		return nil
@@ -82,7 +82,7 @@ func (f *Form) Err() error {
 	return invalidForm(*f.errs...)
 }
 
-// Has reports whether a field is present, null or not.
+// Has reports whether a field is present, even if it is null.
 func (f *Form) Has(key string) bool { return f.fields[key] != nil }
 
 // Raw returns the JSON of a field; nil if it is absent.
@@ -108,7 +108,8 @@ func (f *Form) NotNull(key string) {
 	}
 }
 
-// Text reads a string of lo to hi characters into out. null clears out. An absent field leaves it.
+// Text reads a string of lo to hi characters into out. null clears out. If the field is absent, out
+// keeps its value.
 func (f *Form) Text(key string, lo, hi int, out *string) {
 	if !f.Has(key) {
 		return
@@ -147,7 +148,7 @@ func (f *Form) Label(key string, lo, hi int, out *string) {
 	f.Text(key, lo, hi, out)
 }
 
-// Integer reads a number from lo to hi into out. null sets def.
+// Integer reads a number from lo to hi into out. null sets out to def.
 func (f *Form) Integer(key string, lo, hi, def int, out *int) {
 	if !f.Has(key) {
 		return
@@ -169,7 +170,7 @@ func (f *Form) Integer(key string, lo, hi, def int, out *int) {
 	}
 }
 
-// Choice reads one of the numbers in of. null sets def.
+// Choice reads a number that must be an element of the list `of` into out. null sets out to def.
 func (f *Form) Choice(key string, def int, out *int, of ...int) {
 	n := *out
 	before := len(*f.errs)
@@ -182,7 +183,7 @@ func (f *Form) Choice(key string, def int, out *int, of ...int) {
 	}
 }
 
-// Boolean reads true or false; null sets false.
+// Boolean reads true or false into out; null sets out to false.
 func (f *Form) Boolean(key string, out *bool) {
 	switch string(f.fields[key]) {
 	case "", "null":
@@ -198,7 +199,7 @@ func (f *Form) Boolean(key string, out *bool) {
 	}
 }
 
-// ID reads a snowflake, as a string or a number; null clears it.
+// ID reads a snowflake, sent as a string or a number, into out; null clears out.
 func (f *Form) ID(key string, out *string) {
 	if !f.Has(key) {
 		return
@@ -215,7 +216,8 @@ func (f *Form) ID(key string, out *string) {
 	*out = s
 }
 
-// Bits reads permissions, as a decimal string or a number. A null or absent field clears out.
+// Bits reads permissions, sent as a decimal string or a number, into out. A null or absent field
+// clears out.
 func (f *Form) Bits(key string, out *model.Permissions) {
 	*out = 0
 	if !f.Given(key) {
@@ -229,7 +231,7 @@ func (f *Form) Bits(key string, out *model.Permissions) {
 	*out = model.Permissions(n)
 }
 
-// List reads an array of at most hi elements. A null or absent field gives none.
+// List returns an array of at most hi elements, or nil if the field is null or absent.
 func (f *Form) List(key string, hi int) []json.RawMessage {
 	if !f.Given(key) {
 		return nil
@@ -247,11 +249,11 @@ func (f *Form) List(key string, hi int) []json.RawMessage {
 // dataURI matches an image as a data URI.
 var dataURI = regexp.MustCompile(`^data:image/(png|jpeg|gif);base64,(.+)$`)
 
-// maxImage bounds an image, in bytes [C].
+// maxImage is the size limit of an image, in bytes [C].
 const maxImage = 10240 << 10
 
-// Image reads an image as a data URI, or null, and stores a hash. The hash of an animated image
-// begins with "a_". A maxSide other than 0 bounds width and height.
+// Image reads an image, sent as a data URI, and stores a hash of it; null clears the hash. The hash
+// of an animated image begins with "a_". If maxSide is not 0, it limits width and height.
 func (f *Form) Image(key string, to *string, maxSide int, animated bool) {
 	if !f.Given(key) {
 		if f.Null(key) {

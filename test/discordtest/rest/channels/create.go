@@ -48,7 +48,8 @@ func Create(c *call.Call) (int, any, error) {
 	}
 	copies := !c.Options.Altered.Unsynced && !c.Options.Compatible
 	if !f.Given("permission_overwrites") && ch.ParentID != "" && copies {
-		ch.Overwrites = slices.Clone(g.Channels[ch.ParentID].Overwrites) // synced with the category from the start
+		// The new channel is synced with its category.
+		ch.Overwrites = slices.Clone(g.Channels[ch.ParentID].Overwrites)
 	}
 	if !f.Given("position") {
 		ch.Position = g.Bottom(ch)
@@ -64,8 +65,9 @@ func Create(c *call.Call) (int, any, error) {
 	return http.StatusCreated, answer(c, ch), nil
 }
 
-// mayCreateIn requires MANAGE_CHANNELS, in the category if there is one. (Discord does not document
-// whether the category counts; this is the stricter rule.)
+// mayCreateIn requires MANAGE_CHANNELS in the parent category, or in the guild if the channel has
+// no parent. (Discord does not document whether the category's overwrites matter; this is the
+// stricter rule.)
 func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	if parent == "" {
 		return c.May(g, g.GuildPermissions(c.Bot.UserID), model.PermManageChannels)
@@ -77,8 +79,8 @@ func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	return c.May(g, have, model.PermManageChannels)
 }
 
-// types returns the channel types that a create may have. Without NEWS, announcement channels are
-// refused like an unknown type.
+// types returns the channel types that a create may have. A guild without the feature NEWS refuses
+// announcement channels like an unknown type.
 func types(g *model.GuildState) []int {
 	all := []int{
 		model.TypeText, model.TypeVoice, model.TypeCategory, model.TypeStage, model.TypeForum, model.TypeMedia,
@@ -89,9 +91,9 @@ func types(g *model.GuildState) []int {
 	return all
 }
 
-// available refuses types that need a Community guild. (For
-// stages, https://github.com/Rapptz/discord.py/issues/6883
-// shows the refusal; for media channels it is a guess.)
+// available returns an error if the channel type needs a Community guild. (For stages,
+// https://github.com/Rapptz/discord.py/issues/6883 shows the error. For media channels, it is a
+// guess.)
 func available(g *model.GuildState, kind int) error {
 	if (kind == model.TypeStage || model.ForumLike(kind)) && !g.Feature("COMMUNITY") {
 		return call.ErrChannelType

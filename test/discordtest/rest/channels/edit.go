@@ -54,7 +54,7 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, answer(c, ch), nil
 }
 
-// mayRetype refuses another type for the text channels that a Community guild needs.
+// mayRetype returns an error if an edit changes the type of a channel that a Community guild needs.
 func mayRetype(g *model.GuildState, ch, after *model.Channel) error {
 	if after.Type != ch.Type && g.Required(ch.ID) {
 		return call.ErrCommunityText

@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readFields reads all fields of a create or an edit into ch, except overwrites. It ignores fields
-// that the type lacks without an error, as Discord does.
+// readFields reads all fields of a create or an edit into ch, except overwrites. Like Discord, it
+// silently ignores fields that the channel's type does not have.
 func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	readType(f, g, ch, create)
 	if create {
@@ -45,7 +45,8 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Chann
 	return f.Err()
 }
 
-// readType allows any type in a create. An edit may only change text to announcement or back.
+// readType reads the type. A create may have any type. An edit may only change a text channel to an
+// announcement channel, or back.
 func readType(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) {
 	if create {
 		f.Choice("type", model.TypeText, &ch.Type, types(g)...)
@@ -78,7 +79,7 @@ func readParent(f *call.Form, g *model.GuildState, ch *model.Channel) {
 	}
 }
 
-// readDetails reads the fields that categories lack.
+// readDetails reads the fields that all types except categories have.
 func readDetails(c *call.Call, f *call.Form, ch *model.Channel) {
 	before := *ch
 	f.Boolean("nsfw", &ch.NSFW)

@@ -12,11 +12,12 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// maxTags bounds the tags of a forum-like channel, and maxTagName the length of a tag's name.
-// (Discord's OpenAPI description says 50, its reference 20.)
+// maxTags is the largest number of tags in a forum-like channel, and maxTagName the longest name of
+// a tag. (Discord's OpenAPI description says 50 characters, its reference says 20.)
 const maxTags, maxTagName = 20, 20
 
-// readForum reads flags only in an edit: a create has none.
+// readForum reads the fields of forum-like channels. A create has no flags, so only an edit reads
+// them.
 func readForum(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	if err := readTags(f, g, ch, create); err != nil {
 		return err
@@ -57,7 +58,7 @@ func readFlags(f *call.Form, ch *model.Channel) {
 	ch.Flags = ch.Flags&^settable | flags&settable
 }
 
-// readTags replaces the list of tags. A tag keeps its id only if the id is sent.
+// readTags replaces the list of tags. A tag keeps its id only if the request sends the id.
 func readTags(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	if !f.Has("available_tags") {
 		return nil
@@ -101,7 +102,7 @@ func readReaction(f *call.Form, g *model.GuildState, ch *model.Channel) error {
 	return readEmoji(f.Sub("default_reaction_emoji", f.Raw("default_reaction_emoji")), g, &ch.Reaction)
 }
 
-// readEmoji reads a guild's own emoji, a Unicode one, or none.
+// readEmoji reads into out a guild's own emoji, a Unicode emoji, or no emoji.
 func readEmoji(f *call.Form, g *model.GuildState, out *model.Emoji) error {
 	var e model.Emoji
 	f.ID("emoji_id", &e.ID)

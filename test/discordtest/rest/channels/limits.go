@@ -34,10 +34,10 @@ func roomIn(c *call.Call, g *model.GuildState, parent string) error {
 	return call.Invalid("parent_id", "CHANNEL_PARENT_MAX_CHANNELS", "Maximum number of channels in category reached (50)")
 }
 
-// hiddenLimit limits changes of names and topics, without headers. Both share one window per
-// channel, or have one each (Limits.NameAndTopicApart). A change of both counts once in each
-// window. If a window is full, nothing counts. In a report of 2023, the 429 of this limit has the
-// scope "shared".
+// hiddenLimit limits changes of names and topics; no header shows the limit. Name and topic share
+// one window per channel, or have one window each (Limits.NameAndTopicApart). A change of both
+// counts once in each window. If a window is full, the refused change counts in no window. In a
+// user's report of 2023, the 429 of this limit has the scope "shared".
 func hiddenLimit(c *call.Call, ch, after *model.Channel) error {
 	rate := c.Options.Limits.NameTopic
 	var keys []string

@@ -22,7 +22,7 @@ func mayMove(c *call.Call, g *model.GuildState, ch, after *model.Channel) error 
 	return roomIn(c, g, after.ParentID)
 }
 
-// move is one element of a bulk move.
+// move is one element of the list in a PATCH /guilds/{guild_id}/channels.
 type move struct {
 	ch    *model.Channel
 	after model.Channel
@@ -63,7 +63,8 @@ func Move(c *call.Call) (int, any, error) {
 			model.SameOverwrites(m.after.Overwrites, m.ch.Overwrites) {
 			continue
 		}
-		c.Discord.LogUpdate(g, c.Bot.UserID, m.ch, &m.after, "") // the reason header is not documented for moves
+		// Discord does not document the reason header for moves, so the log entry has no reason.
+		c.Discord.LogUpdate(g, c.Bot.UserID, m.ch, &m.after, "")
 		c.Discord.ReplaceChannel(g, m.ch, m.after)
 	}
 	return http.StatusNoContent, nil, nil

@@ -11,8 +11,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readOverwrites replaces the overwrites if the form
-// has any. It allows only the permissions in within.
+// readOverwrites replaces the channel's overwrites if the form has the field. It refuses changes of
+// permissions other than `within`.
 func readOverwrites(
 	c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, within model.Permissions,
 ) error {
@@ -46,7 +46,7 @@ func readOverwrites(
 
 func readAllowDeny(f *call.Form, o *model.Overwrite) {
 	kind := string(f.Raw("type"))
-	if kind == `"role"` || kind == `"member"` { // the form of API v6 still works
+	if kind == `"role"` || kind == `"member"` { // texts of API v6, which Discord still accepts
 		o.Type = map[string]int{`"role"`: 0, `"member"`: 1}[kind]
 	} else {
 		f.Choice("type", 0, &o.Type, 0, 1)
@@ -55,8 +55,8 @@ func readAllowDeny(f *call.Form, o *model.Overwrite) {
 	f.Bits("deny", &o.Deny)
 }
 
-// checkOverwrite checks that the role or user exists, and derives a missing type. Discord's error
-// for one that does not exist is a guess.
+// checkOverwrite checks that the role or user exists, and sets the type if it was not sent.
+// Discord's error for an unknown role or user is a guess.
 func checkOverwrite(c *call.Call, g *model.GuildState, o *model.Overwrite, typed bool) error {
 	isRole, isUser := g.Role(o.ID) != nil, c.Discord.Users[o.ID] != nil
 	if !typed && isUser {
@@ -65,13 +65,14 @@ func checkOverwrite(c *call.Call, g *model.GuildState, o *model.Overwrite, typed
 	if o.Type == 0 && !isRole || o.Type == 1 && !isUser {
 		return call.ErrUnknownOverwrite
 	}
-	o.Allow &^= o.Deny // the denial wins (not documented)
+	o.Allow &^= o.Deny // a permission both allowed and denied is denied (not documented)
 	return nil
 }
 
-// mayOverwrite lets the bot grant and remove only permissions that it has itself, and MANAGE_ROLES
-// only as an administrator. Only the rule for grants is documented. The rule for removals is a
-// guess, and so is that only the difference counts.
+// mayOverwrite checks the permissions that differ between two lists of overwrites. A bot may grant
+// and remove only permissions that it has itself. Only an administrator may change MANAGE_ROLES.
+// Discord documents only the rule for grants. It is a guess that the same rule applies to removals,
+// and that unchanged permissions do not matter.
 func mayOverwrite(from, to []model.Overwrite, within model.Permissions) error {
 	if within.Has(model.PermAll) {
 		return nil
@@ -150,7 +151,9 @@ func DeleteOverwrite(c *call.Call) (int, any, error) {
 func changeOverwrites(
 	c *call.Call, g *model.GuildState, ch *model.Channel, list []model.Overwrite, action int, o model.Overwrite,
 ) (int, any, error) {
-	within := g.GuildPermissions(c.Bot.UserID) | g.PermissionsIn(ch, c.Bot.UserID) // a guess: both count
+	// It is a guess that a permission suffices that the bot has only in the guild or only in the
+	// channel.
+	within := g.GuildPermissions(c.Bot.UserID) | g.PermissionsIn(ch, c.Bot.UserID)
 	if err := mayOverwrite(ch.Overwrites, list, within); err != nil {
 		return 0, nil, err
 	}

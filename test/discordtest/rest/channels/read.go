@@ -9,7 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// List returns the channels that the bot may view. With Options.ShowHidden, it returns all.
+// List is GET /guilds/{guild_id}/channels. It returns the channels that the bot may view, or all
+// channels with Options.ShowHidden.
 func List(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {

@@ -15,10 +15,11 @@ var regions = []string{
 	"us-central", "us-east", "us-south", "us-west",
 }
 
-// bitrates lists the highest bitrate of voice channels by the guild's boost level.
+// bitrates lists the highest bitrate of a voice channel for each boost level of the guild.
 var bitrates = []int{96000, 128000, 256000, 384000}
 
-// highestBitrate follows https://docs.discord.com/developers/resources/channel#modify-channel.
+// highestBitrate returns the limit in
+// https://docs.discord.com/developers/resources/channel#modify-channel.
 func highestBitrate(g *model.GuildState, kind int) int {
 	switch {
 	case kind == model.TypeStage:

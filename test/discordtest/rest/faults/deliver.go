@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// wait waits on the simulator's clock. It returns false
-// if the client has left or the server is closed.
+// wait waits for a time on the simulator's clock, or until hold is closed. It returns false if the
+// client has left or the server is closed.
 func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}) bool {
 	if d == 0 && hold == nil {
 		return true
@@ -34,13 +34,13 @@ func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}
 	return false
 }
 
-// Before waits the fault's time before the effect.
+// Before delays the execution of a call by the time x.Before.
 func (f *Faults) Before(ctx context.Context, x *Fault) bool {
 	return x == nil || f.wait(ctx, x.Before, nil)
 }
 
-// Replace returns the fault's response in place of the
-// real one. It never turns an error into a success.
+// Replace returns the fault's response instead of a. It never replaces the error of an executed
+// call by a success.
 func (x *Fault) Replace(a call.Answer) call.Answer {
 	if x == nil || x.Status == 0 || x.Effect && a.Status >= 400 && x.Status < 400 {
 		return a
@@ -73,8 +73,8 @@ func (f *Faults) Deliver(w http.ResponseWriter, r *http.Request, x *Fault, a cal
 	_, _ = w.Write(a.Body)
 }
 
-// cut writes the first n bytes of the response to the connection and then closes it. A negative n
-// leaves out the last -n bytes. cut does not return.
+// cut writes the first n bytes of the response to the connection and then closes the connection. If
+// n is negative, cut writes all but the last -n bytes. cut always panics.
 func cut(w http.ResponseWriter, a call.Answer, n int) {
 	defer panic(http.ErrAbortHandler)
 	if n == 0 {

@@ -16,36 +16,38 @@ import (
 
 // Fault selects REST calls for an Action.
 type Fault struct {
-	// Route is "METHOD /template" (see Routes). Empty matches all.
+	// Route is "METHOD /template" (see Routes). An empty Route matches all calls.
 	Route string
-	// Match selects among the calls of the route. nil matches all of them. Match runs under the
-	// simulator's lock, so it must not call the simulator's methods.
+	// Match reports whether the fault hits a call of the route. A nil Match selects all calls.
+	// Match runs under the simulator's lock, so it must not call the simulator's methods.
 	Match func(call.Request) bool
 	// Times is the number of calls that the fault hits. 0 means no limit.
 	Times int
-	// Rate is the probability, 0 to 1; 0 means 1.
+	// Rate is the probability that the fault hits a matching call, 0 to 1; 0 means 1.
 	Rate float64
 	Action
 }
 
-// Action is the effect of a fault; see the functions of package discordtest.
+// Action describes how a fault changes a call. Functions of package discordtest return actions.
 type Action struct {
-	// Effect reports whether the call is executed.
+	// Effect is true if the call is executed.
 	Effect bool
-	// Before and After are waits around the effect, on the simulator's clock.
+	// Before is a delay before the call is executed, and After a delay before its response. Both
+	// run on the simulator's clock.
 	Before, After time.Duration
-	// Late, if not 0, executes the call only after the
-	// response, by this time on the simulator's clock.
+	// Late, if not 0, is a time on the simulator's clock. The call is answered first, and executed
+	// after this time.
 	Late time.Duration
-	// Hold, if not nil, delays the response after the effect until Hold is closed.
+	// Hold, if not nil, delays the response of the executed call until Hold is closed.
 	Hold <-chan struct{}
-	// Status, if not 0, replaces the response together with Body
-	// and Header. With Effect, a success does not replace an error.
+	// Status, Body and Header replace the response if Status is not 0. With Effect, a successful
+	// Status does not replace an error.
 	Status int
 	Body   string
 	Header http.Header
-	// Drop closes the connection instead of answering. With Cut, it first sends that many bytes of
-	// the response, headers included. A negative Cut leaves out that many bytes at the end.
+	// Drop closes the connection instead of answering. If Cut is positive, the fault first sends
+	// the first Cut bytes of the response, headers included. If Cut is negative, it sends all but
+	// the last -Cut bytes.
 	Drop bool
 	Cut  int
 }
@@ -61,7 +63,8 @@ type Faults struct {
 // New returns an empty set.
 func New(d *model.Discord) *Faults { return &Faults{discord: d, released: make(chan struct{})} }
 
-// Add activates a fault. remove deactivates it. The first fault that matches a call hits it.
+// Add activates a fault; the returned function deactivates it. If several faults match a call, only
+// the fault that was added first hits it.
 func (f *Faults) Add(fault Fault) (remove func()) {
 	f.discord.Lock()
 	defer f.discord.Unlock()
@@ -81,21 +84,22 @@ func (f *Faults) Clear() {
 	f.on, f.discord.LoseAudit = nil, 0
 }
 
-// Injected counts the calls that a fault has hit.
+// Injected returns the number of calls that any fault has hit.
 func (f *Faults) Injected() int {
 	f.discord.Lock()
 	defer f.discord.Unlock()
 	return f.injected
 }
 
-// LoseAudit makes the next n actions (negative: all) leave no audit log entry, as Discord may.
+// LoseAudit suppresses the audit log entries of the next n actions, or of all actions if n is
+// negative. Discord may lose entries too.
 func (f *Faults) LoseAudit(n int) {
 	f.discord.Lock()
 	defer f.discord.Unlock()
 	f.discord.LoseAudit = n
 }
 
-// Pick returns the fault that hits a call, or nil. The caller holds the lock.
+// Pick returns the fault that hits the call, or nil. Its caller must hold the lock of the state.
 func (f *Faults) Pick(r call.Request) *Fault {
 	for i, x := range f.on {
 		if x.Route != "" && x.Route != r.Route || x.Match != nil && !x.Match(r) {
@@ -128,7 +132,7 @@ func (f *Faults) spurious(r call.Request) *Fault {
 	case hits(w.Forbidden):
 		x.Status, x.Body = http.StatusForbidden, `{"message": "Missing Access", "code": 50001}`
 	case hits(w.ServerErrors):
-		// 500 and 504 may follow the effect. 502 and 503 mean that there was none.
+		// A call that gets 500 may have been executed. A call that gets 502 was not executed.
 		x.Effect = f.discord.Chance(0.25)
 		x.Status = http.StatusBadGateway
 		if x.Effect || f.discord.Chance(0.5) {
@@ -142,7 +146,7 @@ func (f *Faults) spurious(r call.Request) *Fault {
 	return x
 }
 
-// Release releases held responses, now and in future.
+// Release ends all current and future waits for held responses.
 func (f *Faults) Release() {
 	f.discord.Lock()
 	defer f.discord.Unlock()

@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// AuditLog is GET /guilds/{guild_id}/audit-logs: newest first, or oldest first with `after`.
+// AuditLog is GET /guilds/{guild_id}/audit-logs. It returns the newest entries first, or the oldest
+// first if the query has `after`.
 func AuditLog(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermViewAuditLog)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Delete is DELETE /guilds/{guild_id}, for the owner. Bots can
-// no longer own guilds on Discord, so its response is a guess.
+// Delete is DELETE /guilds/{guild_id} by the guild's owner. On Discord, bots can no longer own
+// guilds, so the response is a guess.
 func Delete(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -39,7 +39,7 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, w, nil
 }
 
-// settings omits the roles if the server is a compatible one.
+// settings removes the roles from a guild's JSON if the server is a compatible one.
 func settings(c *call.Call, wire map[string]any) map[string]any {
 	if c.Options.Compatible {
 		delete(wire, "roles")

@@ -19,7 +19,7 @@ var locales = []string{
 
 const community = "COMMUNITY"
 
-// mutableFeatures are the features that an edit may change. Other features stay.
+// mutableFeatures are the features that an edit may add or remove.
 var mutableFeatures = []string{community, "DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_DISABLED"}
 
 // Edit is PATCH /guilds/{guild_id}.
@@ -60,9 +60,9 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, settings(c, g.Wire()), nil
 }
 
-// ignoresCommunityChannels reports whether an edit leaves rules_channel_id and
-// public_updates_channel_id unchanged, without an error. In a Community guild, Discord changes them
-// only if the edit has COMMUNITY in its features [C].
+// ignoresCommunityChannels reports whether Discord silently ignores rules_channel_id and
+// public_updates_channel_id in an edit. In a Community guild, Discord changes these fields only if
+// the edit has COMMUNITY in its features [C].
 func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) bool {
 	if slices.Contains(after.Features, community) {
 		return g.Feature(community) && !f.Given("features")
@@ -70,14 +70,14 @@ func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, a
 	return c.Options.Altered.CommunityChannels || g.Feature(community)
 }
 
-// A Community guild needs at least these: members with a verified
-// email address, and a filter of media from all members.
+// A Community guild needs at least verification level 1 (members have a verified email address) and
+// explicit content filter 2 (media of all members are scanned).
 const minVerification, minFilter = 1, 2
 
-// mayCommunity checks a change of COMMUNITY [D]. It needs an administrator. Enabling it needs both
-// channels in the same request; otherwise Discord answers as if the feature were disabled [C]. Such
-// a guild needs a minimal verification level and filter, which cannot be lowered later [C]. It is a
-// guess that Discord refuses lower values instead of raising them.
+// mayCommunity checks an edit of COMMUNITY [D]. Only an administrator may add or remove COMMUNITY.
+// To add it, the edit must set both channels; otherwise Discord answers as if the feature were
+// disabled [C]. A Community guild needs a minimal verification level and filter; later edits cannot
+// lower them [C]. It is a guess that Discord refuses lower values instead of raising them.
 func mayCommunity(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) error {
 	is, was := slices.Contains(after.Features, community), g.Feature(community)
 	if is != was {
@@ -150,8 +150,9 @@ func readChannelSettings(f *call.Form, g *model.GuildState, after *model.Guild) 
 	}
 }
 
-// maxIcon is the documented width and height of icons [D]. It is a guess that Discord refuses
-// larger icons, and animated ones without the feature.
+// maxIcon is the documented largest width and height of icons [D]. It is a guess that Discord
+// refuses larger icons. It is also a guess that Discord refuses animated icons without the feature
+// ANIMATED_ICON.
 const maxIcon = 1024
 
 // readImages stores images as hashes.
@@ -165,14 +166,14 @@ func readImages(c *call.Call, f *call.Form, g *model.Guild) {
 	}
 }
 
-// readFeatures replaces the mutable features.
+// readFeatures replaces the mutable features by the sent ones.
 func readFeatures(f *call.Form, g *model.Guild) {
 	if !f.Given("features") {
 		return
 	}
 	was := slices.Contains(g.Features, community)
 	g.Features = slices.DeleteFunc(g.Features, func(s string) bool {
-		return slices.Contains(mutableFeatures, s) || s == "NEWS" && was // NEWS comes and goes with COMMUNITY
+		return slices.Contains(mutableFeatures, s) || s == "NEWS" && was // removing COMMUNITY also removes NEWS
 	})
 	for _, raw := range f.List("features", 1521) {
 		var name string

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readFields reads a message. In an edit, absent fields stay.
+// readFields reads a message. Absent fields of an edit keep their values in m.
 func readFields(f *call.Form, m *model.Message) {
 	f.Text("content", 0, 2000, &m.Content)
 	f.Boolean("tts", &m.TTS)
@@ -37,10 +37,10 @@ func readFields(f *call.Form, m *model.Message) {
 	m.MentionsEveryone = mentionsEveryone(m.Content) && parses(f.Raw("allowed_mentions"), "everyone")
 }
 
-// maxEmbeds bounds the characters of all embeds of a message.
+// maxEmbeds is the largest number of characters in all embeds of a message together.
 const maxEmbeds = 6000
 
-// embedLength counts an embed's characters for maxEmbeds.
+// embedLength returns the number of an embed's characters that the limit maxEmbeds includes.
 func embedLength(e *model.Embed) int {
 	n := utf8.RuneCountInString(e.Title + e.Description)
 	for _, f := range e.Fields {
@@ -55,7 +55,7 @@ func embedLength(e *model.Embed) int {
 	return n
 }
 
-// isEmpty reports whether a message has no content. Embeds without content do not count.
+// isEmpty reports whether a message has neither text nor an embed with content.
 func isEmpty(m *model.Message) bool {
 	return m.Content == "" && !slices.ContainsFunc(m.Embeds, func(e model.Embed) bool {
 		return embedLength(&e) > 0 || e.Image != nil || e.Thumbnail != nil || e.URL != "" || e.Timestamp != ""
@@ -66,8 +66,8 @@ func mentionsEveryone(content string) bool {
 	return strings.Contains(content, "@everyone") || strings.Contains(content, "@here")
 }
 
-// parses reports whether allowed_mentions allows a
-// kind of mention. If it is absent, all are allowed.
+// parses reports whether allowed_mentions allows a kind of mention. Without allowed_mentions, all
+// kinds are allowed.
 func parses(raw json.RawMessage, kind string) bool {
 	if raw == nil {
 		return true
@@ -123,7 +123,8 @@ func readEmbedParts(f *call.Form) {
 	}
 }
 
-// readForm reads JSON, a form, or multipart with payload_json. Files are not kept.
+// readForm reads a body in JSON, in a form, or in the part payload_json of a multipart form. It
+// ignores uploaded files.
 func readForm(c *call.Call) (*call.Form, error) {
 	kind, _, _ := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	switch kind {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package messages has the routes of messages, of bots and of webhooks.
+// Package messages has the routes of messages that bots and webhooks send.
 package messages
 
 import (
@@ -35,8 +35,8 @@ func Create(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// List is GET /channels/{channel_id}/messages, newest first.
-// Without READ_MESSAGE_HISTORY it returns no message.
+// List is GET /channels/{channel_id}/messages. It returns the newest message first. A bot without
+// READ_MESSAGE_HISTORY gets no messages.
 func List(c *call.Call) (int, any, error) {
 	g, ch, err := c.Channel()
 	if err != nil {
@@ -86,7 +86,8 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// Delete deletes a message: the bot's own, or any with MANAGE_MESSAGES.
+// Delete deletes a message. A bot may delete its own messages, and with MANAGE_MESSAGES all
+// messages.
 func Delete(c *call.Call) (int, any, error) {
 	g, ch, err := c.Channel()
 	if err != nil {

@@ -21,7 +21,7 @@ func ExecuteWebhook(c *call.Call) (int, any, error) {
 		return 0, nil, &call.TooMany{After: wait, Scope: "shared"}
 	}
 	if model.ForumLike(g.Channels[w.ChannelID].Type) {
-		return 0, nil, call.ErrForumNeedsThread // threads are not simulated
+		return 0, nil, call.ErrForumNeedsThread // a message to a forum needs a thread; threads are not simulated
 	}
 	f, err := readForm(c)
 	if err != nil {

@@ -13,10 +13,11 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Move is PATCH /guilds/{guild_id}/roles. It may change many positions; if one change is refused,
-// none is made. It returns all roles. Positions are stored as sent. Discord does not document
-// refusals. Here, the rank of the lowest role that the bot cannot write, and of all roles above it,
-// must not change. Libraries send all roles of the guild.
+// Move is PATCH /guilds/{guild_id}/roles. It may change many positions, and returns all roles. If
+// one change is refused, no change is made. Positions are stored as sent. Discord does not document
+// when it refuses a move. Here, a bot must not change the sequence of the roles from the lowest
+// role that it cannot write to the highest role. Libraries send all roles, so a move may include
+// roles that the bot cannot write.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {
@@ -59,7 +60,7 @@ func readMoves(body []byte, g *model.GuildState) ([]model.Role, error) {
 		switch {
 		case at < 0:
 			return nil, call.ErrUnknownRole
-		case id == g.ID: // @everyone is always the lowest role
+		case id == g.ID: // @everyone is always the lowest role, so its position is ignored
 		default:
 			f.Integer("position", 1, math.MaxInt32, after[at].Position, &after[at].Position)
 		}
@@ -67,8 +68,8 @@ func readMoves(body []byte, g *model.GuildState) ([]model.Role, error) {
 	return after, top.Err()
 }
 
-// outOfReach returns, by rank, the id of the lowest
-// role that a member cannot write and of all above it.
+// outOfReach returns the ids of the lowest role that a member cannot write and of all higher roles,
+// lowest first.
 func outOfReach(g *model.GuildState, roles []model.Role, user string) (ids []string) {
 	for _, r := range (&model.Guild{Roles: roles}).RankedRoles() {
 		if len(ids) > 0 || r.ID != g.ID && !g.OutranksRole(user, r.ID) {

@@ -37,7 +37,8 @@ func GatewayBot(c *call.Call) (int, any, error) {
 // shardSize is Discord's recommended number of guilds per session.
 const shardSize = 1000
 
-// shards returns Discord's recommended number of sessions. It is 1 until Discord requires more.
+// shards returns the number of sessions that Discord recommends. It is 1 until the bot is in so
+// many guilds that Discord requires more sessions.
 func shards(c *call.Call) int {
 	guilds, most := c.Discord.GuildsOf(c.Bot.UserID), c.Options.Limits.GuildsPerSession
 	if most == 0 || guilds < most {
@@ -54,7 +55,7 @@ func Me(c *call.Call) (int, any, error) {
 	return http.StatusOK, w, nil
 }
 
-// Guilds is GET /users/@me/guilds. The guilds are ordered by age, in pages.
+// Guilds is GET /users/@me/guilds. It returns one page of the bot's guilds, oldest first.
 func Guilds(c *call.Call) (int, any, error) {
 	limit, err := c.Number("limit", 200, 1, 200)
 	if err != nil {
@@ -78,7 +79,7 @@ func Guilds(c *call.Call) (int, any, error) {
 		}
 		out = append(out, w)
 	}
-	if q.Get("before") != "" && len(out) > limit { // before asks for the last page, not the first
+	if q.Get("before") != "" && len(out) > limit { // the last guilds before the id, not the first
 		out = out[len(out)-limit:]
 	}
 	return http.StatusOK, out[:min(limit, len(out))], nil
@@ -94,7 +95,7 @@ func LeaveGuild(c *call.Call) (int, any, error) {
 	return http.StatusNoContent, nil, nil
 }
 
-// Application is GET /applications/@me and its older name.
+// Application is GET /applications/@me, and GET /oauth2/applications/@me, the older path.
 func Application(c *call.Call) (int, any, error) {
 	owner := &model.User{ID: "1", Name: "owner"}
 	return http.StatusOK, map[string]any{

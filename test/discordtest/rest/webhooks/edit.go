@@ -56,7 +56,7 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, c.Discord.WebhookWire(w, c.Bot.ApplicationID), nil
 }
 
-// EditWithToken is PATCH with the webhook's token. It cannot move the webhook.
+// EditWithToken is PATCH /webhooks/{webhook_id}/{webhook_token}. It cannot move the webhook.
 func EditWithToken(c *call.Call) (int, any, error) {
 	g, w, err := c.WebhookByToken()
 	if err != nil {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhooks has the routes of webhooks, by their id or with their token.
+// Package webhooks has the routes of webhooks: for bots, and for clients that have a webhook's
+// token.
 package webhooks
 
 import (
@@ -67,7 +68,8 @@ func ListOfGuild(c *call.Call) (int, any, error) {
 	return http.StatusOK, list(c, g, ""), nil
 }
 
-// list returns the webhooks by age. An empty channel means all channels.
+// list returns the webhooks, oldest first. If channel is empty, it returns the webhooks of all
+// channels.
 func list(c *call.Call, g *model.GuildState, channel string) []any {
 	out := []any{}
 	for _, w := range c.Discord.ListWebhooks(g, c.Stale) {
@@ -87,7 +89,7 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, c.Discord.WebhookWire(w, c.Bot.ApplicationID), nil
 }
 
-// GetWithToken returns the webhook without `user`.
+// GetWithToken is GET /webhooks/{webhook_id}/{webhook_token}. The response has no `user`.
 func GetWithToken(c *call.Call) (int, any, error) {
 	_, w, err := c.WebhookByToken()
 	if err != nil {
@@ -105,7 +107,7 @@ func Delete(c *call.Call) (int, any, error) {
 	return remove(c, g, w, c.Bot.UserID)
 }
 
-// DeleteWithToken is DELETE with the webhook's token.
+// DeleteWithToken is DELETE /webhooks/{webhook_id}/{webhook_token}.
 func DeleteWithToken(c *call.Call) (int, any, error) {
 	g, w, err := c.WebhookByToken()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 func main() { environment.Main("cluster", run) }
 
 func run(ctx context.Context, _ []string) error {
-	log.SetLogger(logr.Discard()) // silences the libraries' logs; errors are returned
+	log.SetLogger(logr.Discard()) // the libraries also return the errors that they log
 	c, err := cluster.Start(ctx, os.Stderr)
 	if err != nil {
 		return err

@@ -36,8 +36,9 @@ type Cluster struct {
 	storage  func() // stops the provisioner of the storage class
 }
 
-// Start returns when pods can run. It installs and builds missing parts, which takes up to half an
-// hour the first time. progress receives lines of text.
+// Start starts a cluster and returns when pods can run in it. It installs and builds missing parts,
+// which takes up to half an hour the first time. It writes its progress to `progress`, line by
+// line.
 func Start(ctx context.Context, progress io.Writer) (*Cluster, error) {
 	if err := Unsupported(); err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (c *Cluster) fillRegistry(ctx context.Context, progress io.Writer) error {
 }
 
 func (c *Cluster) setUp(ctx context.Context) error {
-	ctx = klog.NewContext(ctx, logr.Discard()) // silences the provisioner
+	ctx = klog.NewContext(ctx, logr.Discard()) // discards the provisioner's log
 	typed, err := kubernetes.NewForConfig(c.Control.Config())
 	if err != nil {
 		return err
@@ -108,7 +109,8 @@ func (c *Cluster) setUp(ctx context.Context) error {
 	return manifests.Apply(ctx, admin, objects)
 }
 
-// Registry returns the address (host:port) to push images to. The node pulls all images there.
+// Registry returns the address (host:port) of the registry for pushing images. The node pulls all
+// images from this registry.
 func (c *Cluster) Registry() string { return c.registry.Address("127.0.0.1") }
 
 // KillPod kills all processes of a pod at once, as the OOM killer does.
@@ -119,7 +121,7 @@ func (c *Cluster) KeepLogs(folder string) error {
 	return errors.Join(c.Control.KeepLogs(folder), c.node.KeepLogs(folder))
 }
 
-// Stop removes all traces from the machine, except installed packages and caches.
+// Stop ends the cluster and removes it from the machine, except installed packages and caches.
 func (c *Cluster) Stop() error {
 	var errs []error
 	if c.storage != nil {

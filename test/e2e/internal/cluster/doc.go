@@ -2,5 +2,5 @@
 
 // Package cluster runs a whole Kubernetes cluster with real containers on this machine: the control
 // plane of test/testcluster, one node, DNS, a storage class and a registry. It requires Linux and
-// root, and Debian packages for programs that it does not build from source.
+// root. Programs that it does not build from source come from Debian packages.
 package cluster

@@ -13,9 +13,9 @@ import (
 
 const pause = "test/e2e/programs/pause"
 
-// pinned lists images that others publish. Pods stay in ImagePullBackOff
-// unless the names and tags match dns.yaml, the manifests in the modules
-// of tools/ (cnpg-1.30.0.yaml, bundle.yaml) and testdata/monitoring.yaml.
+// pinned returns the images of the cluster's pods. Their names and tags must match dns.yaml, the
+// manifests in the modules of tools/ (cnpg-1.30.0.yaml, bundle.yaml) and testdata/monitoring.yaml.
+// Otherwise pods stay in ImagePullBackOff.
 func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Image, error) {
 	paths, err := binaries.Locate(ctx, progress, binaries.CoreDNS, binaries.CloudNativePG,
 		binaries.PrometheusOperator, binaries.ConfigReloader, binaries.Prometheus, binaries.Alertmanager)
@@ -49,14 +49,14 @@ func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Im
 		program("quay.io/prometheus/alertmanager:v0.31.1", "/bin/alertmanager", paths[binaries.Alertmanager]),
 		{
 			Name: "ghcr.io/cloudnative-pg/cloudnative-pg:1.30.0",
-			// CloudNativePG copies the binary for the node's
-			// architecture from this folder into its pods.
+			// CloudNativePG copies a binary from this folder into the pods of a Cluster. It selects
+			// the binary for the node's architecture.
 			Files: map[string]string{"/operator/" + manager: paths[binaries.CloudNativePG],
 				"/manager": "-> operator/" + manager},
 		},
 		{Name: "ghcr.io/cloudnative-pg/postgresql:" + images.PostgresVersion, Archive: postgres, User: "26"},
-		// CloudNativePG 1.30.0 uses this name by default
-		// (pkg/versions/versions.go). The binary is Debian 13's.
+		// CloudNativePG 1.30.0 uses this image by default (pkg/versions/versions.go). The image has
+		// the binary of Debian 13.
 		{Name: "ghcr.io/cloudnative-pg/pgbouncer:1.25.1", Archive: bouncer, User: "998"},
 	}, nil
 }

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// debianPackages maps the Debian packages of programs
-// that we do not build to a file in each package.
+// debianPackages lists the Debian packages of programs that we do not build. Each package maps to a
+// file that exists if the package is installed.
 var debianPackages = map[string]string{
 	"containerd":                  "/usr/bin/containerd",
 	"runc":                        "/usr/sbin/runc",
@@ -28,7 +28,7 @@ var debianPackages = map[string]string{
 	"debootstrap":                 "/usr/sbin/debootstrap",
 }
 
-// Unsupported returns the reason if a cluster cannot run on this machine, or nil.
+// Unsupported returns nil if a cluster can run on this machine, or else an error with the reason.
 func Unsupported() error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("a node takes Linux, and this is %s", runtime.GOOS)
@@ -50,7 +50,7 @@ func Unsupported() error {
 // writable tries to make a cgroup, which an unprivileged container cannot do.
 func writable(root string) error {
 	probe := root + "/jutsu-e2e-probe"
-	if _, err := os.Stat(root + "/cgroup.controllers"); err != nil { // cgroup version 1: one folder per controller
+	if _, err := os.Stat(root + "/cgroup.controllers"); err != nil { // cgroup version 1 has one folder per controller
 		probe = root + "/memory/jutsu-e2e-probe"
 	}
 	if err := os.Mkdir(probe, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
@@ -107,5 +107,6 @@ func Traces(ctx context.Context) (found []string, err error) {
 	return found, nil
 }
 
-// kube-proxy's rules begin with KUBE, and the rules of the bridge with CNI.
+// iptables chains of kube-proxy begin with KUBE-, and iptables chains of the network bridge with
+// CNI-.
 var traceNames = regexp.MustCompile(`jutsu-e2e|KUBE-|CNI-`)

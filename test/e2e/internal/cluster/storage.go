@@ -26,11 +26,11 @@ const (
 	provisionerName = "e2e.jutsu.com/local-path"
 )
 
-// folders provisions volumes as folders of the node.
+// folders implements a provisioner: each volume is a folder of the node.
 type folders struct{ root string }
 
-// provideStorage serves the default storage class until
-// stop is called. The end of ctx does not stop it.
+// provideStorage makes the default storage class, and provisions its volumes until stop is called.
+// It continues when ctx ends.
 func provideStorage(ctx context.Context, c kubernetes.Interface, root string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	class := &storagev1.StorageClass{
@@ -62,7 +62,7 @@ func (f folders) Provision(_ context.Context, o controller.ProvisionOptions) (*c
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, controller.ProvisioningFinished, err
 	}
-	if err := os.Chmod(folder, 0o777); err != nil { // pods of any user write to it
+	if err := os.Chmod(folder, 0o777); err != nil { // pods write to the folder as any user
 		return nil, controller.ProvisioningFinished, err
 	}
 	return &corev1.PersistentVolume{
@@ -82,8 +82,8 @@ func (f folders) Delete(_ context.Context, volume *corev1.PersistentVolume) erro
 	return os.RemoveAll(filepath.Join(f.root, volume.Name))
 }
 
-// growVolumes reports the requested size as the size
-// of claims, as a resizer does. Folders have no size.
+// growVolumes sets the size of a claim and its volume to the size that the claim requests, as a
+// resizer does. The folders need no change, because they have no size.
 func growVolumes(ctx context.Context, c kubernetes.Interface) {
 	claims, err := c.CoreV1().PersistentVolumeClaims("").List(ctx, metav1.ListOptions{})
 	if err != nil {

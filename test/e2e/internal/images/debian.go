@@ -22,9 +22,11 @@ import (
 )
 
 const (
-	// PostgresVersion is the major version in PostgresArchive, from Debian 12.
+	// PostgresVersion is the major version of Postgres in PostgresArchive. Debian 12 has this
+	// version.
 	PostgresVersion = "15"
-	// NewPostgresVersion is the major version in NewPostgresArchive, from Debian 13.
+	// NewPostgresVersion is the major version of Postgres in NewPostgresArchive. Debian 13 has this
+	// version.
 	NewPostgresVersion = "17"
 )
 
@@ -41,24 +43,26 @@ var (
 	pgBouncerScript string
 )
 
-// PostgresArchive makes the tar file of a Postgres image.
+// PostgresArchive makes the tar file of an image of Postgres and returns its path.
 func PostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "postgres-"+PostgresVersion, postgresScript, progress)
 }
 
-// NewPostgresArchive makes the image that upgrades data of PostgresArchive.
+// NewPostgresArchive makes the tar file of an image with a newer Postgres. The image can upgrade
+// the data of a database that ran the image of PostgresArchive.
 func NewPostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "postgres-"+NewPostgresVersion, newPostgresScript, progress)
 }
 
-// SecurePostgresArchive makes the image of PostgresArchive with Debian's security updates. They
-// contain a newer minor version, except in the days after a point release of Debian.
+// SecurePostgresArchive makes the tar file of the image of PostgresArchive with Debian's security
+// updates. These updates contain a newer minor version of Postgres, except in the days after a
+// point release of Debian.
 func SecurePostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "postgres-"+PostgresVersion+"-security", securePostgresScript(), progress)
 }
 
-// securePostgresScript is postgres.sh with a step for security updates, inserted before the script
-// removes apt's files.
+// securePostgresScript returns postgres.sh with an additional step for security updates. The step
+// runs before the script removes apt's files.
 func securePostgresScript() string {
 	const next = "inside usermod"
 	return strings.Replace(postgresScript, next, securityUpdates+next, 1)
@@ -79,17 +83,19 @@ func MinorOf(archive string) (string, error) {
 	return string(found[1]), nil
 }
 
-// BarmanArchive makes the sidecar image of CloudNativePG's plugin, with Debian 13's barman-cloud.
+// BarmanArchive makes the tar file of the sidecar image for CloudNativePG's plugin, with
+// barman-cloud of Debian 13.
 func BarmanArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "barman", barmanScript, progress)
 }
 
-// PgBouncerArchive makes the image of PgBouncer from Debian 13.
+// PgBouncerArchive makes the tar file of an image with PgBouncer of Debian 13.
 func PgBouncerArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "pgbouncer", pgBouncerScript, progress)
 }
 
-// debian builds a tar file in the user's cache folder, unless it exists there.
+// debian returns the tar file of an image in the user's cache folder. If the file does not exist,
+// debian builds it.
 func debian(ctx context.Context, name, script string, progress io.Writer) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -122,7 +128,8 @@ func makeArchive(ctx context.Context, script, archive string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	// debootstrap runs in its own namespaces. Its mounts and processes end with them.
+	// The script runs in new mount and process namespaces. Its mounts and processes end together
+	// with these namespaces.
 	const alone = "mount --make-rprivate / && mount -t proc proc /proc || exit\n"
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", alone+script, "debian.sh", folder, archive+".part")
 	cmd.SysProcAttr = &syscall.SysProcAttr{

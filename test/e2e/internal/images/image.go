@@ -19,20 +19,20 @@ import (
 
 // Image describes an image to build.
 type Image struct {
-	// Name includes registry and tag. Our registry ignores the registry in the name.
+	// Name includes registry and tag. Push replaces the registry in the name.
 	Name string
-	// Files maps paths in the image to a file of this machine, or to "-> TARGET" for a symbolic
-	// link. They replace files of Archive. Every user may execute them.
+	// Files maps each path in the image to a file of this machine, or to "-> TARGET" for a symbolic
+	// link. These files replace files of Archive with the same path. Every user may execute them.
 	Files map[string]string
-	// Archive is a tar file with all other files. Empty means that there are none.
+	// Archive is a tar file with further files of the image. It may be empty.
 	Archive string
 	// User is a numeric user id. The default, 65532, owns no file.
 	User       string
 	Entrypoint []string
 }
 
-// Push pushes the image to a registry (host:port; over HTTP
-// if it is on this machine). It returns the name with digest.
+// Push pushes the image to a registry (host:port), over HTTP if the registry is on this machine. It
+// returns the image's name with digest.
 func (i Image) Push(registry string) (reference string, err error) {
 	made, err := i.make()
 	if err != nil {

@@ -57,8 +57,8 @@ func TestWriteLayer(t *testing.T) {
 	}
 }
 
-// A node pulls an image by the name in a manifest. Our
-// registry serves it whatever registry the name has.
+// A node pulls an image by the name in a manifest. Our registry serves the image even if that name
+// has another registry.
 func TestRegistryServesAnyRegistryName(t *testing.T) {
 	registry, err := StartRegistry(t.Context(), t.TempDir())
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // PushOperator builds an operator's image from the checkout at root, as a release does, and pushes
-// it as jutsu-e2e/OPERATOR:VERSION. It writes the other files of the release to folder. It returns
-// the image's name with digest.
+// the image as jutsu-e2e/OPERATOR:VERSION. It writes the other files of the release to a new folder
+// in `folder`, and returns the image's name with digest.
 func PushOperator(ctx context.Context, root, registry, folder, operator, version string) (reference string,
 	err error) {
 	release, err := project.Path("bin", "release")
@@ -36,7 +36,8 @@ func PushOperator(ctx context.Context, root, registry, folder, operator, version
 	return Pushed(ctx, registry, operator, version)
 }
 
-// Pushed returns the name with digest of an image that an earlier PushOperator has pushed.
+// Pushed returns an image's name with digest if an earlier PushOperator has pushed the image, or
+// else an error.
 func Pushed(ctx context.Context, registry, operator, version string) (reference string, err error) {
 	tag, err := name.NewTag(repository(registry) + "/" + operator + ":" + version)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Compile builds packages of this project into folder and maps them to their binaries.
+// Compile builds main packages of this project into folder. It returns the path of each package's
+// binary.
 func Compile(ctx context.Context, folder string, packages ...string) (map[string]string, error) {
 	root, err := project.Root()
 	if err != nil {

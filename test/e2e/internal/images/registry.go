@@ -37,7 +37,7 @@ func StartRegistry(ctx context.Context, folder string) (*Registry, error) {
 		server: &http.Server{Handler: allowLocalPushes(handler), ReadHeaderTimeout: 10 * time.Second},
 		port:   listener.Addr().(*net.TCPAddr).Port,
 	}
-	go func() { _ = r.server.Serve(listener) }() // stops with Close
+	go func() { _ = r.server.Serve(listener) }() // Serve returns after Stop
 	return r, nil
 }
 
@@ -53,7 +53,8 @@ func allowLocalPushes(next http.Handler) http.Handler {
 	})
 }
 
-// Address returns the address (host:port) for clients that reach this machine as host.
+// Address returns the address (host:port) of the registry for clients that reach this machine under
+// the name `host`.
 func (r *Registry) Address(host string) string { return net.JoinHostPort(host, strconv.Itoa(r.port)) }
 
 // Stop ends the registry and keeps its folder.

@@ -18,7 +18,7 @@ import (
 // KillPod kills all processes of a pod at once, without cleanup, as the OOM killer does.
 func (n *Node) KillPod(uid types.UID) error {
 	root := "/sys/fs/cgroup/" + cgroup
-	if _, err := os.Stat(root); err != nil { // cgroup version 1: one folder per controller
+	if _, err := os.Stat(root); err != nil { // cgroup version 1 has one folder per controller
 		root = "/sys/fs/cgroup/pids/" + cgroup
 	}
 	killed := 0

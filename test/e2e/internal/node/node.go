@@ -36,8 +36,8 @@ const (
 	nodeAddress  = "10.245.0.2"
 	podRange     = "10.244.0.0/24"
 	serviceRange = "10.96.0.0/12"
-	// device is the machine's end of the link. The fixed names of device and cgroup allow only one
-	// node at a time.
+	// device is the machine's end of the network link to the node. Names of device and cgroup are
+	// fixed, so only one node can run at a time.
 	device = "jutsu-e2e"
 	cgroup = "jutsu-e2e"
 
@@ -52,12 +52,13 @@ var files embed.FS
 type Node struct {
 	folder string
 	keeper *exec.Cmd
-	pipe   io.WriteCloser // to the keeper; nil after it has begun to clean up
+	pipe   io.WriteCloser // the keeper cleans up when this pipe closes; nil after that
 	init   *exec.Cmd
 }
 
-// Start returns when the node is ready for pods. The cluster must be reachable at Gateway. The node
-// pulls every image over HTTP from mirror (host:port) and ignores the registry in its name.
+// Start starts a node and returns when it is ready for pods. The node reaches the cluster's control
+// plane at Gateway. It pulls every image over HTTP from mirror (host:port), whatever registry the
+// image's name has.
 func Start(ctx context.Context, cluster *testcluster.Cluster, mirror string, progress io.Writer) (*Node, error) {
 	if link, err := run(ctx, "ip", "link", "show", device); err == nil {
 		return nil, fmt.Errorf("another node runs on this machine: %s; wait until it is gone", link)
@@ -159,7 +160,7 @@ func (n *Node) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }() // the child process has its own descriptor
+	defer func() { _ = log.Close() }() // the child process has a file descriptor of its own
 	n.init = exec.Command("/bin/sh", filepath.Join(n.folder, "init.sh"), n.folder, nodeAddress, Gateway, cgroup)
 	n.init.Dir = "/"
 	n.init.Stdout, n.init.Stderr = log, log
@@ -213,7 +214,7 @@ func (n *Node) awaitReady(ctx context.Context, cluster *testcluster.Cluster) err
 // Volumes returns the folder of the PersistentVolumes' data, as a path on the machine.
 func (n *Node) Volumes() string { return filepath.Join(n.folder, "volumes") }
 
-// VolumesOnNode is the path of Volumes on the node.
+// VolumesOnNode is the path of the same folder on the node.
 const VolumesOnNode = "/var/lib/volumes"
 
 // KeepLogs copies the logs of the node's programs and pods to folder, which outlives the node.
@@ -254,7 +255,7 @@ func (n *Node) Stop() error {
 	n.pipe = nil
 	err := n.keeper.Wait()
 	if n.init != nil && n.init.Process != nil {
-		_ = n.init.Wait() // the error says that it was killed
+		_ = n.init.Wait() // the keeper has killed init, so Wait returns an error
 	}
 	if err != nil {
 		return fmt.Errorf("clean up behind the node: %w; look at /sys/fs/cgroup and %s", err, n.folder)

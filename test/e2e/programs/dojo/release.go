@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// release is a release step. It adds a weapon at its start, and another one after the duration.
+// release is a release step. It adds a weapon at its start, and another weapon after the duration
+// `takes`.
 func release(ctx context.Context, name, takes string) error {
 	pool, err := connect(ctx)
 	if err != nil {

@@ -5,7 +5,7 @@
 //
 //	visitor URL [INTERVAL [TIMEOUT]]
 //
-// Each request opens a new connection, so that it is routed independently of the others.
+// Each request opens a new connection, so Kubernetes routes each request independently.
 package main
 
 import (
@@ -22,14 +22,14 @@ import (
 	"time"
 )
 
-// visits are the results. Failures counts statuses
-// of 400 and above, and requests without an answer.
+// visits are the results of all requests. A failure is a response with status 400 or above, or a
+// request without an answer.
 type visits struct {
 	Answers   int       `json:"answers"`
 	Failures  int       `json:"failures"`
 	Last      string    `json:"last"` // the last failure
 	FailedAt  time.Time `json:"failedAt"`
-	LongestMS int64     `json:"longestMs"` // the longest completed time without an answer, in ms
+	LongestMS int64     `json:"longestMs"` // the longest time between two answers, in ms
 }
 
 func main() {
