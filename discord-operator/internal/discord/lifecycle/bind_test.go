@@ -381,7 +381,7 @@ func TestBind(t *testing.T) {
 			return r.lookup(finalized, paused), ""
 		}, reason: v1alpha1.ReasonPaused},
 		"ignores a channel from after all possible creates": {scene: func(t *testing.T, r *rig) (Lookup, string) {
-			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // no create since then
+			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // no create since this time
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
 			r.later(time.Minute)
@@ -481,7 +481,7 @@ func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 	}
 }
 
-// Two 404s confirm a loss only if the channel was not found in between.
+// Two 404s confirm that a channel is gone only if no call found the channel between them.
 func TestFoundChannelEndsALoss(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

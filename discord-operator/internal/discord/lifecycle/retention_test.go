@@ -15,8 +15,9 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// An object may always retain a resource that the operator may not have created for it. Naming its
-// own resource in spec.adopt does not make it an adopted one.
+// An object may always retain a resource, unless the operator has surely created it for the object.
+// If the object names a created resource in spec.adopt, the resource does not become an adopted
+// one.
 func TestNoRetention(t *testing.T) {
 	t.Parallel()
 	refused := conditions.Degraded(v1alpha1.ReasonNotAllowed, "No.")

@@ -115,7 +115,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// resolveNamed resolves a spec without records.
+// resolveNamed resolves a spec without recorded roles.
 func resolveNamed(list []spec, on *discordclient.Channel, snap *guildcache.Snapshot) ([]live, error) {
 	roles, err := Names{}.Resolve(list, snap)
 	if err != nil {
