@@ -83,7 +83,7 @@ func (m *managed) editByHand(change func(*discordtest.Channel)) func() {
 	return func() { discord.EditChannelByHand(m.channel.Status.ChannelID, change) }
 }
 
-// channelChanges has changes of a channel by hand, by the field of the spec that they concern.
+// channelChanges maps each field of the spec to a change by hand that the operator must undo.
 var channelChanges = map[string]func(*discordtest.Channel){
 	"name":               func(c *discordtest.Channel) { c.Name = "renamed" },
 	"topic":              func(c *discordtest.Channel) { c.Topic = "" },

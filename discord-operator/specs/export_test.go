@@ -278,7 +278,7 @@ func (w *world) apply(ctx context.Context, document string, options ...client.Cr
 	return o
 }
 
-// uncommented returns the object of a document that is commented out.
+// uncommented returns the object in a document without the comment signs before its lines.
 func uncommented(document string) string {
 	_, object, _ := strings.Cut(document, "# apiVersion:")
 	return strings.ReplaceAll("apiVersion:"+strings.ReplaceAll(object, "\n# ", "\n"), "\n#", "\n")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package index registers the cache's field indexes: objects by their references.
+// Package index registers the cache's field indexes, which find objects by their references.
 package index
 
 import (

@@ -70,10 +70,12 @@ func (m *Metrics) Drift(kind, namespace, field string) {
 	m.drift.WithLabelValues(kind, namespace, field).Inc()
 }
 
-// Created counts a bound resource: created, adopted or recovered.
+// Created counts a resource that the operator has bound. how says how: created, adopted or
+// recovered.
 func (m *Metrics) Created(kind, how string) { m.creates.WithLabelValues(kind, how).Inc() }
 
-// Deleted counts a deleted object by the end of its resource: deleted, retained, gone or abandoned.
+// Deleted counts a deleted object. how says what happened to its resource: deleted, retained, gone
+// or abandoned.
 func (m *Metrics) Deleted(kind, how string) { m.deletes.WithLabelValues(kind, how).Inc() }
 
 // Ready observes how long an object took to become Ready for the first time.

@@ -32,7 +32,7 @@ type outageWorld struct {
 	channel  *v1alpha1.DiscordChannel
 	writes   int
 	lines    []string
-	changes  []string // logged changes of the reason of Ready
+	changes  []string // logged changes of Ready's reason
 }
 
 func newOutageWorld(t *testing.T) *outageWorld {
@@ -47,7 +47,8 @@ func newOutageWorld(t *testing.T) *outageWorld {
 	return w
 }
 
-// reconcile ends a reconcile with an issue, and returns the time until the next one.
+// reconcile simulates a reconcile that ends with an issue. It returns the time until the next
+// reconcile.
 func (w *outageWorld) reconcile(worst *conditions.Issue) time.Duration {
 	w.t.Helper()
 	after := w.channel.DeepCopy()
