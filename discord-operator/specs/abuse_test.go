@@ -24,7 +24,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Sizes of the attacks. `make bench ARGS="--only abuse"` runs larger ones, and measures them.
+// Sizes of the attacks. `make bench ARGS="--only abuse"` runs and measures larger attacks.
 const (
 	refusedServers = 100
 	forgedSecrets  = 40

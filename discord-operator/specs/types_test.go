@@ -61,7 +61,8 @@ type setting struct {
 	live  func(discordtest.Channel) any
 }
 
-// expectSetting takes a channel through all states of one setting.
+// expectSetting changes a channel to each state of one setting, and expects one call for each
+// change.
 func expectSetting(ctx context.Context, s setting) {
 	GinkgoHelper()
 	w := newCommunity(ctx)

@@ -85,7 +85,8 @@ func (s *State) auditHidden() bool {
 	return exact && have.Missing(permissions.ViewAuditLog) != 0
 }
 
-// auditError ignores an error if the webhook is known without the audit log.
+// auditError ignores an error if another call is reading the audit log, if Discord refuses the
+// audit log, or if the webhook is known without it.
 func (s *State) auditError(c *v1alpha1.DiscordChannel, err error) error {
 	s.Complete, s.RetryAfter = false, issues.MaxTransient
 	switch {
@@ -143,8 +144,8 @@ func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 }
 
 // ownWebhook prefers the known webhook, then the oldest webhook that the audit log attributes to
-// this object. Otherwise it returns this bot's oldest webhook with the right name, unless that may
-// belong to another object.
+// this object. Otherwise it returns this bot's oldest webhook with the right name, unless that
+// webhook may belong to another object.
 func ownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	if known := knownWebhook(c, s); known != nil {
 		return known

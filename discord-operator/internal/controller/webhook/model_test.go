@@ -45,7 +45,7 @@ type history struct {
 
 const ownApplication = "app"
 
-// foreign returns a webhook of a user, and one of another program with the same bot.
+// foreign returns a webhook of a user, and a webhook of another program that uses the same bot.
 func foreign() []discordclient.Webhook {
 	return []discordclient.Webhook{
 		{ID: "1", Type: discordgo.WebhookTypeIncoming, Name: "alerts"},
@@ -166,7 +166,7 @@ func (h *history) Spec(t *rapid.T) {
 // Reconcile runs a whole reconcile.
 func (h *history) Reconcile(*rapid.T) { h.reconcile(9, false) }
 
-// Lose loses the answer to a create.
+// Lose runs a whole reconcile, but loses the answer to a create.
 func (h *history) Lose(*rapid.T) { h.reconcile(9, true) }
 
 // Kill ends the process before a reconcile, or after some of the steps of a reconcile.

@@ -41,8 +41,8 @@ type Config struct {
 	APIURL string
 	// Resync is the interval between reads of a guild while the Gateway is not connected.
 	Resync time.Duration
-	// ResyncLive is the interval while the Gateway is connected. If no event reports a change of
-	// the operator within EventTimeout, the guild is stale. 0 means the default of guildcache.
+	// ResyncLive is the interval while the Gateway is connected. If no event reports the operator's
+	// own change within EventTimeout, the guild is stale. 0 means the default of guildcache.
 	ResyncLive, EventTimeout time.Duration
 	// Guard is passed to discordclient.Options; may be nil.
 	Guard func() (until time.Time, err error)

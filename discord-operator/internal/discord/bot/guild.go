@@ -30,8 +30,9 @@ import (
 )
 
 const (
-	// arrival bounds the unreported wait for the first state of a guild: the Gateway sends that
-	// state within a second, and polling begins after five.
+	// arrival is the time after a bot's start in which no status reports that the state of a guild
+	// is missing. The Gateway sends the state within a second, and polling begins after five
+	// seconds.
 	arrival = 10 * time.Second
 	// arrivalRetry is the delay of a retry; an event usually starts a reconcile earlier.
 	arrivalRetry = 500 * time.Millisecond
@@ -169,8 +170,8 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 	return snap, nil
 }
 
-// ServerChanged selects created and deleted servers, and servers that changed their guild,
-// availability, token reference or grants.
+// ServerChanged selects created and deleted servers, and servers whose guild, availability, token
+// reference or grants have changed.
 var ServerChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
 	return before.Status.ServerID != after.Status.ServerID || Available(before) != Available(after) ||

@@ -190,7 +190,7 @@ func DeletionFailed(why string) *conditions.Issue {
 func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
 
 // Worst returns the issue to report; nil for none. It returns a transient issue only if there is no
-// other.
+// other issue.
 func Worst(list []conditions.Issue) *conditions.Issue {
 	brief := func(i conditions.Issue) bool { return IsTransient(&i) }
 	if lasting := slices.DeleteFunc(slices.Clone(list), brief); len(lasting) > 0 {

@@ -34,7 +34,7 @@ type Results struct {
 	Stale            bool                  // the cache lags behind: reconcile again without a status update
 }
 
-// Fail adds the issues of an error and reports whether there was one.
+// Fail adds the issues of an error and reports whether the error is not nil.
 func (r *Results) Fail(err error, now time.Time) bool {
 	if errors.Is(err, apply.ErrStale) || conditions.Conflict(err) {
 		r.Stale = true

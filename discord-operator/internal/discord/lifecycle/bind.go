@@ -118,7 +118,7 @@ type Binding struct {
 	Guessed            bool              // this or an earlier reconcile recovered it without proof
 	Absent             bool              // certainly no resource exists, so it may be created
 	HiddenID           string            // an existing resource that the bot may not view
-	Mismatch           *conditions.Issue // why the resource of a deleted object is not its own
+	Mismatch           *conditions.Issue // why the resource is not the deleted object's own
 	ClaimedBy          string            // another object that claims the resource and is not deleted
 	ClaimedHere        bool              // all objects that claim it are in this namespace
 }
@@ -167,8 +167,8 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 	return r.recover(ctx, api, b, record)
 }
 
-// BindDeleted does the same as Bind, for a deleted object. It binds only the object's own resource.
-// Mismatch says why it does not bind another resource.
+// BindDeleted does the same as Bind, for a deleted object. If the resource is not the object's own,
+// BindDeleted does not bind it, and Mismatch says why.
 func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	b, err := r.Bind(ctx, api, l)
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() && !issues.IsHidden(err) {

@@ -37,8 +37,8 @@ func (writes) Patch(context.Context, client.Object, client.Patch, ...client.SubR
 	return nil
 }
 
-// forced has a DiscordChannel that a user deleted long ago. Its force-delete annotation leaves the
-// channel on Discord if the deletion on Discord fails.
+// forced has a DiscordChannel that a user deleted long ago. The object's force-delete annotation
+// leaves the channel on Discord if the deletion there fails.
 type forced struct {
 	t        *testing.T
 	clock    *clocktesting.FakePassiveClock

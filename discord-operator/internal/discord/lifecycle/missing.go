@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// Discord sometimes reports an existing channel as unknown. So the operator believes it only
-	// after a second report, goneDelay later
+	// Discord sometimes reports an existing channel as unknown. So the operator believes such a
+	// report only if Discord repeats it goneDelay later
 	// (https://github.com/discord/discord-api-docs/issues/8445).
 	goneDelay = issues.MaxTransient
 	// Without an event, the operator checks a resource again after hiddenRetry if the Gateway hides

@@ -164,8 +164,8 @@ func Same(a, b []discordclient.Overwrite) bool {
 	return slices.Equal(slices.SortedFunc(slices.Values(a), byID), slices.SortedFunc(slices.Values(b), byID))
 }
 
-// Exposes reports whether list allows a permission that than does not allow, or fails to deny a
-// permission that than denies.
+// Exposes reports whether the first list allows a permission that the second list does not allow,
+// or does not deny a permission that the second list denies.
 func Exposes(list, than []discordclient.Overwrite) bool {
 	byID := map[string]discordclient.Overwrite{}
 	for _, o := range than {

@@ -157,7 +157,7 @@ type ChannelCreate struct {
 }
 
 // NewChannelCreate returns a create with all fields, so that a private channel is never public.
-// want must have blank as its live channel.
+// blank is an empty channel, which must also be the live channel of want.
 func NewChannelCreate[S any](
 	fields Table[S, discordclient.Channel, discordclient.ChannelEdit], want S, blank *discordclient.Channel,
 	name string, overwrites []discordclient.Overwrite,

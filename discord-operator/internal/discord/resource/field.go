@@ -83,8 +83,8 @@ func NewMember[S, L, E, M, T any](name, wire string, at func(*S) *M, as Form[M, 
 		}).Format(as.Text)
 }
 
-// NewField returns a field. wire is the field's name in Discord's JSON; empty if that is name. want
-// returns nil if the spec does not manage the field.
+// NewField returns a field. wire is the field's name in Discord's JSON; empty if it equals name.
+// want returns nil if the spec does not manage the field.
 func NewField[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E] {
 	return NewPartialField[S, L, E](name, wire, want, nil)
 }

@@ -74,8 +74,8 @@ func (r *Reader) namespace(ctx context.Context, name string) (Namespace, error) 
 	return found, nil
 }
 
-// Server returns a server that the namespace by uses directly (group is nil) or through the group.
-// The error may be an issue.
+// Server returns a server if the namespace by may use it directly (group is nil) or through the
+// group. The error may be an issue.
 func (r *Reader) Server(
 	ctx context.Context, name types.NamespacedName, group *v1alpha1.DiscordGroup, by string,
 ) (*v1alpha1.DiscordServer, error) {
@@ -84,8 +84,8 @@ func (r *Reader) Server(
 	return server, r.get(ctx, reference{"DiscordServer", name, fieldNamespaces}, server, by, allowed, noServer(name))
 }
 
-// ServerOfRoles returns a server that roles of the namespace by use. Roles need a separate grant.
-// The error may be an issue.
+// ServerOfRoles returns a server if the namespace by may have roles there. Roles need a separate
+// grant. The error may be an issue.
 func (r *Reader) ServerOfRoles(
 	ctx context.Context, name types.NamespacedName, by string,
 ) (*v1alpha1.DiscordServer, error) {
@@ -196,7 +196,8 @@ func waitForRole(namespace, name string, exists bool) *conditions.Issue {
 		"DiscordRole %s does not exist. Create it, or name another one in roleRef.", name)
 }
 
-// SelectorUnusable says why the selector of allowedNamespaces selects no namespace; nil if it can.
+// SelectorUnusable says why the selector of allowedNamespaces selects no namespace; nil if the
+// selector works.
 func (r *Reader) SelectorUnusable(allowed *v1alpha1.AllowedNamespaces) *conditions.Issue {
 	return selectorUnusable(fieldNamespaces, allowed, r.Unread)
 }

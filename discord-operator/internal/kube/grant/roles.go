@@ -41,8 +41,8 @@ func CeilingOf(server *v1alpha1.DiscordServer, by string) Ceiling {
 // Bounded reports whether there is a ceiling.
 func (c Ceiling) Bounded() bool { return c.bounded }
 
-// Within returns the allowed bits. Administrator allows no other permission, and a bit without a
-// documented name is never allowed.
+// Within returns the allowed bits. A grant of Administrator allows no other permission, and a bit
+// without a documented name is never allowed.
 func (c Ceiling) Within(bits permissions.Bits) permissions.Bits {
 	if !c.bounded {
 		return bits

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Names of the indexes by kind, with the fields that they index.
+// Names of the indexes, with the fields that they index.
 const (
 	ServerByGuild   = "guild"  // spec.serverId and status.serverId
 	ServerBySecret  = "secret" // spec.tokenSecretRef.name

@@ -15,7 +15,7 @@ import (
 
 // DeletionFailing returns how long a deletion has failed without interruption; 0 if the last
 // attempt has not failed. The status has the time of the first failure, so that a restart does not
-// reset it.
+// reset the duration.
 func DeletionFailing(o Object, now time.Time) time.Duration {
 	if failing := deletionFailing(o); failing != nil {
 		return now.Sub(failing.LastTransitionTime.Time)

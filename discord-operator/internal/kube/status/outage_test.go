@@ -127,8 +127,8 @@ func TestNewObjectIsNotReady(t *testing.T) {
 	w.want("a new spec", conditions.TypeReady, metav1.ConditionFalse)
 }
 
-// Discord sometimes denies a permitted call. So the first retries come soon, and later ones less
-// often.
+// Discord sometimes denies a permitted call. So the first retries come soon, and later retries are
+// rarer.
 func TestFirstRefusalIsRetriedSoon(t *testing.T) {
 	t.Parallel()
 	refused := &discordclient.Error{Class: discordclient.ClassDenied, Status: 403, Code: 50001, Message: "Missing Access"}

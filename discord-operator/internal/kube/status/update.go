@@ -135,7 +135,7 @@ func Available(was []metav1.Condition, unknown conditions.Availability) conditio
 	return conditions.Unusable(c.Reason, c.Message)
 }
 
-// Reconciled reports whether the object was Ready with this spec, so that a difference is drift.
+// Reconciled reports whether the object was Ready with this spec. If so, a difference is drift.
 func Reconciled(o Object) bool {
 	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == o.GetGeneration()
