@@ -195,7 +195,7 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 			})
 			adopts := a.channel("", "mine", adopting(b.kept.Status.ChannelID), withWebhook)
 			group := a.group("own")
-			server := a.server(func(s *v1alpha1.DiscordServer) { s.Namespace = a.ns }) // names the Secret of b
+			server := a.server(func(s *v1alpha1.DiscordServer) { s.Namespace = a.ns }) // refers to b's Secret
 			b.undisturbed(ctx, func() {
 				create(ctx, inGroup, adopts, group, server)
 				eventuallyNotAllowed(ctx, inGroup, adopts, group)

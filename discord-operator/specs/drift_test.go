@@ -291,7 +291,7 @@ var _ = Describe("Drift on Discord", func() {
 			for _, route := range since(calls, m.calls()) {
 				polled[route]++
 			}
-			delete(polled, "GET /gateway/bot") // the bot reconnects to the Gateway
+			delete(polled, "GET /gateway/bot") // a try to reconnect, not a poll
 			Expect(polled).To(HaveLen(4), "the guild, its channels, its webhooks, and what the bot may do")
 			Expect(polled).To(HaveEach(And(BeNumerically(">=", 1), BeNumerically("<=", periods+2))), "%v", polled)
 

@@ -132,8 +132,8 @@ func unready(ctx context.Context, namespace string) string {
 	return strings.Join(lines, "\n")
 }
 
-// populate creates in the world's guild, by hand, at least one of everything that can be exported,
-// and some things that cannot.
+// populate creates resources in the world's guild as a user does: at least one of each kind that
+// can be exported, and some that cannot.
 func populate(ctx context.Context, w *world) {
 	GinkgoHelper()
 	const view, send, undocumented = discordtest.PermViewChannel, discordtest.PermSendMessages,

@@ -24,7 +24,8 @@ import (
 const (
 	// soon bounds immediate actions. It is long, because the machine may be busy.
 	soon = 30 * time.Second
-	// recoveryWait is short, but longer than the delay of the simulated Discord's audit log.
+	// recoveryWait is the operator's --recovery-wait. It is short, but longer than the delay of the
+	// simulated Discord's audit log.
 	recoveryWait = 2 * time.Second
 )
 

@@ -47,13 +47,13 @@ func voice(change func(*v1alpha1.ChannelVoice)) func(*channelSpec) {
 type setting struct {
 	field string // name in metrics
 	kind  v1alpha1.ChannelType
-	// initial sets the first value, next another one, and unset the empty value. unset is nil if
-	// the setting has no empty value.
+	// initial sets the first value, next sets another value, and unset sets the empty value. unset
+	// is nil if the setting has no empty value.
 	initial, next, unset func(*channelSpec)
 	// unmanaged removes the setting from the spec.
 	unmanaged func(*channelSpec)
-	// key is the field's name on Discord. one, another and zero are sent for initial, next and
-	// unset.
+	// key is the field's name on Discord. The operator sends the value one for initial, another for
+	// next, and zero for unset.
 	key                string
 	one, another, zero any
 	// drift changes the field by hand. live reads it from Discord.

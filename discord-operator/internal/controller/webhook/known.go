@@ -106,7 +106,8 @@ func (w *Webhooks) findKnown(ctx context.Context, s *State, known []candidate) (
 	return undecided
 }
 
-// find reports whether a webhook is in the channel. Discord must report a missing webhook twice.
+// find reports whether a webhook is in the channel. It reports a webhook as missing only after
+// Discord has done so twice.
 func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool, err error) {
 	if slices.ContainsFunc(s.Hooks, func(h discordclient.Webhook) bool { return h.ID == k.id }) {
 		w.missing.End(k.id)

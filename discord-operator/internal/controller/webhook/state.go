@@ -44,7 +44,7 @@ type State struct {
 	Record       lifecycle.Record
 	Complete     bool            // the list and the audit log show all earlier creates
 	Ours, Others map[string]bool // webhooks that the audit log attributes to this object, and to other objects
-	RetryAfter   time.Duration   // until the audit log may attribute another webhook; 0 for never
+	RetryAfter   time.Duration   // delay until the audit log may show more; 0 for never
 	Err          error           // why Discord could not be read; it does not block the channel
 }
 

@@ -78,8 +78,8 @@ type use struct {
 	guild   string
 }
 
-// New returns an empty set of bots. Their connections end with ctx. cached reads servers and the
-// metadata of Secrets; live reads the data of Secrets.
+// New returns an empty set of bots, whose connections end when ctx ends. cached reads servers and
+// the metadata of Secrets; live reads the data of Secrets.
 func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}

@@ -48,7 +48,7 @@ type Guild struct {
 	// InviteURL is the link that gives the bot its missing permissions; empty for objects of other
 	// namespaces.
 	InviteURL string
-	// URL shows the guild to users.
+	// URL is the web page that shows the guild to users.
 	URL      string
 	Snapshot *guildcache.Snapshot
 }
@@ -68,7 +68,7 @@ func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by str
 		g.URL = g.Bot.WebURL() + "/channels/" + g.ID
 		g.Snapshot, err = g.Bot.Snapshot(ctx, g.ID)
 	}
-	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // the server reports the issue itself
+	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // the server reports this issue too
 		return nil, unavailable(server, by, &metav1.Condition{Reason: issue.Reason, Message: issue.Message})
 	}
 	if err == nil && g.Snapshot.Presence == guildcache.PresenceAbsent {

@@ -98,7 +98,7 @@ func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client,
 	}
 	err := r.Status.EnsureFinalizer(ctx, b.Object)
 	if (err == nil || errors.Is(err, apply.ErrStale)) && b.Live == nil {
-		// This process has stored the finalizer, so no other one has sent a create.
+		// This process has stored the finalizer, so no other process has sent a create.
 		r.Records.Absent(b.Object.GetUID())
 	}
 	return err

@@ -36,7 +36,7 @@ type Kind struct {
 	NotRecreated string                   // the parts that a recreated resource lacks
 	Fields       resource.Rows
 	Calls        resource.Calls
-	FromBottom   bool                     // siblings are ranked from the bottom, because new ones appear there
+	FromBottom   bool                     // ranks count from the bottom, where new siblings appear
 	List         func() client.ObjectList // an empty list
 	ByID         string                   // index that finds the objects that claim an id
 	Identity     func(client.Object) Identity
@@ -112,8 +112,8 @@ type Binding struct {
 	Live     resource.Resource
 	Stored   resource.StoredForms // the values that Discord stores in another form
 	Inherits bool                 // the channel is new and lacks overwrites of its category
-	// Adopted: this reconcile binds an existing resource. Recovered: it binds the result of a lost
-	// create.
+	// Adopted means that this reconcile binds an existing resource, Recovered that it binds the
+	// result of a lost create.
 	Adopted, Recovered bool
 	Guessed            bool              // this or an earlier reconcile recovered it without proof
 	Absent             bool              // certainly no resource exists, so it may be created

@@ -30,7 +30,7 @@ type Records struct {
 	refusedOverwrites map[types.UID]bool // Discord has refused to create the channel with the category's overwrites
 }
 
-// Record has the creates of one object.
+// Record has this process's knowledge of the creates of one object.
 type Record struct {
 	Known       bool      // the object has no resources except ID and the one in its status
 	ID          string    // id of the bound resource; the cached status may lack it

@@ -23,7 +23,7 @@ import (
 
 const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
 
-// roleChangeDelay batches changes of roles, because each one enqueues all objects of the guild.
+// roleChangeDelay batches changes of roles, because each change enqueues all objects of the guild.
 const roleChangeDelay = time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]

@@ -28,7 +28,7 @@ var idPattern = regexp.MustCompile(`^[1-9][0-9]{16,19}$`)
 
 // Names resolves role names in a spec. The zero value has no recorded roles.
 type Names struct {
-	Observed bool                    // the other fields are known
+	Observed bool                    // Recorded and Others are known
 	Recorded []v1alpha1.ResolvedRole // in the object's status
 	Others   Others                  // roles of DiscordRoles in other namespaces
 }

@@ -142,7 +142,7 @@ func (e ChannelEdit) Without(wires ...string) Edit {
 	return ChannelEdit{e.ChannelEdit.Without(wires...)}
 }
 
-// EditOfChannel returns the typed edit; zero for none.
+// EditOfChannel returns the edit of a channel; zero if e is another kind of edit.
 func EditOfChannel(e Edit) discordclient.ChannelEdit {
 	typed, _ := e.(ChannelEdit)
 	return typed.ChannelEdit

@@ -36,7 +36,7 @@ func Allows(owner string, allowed *v1alpha1.AllowedNamespaces, by Namespace) boo
 	case allowed.From != v1alpha1.FromSelector || by.Labels == nil:
 		return false
 	}
-	selector, err := metav1.LabelSelectorAsSelector(allowed.Selector) // a nil selector selects none
+	selector, err := metav1.LabelSelectorAsSelector(allowed.Selector) // nil selects no namespace
 	return err == nil && selector.Matches(by.Labels)
 }
 

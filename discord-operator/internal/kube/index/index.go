@@ -31,7 +31,7 @@ const (
 	RoleByID        = "id"     // status.roleId and spec.adopt.id
 	ByRole          = "role"   // names of the DiscordRoles in the overwrites of groups and channels
 	SecretByOwner   = "owner"  // UID of the object that controls the Secret
-	BySelector      = "from"   // Selector, for objects that allow namespaces by a selector
+	BySelector      = "from"   // "Selector", for objects that allow namespaces by a selector
 )
 
 type index struct {
