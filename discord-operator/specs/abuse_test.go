@@ -24,11 +24,12 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Sizes of the attacks. `make bench ARGS="--only abuse"` runs larger ones, and measures them.
+// Sizes of the attacks. `make bench ARGS="--only abuse"` runs and measures larger attacks.
 const (
 	refusedServers = 100
 	forgedSecrets  = 40
-	// lives counts the objects that the other tenant creates, edits and deletes during each attack.
+	// lives is the number of channels that the resident creates, edits and deletes during each
+	// attack.
 	lives = 3
 )
 
@@ -37,7 +38,7 @@ type resident struct {
 	*world
 	server *v1alpha1.DiscordServer
 	group  *v1alpha1.DiscordGroup
-	// kept is a channel with a webhook. Neither of the two may change.
+	// kept is a channel with a webhook. An attack must change neither the channel nor the webhook.
 	kept  *v1alpha1.DiscordChannel
 	lived int
 }
@@ -52,7 +53,7 @@ func newResident(ctx context.Context) *resident {
 
 // belongings are the resident's objects in Kubernetes and on Discord.
 type belongings struct {
-	versions map[string]string // resourceVersions of its channel and Secrets
+	versions map[string]string // resourceVersions of the kept channel and two Secrets
 	channel  discordtest.Channel
 	category discordtest.Channel
 	webhooks []discordtest.Webhook
@@ -147,7 +148,7 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 			}
 			b.undisturbed(ctx, func() {
 				create(ctx, servers...)
-				going := context.WithoutCancel(ctx) // ctx ends before the deferred calls, and an edit would fail
+				going := context.WithoutCancel(ctx) // ctx ends before end is called
 				changes, end := everySecond(func() {
 					edit(going, bad, func(s *corev1.Secret) { s.Annotations = map[string]string{"at": time.Now().String()} })
 				})
@@ -194,7 +195,7 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 			})
 			adopts := a.channel("", "mine", adopting(b.kept.Status.ChannelID), withWebhook)
 			group := a.group("own")
-			server := a.server(func(s *v1alpha1.DiscordServer) { s.Namespace = a.ns }) // names the Secret of b
+			server := a.server(func(s *v1alpha1.DiscordServer) { s.Namespace = a.ns }) // refers to b's Secret
 			b.undisturbed(ctx, func() {
 				create(ctx, inGroup, adopts, group, server)
 				eventuallyNotAllowed(ctx, inGroup, adopts, group)
@@ -231,8 +232,8 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 	})
 
 var _ = Describe("A granted tenant that edits its channels all the time", SpecPriority(1), func() {
-	// looped is the number of channels that the tenant edits every second. Its share allows fewer
-	// calls.
+	// looped is the number of channels that the tenant edits every second. The tenant's share of
+	// the bot's calls allows fewer edits.
 	const looped = 60
 
 	It("takes at most half of the bot's calls, and delays no other tenant", func(ctx context.Context) {
@@ -249,7 +250,7 @@ var _ = Describe("A granted tenant that edits its channels all the time", SpecPr
 		ready(ctx, channels...)
 		var end func()
 		b.undisturbed(ctx, func() {
-			going := context.WithoutCancel(ctx) // ctx ends before the deferred calls
+			going := context.WithoutCancel(ctx) // ctx ends before end is called
 			seconds := 0
 			_, end = everySecond(func() {
 				seconds++

@@ -60,7 +60,7 @@ func overwrites(n int) string {
 	return "{permissionOverwrites: [" + strings.Join(list, ", ") + "]}"
 }
 
-// expressions returns a selector with n expressions, each with so many values.
+// expressions returns a selector with n expressions, each with the given number of values.
 func expressions(n, values int) string {
 	each := "{key: a, operator: In, values: [" + strings.Repeat("b, ", values) + "]}, "
 	return "{allowedNamespaces: {from: Selector, selector: {matchExpressions: [" + strings.Repeat(each, n) + "]}}}"
@@ -532,7 +532,7 @@ var _ = Describe("The API", func() {
 	})
 })
 
-// mergePatch changes one part of an object. change is YAML.
+// mergePatch returns a patch of one part of an object, such as spec. change is YAML.
 func mergePatch(part, change string) client.Patch {
 	GinkgoHelper()
 	patch, err := yaml.YAMLToJSON(fmt.Appendf(nil, "{%s: %s}", part, change))

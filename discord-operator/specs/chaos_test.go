@@ -29,8 +29,8 @@ const (
 )
 
 // The operator is killed repeatedly while Discord fails. In the end Discord matches the specs:
-// nothing exists twice, nothing is missing or obsolete. --ginkgo.seed repeats the random values.
-// The effect of a kill also depends on the machine.
+// nothing exists twice, nothing is missing or obsolete. The same --ginkgo.seed gives the same
+// random values, but the effect of a kill also depends on the machine.
 var _ = Describe("Chaos", Label("chaos"), SpecPriority(1), func() { // first, because it takes longest
 	It("leaves exactly the desired state, whatever fails", SpecTimeout(30*time.Minute), func(ctx context.Context) {
 		w := newWorld(ctx)
@@ -89,8 +89,8 @@ var _ = Describe("Chaos", Label("chaos"), SpecPriority(1), func() { // first, be
 		stop()
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 		discord.Weaken(discordtest.Weakness{})
-		// An object that was Ready before the last kill still says so, even if Discord has changed
-		// since. The last process first has to observe it.
+		// An object may still have the status Ready from before the last kill, although Discord has
+		// changed since. So wait until the last process has observed and corrected Discord.
 		Eventually(ctx, func(g Gomega) {
 			expectExactly(ctx, g, w)
 			w.expectExactRoles(ctx, g, foreign, member)
@@ -248,8 +248,8 @@ func expectExactly(ctx context.Context, g Gomega, w *world) {
 	}
 }
 
-// expectExactRoles expects that each DiscordRole has one role, created once, in order and with its
-// member. The role foreign of another user must not change.
+// expectExactRoles expects that each DiscordRole has one role, which was created once, is in order
+// and is given to member. The role foreign, which belongs to another user, must not change.
 func (w *world) expectExactRoles(ctx context.Context, g Gomega, foreign, member string) {
 	GinkgoHelper()
 	var roles v1alpha1.DiscordRoleList

@@ -33,7 +33,7 @@ var _ = Describe("Deleting", func() {
 			switch {
 			case !stays:
 				Expect(w.edits()[before:]).To(ConsistOf(deleteChannel, deleteChannel))
-			case policy == "": // the object's Secret is deleted with it, so nobody would know the webhook's URL
+			case policy == "": // the webhook goes with the Secret that has its URL
 				Expect(w.edits()[before:]).To(ConsistOf(deleteWebhook))
 			default:
 				Expect(w.edits()[before:]).To(BeEmpty())

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// This file reads from Discord and from the operator's requests.
+// The functions in this file read the state of Discord and the operator's requests.
 
 // Routes of the calls that change something, as the simulator names them, and actions of the audit
 // log.
@@ -49,7 +49,7 @@ func (w *world) bodies(route string) []map[string]any {
 	return all
 }
 
-// writesTo returns the operator's writes of an object and its status so far.
+// writesTo returns the writes that the operator has sent so far for an object and its status.
 func (w *world) writesTo(resource, name string) []string {
 	GinkgoHelper()
 	return slices.DeleteFunc(operator.Writes(w.ns), func(write string) bool {
@@ -83,7 +83,7 @@ func category(g *v1alpha1.DiscordGroup) discordtest.Channel {
 	return ch
 }
 
-// idsNamed returns the ids of the channels and categories of the world's guild that have a name.
+// idsNamed returns the ids of the channels and categories with this name in the world's guild.
 func (w *world) idsNamed(name string) []string {
 	var ids []string
 	for _, c := range discord.Guild(w.guild).Channels {
@@ -94,7 +94,7 @@ func (w *world) idsNamed(name string) []string {
 	return ids
 }
 
-// namesIn returns the names of the channels with a parent, in Discord's order. The parent
+// namesIn returns the names of the channels with this parent, in Discord's order. The parent
 // "categories" stands for all categories.
 func (w *world) namesIn(parent string) []string {
 	var names []string
@@ -144,8 +144,8 @@ func (w *world) expectInSync(ctx context.Context, objects ...client.Object) {
 	Expect(w.traffic()).To(ConsistOf(before), "one more reconcile should do nothing")
 }
 
-// reconcileAgain sets an annotation, so that the objects are reconciled at once, and waits for as
-// many reconciles.
+// reconcileAgain changes an annotation of each object, so that the operator reconciles the objects
+// at once. It waits until the operator has done that many reconciles.
 func reconcileAgain(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	count := reconciles(ctx)

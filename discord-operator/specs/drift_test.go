@@ -83,7 +83,7 @@ func (m *managed) editByHand(change func(*discordtest.Channel)) func() {
 	return func() { discord.EditChannelByHand(m.channel.Status.ChannelID, change) }
 }
 
-// channelChanges has changes of a channel by hand, by the field of the spec that they concern.
+// channelChanges maps each field of the spec to a change by hand that the operator must undo.
 var channelChanges = map[string]func(*discordtest.Channel){
 	"name":               func(c *discordtest.Channel) { c.Name = "renamed" },
 	"topic":              func(c *discordtest.Channel) { c.Topic = "" },
@@ -291,7 +291,7 @@ var _ = Describe("Drift on Discord", func() {
 			for _, route := range since(calls, m.calls()) {
 				polled[route]++
 			}
-			delete(polled, "GET /gateway/bot") // the bot reconnects to the Gateway
+			delete(polled, "GET /gateway/bot") // a try to reconnect, not a poll
 			Expect(polled).To(HaveLen(4), "the guild, its channels, its webhooks, and what the bot may do")
 			Expect(polled).To(HaveEach(And(BeNumerically(">=", 1), BeNumerically("<=", periods+2))), "%v", polled)
 

@@ -132,8 +132,8 @@ func unready(ctx context.Context, namespace string) string {
 	return strings.Join(lines, "\n")
 }
 
-// populate creates in the world's guild, by hand, at least one of everything that can be exported,
-// and some things that cannot.
+// populate creates resources in the world's guild as a user does: at least one of each kind that
+// can be exported, and some that cannot.
 func populate(ctx context.Context, w *world) {
 	GinkgoHelper()
 	const view, send, undocumented = discordtest.PermViewChannel, discordtest.PermSendMessages,
@@ -278,7 +278,7 @@ func (w *world) apply(ctx context.Context, document string, options ...client.Cr
 	return o
 }
 
-// uncommented returns the object of a document that is commented out.
+// uncommented returns the object in a document without the comment signs before its lines.
 func uncommented(document string) string {
 	_, object, _ := strings.Cut(document, "# apiVersion:")
 	return strings.ReplaceAll("apiVersion:"+strings.ReplaceAll(object, "\n# ", "\n"), "\n#", "\n")

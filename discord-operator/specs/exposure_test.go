@@ -29,7 +29,7 @@ var _ = Describe("The status reports who has access", func() {
 		w.expectInSync(ctx, c, inside)
 		Expect(refetch(inside)(ctx)).To(HaveField("Status.OpenTo", BeEmpty()))
 
-		By("opening and closing its group") // Discord would synchronize c if both lists were equal
+		By("opening and closing its group") // the overwrites never equal c's, so Discord does not sync c
 		edit(ctx, g, groupOverwrites(allowing("@everyone", "ViewChannel")))
 		Eventually(ctx, refetch(c)).Should(HaveField("Status.OpenTo", BeEmpty()))
 		edit(ctx, g, groupOverwrites(denying("@everyone", "ViewChannel")))

@@ -35,7 +35,7 @@ func tagged(names string) func(*channelSpec) {
 	})
 }
 
-// tagsOn returns the names of a forum's tags on Discord, and their ids by name.
+// tagsOn returns the names of a forum's tags on Discord, and a map from these names to ids.
 func tagsOn(c *v1alpha1.DiscordChannel) (names string, ids map[string]string) {
 	GinkgoHelper()
 	ids = map[string]string{}

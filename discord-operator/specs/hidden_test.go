@@ -99,7 +99,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		eventuallyDegraded(ctx, adopted, v1alpha1.ReasonHiddenFromBot)
 		w.hide(c.Status.ChannelID)
 		w.hide(g.Status.GroupID)
-		eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot) // or the deletion may overtake the Gateway's event
+		eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot) // the event must precede the deletion
 		eventuallyDegraded(ctx, g, v1alpha1.ReasonHiddenFromBot)
 		edits := len(w.edits())
 		for _, o := range []client.Object{c, g} {

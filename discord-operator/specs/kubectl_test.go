@@ -64,8 +64,8 @@ var _ = Describe("kubectl", func() {
 		Expect(undescribed("", *schema)).To(ConsistOf(".metadata"), "fields without a description")
 		Expect(schema.Description).NotTo(BeEmpty())
 
-		// kubectl apply without --server-side keeps the whole object in an annotation, and
-		// annotations may have at most 256 KiB.
+		// kubectl apply without --server-side keeps the whole object, without managedFields, in an
+		// annotation. Annotations may have at most 256 KiB.
 		definition.ManagedFields = nil
 		text, err := json.Marshal(definition)
 		Expect(err).NotTo(HaveOccurred())

@@ -15,7 +15,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// lostAnswers has all ways to lose the answer to a create, before and after its effect.
+// lostAnswers has all ways to lose the answer to a create, before or after Discord has created the
+// resource.
 var lostAnswers = []TableEntry{
 	Entry("500 before the effect", discordtest.FailBefore(500)),
 	Entry("500 after the effect", discordtest.FailAfter(500)),
@@ -29,8 +30,8 @@ var lostAnswers = []TableEntry{
 	Entry("an answer without JSON", discordtest.Garbage()),
 }
 
-// holdAnswer holds back the answer to the bot's next call of a route until release is called. The
-// call has its effect at once.
+// holdAnswer holds back the answer to the bot's next call of a route until release is called.
+// Discord carries out the call at once.
 func (w *world) holdAnswer(route string) (release func()) {
 	answer := make(chan struct{})
 	release = sync.OnceFunc(func() { close(answer) })
@@ -39,7 +40,8 @@ func (w *world) holdAnswer(route string) (release func()) {
 	return release
 }
 
-// restartAfterCrash kills the operator, completes the calls in flight, and starts it again.
+// restartAfterCrash kills the operator, lets Discord answer the calls in flight, and starts the
+// operator again.
 func restartAfterCrash(ctx context.Context, release func()) {
 	GinkgoHelper()
 	operator.Kill(ctx)
@@ -53,7 +55,8 @@ var _ = Describe("A create without a response", func() {
 		w = newWorld(ctx)
 		ready(ctx, w.server())
 	})
-	// inFlight creates a channel object. Discord has created its channel, but not answered yet.
+	// inFlight creates a DiscordChannel, and waits until Discord has created its channel. Discord
+	// answers the create only after release.
 	inFlight := func(ctx context.Context) (c *v1alpha1.DiscordChannel, release func()) {
 		GinkgoHelper()
 		release = w.holdAnswer(postChannel)
@@ -216,7 +219,8 @@ var _ = Describe("A create without a response", func() {
 	})
 
 	It("is recovered if it takes effect long after the answer", func(ctx context.Context) {
-		// the operator looks for a lost webhook at once, and again before it creates another
+		// The operator looks for a lost webhook at once, and again before it creates a second
+		// webhook.
 		late := discordtest.GiveUp(504, recoveryWait*3/4)
 		w.fault(discordtest.Fault{Route: postChannel, Times: 1, Action: late})
 		w.fault(discordtest.Fault{Route: postWebhook, Times: 1, Action: late})

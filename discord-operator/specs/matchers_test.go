@@ -34,8 +34,8 @@ func statusOf(o client.Object) ([]metav1.Condition, int64) {
 	panic(fmt.Sprintf("%T has no conditions", o))
 }
 
-// HaveCondition matches an object whose status is of its current generation and has the condition
-// kind with this status. An empty reason matches every reason.
+// HaveCondition matches an object whose condition kind has this status and reason for the object's
+// current generation. An empty reason matches every reason.
 func HaveCondition(kind, status, reason string) types.GomegaMatcher {
 	return WithTransform(func(o client.Object) string {
 		conditions, observed := statusOf(o)
@@ -92,8 +92,8 @@ func eventuallyGone(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// eventuallyCollected replaces the garbage collector, which does not run here: it waits until the
-// owner of the Secrets is gone, and deletes them.
+// eventuallyCollected replaces the garbage collector, which does not run here. It waits until the
+// owner of each Secret is gone, and then deletes the Secret.
 func eventuallyCollected(ctx context.Context, secrets ...*corev1.Secret) {
 	GinkgoHelper()
 	for _, secret := range secrets {

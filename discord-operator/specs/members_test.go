@@ -20,7 +20,8 @@ var _ = Describe("The many members of DiscordRoles", SpecPriority(1), func() {
 	const (
 		// most is the limit of spec.members.
 		most = 100
-		// period is shorter than Discord's, so that the spec ends soon.
+		// period is the period of the simulated rate limits. It is shorter than Discord's own
+		// period, so that the spec ends soon.
 		period = 300 * time.Millisecond
 	)
 

@@ -63,7 +63,8 @@ var _ = Describe("The name of a channel", func() {
 						To(BeTrue(), "a name for %q could have been suggested: %s", name, err)
 					continue
 				}
-				// Discord turns white space at the end into a dash, but no user wants that dash.
+				// Discord turns white space at the end into a dash. No user wants that dash, so the
+				// suggestion omits it.
 				Expect(suggested[1]).To(Equal(strings.TrimSuffix(normal, "-")), "what is suggested for %q", name)
 				Expect(submit(ctx, object("DiscordChannel", `{name: `+strconv.QuoteToASCII(suggested[1])+`}`))).
 					To(Succeed(), "what is suggested for %q", name)

@@ -205,7 +205,8 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		manager := w.channel("", "alerts", adopting(id), with(func(s *channelSpec) { s.Topic = new("new") }))
 		manager.Name = "manager"
 		ready(ctx, manager)
-		// the operator's own edits cause no event, so the observer may not have seen them
+		// The new annotation starts a reconcile of c: the operator's own edits on Discord cause no
+		// event, so c may still report a difference.
 		edit(ctx, c, func(c *v1alpha1.DiscordChannel) { c.Annotations = map[string]string{"now": "again"} })
 		eventuallyDiffers(ctx, c)
 		setPolicyOf := func(o *v1alpha1.DiscordChannel) { setPolicy(o, v1alpha1.ManagementPolicyManage) }

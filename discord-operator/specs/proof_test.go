@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// finalizerForged sets the operator's finalizer, as if a create may have been sent.
+// finalizerForged sets the operator's finalizer, which says that a create may have been sent.
 func finalizerForged(o client.Object) { o.SetFinalizers([]string{v1alpha1.CleanupFinalizer}) }
 
 var _ = Describe("A forged finalizer", func() {

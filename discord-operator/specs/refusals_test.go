@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// refusedEdits is the number of a tenant's edits that Discord refuses. When refusals counted
-	// for the server's namespace, the bot stopped after 215.
+	// refusedEdits is the number of a tenant's edits that Discord refuses. If the refusals counted
+	// for the server's namespace, the bot would stop after fewer (215).
 	refusedEdits = 230
-	// tenantRefusals is the limit of one namespace: a twentieth of 9,000, because no other
-	// namespace causes refusals.
+	// tenantRefusals is the limit of one namespace. It is a twentieth of the limit of 9,000 for all
+	// namespaces, because no other namespace causes refusals.
 	tenantRefusals = 9000 / 20
 )
 
@@ -43,8 +43,8 @@ func (w *world) refuse(c *v1alpha1.DiscordChannel) {
 	})
 }
 
-// editMany edits a channel many times. After each edit, it waits until the status is of the new
-// spec.
+// editMany edits a channel many times. After each edit, it waits until the status reports on the
+// new spec.
 func editMany(ctx context.Context, c *v1alpha1.DiscordChannel, change func(*channelSpec, int)) {
 	GinkgoHelper()
 	for i := range refusedEdits {

@@ -69,7 +69,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 			for _, ask := range []func(client.Object){
 				func(o client.Object) { setRetention(ctx, o, "Retain", "Manage") },
 				func(o client.Object) { setRetention(ctx, o, "", "Observe") },
-				func(o client.Object) { // the id of its own resource does not make it an adopted one
+				func(o client.Object) { // naming a created resource does not make it an adopted one
 					adopt := &v1alpha1.Adoption{ID: idIn(o)}
 					edit(ctx, o, func(o client.Object) {
 						switch o := o.(type) {

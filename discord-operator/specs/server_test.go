@@ -111,7 +111,7 @@ var _ = Describe("A DiscordServer", func() {
 		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("ManageChannels"))
 		Expect(s).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
-		create(ctx, c) // after the server is reconciled: otherwise it would report that the server was not
+		create(ctx, c) // created only now; earlier it would report that the server is not reconciled yet
 		Expect(eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)).To(ContainSubstring("ManageChannels"))
 		discord.SetPermissions(w.guild, w.bot.UserID, everything)
 		eventuallyReady(ctx, c)

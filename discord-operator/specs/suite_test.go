@@ -24,7 +24,8 @@ import (
 const (
 	// soon bounds immediate actions. It is long, because the machine may be busy.
 	soon = 30 * time.Second
-	// recoveryWait is short, but longer than the delay of the simulated Discord's audit log.
+	// recoveryWait is the operator's --recovery-wait. It is short, but longer than the delay of the
+	// simulated Discord's audit log.
 	recoveryWait = 2 * time.Second
 )
 
@@ -62,7 +63,7 @@ func startDiscord(context.Context) (environment.DiscordAPI, error) {
 	return discord, err
 }
 
-// limits returns Discord's limits without the one for identifying, because the operator starts
+// limits returns Discord's limits without the limit of identify calls, because the operator starts
 // often.
 func limits() *discordtest.Limits {
 	l := discordtest.DefaultLimits()
@@ -75,8 +76,8 @@ func flagsFor(d *discordtest.Server) []string {
 	return []string{"--discord-api-url=" + d.APIURL(), "--recovery-wait=" + recoveryWait.String()}
 }
 
-// anotherDiscord restarts the operator with another Discord and further flags. It lasts until the
-// spec ends or, in BeforeAll, until the last spec of the container ends. New worlds are on that
+// anotherDiscord restarts the operator with another simulated Discord and further flags, until the
+// spec ends or, in BeforeAll, until the last spec of the container ends. New worlds use the other
 // Discord.
 func anotherDiscord(ctx context.Context, o discordtest.Options, flags ...string) {
 	GinkgoHelper()

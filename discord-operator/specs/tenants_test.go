@@ -29,8 +29,8 @@ type tenant struct {
 	ns string
 }
 
-// newTenant creates a namespace with labels. After the spec, its objects must have lawful
-// conditions, and are deleted before the world's objects.
+// newTenant creates a namespace with labels. After the spec, newTenant expects that the tenant's
+// objects have lawful conditions, and deletes them before the world's objects.
 func (w *world) newTenant(ctx context.Context, labels map[string]string) *tenant {
 	GinkgoHelper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "tenant-", Labels: labels}}
@@ -158,7 +158,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(), w.group("alerts"))
 		inGroup, inServer, own := a.channel("alerts", "in-group"), a.channel("", "in-server"), a.group("own")
-		pairs := map[client.Object]client.Object{ // with an existing and a missing parent
+		pairs := map[client.Object]client.Object{ // the parent of each value is missing
 			inGroup:  a.channel("missing", "in-none"),
 			inServer: a.channel("", "in-no-server", func(c *v1alpha1.DiscordChannel) { c.Spec.ServerRef.Name = "missing" }),
 			own:      a.group("of-none", func(g *v1alpha1.DiscordGroup) { g.Spec.ServerRef.Name = "missing" }),

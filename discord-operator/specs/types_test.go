@@ -47,13 +47,13 @@ func voice(change func(*v1alpha1.ChannelVoice)) func(*channelSpec) {
 type setting struct {
 	field string // name in metrics
 	kind  v1alpha1.ChannelType
-	// initial sets the first value, next another one, and unset the empty value. unset is nil if
-	// the setting has no empty value.
+	// initial sets the first value, next sets another value, and unset sets the empty value. unset
+	// is nil if the setting has no empty value.
 	initial, next, unset func(*channelSpec)
 	// unmanaged removes the setting from the spec.
 	unmanaged func(*channelSpec)
-	// key is the field's name on Discord. one, another and zero are sent for initial, next and
-	// unset.
+	// key is the field's name on Discord. The operator sends the value one for initial, another for
+	// next, and zero for unset.
 	key                string
 	one, another, zero any
 	// drift changes the field by hand. live reads it from Discord.
@@ -61,7 +61,8 @@ type setting struct {
 	live  func(discordtest.Channel) any
 }
 
-// expectSetting takes a channel through all states of one setting.
+// expectSetting changes a channel to each state of one setting, and expects one call for each
+// change.
 func expectSetting(ctx context.Context, s setting) {
 	GinkgoHelper()
 	w := newCommunity(ctx)
@@ -320,7 +321,7 @@ var _ = It("A channel is edited in the same reconcile if Discord ignored setting
 	anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Altered: discordtest.Altered{Bare: true}})
 	w := newCommunity(ctx)
 	change, sent := merged(v1alpha1.ChannelTypeVoice, voiceSettings)
-	for _, key := range []string{"nsfw", "rate_limit_per_user"} { // fields of every type
+	for _, key := range []string{"nsfw", "rate_limit_per_user"} { // the create has set these already
 		delete(sent, key)
 	}
 	ready(ctx, w.server(), w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice, change...)))

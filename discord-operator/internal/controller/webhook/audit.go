@@ -25,13 +25,13 @@ const (
 	// clockSkew bounds the difference between the clocks of Discord and of the API server.
 	clockSkew    = time.Minute
 	readingRetry = time.Second
-	// maxUnlisted is enough: the status or the Secret named an older webhook before the next
-	// create.
+	// maxUnlisted bounds the unlisted webhooks that the operator reads by id. It need not read
+	// older ones, because the status or the Secret named each of them before the next create.
 	maxUnlisted = 3
 )
 
-// observeAudit uses the audit log to find the object of an ambiguous webhook. visibleAt is when
-// lists and the log show all earlier creates; zero if there were none.
+// observeAudit uses the audit log to find the object of an ambiguous webhook. From visibleAt, lists
+// and the audit log show all earlier creates. visibleAt is zero if there were no creates.
 func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel, s *State, visibleAt time.Time) error {
 	now, complete := w.Status.Clock.Now(), visibleAt
 	for _, hook := range s.possiblyOwn(c) {
@@ -61,7 +61,7 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 	return w.findKnown(ctx, s, s.unlisted())
 }
 
-// possiblyOwn returns this bot's webhooks that may be the object's, without the known one.
+// possiblyOwn returns this bot's webhooks that may belong to the object, except the known webhook.
 func (s *State) possiblyOwn(c *v1alpha1.DiscordChannel) (all []discordclient.Webhook) {
 	known := knownWebhook(c, *s)
 	for _, hook := range s.Hooks {
@@ -85,7 +85,8 @@ func (s *State) auditHidden() bool {
 	return exact && have.Missing(permissions.ViewAuditLog) != 0
 }
 
-// auditError ignores an error if the webhook is known without the audit log.
+// auditError ignores an error if another call is reading the audit log, if Discord refuses the
+// audit log, or if the webhook is known without it.
 func (s *State) auditError(c *v1alpha1.DiscordChannel, err error) error {
 	s.Complete, s.RetryAfter = false, issues.MaxTransient
 	switch {
@@ -111,8 +112,9 @@ func (s *State) attribute(entries []discordclient.AuditEntry, reason string) {
 	}
 }
 
-// unlisted returns the newest webhooks of the object that the list lacks. A webhook that is older
-// than the channel belonged to another channel.
+// unlisted returns the newest webhooks that the audit log attributes to the object but the list
+// lacks. It ignores webhooks that are older than the channel, because they belonged to another
+// channel.
 func (s *State) unlisted() (all []candidate) {
 	for id := range s.Ours {
 		listed := slices.ContainsFunc(s.Hooks, func(h discordclient.Webhook) bool { return h.ID == id })
@@ -124,8 +126,8 @@ func (s *State) unlisted() (all []candidate) {
 	return all[:min(len(all), maxUnlisted)]
 }
 
-// knownWebhook returns the webhook that this process, the status or the Secret names. A webhook of
-// the Secret must be this bot's, because a user may have edited the Secret.
+// knownWebhook returns the webhook that this process, the status or the Secret names. If only the
+// Secret names it, it must belong to this bot, because a user may have edited the Secret.
 func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	inSync := secretInSync(s.Secret, statusID(c))
 	for _, id := range []string{s.Record.ID, statusID(c), s.secretID(c)} {
@@ -141,8 +143,9 @@ func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	return nil
 }
 
-// ownWebhook prefers the known webhook, then the oldest one with proof in the audit log, then this
-// bot's oldest one with the right name that cannot be another object's.
+// ownWebhook prefers the known webhook, then the oldest webhook that the audit log attributes to
+// this object. Otherwise it returns this bot's oldest webhook with the right name, unless that
+// webhook may belong to another object.
 func ownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	if known := knownWebhook(c, s); known != nil {
 		return known

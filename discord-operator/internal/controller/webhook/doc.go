@@ -7,7 +7,8 @@
 // create, the operator treats this bot's webhook with the right name as the result of a lost
 // create.
 //
-// Only Discord's responses have the URL. Without a response, a webhook counts only while its Secret
-// is intact. The operator compares the Secret by its metadata: an annotation has the webhook's id,
-// and managedFields show whether another client has changed the URL.
+// Only Discord's responses contain the URL of a webhook. If a response lacks the URL, the operator
+// keeps the webhook only while its Secret is intact. The operator compares the Secret by its
+// metadata: an annotation has the webhook's id, and managedFields show whether another client has
+// changed the URL.
 package webhook

@@ -22,8 +22,8 @@ import (
 
 // Discord may briefly give wrong answers about webhooks, both in lists and in reads by id.
 
-// observeHooks reads the webhooks. Before a second create, the list and the audit log must be new
-// enough to show the first one.
+// observeHooks reads the webhooks. Before the operator sends a second create, the list and the
+// audit log must be new enough to show the result of the first create.
 func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel, s *State) (err error) {
 	if s.Complete = true; s.Channel == nil {
 		return nil
@@ -53,7 +53,8 @@ type candidate struct {
 	fromSecret bool // only the Secret names the webhook; a user may have edited it
 }
 
-// known returns the webhooks with a record, in the status and in the Secret, in this order.
+// known returns the webhooks that the process's record, the status and the Secret name, in this
+// order.
 func (s *State) known(c *v1alpha1.DiscordChannel) (all []candidate) {
 	candidates := []candidate{{id: s.Record.ID}, {id: statusID(c)}, {id: s.secretID(c), fromSecret: true}}
 	for _, n := range candidates {
@@ -65,7 +66,8 @@ func (s *State) known(c *v1alpha1.DiscordChannel) (all []candidate) {
 	return all
 }
 
-// secretID returns the webhook id in the Secret; empty if this process knows all creates.
+// secretID returns the webhook id in the Secret; empty if this process knows the results of all
+// creates.
 func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	if s.Secret == nil || s.Record.Known || !metav1.IsControlledBy(s.Secret, c) || apply.TooLarge(s.Secret) {
 		return ""
@@ -77,7 +79,8 @@ func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	return id
 }
 
-// listSince returns how new a list must be after contradicting answers.
+// listSince returns the time before which a list of webhooks is too old. It is zero unless an
+// earlier list lacked a webhook that Discord returned by id.
 func (w *Webhooks) listSince(known []candidate) (since time.Time) {
 	for _, k := range known {
 		if at := w.inconsistent.ConfirmAt(k.id); at.After(since) && !at.After(w.Status.Clock.Now()) {
@@ -103,7 +106,8 @@ func (w *Webhooks) findKnown(ctx context.Context, s *State, known []candidate) (
 	return undecided
 }
 
-// find reports whether a webhook is in the channel. Discord must report a missing webhook twice.
+// find reports whether a webhook is in the channel. It reports a webhook as missing only after
+// Discord has done so twice.
 func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool, err error) {
 	if slices.ContainsFunc(s.Hooks, func(h discordclient.Webhook) bool { return h.ID == k.id }) {
 		w.missing.End(k.id)
@@ -119,7 +123,9 @@ func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool,
 	hook, err := s.Guild.Bot.GetWebhook(ctx, k.id)
 	class := discordclient.ClassOf(err)
 	switch {
-	case class == discordclient.ClassGone, class == discordclient.ClassDenied && k.fromSecret: // a bot may read its own
+	// Discord lets a bot read its own webhooks, so it denies only a webhook that belongs to someone
+	// else.
+	case class == discordclient.ClassGone, class == discordclient.ClassDenied && k.fromSecret:
 		w.inconsistent.End(k.id)
 		return false, confirm(&w.missing, k.id, now)
 	case err != nil:
@@ -137,8 +143,8 @@ func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool,
 	return true, nil
 }
 
-// confirm returns an issue until Discord has repeated an answer. It keeps the first answer, because
-// the operator may ask for the webhook again before another create.
+// confirm returns an issue until Discord has repeated an answer. The first answer stays recorded,
+// so that a later read of the same webhook needs no second confirmation.
 func confirm(answers *lifecycle.Missing, id string, now time.Time) error {
 	answers.Begin(id, now)
 	if wait := answers.ConfirmAt(id).Sub(now); wait > 0 {

@@ -19,12 +19,12 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// history changes the webhook of a channel and its Secret in any order: the spec changes, users
-// delete webhooks and Secrets, answers are lost, and the operator is killed.
+// history applies these events to a channel in any order: the spec changes, users delete webhooks
+// and Secrets, answers are lost, and the operator is killed.
 type history struct {
 	guild   *bot.Guild
 	channel *v1alpha1.DiscordChannel
-	hooks   []discordclient.Webhook // of the channel on Discord
+	hooks   []discordclient.Webhook // the channel's webhooks on Discord
 	secrets map[string]*metav1.PartialObjectMetadata
 	ids     int
 
@@ -36,15 +36,16 @@ type history struct {
 	complete bool // lists show the result of a lost create
 
 	// reported has the ids of all webhooks that a status has ever named. forsaken has the ids of
-	// webhooks that no status had named when the spec stopped asking for their name.
+	// webhooks that the spec stopped requesting before any status named them.
 	reported, forsaken map[string]bool
-	// twice is the name of a webhook that was created although one of that name existed.
+	// twice is the name of a webhook that the operator created although a webhook of that name
+	// existed.
 	twice string
 }
 
 const ownApplication = "app"
 
-// foreign returns a webhook of a user, and one of another program with the same bot.
+// foreign returns a webhook of a user, and a webhook of another program that uses the same bot.
 func foreign() []discordclient.Webhook {
 	return []discordclient.Webhook{
 		{ID: "1", Type: discordgo.WebhookTypeIncoming, Name: "alerts"},
@@ -69,9 +70,9 @@ func (h *history) observe() State {
 	return s
 }
 
-// reconcile plans, and carries out the plan as Apply does, but at most so many steps. The last step
-// is the status. If lost, the answer to a create does not arrive. It returns whether the plan was
-// empty.
+// reconcile makes a plan and carries out its first steps as Apply does. If the plan has more steps
+// than most, no status is written. If lost, the answer to a create does not arrive. reconcile
+// returns whether the plan was empty.
 func (h *history) reconcile(most int, lost bool) (unchanged bool) {
 	todo := NewPlan(h.channel, h.observe())
 	if todo.Err != nil {
@@ -165,10 +166,10 @@ func (h *history) Spec(t *rapid.T) {
 // Reconcile runs a whole reconcile.
 func (h *history) Reconcile(*rapid.T) { h.reconcile(9, false) }
 
-// Lose loses the answer to a create.
+// Lose runs a whole reconcile, but loses the answer to a create.
 func (h *history) Lose(*rapid.T) { h.reconcile(9, true) }
 
-// Kill ends the process in a reconcile, or before it.
+// Kill ends the process before a reconcile, or after some of the steps of a reconcile.
 func (h *history) Kill(t *rapid.T) {
 	h.reconcile(rapid.IntRange(0, 3).Draw(t, "steps"), rapid.Bool().Draw(t, "lost"))
 	h.record, h.complete = lifecycle.Record{}, false
@@ -194,7 +195,7 @@ func (h *history) BreakSecret(t *rapid.T) {
 	}
 }
 
-// Check has the invariants.
+// Check fails the test if the operator created a second webhook or changed a foreign webhook.
 func (h *history) Check(t *rapid.T) {
 	if h.twice != "" {
 		t.Fatalf("a second webhook %q was created", h.twice)
@@ -204,9 +205,9 @@ func (h *history) Check(t *rapid.T) {
 	}
 }
 
-// expectReconciled expects only the webhook and the Secret that the spec asks for. A webhook may
-// remain (docs/understand/discord.md) if its create was interrupted and the spec no longer asked
-// for it when the operator could read again.
+// expectReconciled expects only the webhook and the Secret that the spec asks for. Another webhook
+// may remain (docs/understand/discord.md) if its create was interrupted, and the spec stopped
+// asking for it before the operator could read Discord again.
 func (h *history) expectReconciled(t *rapid.T) {
 	for range 4 {
 		h.complete = true

@@ -24,8 +24,8 @@ import (
 // FieldOwner is the field manager of the Secrets.
 const FieldOwner = "discord-operator"
 
-// webhookAnnotation has the id of the webhook whose URL a Secret has, so that its metadata show
-// whether the URL is right.
+// webhookAnnotation names the webhook that a Secret's URL belongs to. The operator thus needs only
+// the Secret's metadata to know whether the URL is right.
 const webhookAnnotation = "discord.jutsu.com/webhook-id"
 
 // maxWebhooks is Discord's limit of webhooks in a channel: code 30007.
@@ -41,9 +41,9 @@ type Plan struct {
 	Use            *discordclient.Webhook // the existing webhook
 	Write          bool                   // writes the Secret over Live, which may be nil
 	Live           *metav1.PartialObjectMetadata
-	Remove         string                         // a webhook that the spec no longer has
+	Remove         string                         // id of the webhook that the spec no longer requests
 	Duplicates     []string                       // other webhooks of the object
-	Obsolete       []metav1.PartialObjectMetadata // for the garbage collector: the operator may not delete Secrets
+	Obsolete       []metav1.PartialObjectMetadata // Secrets that the garbage collector deletes for the operator
 	Err            error                          // why the webhook does not match the spec, or could not be observed
 }
 
@@ -71,7 +71,7 @@ func (p *Plan) Differences(c *v1alpha1.DiscordChannel) (all []resource.Differenc
 	return all
 }
 
-// NewPlan plans the webhook of a channel and its Secret.
+// NewPlan plans the changes to a channel's webhook and to the webhook's Secret.
 func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	if s.Err != nil {
 		return Plan{Err: s.Err}
@@ -128,7 +128,7 @@ func statusID(c *v1alpha1.DiscordChannel) string {
 func refusedCreate(s State) *conditions.Issue {
 	const forWhat = "which a webhook requires"
 	switch {
-	case s.Channel == nil: // this reconcile creates the channel, so it has no webhook
+	case s.Channel == nil: // this reconcile will create the channel, which has no webhooks yet
 		return s.Guild.Lacks(permissions.ManageWebhooks, forWhat)
 	case !s.Complete:
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
@@ -141,8 +141,8 @@ func refusedCreate(s State) *conditions.Issue {
 	return s.Guild.LacksIn(s.Channel, permissions.ManageWebhooks, forWhat, s.Guild.InviteURL)
 }
 
-// secretInSync compares metadata: a client that changes the URL takes over the ownership of the
-// field.
+// secretInSync reads only the Secret's metadata. If another client has changed the URL,
+// managedFields name that client as the field's owner.
 func secretInSync(secret *metav1.PartialObjectMetadata, webhookID string) bool {
 	return secret != nil && webhookID != "" && secret.Annotations[webhookAnnotation] == webhookID &&
 		apply.SecretInSync(FieldOwner, secret, secretLabels, []string{v1alpha1.WebhookSecretKey})

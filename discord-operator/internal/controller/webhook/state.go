@@ -25,7 +25,7 @@ import (
 type Webhooks struct {
 	Client  client.Client      // reads from the cache
 	Applier *apply.Applier     // writes the Secrets
-	Records *lifecycle.Records // of the creates of this process
+	Records *lifecycle.Records // the creates that this process has sent
 	Status  *status.Recorder
 
 	// missing has the webhooks that Discord reported as unknown. inconsistent has the webhooks that
@@ -39,21 +39,22 @@ type State struct {
 	Channel      *discordclient.Channel         // nil until the channel is created
 	Secrets      []metav1.PartialObjectMetadata // owned by the channel
 	Secret       *metav1.PartialObjectMetadata  // the Secret with the desired name, whoever owns it
-	Application  string                         // the bot's
+	Application  string                         // id of the bot's application
 	Hooks        []discordclient.Webhook        // all webhooks of the channel
 	Record       lifecycle.Record
 	Complete     bool            // the list and the audit log show all earlier creates
 	Ours, Others map[string]bool // webhooks that the audit log attributes to this object, and to other objects
-	RetryAfter   time.Duration   // until the audit log may attribute another webhook; 0 for never
-	Err          error           // of reading Discord; it does not block the channel
+	RetryAfter   time.Duration   // delay until the audit log may show more; 0 for never
+	Err          error           // why Discord could not be read; it does not block the channel
 }
 
-// Observe observes the webhook of a channel and its Secret if one is desired or exists.
+// Observe returns the state of a channel's webhook and of the webhook's Secret. It reads neither if
+// the spec and the status have no webhook.
 func (w *Webhooks) Observe(
 	ctx context.Context, c *v1alpha1.DiscordChannel, guild *bot.Guild, ch *discordclient.Channel,
 ) (s State, err error) {
-	// The records start here. A webhook that the spec requests later then needs no search for a
-	// create of another process.
+	// The first call of Of sets the time until which another process may have sent creates. Thanks
+	// to this early call, a webhook that the spec requests later need not wait for their results.
 	s = State{Guild: guild, Channel: ch, Record: w.Records.Of(c.UID)}
 	if c.Spec.Webhook == nil && c.Status.Webhook == nil {
 		return s, nil

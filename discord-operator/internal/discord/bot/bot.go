@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// Bot is the bot of a token, which servers may share.
+// Bot is the bot that a token identifies. All servers with this token share the Bot.
 type Bot struct {
 	*guildcache.Client
 	token   string
@@ -30,25 +30,26 @@ type Bot struct {
 
 	application atomic.Pointer[discordclient.Application]
 	asking      sync.Mutex // guards the request for the application
-	reading     sync.Map   // *sync.Mutex by guild: one reconcile at a time reads its webhooks
+	reading     sync.Map   // guild id to *sync.Mutex: one reconcile at a time reads a guild's webhooks
 }
 
-// refusedRetries are the pauses after each refusal of a token. Discord sometimes refuses valid
-// tokens for a moment, and counts every try.
+// refusedRetries are the pauses after the first, second and later refusals of a token. The operator
+// tries again, because Discord sometimes refuses a valid token for a moment. The pauses grow,
+// because Discord counts every refused try.
 var refusedRetries = []time.Duration{time.Minute, 10 * time.Minute, time.Hour}
 
 // untilRetry returns the time until the next try of a refused token. The caller holds Bots.mu.
 func (b *Bot) untilRetry(now time.Time) time.Duration {
 	if b.refusedAt.IsZero() {
 		b.refusedAt = now
-		if b.application.Load() != nil { // the token was valid in between
+		if b.application.Load() != nil { // Discord accepted the token after the earlier refusals
 			b.refusals = 0
 		}
 	}
 	return b.refusedAt.Add(refusedRetries[min(b.refusals, len(refusedRetries)-1)]).Sub(now)
 }
 
-// OrNone returns the client of the bot; nil for none.
+// OrNone returns the client of the bot; nil if b is nil.
 func (b *Bot) OrNone() *guildcache.Client {
 	if b == nil {
 		return nil
@@ -73,8 +74,8 @@ func (b *Bot) Application(ctx context.Context) (discordclient.Application, error
 }
 
 // Webhooks returns a channel's webhooks from a list that is not older than since. If memory lacks
-// such a list, one call reads the channel's webhooks, or the guild's if other channels need them
-// too.
+// such a list, one call reads the channel's webhooks. If other channels lack such a list too, the
+// call reads the webhooks of the whole guild.
 func (b *Bot) Webhooks(
 	ctx context.Context, guildID, channelID string, since time.Time,
 ) ([]discordclient.Webhook, error) {
@@ -85,7 +86,7 @@ func (b *Bot) Webhooks(
 	entry, _ := b.reading.LoadOrStore(guildID, &sync.Mutex{})
 	lock := entry.(*sync.Mutex)
 	if !lock.TryLock() {
-		return nil, issues.Transient(arrivalRetry) // another reconcile reads them
+		return nil, issues.Transient(arrivalRetry) // another reconcile is reading the guild's webhooks
 	}
 	defer lock.Unlock()
 	snap := view.Snapshot()

@@ -41,8 +41,8 @@ type Config struct {
 	APIURL string
 	// Resync is the interval between reads of a guild while the Gateway is not connected.
 	Resync time.Duration
-	// ResyncLive is the interval while the Gateway is connected. If no event reports a change of
-	// the operator within EventTimeout, the guild is stale. 0 means the default of guildcache.
+	// ResyncLive is the interval while the Gateway is connected. If no event reports the operator's
+	// own change within EventTimeout, the guild is stale. 0 means the default of guildcache.
 	ResyncLive, EventTimeout time.Duration
 	// Guard is passed to discordclient.Options; may be nil.
 	Guard func() (until time.Time, err error)
@@ -50,7 +50,7 @@ type Config struct {
 	Metrics *guildcache.Metrics
 	// Log receives connects and disconnects.
 	Log logr.Logger
-	// Clock is nil for the real one.
+	// Clock may be nil, which means the real clock.
 	Clock clock.PassiveClock
 }
 
@@ -65,7 +65,7 @@ type Bots struct {
 	reading singleflight.Group
 	mu      sync.Mutex
 	tokens  map[string]*Bot
-	uses    map[types.NamespacedName]use // by server
+	uses    map[types.NamespacedName]use // keyed by server
 	outs    []chan Event
 }
 
@@ -78,8 +78,8 @@ type use struct {
 	guild   string
 }
 
-// New returns an empty set of bots. Their connections end with ctx. cached reads servers and the
-// metadata of Secrets; live reads the data of Secrets.
+// New returns an empty set of bots, whose connections end when ctx ends. cached reads servers and
+// the metadata of Secrets; live reads the data of Secrets.
 func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -90,8 +90,8 @@ func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	}
 }
 
-// Events returns a new channel with all changes on Discord. Each subscriber calls it once, before
-// the first Of, and must receive all events.
+// Events returns a new channel that receives all changes on Discord. A subscriber must call Events
+// once, before the first call of Of, and must receive every event.
 func (b *Bots) Events() <-chan Event {
 	out := make(chan Event)
 	b.mu.Lock()
@@ -129,8 +129,8 @@ func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, er
 	return b.retry(server)
 }
 
-// retry starts a new bot, for all servers of a refused token, if the next try is due. Until then it
-// returns the issue.
+// retry replaces a refused bot with a new bot for all servers of its token. Before the next try is
+// due, retry returns the issue of the refused token instead.
 func (b *Bots) retry(server *v1alpha1.DiscordServer) (*Bot, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -179,8 +179,8 @@ func (b *Bots) HasRefused(server types.NamespacedName) bool {
 	return bot != nil && bot.Err() != nil
 }
 
-// last returns the last bot of an existing server, even after the deletion of its Secret; nil for
-// none.
+// last returns the last bot of a server, even if the token's Secret is gone. It returns nil if the
+// server has no bot, or if Discord has refused the bot's token.
 func (b *Bots) last(server types.NamespacedName) *Bot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -279,7 +279,8 @@ func (b *Bots) Follow(server types.NamespacedName, guildID string) {
 	b.end(before)
 }
 
-// named reports whether a DiscordServer names this guild. Such a guild will soon be followed.
+// named reports whether a DiscordServer names this guild. If so, the reconciler will soon call
+// Follow for the guild.
 func (b *Bots) named(guildID string) bool {
 	var servers v1alpha1.DiscordServerList
 	err := index.List(b.ctx, b.cached, &servers, "", index.ServerByGuild, guildID)
@@ -295,8 +296,9 @@ func (b *Bots) Release(server types.NamespacedName) {
 	b.end(before)
 }
 
-// end stops the bot of a former use, and its reads of the guild, if no server needs them. Otherwise
-// the guild would be polled and counted in metrics. The caller holds b.mu.
+// end stops a bot that no server uses any more. It also stops the bot's reads of the former guild
+// if no server uses that guild; otherwise the bot would still poll it and count it in metrics. The
+// caller holds b.mu.
 func (b *Bots) end(former use) {
 	bot := former.bot
 	used, read := bot == nil, former.guild == ""
@@ -315,8 +317,8 @@ func (b *Bots) end(former use) {
 	bot.stop()
 }
 
-// start connects a bot. If no object causes a call, its refusal counts for namespace. The caller
-// holds b.mu.
+// start connects a bot. A refused call that no object causes counts for namespace. The caller holds
+// b.mu.
 func (b *Bots) start(token, namespace string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{

@@ -56,8 +56,8 @@ func TestAGuildIsForgottenWithItsLastServer(t *testing.T) {
 	defer discord.Close()
 	secret := &secrets{version: "1", token: "a.bot.token"}
 	bots := bot.New(t.Context(), secret, secret, bot.Config{APIURL: discord.URL, Resync: time.Hour})
-	// about lets a server use a guild, as a reconciler does. The result returns how many guilds the
-	// server's bot reads.
+	// about lets a server use a guild, as a reconciler does. It returns a function that counts the
+	// guilds that the server's bot reads.
 	about := func(server, guild string) func() int {
 		t.Helper()
 		o := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: server}}
@@ -93,7 +93,8 @@ func TestAGuildIsForgottenWithItsLastServer(t *testing.T) {
 	want("when a server has got another bot", 1)
 }
 
-// refusing is a Discord that refuses every token, with servers of one namespace that share a token.
+// refusing simulates a Discord that refuses every token. Its servers are in one namespace and share
+// a token.
 type refusing struct {
 	t      *testing.T
 	calls  atomic.Int32
@@ -138,8 +139,8 @@ func (r *refusing) reconcile() (issue *conditions.Issue) {
 	return issue
 }
 
-// A refused token costs a few calls, whatever its users do. Each call counts towards a ban of the
-// IP address that all tenants share.
+// A refused token costs a few calls, even if a user changes its Secret every second. Each call
+// counts towards a ban of the IP address that all tenants share.
 func TestARefusedTokenIsSeldomTried(t *testing.T) {
 	t.Parallel()
 	r := newRefusing(t)
@@ -160,7 +161,7 @@ func TestARefusedTokenIsSeldomTried(t *testing.T) {
 	}
 }
 
-// Texts that cannot be tokens are not sent.
+// The operator does not send Discord a text that cannot be a token.
 func TestMalformedTokenIsNotSent(t *testing.T) {
 	t.Parallel()
 	r := newRefusing(t)
@@ -218,8 +219,8 @@ func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 	}
 }
 
-// Objects outside the server's namespace may use at most half of the bot's calls. A namespace with
-// a server of the same bot may use all.
+// Objects outside the server's namespace may cause at most half of the bot's calls. The limit does
+// not apply to a namespace with its own server for the same bot.
 func TestANamespaceHasAShareOfAnothersBot(t *testing.T) {
 	t.Parallel()
 	var received atomic.Int32
@@ -287,7 +288,7 @@ func TestANamespaceHasAShareOfAnothersBot(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-arrived
-	sent("tenant", 20) // its share is 25 calls; a fifth of them is for creates and deletes
+	sent("tenant", 20) // the tenant's share is 25 calls, 5 of them only for creates and deletes
 	held("tenant")
 	sent("owner", 10)
 	serverIn("tenant")

@@ -30,10 +30,11 @@ import (
 )
 
 const (
-	// arrival bounds the unreported wait for the first state of a guild: the Gateway sends that
-	// state within a second, and polling begins after five.
+	// arrival is the time after a bot's start in which no status reports that the state of a guild
+	// is missing. The Gateway sends the state within a second, and polling begins after five
+	// seconds.
 	arrival = 10 * time.Second
-	// arrivalRetry is the pause between two attempts; an event usually comes sooner.
+	// arrivalRetry is the delay of a retry; an event usually starts a reconcile earlier.
 	arrivalRetry = 500 * time.Millisecond
 )
 
@@ -44,15 +45,16 @@ type Guild struct {
 	ID     string
 	// By is the namespace of the object that uses the guild.
 	By string
-	// InviteURL adds missing permissions to the bot; empty for objects of other namespaces.
+	// InviteURL is the link that gives the bot its missing permissions; empty for objects of other
+	// namespaces.
 	InviteURL string
-	// URL shows the guild to users.
+	// URL is the web page that shows the guild to users.
 	URL      string
 	Snapshot *guildcache.Snapshot
 }
 
-// Guild returns the guild of an Available server for an object in the namespace by. The error is an
-// issue; it hides the cause from other namespaces.
+// Guild returns the guild of an Available server. by is the namespace of the object that uses the
+// guild. The error is an issue, which hides the cause from other namespaces.
 func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by string) (*Guild, error) {
 	if !Available(server) || server.Status.ServerID == "" {
 		return nil, unavailable(server, by, meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady))
@@ -66,7 +68,7 @@ func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by str
 		g.URL = g.Bot.WebURL() + "/channels/" + g.ID
 		g.Snapshot, err = g.Bot.Snapshot(ctx, g.ID)
 	}
-	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // the server reports the issue itself
+	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // the server reports this issue too
 		return nil, unavailable(server, by, &metav1.Condition{Reason: issue.Reason, Message: issue.Message})
 	}
 	if err == nil && g.Snapshot.Presence == guildcache.PresenceAbsent {
@@ -77,8 +79,9 @@ func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by str
 	return g, err
 }
 
-// Referred is Guild for an object that may have a resource in the guild hasIn (empty for none). If
-// hasIn is not the server's guild, the error is an issue.
+// Referred does the same as Guild, for an object that may already have a resource. hasIn is the
+// guild with that resource; empty for none. If the server now manages another guild, the error is
+// an issue.
 func (b *Bots) Referred(ctx context.Context, server *v1alpha1.DiscordServer, by, hasIn string) (*Guild, error) {
 	guild, err := b.Guild(ctx, server, by)
 	if err == nil && hasIn != "" && hasIn != guild.ID {
@@ -115,8 +118,8 @@ func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, gui
 	return g, err
 }
 
-// ToDelete returns the current or the last bot of a server: if a namespace is deleted, its Secret
-// may be gone first.
+// ToDelete returns the bot that deletes a server's resources. If the token's Secret is gone,
+// ToDelete returns the last bot: the deletion of a namespace may delete the Secret first.
 func (b *Bots) ToDelete(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
 	return b.toDelete(ctx, server, server.Status.ServerID, server.Namespace)
 }
@@ -144,7 +147,7 @@ func (b *Bots) toDelete(ctx context.Context, server *v1alpha1.DiscordServer, gui
 	return nil, issues.DeletionFailed(issue.Message)
 }
 
-// Snapshot returns the last known state of a guild. The error is an issue if it is unknown.
+// Snapshot returns the last known state of a guild. If the state is unknown, the error is an issue.
 func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapshot, error) {
 	view := b.Guild(guildID)
 	snap := view.Snapshot()
@@ -158,7 +161,7 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 		return nil, issues.Unverified(v1alpha1.ReasonWaitingForDiscord,
 			"The state of the server on Discord is not known yet: %s.", why)
 	case snap.SelfID() == "" && snap.Presence == guildcache.PresencePresent:
-		// Without the Gateway, only a call identifies the bot.
+		// Without the Gateway, the snapshot lacks the bot's user id, so a call reads it.
 		if _, err := b.CurrentUser(ctx); err != nil {
 			return nil, err
 		}
@@ -167,8 +170,8 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 	return snap, nil
 }
 
-// ServerChanged selects servers that were created or deleted, or that have another availability,
-// token or grant.
+// ServerChanged selects created and deleted servers, and servers whose guild, availability, token
+// reference or grants have changed.
 var ServerChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
 	return before.Status.ServerID != after.Status.ServerID || Available(before) != Available(after) ||
@@ -186,7 +189,7 @@ func Available(server *v1alpha1.DiscordServer) bool {
 // Refresh updates the snapshot.
 func (g *Guild) Refresh() { g.Snapshot = g.Bot.Guild(g.ID).Snapshot() }
 
-// OrNone returns the client of the guild's bot; nil for none.
+// OrNone returns the client of the guild's bot; nil if g is nil.
 func (g *Guild) OrNone() *guildcache.Client {
 	if g == nil {
 		return nil
@@ -226,7 +229,8 @@ func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue
 	return issues.Lacking(have, exact, needed, forWhat, g.InviteURL)
 }
 
-// LacksIn is Lacks for a channel or category. inviteURL is empty if a new invitation does not help.
+// LacksIn is the issue of permissions that the bot lacks in a channel or category; nil if none or
+// unknown. inviteURL is empty if a new invitation does not help.
 func (g *Guild) LacksIn(
 	ch *discordclient.Channel, needed permissions.Bits, forWhat, inviteURL string,
 ) *conditions.Issue {
@@ -260,7 +264,7 @@ func (g *Guild) LacksInCategory(id string) *conditions.Issue {
 
 // required says why nobody may delete a channel that Discord requires in a community server (code
 // 50074); nil for other channels. If the DiscordServer is deleted, only a user can choose another
-// one.
+// required channel.
 func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
 	guild := &g.Snapshot.Guild
 	role, field := "", ""

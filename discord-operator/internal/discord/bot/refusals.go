@@ -12,17 +12,17 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// namespaceShare is a divisor: a namespace may cause one twentieth of the remaining refusals. A
-// wrong token or refused calls of one tenant must not stop other tenants.
+// namespaceShare is a divisor: a namespace may cause one twentieth of the refusals that other
+// namespaces leave. A wrong token or refused calls of one tenant must not stop other tenants.
 const namespaceShare = 20
 
-// refusals counts refused calls by namespace. Discord counts them by IP address, so all counts are
-// shares of one whole. It is safe for concurrent use.
+// refusals counts refused calls per namespace. Discord counts all refusals of an IP address
+// together, so each namespace's count is a share of one whole. It is safe for concurrent use.
 type refusals struct {
 	mu     sync.Mutex
 	whole  *discordclient.InvalidRequests
 	shares map[string]*discordclient.InvalidRequests
-	// kept is the number of counts after the last cleanup.
+	// kept is the number of counts that the last cleanup kept.
 	kept int
 }
 
@@ -32,11 +32,11 @@ func newRefusals(now func() time.Time) *refusals {
 	}
 }
 
-// Fewer than minShares counts are never dropped.
+// minShares is the number of counts below which no cleanup runs.
 const minShares = 1000
 
-// of returns the count of a namespace. Only counts of 0 are dropped, so a bot that still uses a
-// dropped count adds at most one share.
+// of returns the count of a namespace. A cleanup drops only counts of 0. A bot may go on using a
+// dropped count, but that adds at most one share for its namespace.
 func (r *refusals) of(namespace string) *discordclient.InvalidRequests {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,9 +57,9 @@ func (r *refusals) of(namespace string) *discordclient.InvalidRequests {
 	return share
 }
 
-// Caused returns a context for the calls that an object causes. Every refusal counts for the
-// object's namespace, whichever bot calls. Every call counts in the namespace's share of the bot's
-// calls.
+// Caused returns a context for the calls that an object causes. A refused call counts for the
+// object's namespace, even if another namespace's bot sent it. Every call counts in the namespace's
+// share of the bot's calls.
 func (b *Bots) Caused(ctx context.Context, o client.Object) context.Context {
 	ctx = discordclient.WithTenant(ctx, o.GetNamespace())
 	return discordclient.WithRefusals(ctx, b.refusals.of(o.GetNamespace()))

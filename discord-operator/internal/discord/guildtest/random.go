@@ -30,9 +30,9 @@ type random struct {
 	roles []string
 }
 
-// Populate creates objects of every kind that the operator supports, by hand, and the bot's
-// webhooks. It creates nothing unsupported, such as overwrites that keep the bot out. The same seed
-// has the same result.
+// Populate creates roles, channels and settings of every kind that the operator supports, as a user
+// does, and webhooks, as the bot does. It creates nothing unsupported, such as overwrites that keep
+// the bot out. The same seed gives the same result.
 func Populate(ctx context.Context, srv *discordtest.Server, guild string, bot discordtest.Bot, seed uint64) error {
 	r := &random{rand.New(rand.NewPCG(seed, 0)), srv, guild, bot, nil} //nolint:gosec // G404: a test's
 	Community(srv, guild)
@@ -104,7 +104,8 @@ func (r *random) overwrites() []discordtest.Overwrite {
 	}
 	all := []discordtest.Overwrite{}
 	if r.IntN(3) == 0 {
-		// Only an administrator may put ManageRoles into an overwrite.
+		// access lacks ManageRoles, because only an administrator may put ManageRoles into an
+		// overwrite.
 		const access = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermConnect |
 			discordtest.PermManageWebhooks
 		all = append(all, discordtest.Overwrite{ID: r.guild, Deny: discordtest.PermViewChannel},

@@ -24,14 +24,16 @@ import (
 )
 
 const (
-	// MaxTransient is the longest unreported rate limit: a shorter one ends before users could read
-	// of it.
+	// MaxTransient is the longest rate limit that no status reports: it ends before users could
+	// read about it.
 	MaxTransient = 5 * time.Second
-	// maxQueued is the longest unreported wait in the bot's own call queue, which ends for certain.
+	// maxQueued is the longest wait in the bot's own call queue that no status reports, because
+	// such a wait surely ends.
 	maxQueued = 30 * time.Second
 	// deniedRetry is long, because each try counts towards Discord's limit of invalid requests.
 	deniedRetry = 10 * time.Minute
-	// firstDeniedRetry is shorter, because Discord sometimes denies a permitted call.
+	// firstDeniedRetry is the delay after the first denial. It is shorter than deniedRetry, because
+	// Discord sometimes denies a permitted call.
 	firstDeniedRetry = time.Minute
 	deletionRetry    = time.Minute
 	// notLeadingRetry delays a call that the fence refused because another process may lead.
@@ -39,7 +41,7 @@ const (
 	fullRetry       = time.Minute
 )
 
-// Transient is the unreported issue of a wait for a few seconds.
+// Transient returns the issue of a wait for a few seconds, which no status reports.
 func Transient(after time.Duration) *conditions.Issue {
 	issue := conditions.Progressing(v1alpha1.ReasonRateLimited,
 		"Discord's rate limit delays the next call. It is retried within seconds.").After(after)
@@ -52,8 +54,8 @@ func IsTransient(issue *conditions.Issue) bool {
 	return issue != nil && issue.Transient
 }
 
-// Of returns the issues of an error. Errors that are not Discord's are retried with the back-off of
-// the workqueue.
+// Of returns the issues of an error. If the error does not come from Discord, the operator retries
+// with the workqueue's back-off.
 func Of(err error, now time.Time) []conditions.Issue {
 	if issue := of(err, now); issue != nil {
 		return []conditions.Issue{*issue}
@@ -84,7 +86,8 @@ func of(err error, now time.Time) *conditions.Issue {
 	case discordclient.ClassInvalid:
 		return invalid(refused)
 	case discordclient.ClassGone:
-		// No event reports that a user of an overwrite joins the server.
+		// The operator retries, because no event reports that the user of an overwrite has joined
+		// the server.
 		switch discordclient.CodeOf(err) {
 		case discordgo.ErrCodeUnknownOverwrite, discordgo.ErrCodeUnknownRole:
 			return invalid(refused).After(deniedRetry)
@@ -115,11 +118,11 @@ func invalid(refused *discordclient.Error) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonRefused, "%s", sentence("Discord refuses the request: "+refused.Error()))
 }
 
-// rateLimited rounds the reported end up to a minute, so that each of hundreds of objects is
-// written only once.
+// rateLimited rounds the reported end of the limit up to a minute. Hundreds of delayed objects then
+// need only one status update each.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
 	switch {
-	case l.Queued() && l.After <= maxQueued: // lifecycle.CallQueue notifies earlier; this is a safeguard
+	case l.Queued() && l.After <= maxQueued: // lifecycle.CallQueue usually starts the retry earlier
 		return Transient(l.After + l.After/4 + time.Second)
 	case l.After <= MaxTransient:
 		return Transient(l.After)
@@ -186,7 +189,8 @@ func DeletionFailed(why string) *conditions.Issue {
 
 func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
 
-// Worst returns the issue to report; nil for none. Transient issues count least.
+// Worst returns the issue to report; nil for none. It returns a transient issue only if there is no
+// other issue.
 func Worst(list []conditions.Issue) *conditions.Issue {
 	brief := func(i conditions.Issue) bool { return IsTransient(&i) }
 	if lasting := slices.DeleteFunc(slices.Clone(list), brief); len(lasting) > 0 {
@@ -195,9 +199,9 @@ func Worst(list []conditions.Issue) *conditions.Issue {
 	return conditions.Worst(list)
 }
 
-// Unreported returns when to reconcile again if the worst issue is not reported; 0 if it is. An
-// object that has just been created and waits for its parents is not reported, to save a status
-// update.
+// Unreported returns the delay before the next reconcile if the status need not report the worst
+// issue; 0 if it must. For its first seconds, an object that waits for its parents reports nothing,
+// which saves a status update.
 func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.Duration) time.Duration {
 	switch {
 	case IsTransient(worst):
@@ -211,7 +215,8 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 // deletionGrace is the time between the first failure and DeletionFailed.
 const deletionGrace = 20 * time.Second
 
-// Retry returns when to reconcile again; 0 if unknown. The delays of a denied call double.
+// Retry returns the delay before the next reconcile; 0 if unknown. After a denied call, the delay
+// doubles with each retry, up to deniedRetry.
 func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) time.Duration {
 	if worst.RequeueAfter != deniedRetry {
 		return worst.RequeueAfter

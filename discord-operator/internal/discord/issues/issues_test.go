@@ -102,7 +102,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// The message of a failed deletion says how to end it, whichever call failed.
+// The message of a failed deletion says how to end the deletion, whichever call failed.
 func TestOfDeletion(t *testing.T) {
 	t.Parallel()
 	failed := v1alpha1.ReasonDeletionFailed

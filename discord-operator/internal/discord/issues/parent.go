@@ -15,8 +15,8 @@ type Parent struct {
 }
 
 // WaitFor returns the issue of an object that waits for its parent. fact says what the parent
-// lacks. cause is the parent's condition; nil if unknown. Its message is only for users of the
-// parent's namespace.
+// lacks. cause is the parent's condition; nil if unknown. Only objects in the parent's namespace
+// show the message of cause.
 func (p Parent) WaitFor(reason, by, fact string, cause *metav1.Condition) *conditions.Issue {
 	name, foreign := Name(p.Object, by), by != p.GetNamespace()
 	switch {

@@ -21,12 +21,12 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-const arrangeRetry = 200 * time.Millisecond // until the next try to sort siblings that another reconcile is sorting
+const arrangeRetry = 200 * time.Millisecond // delay while another reconcile sorts the same siblings
 
 // Results report the effects of a plan.
 type Results struct {
 	Live             resource.Resource     // the resource after the reconcile; nil for none
-	Created, Changed bool                  // on Discord
+	Created, Changed bool                  // whether the reconcile created or changed the resource
 	Blocked          bool                  // the resource cannot be used yet, so nothing may be created for it
 	Deleted          bool                  // a deleted object is gone
 	Differences      []resource.Difference // for an observed object
@@ -34,7 +34,7 @@ type Results struct {
 	Stale            bool                  // the cache lags behind: reconcile again without a status update
 }
 
-// Fail adds the issues of an error and reports whether there was one.
+// Fail adds the issues of an error and reports whether the error is not nil.
 func (r *Results) Fail(err error, now time.Time) bool {
 	if errors.Is(err, apply.ErrStale) || conditions.Conflict(err) {
 		r.Stale = true
@@ -85,8 +85,8 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 	return results
 }
 
-// ensureFinalizer first checks Discord's limits, because an object with a finalizer and without an
-// id costs a search.
+// ensureFinalizer stores the finalizer. Before a create, it first checks Discord's limits: an
+// object with a finalizer but without an id makes the operator search Discord for a lost create.
 func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) error {
 	if status.Finalized(b.Object) {
 		return nil
@@ -98,7 +98,7 @@ func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client,
 	}
 	err := r.Status.EnsureFinalizer(ctx, b.Object)
 	if (err == nil || errors.Is(err, apply.ErrStale)) && b.Live == nil {
-		// This process has stored the finalizer, so no other one has sent a create.
+		// This process has stored the finalizer, so no other process has sent a create.
 		r.Records.Absent(b.Object.GetUID())
 	}
 	return err
@@ -165,8 +165,8 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 	results.Changed = true
 }
 
-// edit sends all fields in one call. If Discord refuses some, it sends the others again: overwrites
-// must get through.
+// edit sends all fields in one call. If Discord refuses some fields, edit sends the remaining
+// fields again, so that a refused field does not keep the overwrites from Discord.
 func (r *Resources) edit(
 	ctx context.Context, api *guildcache.Client, b Binding, edit resource.Edit, fields []string, results *Results,
 ) error {

@@ -36,9 +36,9 @@ type Kind struct {
 	NotRecreated string                   // the parts that a recreated resource lacks
 	Fields       resource.Rows
 	Calls        resource.Calls
-	FromBottom   bool                     // siblings are ranked from the bottom, because new ones appear there
+	FromBottom   bool                     // ranks count from the bottom, where new siblings appear
 	List         func() client.ObjectList // an empty list
-	ByID         string                   // index of the objects by the ids of resources that they claim
+	ByID         string                   // index that finds the objects that claim an id
 	Identity     func(client.Object) Identity
 }
 
@@ -55,7 +55,7 @@ type Identity struct {
 }
 
 // Retained reports whether a deletion leaves the resource on Discord. By default, it leaves an
-// adopted resource, but not the replacement of one.
+// adopted resource, but deletes a resource that replaced an adopted one.
 func (i Identity) Retained() bool {
 	if i.Observed || i.guessed(i.StatusID) {
 		return true
@@ -88,7 +88,7 @@ type Resources struct {
 	Records *Records
 	Queue   CallQueue // a source of the kind's controller
 
-	arranging sync.Map // by parent: one reconcile at a time sorts the children
+	arranging sync.Map // keyed by parent: one reconcile at a time sorts the parent's children
 	missing   missing
 }
 
@@ -112,15 +112,15 @@ type Binding struct {
 	Live     resource.Resource
 	Stored   resource.StoredForms // the values that Discord stores in another form
 	Inherits bool                 // the channel is new and lacks overwrites of its category
-	// Adopted: this reconcile binds an existing resource. Recovered: it binds the result of a lost
-	// create.
+	// Adopted means that this reconcile binds an existing resource, Recovered that it binds the
+	// result of a lost create.
 	Adopted, Recovered bool
-	Guessed            bool              // recovered, in any reconcile, without proof in the audit log
+	Guessed            bool              // this or an earlier reconcile recovered it without proof
 	Absent             bool              // certainly no resource exists, so it may be created
 	HiddenID           string            // an existing resource that the bot may not view
-	Mismatch           *conditions.Issue // why the resource of a deleted object is not its own
+	Mismatch           *conditions.Issue // why the resource is not the deleted object's own
 	ClaimedBy          string            // another object that claims the resource and is not deleted
-	ClaimedHere        bool              // all objects that claim it are in the object's namespace
+	ClaimedHere        bool              // all objects that claim it are in this namespace
 }
 
 // Reason returns the audit log reason of an object's calls. The UID in it identifies lost creates.
@@ -128,7 +128,7 @@ func Reason(kind string, o client.Object) string {
 	return fmt.Sprintf("%s %s %s", kind, o.GetUID(), client.ObjectKeyFromObject(o))
 }
 
-// Bind finds the external resource of an object, without a call if memory has it.
+// Bind finds the external resource of an object. It sends no call if memory has the resource.
 func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	uid := l.Object.GetUID()
 	if status.Finalized(l.Object) {
@@ -167,8 +167,8 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 	return r.recover(ctx, api, b, record)
 }
 
-// BindDeleted is Bind for a deleted object. It binds only the object's own resource, even if
-// hidden.
+// BindDeleted does the same as Bind, for a deleted object. If the resource is not the object's own,
+// BindDeleted does not bind it, and Mismatch says why.
 func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	b, err := r.Bind(ctx, api, l)
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() && !issues.IsHidden(err) {
@@ -177,14 +177,15 @@ func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l L
 	return b, err
 }
 
-// Owns reports whether the object has, or may have, a resource. Its finalizer and spec prove
-// nothing, because a user may have written them.
+// Owns reports whether the object has, or may have, a resource. It ignores the finalizer and the
+// spec, because a user may have written them.
 func (r *Resources) Owns(o status.Object) bool {
 	return r.Kind.Identity(o).StatusID != "" || r.Records.Has(o.GetUID())
 }
 
 // Position returns the desired place of an object among its siblings in its namespace; nil if it
-// has none. Objects of other namespaces count as unmanaged, so that no namespace can move them.
+// has none. Siblings in other namespaces count as unmanaged, so that no namespace can move the
+// resources of another.
 func (r *Resources) Position(ctx context.Context, o client.Object, by, value string) (*Position, error) {
 	if r.Kind.Identity(o).Position == nil {
 		return nil, nil
@@ -193,7 +194,8 @@ func (r *Resources) Position(ctx context.Context, o client.Object, by, value str
 	return r.Kind.PositionAmong(o, siblings), err
 }
 
-// Listed returns the objects of a namespace, or of all if it is empty, that an index names.
+// Listed returns the objects that have a value in an index. An empty namespace means all
+// namespaces.
 func (r *Resources) Listed(ctx context.Context, namespace, by, value string) (all []status.Object, err error) {
 	list := r.Kind.List()
 	if err := index.List(ctx, r.Cache, list, namespace, by, value); err != nil {
@@ -216,8 +218,8 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 	}
 	uid := b.Object.GetUID()
 	if len(claims) > 0 {
-		// An object may observe a resource that its own namespace manages, but must not learn of
-		// others.
+		// An object may observe a resource that its own namespace manages. It must not learn which
+		// resources other namespaces manage.
 		shared := func(owner claim) bool { return b.Observed && owner.name.Namespace == b.Object.GetNamespace() }
 		if owner := winner(claims); owner.uid != uid && !shared(owner) {
 			return unbound, conditions.Degraded(v1alpha1.ReasonConflict,

@@ -50,7 +50,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{Guild: guildtest.New(t, all), clock: clocktesting.NewFakePassiveClock(time.Now()), claims: map[string][]claim{}}
 	r.client = r.Client(t)
 	r.resources = newResources(r.clock, func(id string) ([]claim, error) { return r.claims[id], r.broken })
-	r.resources.Records.Of("another") // the process has started
+	r.resources.Records.Of("another") // the first call of Of sets the start of the process
 	r.resources.Records.Finalized("uid")
 	return r
 }
@@ -66,7 +66,7 @@ var aChannel = Kind{
 	},
 }
 
-// newResources returns channels with faked claims.
+// newResources returns the Resources of channels. claims fakes the objects that claim an id.
 func newResources(clock clock.PassiveClock, claims func(id string) ([]claim, error)) *Resources {
 	return resourcesOf(aChannel, clock, claims)
 }
@@ -83,7 +83,8 @@ type noEvents struct{}
 
 func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 
-// objects lists the objects with claims on an id. Without an id, it lists the claims on "".
+// objects is a client.Reader that lists the objects that claim an id. Without a selector, it lists
+// the objects that claim the id "".
 type objects struct {
 	client.Reader
 	claims func(id string) ([]claim, error)
@@ -142,7 +143,7 @@ func (r *rig) bind(t *testing.T, l Lookup) (Binding, error) {
 	return b, err
 }
 
-// make creates a channel with the client, so that its view shows it.
+// make creates a channel with the client, so that the client's view shows the channel.
 func (r *rig) make(t *testing.T, name, reason string) *discordclient.Channel {
 	t.Helper()
 	ch, err := r.client.CreateChannel(t.Context(), r.ID, discordclient.ChannelCreate{Name: name}, reason)
@@ -380,7 +381,7 @@ func TestBind(t *testing.T) {
 			return r.lookup(finalized, paused), ""
 		}, reason: v1alpha1.ReasonPaused},
 		"ignores a channel from after all possible creates": {scene: func(t *testing.T, r *rig) (Lookup, string) {
-			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // no create since then
+			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // no create since this time
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
 			r.later(time.Minute)
@@ -480,7 +481,7 @@ func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 	}
 }
 
-// Two 404s confirm a loss only if the channel was not found in between.
+// Two 404s confirm that a channel is gone only if no call found the channel between them.
 func TestFoundChannelEndsALoss(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -18,7 +18,7 @@ type CallQueue struct {
 	queue priorityqueue.PriorityQueue[reconcile.Request]
 }
 
-// Start implements source.Source. [Options] makes the queue.
+// Start implements source.Source. q must be a priority queue, such as the queue of [Options].
 func (c *CallQueue) Start(_ context.Context, q queue) error {
 	queue, ok := q.(priorityqueue.PriorityQueue[reconcile.Request])
 	if !ok {
@@ -28,8 +28,9 @@ func (c *CallQueue) Start(_ context.Context, q queue) error {
 	return nil
 }
 
-// Caller returns the context for an object's calls. An admitted object comes first, because its
-// reservation lasts one second.
+// Caller returns the context for an object's calls. When the rate limit admits the calls, the
+// object enters the queue ahead of others, because the reservation for its calls lasts only one
+// second.
 func (c *CallQueue) Caller(ctx context.Context, o client.Object, calls int) context.Context {
 	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
 	notifyReady := func() {

@@ -31,8 +31,8 @@ func (c claim) nameFor(namespace string) string {
 	return c.name.String()
 }
 
-// winner prefers an object with the resource in its status, then one with a finalizer, then the
-// oldest.
+// winner prefers an object with the resource in its status, then an object with a finalizer, then
+// the oldest object.
 func winner(claims []claim) claim {
 	return slices.MinFunc(claims, func(a, b claim) int {
 		age := a.created.Compare(b.created)
@@ -50,8 +50,9 @@ func trueFirst(a, b bool) int {
 	return 1
 }
 
-// claims returns the objects that claim a resource. In other namespaces only the status counts: by
-// the spec, a tenant could block other tenants.
+// claims returns the objects with the resource in their status, and the objects of the namespace
+// with the resource in their spec. It ignores the specs of other namespaces; otherwise a tenant
+// could block other tenants by a spec.
 func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, error) {
 	all, err := r.Listed(ctx, "", r.Kind.ByID, id)
 	var claims []claim

@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Delete deletes the resource of a deleted object, and then removes its finalizer. A failed
-// deletion keeps the object unless a user forces it.
+// Delete deletes the resource of a deleted object, and then removes the object's finalizer. If the
+// deletion fails, Delete keeps the finalizer unless a user forces the deletion.
 func Delete(
 	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o status.Object, plan Plan,
 ) Results {

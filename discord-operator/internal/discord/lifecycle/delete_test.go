@@ -37,8 +37,8 @@ func (writes) Patch(context.Context, client.Object, client.Patch, ...client.SubR
 	return nil
 }
 
-// forced is a channel that was deleted long ago. Its annotation leaves it on Discord if it cannot
-// be deleted there.
+// forced has a DiscordChannel that a user deleted long ago. The object's force-delete annotation
+// leaves the channel on Discord if the deletion there fails.
 type forced struct {
 	t        *testing.T
 	clock    *clocktesting.FakePassiveClock
@@ -71,7 +71,8 @@ func (f *forced) set(c *v1alpha1.DiscordChannel, worst *conditions.Issue) {
 	conditions.Set(&c.Status.Conditions, c.Generation, conditions.Usable("OnDiscord", ""), worst)
 }
 
-// reconcile ends a reconcile with an issue, and reports whether the channel was left on Discord.
+// reconcile simulates a reconcile that ends with an issue. It reports whether the channel was left
+// on Discord.
 func (f *forced) reconcile(issue *conditions.Issue) (abandoned bool) {
 	f.t.Helper()
 	results := Delete(f.t.Context(), nil, f.recorder, f.channel, Plan{Issues: []conditions.Issue{*issue}})
@@ -87,8 +88,8 @@ func (f *forced) reconcile(issue *conditions.Issue) (abandoned bool) {
 	return false
 }
 
-// A deletion is given up after 20 seconds of failures. They count from the first failure, not from
-// the deletion. Rate limits and waits for other objects do not count.
+// The operator gives up a deletion that has failed for 20 seconds. The 20 seconds begin with the
+// first failure, not with the deletion. Rate limits and waits for other objects are no failures.
 func TestForceCountsFromTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	fails := func() *conditions.Issue { return issues.Unverified(conditions.ReasonRetrying, "502") }
@@ -130,7 +131,7 @@ func TestForceCountsFromTheFirstFailure(t *testing.T) {
 		}
 	}
 
-	f := newForced(t) // Discord has failed since before the deletion, while the operator did not run
+	f := newForced(t) // Discord had failed even before the deletion
 	f.channel.Status.Conditions = append(f.channel.Status.Conditions, metav1.Condition{
 		Type: v1alpha1.TypeVerified, Status: metav1.ConditionFalse, Reason: conditions.ReasonRetrying, ObservedGeneration: 1,
 		LastTransitionTime: metav1.NewTime(f.clock.Now().Add(-time.Hour)),

@@ -17,11 +17,12 @@ import (
 )
 
 const (
-	// Discord sometimes reports an existing channel as unknown. So it must report that twice,
-	// goneDelay apart (https://github.com/discord/discord-api-docs/issues/8445).
+	// Discord sometimes reports an existing channel as unknown. So the operator believes such a
+	// report only if Discord repeats it goneDelay later
+	// (https://github.com/discord/discord-api-docs/issues/8445).
 	goneDelay = issues.MaxTransient
-	// Recheck intervals without an event: hiddenRetry if the Gateway hides a resource, refusedRetry
-	// if a call was refused.
+	// Without an event, the operator checks a resource again after hiddenRetry if the Gateway hides
+	// the resource, and after refusedRetry if Discord refused a call.
 	hiddenRetry  = time.Hour
 	refusedRetry = time.Minute
 )
@@ -32,7 +33,7 @@ type Missing struct {
 	since map[string]time.Time
 }
 
-// If there are more than maxKept entries, entries older than keptFor are dropped.
+// If there are more than maxKept entries, Begin drops entries older than keptFor.
 const maxKept, keptFor = 64, time.Hour
 
 // Begin records that Discord reports a resource as unknown, and returns the time of the first
@@ -52,8 +53,8 @@ func (m *Missing) Begin(id string, now time.Time) time.Time {
 	return m.since[id]
 }
 
-// ConfirmAt returns when Discord must report a resource as unknown again; zero if it has not done
-// so once.
+// ConfirmAt returns the time from which a second report confirms that a resource is unknown; zero
+// if there was no first report.
 func (m *Missing) ConfirmAt(id string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,8 +103,8 @@ func (m *missing) untilRetry(id string, now time.Time) time.Duration {
 }
 
 // confirmGone returns nil if a resource is gone: the Gateway has reported the deletion, or Discord
-// has reported the resource as unknown twice and a later list lacks it too. A hidden or temporarily
-// unknown resource must not be created again.
+// has reported the resource as unknown twice and a later list lacks it too. The operator must not
+// create a hidden or temporarily unknown resource again.
 func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *Binding, id string) error {
 	view, now := api.Guild(b.GuildID), r.Status.Clock.Now()
 	switch snap := view.Snapshot(); {
@@ -125,7 +126,8 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 		return r.confirmUnknown(ctx, api, b.GuildID, id)
 	case discordclient.ClassNone:
 		r.missing.End(id)
-		// The guild cache lags behind, or the resource is in another guild. A refresh decides that.
+		// The guild cache lags behind, or the resource is in another guild. The next reconcile sees
+		// which, because the cache is fresh then.
 		return errors.Join(api.Refresh(ctx, b.GuildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
 			"The %s %s exists, but Discord does not list it in this server.", r.Kind.Noun, id).After(issues.MaxTransient))
 	default:
@@ -156,7 +158,7 @@ func (r *Resources) hidden(b *Binding, snap *guildcache.Snapshot, id string) *co
 	r.missing.End(id)
 	b.HiddenID = id
 	retry := hiddenRetry
-	if !snap.Hidden(id) { // a call was refused, and no event reported it
+	if !snap.Hidden(id) { // Discord refused a call, but no event has hidden the resource
 		retry = max(r.missing.untilRetry(id, r.Status.Clock.Now()), refusedRetry)
 	}
 	return issues.Hidden(r.Kind.Noun, id, retry)

@@ -38,7 +38,7 @@ import (
 const (
 	settle    = 10 * time.Second
 	modelName = "alerts"
-	enough    = 24 // so many reconciles, half a minute apart, are enough to finish
+	enough    = 24 // number of reconciles, half a minute apart, that finish all work
 	// An entry of the audit log is visible after auditDelay, or up to auditJitter later.
 	auditDelay, auditJitter = 500 * time.Millisecond, 5 * time.Second
 )
@@ -150,7 +150,7 @@ type machine struct {
 	discord *discordtest.Server
 	guild   string
 	bot     discordtest.Bot
-	things  map[string]*thing // by name; a deleted object is nil
+	things  map[string]*thing // keyed by name; without deleted objects that are gone
 	gone    map[types.UID]bool
 	byHand  map[string]bool // ids of the resources that users have made
 	uids    int
@@ -182,7 +182,7 @@ func newMachine(t *rapid.T, of subject) *machine {
 func (m *machine) restart() {
 	m.connect()
 	m.resources = resourcesOf(m.kind, clock.RealClock{}, m.claims)
-	_ = m.client.Refresh(endless, m.guild) // after a failure, the guild is unknown
+	_ = m.client.Refresh(endless, m.guild) // a failure only leaves the guild unknown
 }
 
 // connect makes a client for a new process, or after Discord has refused the token.
@@ -213,8 +213,8 @@ func (m *machine) lookup(name string, o *thing) Lookup {
 	return Lookup{Object: object, GuildID: m.guild, Types: m.types}
 }
 
-// reconcile reconciles an object, and ends after so many steps. It reports whether there was
-// nothing to do.
+// reconcile reconciles an object, but stops after stop steps as if the operator were killed. It
+// reports whether there was nothing to do.
 func (m *machine) reconcile(name string, stop int) (unchanged bool) {
 	if m.client.Err() != nil {
 		m.connect()
@@ -270,7 +270,8 @@ func (m *machine) delete(name string) bool {
 	return true
 }
 
-// origins returns the ids of the bot's resources by the UID of the object that created them.
+// origins maps the UID of each object to the ids of the existing resources that the bot created for
+// the object.
 func (m *machine) origins() map[types.UID][]string {
 	guild, made := m.discord.Guild(m.guild), map[types.UID][]string{}
 	for _, e := range guild.Audit {
@@ -282,7 +283,8 @@ func (m *machine) origins() map[types.UID][]string {
 	return made
 }
 
-// Check has the invariants.
+// Check checks these invariants: an object has at most one resource, a deleted object has none, no
+// two objects have the same resource, and no user's resource is bound or deleted.
 func (m *machine) Check(t *rapid.T) {
 	for uid, ids := range m.origins() {
 		if len(ids) > 1 {
@@ -354,8 +356,8 @@ func (m *machine) Reconcile(t *rapid.T) {
 // Kill ends the process between two reconciles.
 func (m *machine) Kill(*rapid.T) { m.restart() }
 
-// Wait advances the time. After a short wait, a lost create may still appear; after the longest, it
-// must have.
+// Wait advances the time. After a short wait, the result of a lost create may still be invisible;
+// after the longest wait, it is visible.
 func (m *machine) Wait(t *rapid.T) {
 	<-time.After(time.Duration(rapid.SampledFrom([]int{100, 600, 3000, 11000}).Draw(t, "ms")) * time.Millisecond)
 }
@@ -451,8 +453,8 @@ func (m *machine) calls() (all int) {
 	return all
 }
 
-// Whatever fails, and whenever the process is killed: no object has two resources or another
-// object's resource, deleted objects leave none, and in the end every object has its own.
+// Calls fail and the process is killed at any time. Still, no object has two resources or another
+// object's resource, and deleted objects leave none. In the end every object has its own resource.
 func TestEveryObjectHasOneOfItsKind(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]subject{"channel": someChannels, "role": someRoles} {

@@ -21,7 +21,7 @@ import (
 // RoleNames resolves the role names in overwrites.
 type RoleNames struct {
 	Cache   client.Reader
-	Records *Records // of the DiscordRoles; may be nil
+	Records *Records // the Records of the DiscordRoles; may be nil
 	Clock   clock.PassiveClock
 }
 
@@ -32,8 +32,8 @@ type resolvesRoles interface {
 	SetRoles(roles []v1alpha1.ResolvedRole)
 }
 
-// Observe returns the input for resolving role names. The snapshot must be older than the call:
-// then the cache has the DiscordRole of each role in the snapshot.
+// Observe returns the input for resolving role names. The caller must take the snapshot first, so
+// that the cache already has the DiscordRole of each role in the snapshot.
 func (r *RoleNames) Observe(
 	ctx context.Context, o resolvesRoles, spec []v1alpha1.PermissionOverwrite, server types.NamespacedName,
 	snap *guildcache.Snapshot,
@@ -57,8 +57,8 @@ func (r *RoleNames) boundRole(uid types.UID) string {
 	return r.Records.Of(uid).ID
 }
 
-// recordRoles stores role names before their overwrites, so that a restart cannot resolve them
-// differently.
+// recordRoles stores the resolved role names before the overwrites are sent, so that the operator
+// cannot resolve the names to other roles after a restart.
 func (r *Resources) recordRoles(ctx context.Context, b Binding, plan Plan) error {
 	o, ok := b.Object.(resolvesRoles)
 	if !ok || equality.Semantic.DeepEqual(o.GetRoles(), plan.Roles) {

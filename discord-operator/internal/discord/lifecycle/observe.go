@@ -54,7 +54,8 @@ func (r *Resources) Observe(b Binding, snap *guildcache.Snapshot, plan Plan) Res
 	}
 }
 
-// ObservedIssues omits issues of permissions that only a change would need.
+// ObservedIssues returns the issues of an object that is only observed. It omits missing
+// permissions that only a change would need.
 func (k *Kind) ObservedIssues(b Binding, snap *guildcache.Snapshot, planned []conditions.Issue) []conditions.Issue {
 	list := slices.DeleteFunc(slices.Clone(planned), requiredToChange)
 	if b.Absent {
@@ -63,8 +64,8 @@ func (k *Kind) ObservedIssues(b Binding, snap *guildcache.Snapshot, planned []co
 	return list
 }
 
-// Pause returns the results of a paused object. An object without a resource loses its finalizer:
-// otherwise a search after a restart could bind a resource that a user has made since.
+// Pause returns the results of a paused object. It removes the finalizer of an object without a
+// resource: otherwise a search after a restart could bind a resource that a user has made since.
 func (r *Resources) Pause(ctx context.Context, b Binding, plan Plan, pending bool) Results {
 	results := Results{Issues: slices.Concat(status.PausedIssue(b.Object, pending), plan.Issues)}
 	if b.Absent && b.StatusID == "" && status.Finalized(b.Object) {

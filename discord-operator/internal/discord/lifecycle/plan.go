@@ -15,9 +15,9 @@ type Plan struct {
 	Create      resource.Create
 	Edit        resource.Edit // changes Fields
 	Fields      []string
-	Changes     []resource.Change       // of the create or the edit, even if an issue blocks it
+	Changes     []resource.Change       // changes that Create or Edit would make, even if blocked
 	Roles       []v1alpha1.ResolvedRole // the roles behind the names in overwrites, for the status
-	Position    *Position               // among the siblings; nil if users decide it
+	Position    *Position               // desired place; nil if users order the siblings
 	Bounds      Bounds                  // limits of the place, whatever the spec says; may be nil
 	Delete      *Deletion
 	NoRetention *conditions.Issue // why not even the force-delete annotation may retain the resource; nil if it may
@@ -34,9 +34,10 @@ type Bounds interface {
 // Position is a desired place among siblings.
 type Position struct {
 	Rank  int32
-	Ranks order.Ranks // by id, of the siblings with a desired position
-	// AwaitsSiblings says that a sibling is about to be created. Discord chooses the positions of
-	// new roles, so the last created role sorts all of them.
+	Ranks order.Ranks // ranks of the siblings with a desired position, keyed by id
+	// AwaitsSiblings says that a sibling will soon be created, so this object does not sort the
+	// siblings. Discord chooses the positions of new roles, so the last created role sorts all of
+	// them.
 	AwaitsSiblings bool
 }
 
@@ -60,9 +61,9 @@ func (p *Plan) Report(issue *conditions.Issue) bool {
 const (
 	deleted   = "deleted"
 	gone      = "gone"
-	abandoned = "abandoned" // by force
-	// Retained means that the resource stays on Discord: by the deletion policy, because another
-	// object claims it, or because it may belong to another user.
+	abandoned = "abandoned" // a user forced the deletion
+	// Retained means that the resource stays on Discord, because the deletion policy says so,
+	// another object claims the resource, or the resource may belong to another user.
 	Retained = "retained"
 )
 
@@ -74,7 +75,7 @@ type Deletion struct {
 	Note        string // message of an event; empty for none
 }
 
-// PlanDeletion plans the deletion of an object's resource. known issues block it.
+// PlanDeletion plans the deletion of an object's resource. known issues block the deletion.
 func (k *Kind) PlanDeletion(retained bool, b Binding, known []conditions.Issue) Plan {
 	var d Deletion
 	waits := k.unretained(retained, b)

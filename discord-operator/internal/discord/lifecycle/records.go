@@ -14,26 +14,26 @@ import (
 
 // Records remember the creates of this process. They are safe for concurrent use.
 type Records struct {
-	Wait  time.Duration // time from a create without response until its result counts as absent
+	Wait  time.Duration // how long the result of a create without response may be invisible
 	clock clock.PassiveClock
 
 	mu      sync.Mutex
-	since   time.Time // first use, after the election: until then, a former leader may have created
+	since   time.Time // first use, after the election; a former leader may have sent creates before
 	records map[types.UID]Record
-	// foreign is when this process first saw the finalizer of another process. Until then, the
-	// other process may have created.
+	// foreign has the time when this process first saw a finalizer that another process had stored.
+	// Until then, the other process may have sent a create.
 	foreign           map[types.UID]time.Time
-	holders           map[string]types.UID // by resource id
+	holders           map[string]types.UID // keyed by resource id
 	guesses           map[types.UID]string
 	stored            map[types.UID]resource.StoredForms
 	inherits          map[types.UID]bool // the object's new channel lacks overwrites of its category
 	refusedOverwrites map[types.UID]bool // Discord has refused to create the channel with the category's overwrites
 }
 
-// Record has the creates of one object.
+// Record has this process's knowledge of the creates of one object.
 type Record struct {
 	Known       bool      // the object has no resources except ID and the one in its status
-	ID          string    // of the bound resource; the cached status may lack it
+	ID          string    // id of the bound resource; the cached status may lack it
 	LastAttempt time.Time // latest time of a possible create, if not Known
 }
 
@@ -64,8 +64,8 @@ func (r *Records) Of(uid types.UID) Record {
 }
 
 // Finalized records that an object has a finalizer. Call it before Of. If this process has no
-// record of the object, another process has stored the finalizer, and may have created until now:
-// the former leader, or one that has not noticed the loss of its Lease.
+// record of the object, another process has stored the finalizer, and may have sent a create until
+// now: a former leader, or a process that has not noticed the loss of its Lease.
 func (r *Records) Finalized(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +92,8 @@ func (r *Records) Bound(uid types.UID, id string) { r.put(uid, Record{Known: tru
 // Unknown records a create without response.
 func (r *Records) Unknown(uid types.UID) { r.put(uid, Record{LastAttempt: r.clock.Now()}) }
 
-// Claim is Bound unless another object has the resource: two concurrent searches may find the same.
+// Claim does the same as Bound, but returns false if another object has the resource: two
+// concurrent searches may find the same resource.
 func (r *Records) Claim(uid types.UID, id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,7 +21,7 @@ func TestRecords(t *testing.T) {
 	cases := map[string]struct {
 		do     func(*Records)
 		want   Record
-		holder types.UID // of the resource "7"
+		holder types.UID // the object that holds the resource "7"
 	}{
 		"no record: another process may have created until now": {do: func(*Records) {}, want: Record{LastAttempt: begin}},
 		"absent":                    {do: func(r *Records) { r.Absent("uid") }, want: Record{Known: true}},
@@ -54,7 +54,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Another process may have created until this process sees its finalizer.
+// Another process may have sent a create until this process first sees the finalizer of the object.
 func TestRecordsOfAForeignFinalizer(t *testing.T) {
 	t.Parallel()
 	begin := time.Unix(100, 0)
@@ -120,7 +120,7 @@ func TestWinner(t *testing.T) {
 	}
 }
 
-// Every object has the same winner, in whatever order the cache lists the claims.
+// winner returns the same claim, in whatever order the cache lists the claims.
 func TestWinnerDoesNotDependOnTheOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

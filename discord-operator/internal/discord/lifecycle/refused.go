@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxResends is enough, because one response names all refused fields.
+// maxResends limits the resends of a refused edit. Few resends are enough, because one response
+// names all refused fields.
 const maxResends = 3
 
 // refusedFields returns the fields to omit from a failed edit; none if omitting fields does not
@@ -69,8 +70,8 @@ func (k *Kind) LeaveOut(p *Plan, fields ...string) {
 	}
 }
 
-// LeaveOutForbidden removes the guard if the bot may not make the edit, and all fields if it may
-// not make the rest either.
+// LeaveOutForbidden removes the guard from an edit that the bot may not make. If the bot may not
+// make the remaining edit either, LeaveOutForbidden removes all fields.
 func (k *Kind) LeaveOutForbidden(p *Plan, forbidden func(resource.Edit) *conditions.Issue) {
 	if !p.Report(forbidden(p.Edit)) {
 		return
@@ -81,7 +82,7 @@ func (k *Kind) LeaveOutForbidden(p *Plan, forbidden func(resource.Edit) *conditi
 	}
 }
 
-// Withhold drops a deletion that Discord would refuse, and reports why.
+// Withhold removes a deletion from the plan if Discord would refuse it, and adds the issue.
 func (p Plan) Withhold(forbidden func() *conditions.Issue) Plan {
 	if p.Delete != nil && p.Delete.By != nil && p.Report(forbidden()) {
 		p.Delete = nil

@@ -23,8 +23,9 @@ func (b *Binding) IsAdopted(results Results) bool {
 	return live != nil && !results.Created && (b.Adopted || b.Identity.Adopted && b.StatusID == live.GetID())
 }
 
-// unretained returns the issue of a deletion that would retain a resource without permission. A
-// claim in the same namespace does not permit it, because the claim could be given up later.
+// unretained returns the issue of a deletion that would retain a resource without permission. The
+// deletion also needs the permission if another object of the namespace claims the resource,
+// because a user could delete that object later.
 func (k *Kind) unretained(retained bool, b Binding) *conditions.Issue {
 	switch {
 	case b.NoRetention == nil || b.Guessed || b.Mismatch != nil || b.Live == nil:

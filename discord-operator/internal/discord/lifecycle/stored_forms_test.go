@@ -37,7 +37,7 @@ func (e edited) differ(live *discordclient.Channel, stored resource.StoredForms)
 }
 
 // TestAnswers shows that a value is not requested again after a different answer, and that an
-// ignored value is no success.
+// ignored value is reported as ignored.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	private := []discordclient.Overwrite{{ID: "1", Deny: 1024}}

@@ -23,7 +23,7 @@ import (
 
 const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
 
-// roleChangeDelay batches changes of roles, because each one enqueues all objects of the guild.
+// roleChangeDelay batches changes of roles, because each change enqueues all objects of the guild.
 const roleChangeDelay = time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -39,8 +39,8 @@ func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[
 			r.enqueueClaims(ctx, e.RoleID, q)
 			r.enqueueGuild(ctx, e.GuildID, ofServer, q, roleChangeDelay)
 		default:
-			// The event of a refused token has no guild. Objects learn of it from their server's
-			// status.
+			// The event of a refused token has no guild. Objects learn of the refused token from
+			// the status of their server.
 			r.enqueueGuild(ctx, e.GuildID, ofServer, q, 0)
 		}
 	}
@@ -73,7 +73,8 @@ func (r *Resources) Rivals(ctx context.Context, o client.Object) (all []reconcil
 	return all
 }
 
-// Released selects deleted objects, and objects that have another resource or now only observe it.
+// Released selects objects that have released a resource: deleted objects, and objects that now
+// have another resource or only observe their resource.
 func (r *Resources) Released() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },

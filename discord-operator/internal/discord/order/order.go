@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package order sorts managed siblings by the positions of their specs, and moves few others. It
-// does no I/O.
+// Package order sorts managed siblings by the positions in their specs, and moves few unmanaged
+// siblings. It does no I/O.
 //
 // Discord's positions may repeat and have gaps. Discord orders siblings by position, then by id,
-// and a user who drags one sibling changes many positions. So only the order of the managed
-// siblings counts.
+// and a user who drags one sibling changes many positions. So the package compares only the order
+// of the managed siblings, not their positions.
 package order
 
 import (
@@ -25,7 +25,8 @@ type Sibling struct {
 	Unknown  bool // Discord did not report the position
 }
 
-// InOrder reports whether siblings in Discord's order are sorted, as far as positions are known.
+// InOrder reports whether the managed siblings are sorted by rank, or a position is unknown. The
+// siblings must be in Discord's order.
 func InOrder(siblings []Sibling, ranks Ranks) bool {
 	if slices.ContainsFunc(siblings, func(s Sibling) bool { return s.Unknown }) {
 		return true
@@ -39,16 +40,17 @@ func managed(siblings []Sibling, ranks Ranks) []Sibling {
 		func(c Sibling) bool { _, ok := ranks[c.ID]; return !ok })
 }
 
-// Sorted returns the managed siblings by rank. Siblings of the same rank stay in Discord's order,
-// in which they are given.
+// Sorted returns the managed siblings, sorted by rank. The siblings must be in Discord's order;
+// siblings of the same rank stay in it.
 func Sorted(siblings []Sibling, ranks Ranks) []Sibling {
 	sorted := managed(siblings, ranks)
 	slices.SortStableFunc(sorted, func(a, b Sibling) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
 	return sorted
 }
 
-// Moves returns the new positions that sort siblings in Discord's order; nil if they are sorted.
-// Managed siblings exchange their places. An unmanaged sibling is moved only to keep its place.
+// Moves returns the new positions that sort siblings, which must be in Discord's order; nil if they
+// are sorted. Managed siblings exchange their places. An unmanaged sibling gets a new position only
+// if it would otherwise lose its place.
 func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	if InOrder(siblings, ranks) {
 		return nil
@@ -59,7 +61,7 @@ func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	for _, place := range siblings {
 		c, position := place, place.Position
 		if _, ok := ranks[place.ID]; ok {
-			c, sorted = sorted[0], sorted[1:] // the next by rank gets the place and its position
+			c, sorted = sorted[0], sorted[1:] // the next managed sibling gets this place and position
 		}
 		last = max(position, last+1)
 		if c.Position != last {
@@ -69,9 +71,9 @@ func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	return moves
 }
 
-// Initial returns the position for a new sibling: its rank if that sorts it, otherwise the position
-// of the sibling above. The new sibling has the highest id, so it is below others of the same
-// position.
+// Initial returns the position for a new sibling: its rank if that puts it in order, otherwise the
+// position of the managed sibling above. Discord shows a new sibling below older siblings of the
+// same position, because it has the highest id.
 func Initial(siblings []Sibling, ranks Ranks, rank int32) *int {
 	above, below := -1, -1 // positions of the neighbours
 	for _, c := range managed(siblings, ranks) {

@@ -79,8 +79,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// For all positions and ranks: one call sorts the managed siblings, the others keep their order,
-// and the next plan has no call.
+// For all positions and ranks: one call sorts the managed siblings, the unmanaged siblings keep
+// their order, and the next plan has no call.
 func TestMovesSort(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -28,7 +28,7 @@ var idPattern = regexp.MustCompile(`^[1-9][0-9]{16,19}$`)
 
 // Names resolves role names in a spec. The zero value has no recorded roles.
 type Names struct {
-	Observed bool                    // the other fields are known
+	Observed bool                    // Recorded and Others are known
 	Recorded []v1alpha1.ResolvedRole // in the object's status
 	Others   Others                  // roles of DiscordRoles in other namespaces
 }
@@ -36,7 +36,7 @@ type Names struct {
 // Others has the roles on Discord of DiscordRoles in other namespaces.
 type Others struct {
 	ids     map[string]bool
-	pending bool // a role may exist although no object has its id yet
+	pending bool // some DiscordRole may have created a role whose id no status has yet
 	now     time.Time
 }
 
@@ -56,7 +56,7 @@ func OthersOf(
 		case role.Status.RoleID != "" || id != "":
 			others.ids[role.Status.RoleID], others.ids[id] = true, true
 		case role.Spec.ServerRef.In(role.Namespace) == server:
-			others.pending = true // the role may have any name: the spec may have changed
+			others.pending = true // the role may have any name, as the spec may have changed
 		}
 	}
 	return others
@@ -71,7 +71,8 @@ func IsName(o v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot) bool {
 	return !exists
 }
 
-// Unrecorded reports whether the status lacks a role name of the spec. Resolving it needs Others.
+// Unrecorded reports whether the spec has a role name that the status lacks. Resolving such a name
+// needs Others.
 func Unrecorded(
 	spec []v1alpha1.PermissionOverwrite, recorded []v1alpha1.ResolvedRole, snap *guildcache.Snapshot,
 ) bool {

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// roleAt returns a role that was created so long before testNow. last makes its id unique.
+// roleAt returns a role whose age at testNow is ago. last makes its id unique.
 func roleAt(name string, ago time.Duration, last byte) discordclient.Role {
 	id := []byte(discordclient.SnowflakeAt(testNow.Add(-ago)))
 	id[len(id)-1] = last

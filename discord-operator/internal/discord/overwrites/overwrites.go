@@ -21,8 +21,8 @@ import (
 // maxOverwrites is Discord's limit for a create or an edit. Source: its OpenAPI description.
 const maxOverwrites = 100
 
-// Resolve returns the overwrites of a spec, sorted by id, for a live channel or category (nil for a
-// new one). WithRoleIDs must have resolved the roles. The error is a *conditions.Issue.
+// Resolve returns the overwrites of a spec, sorted by id. live is the channel or category; nil for
+// a new one. WithRoleIDs must have resolved the roles. The error is a *conditions.Issue.
 func Resolve(
 	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *guildcache.Snapshot,
 	needed permissions.Bits,
@@ -126,8 +126,9 @@ func allowBot(
 	return append(want, discordclient.Overwrite{ID: self, Type: discordgo.PermissionOverwriteTypeMember, Allow: denied})
 }
 
-// protectBot keeps the bot's access in a polled snapshot, which may have outdated roles of the bot.
-// If overwrites change, it treats all permissions that they could deny the bot as denied.
+// protectBot is for a polled snapshot, which may have outdated roles of the bot. It keeps the bot's
+// live overwrite. If the overwrites change, it returns as denied all permissions that the
+// overwrites could deny the bot.
 func protectBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, self string,
 ) (result []discordclient.Overwrite, denied permissions.Bits) {
@@ -163,7 +164,8 @@ func Same(a, b []discordclient.Overwrite) bool {
 	return slices.Equal(slices.SortedFunc(slices.Values(a), byID), slices.SortedFunc(slices.Values(b), byID))
 }
 
-// Exposes reports whether list denies less than the list than, or allows more.
+// Exposes reports whether the first list allows a permission that the second list does not allow,
+// or does not deny a permission that the second list denies.
 func Exposes(list, than []discordclient.Overwrite) bool {
 	byID := map[string]discordclient.Overwrite{}
 	for _, o := range than {

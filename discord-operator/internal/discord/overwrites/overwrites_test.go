@@ -115,7 +115,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// resolveNamed resolves a spec without records.
+// resolveNamed resolves a spec without recorded roles.
 func resolveNamed(list []spec, on *discordclient.Channel, snap *guildcache.Snapshot) ([]live, error) {
 	roles, err := Names{}.Resolve(list, snap)
 	if err != nil {
@@ -264,7 +264,7 @@ func TestResolveIsIdempotent(t *testing.T) {
 }
 
 // For all channels, specs and roles of the bot: a resolution in a polled snapshot denies no
-// permission that the bot needs, and a second one returns the same.
+// permission that the bot needs, and a second resolution returns the same.
 func TestNoChangeLocksTheBotOut(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)

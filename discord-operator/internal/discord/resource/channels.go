@@ -64,7 +64,7 @@ func (c channels) Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibli
 }
 
 // Places returns the siblings of a channel or category. Voice channels are siblings of voice
-// channels only: Discord shows them below the others.
+// channels only, because Discord shows voice channels below all other channels.
 func (c channels) Places(
 	snap *guildcache.Snapshot, parentID string, of discordgo.ChannelType,
 ) (all []order.Sibling) {
@@ -117,7 +117,7 @@ func (channels) Recover(
 	return recovery.Channel(ctx, api, intent)
 }
 
-// Move ignores the reason, because Discord takes none for this call.
+// Move ignores the reason, because Discord accepts no reason for this call.
 func (channels) Move(
 	ctx context.Context, api *guildcache.Client, guildID string, moves []discordclient.Move, _ string,
 ) error {
@@ -142,7 +142,7 @@ func (e ChannelEdit) Without(wires ...string) Edit {
 	return ChannelEdit{e.ChannelEdit.Without(wires...)}
 }
 
-// EditOfChannel returns the typed edit; zero for none.
+// EditOfChannel returns the edit of a channel; zero if e is another kind of edit.
 func EditOfChannel(e Edit) discordclient.ChannelEdit {
 	typed, _ := e.(ChannelEdit)
 	return typed.ChannelEdit
@@ -153,11 +153,11 @@ type ChannelCreate struct {
 	discordclient.ChannelCreate
 	Edit func(asked discordclient.ChannelEdit, made *discordclient.Channel, stored StoredForms) (
 		discordclient.ChannelEdit, []string) `json:"-"`
-	Asked discordclient.ChannelEdit `json:"-"` // the create, as an edit
+	Asked discordclient.ChannelEdit `json:"-"` // the edit that sets the same fields
 }
 
 // NewChannelCreate returns a create with all fields, so that a private channel is never public.
-// want must have blank as its live channel.
+// blank is an empty channel, which must also be the live channel of want.
 func NewChannelCreate[S any](
 	fields Table[S, discordclient.Channel, discordclient.ChannelEdit], want S, blank *discordclient.Channel,
 	name string, overwrites []discordclient.Overwrite,
@@ -173,7 +173,8 @@ func (*ChannelCreate) CheckLimits(ctx context.Context, api *guildcache.Client, g
 	return api.MayCreateChannel(ctx, guildID)
 }
 
-// Answered implements Create. Discord may store texts in another form.
+// Answered implements Create. It returns the fields with texts, because Discord may store texts in
+// another form.
 func (*ChannelCreate) Answered(made Resource, _ []string) (fields []string, before any) {
 	fields = []string{"name"}
 	if Channel(made).Topic != "" {
@@ -182,7 +183,8 @@ func (*ChannelCreate) Answered(made Resource, _ []string) (fields []string, befo
 	return fields, discordclient.Channel{}
 }
 
-// Remaining implements Create. It adds overwrites of the category that the new channel lacks.
+// Remaining implements Create. If the new channel lacks overwrites of its category, the edit adds
+// them.
 func (c *ChannelCreate) Remaining(
 	snap *guildcache.Snapshot, made Resource, stored StoredForms, inherits Inheritance,
 ) (Edit, []string) {
@@ -201,8 +203,8 @@ func (c *ChannelCreate) Remaining(
 }
 
 // Send implements Create. It sends the category's overwrites, because some servers do not copy them
-// and the channel would be public at first. If Discord refuses them, Send leaves the copying to
-// Discord.
+// and the channel would be public at first. If Discord refuses the overwrites, Send creates the
+// channel without them, so that Discord copies them.
 func (c *ChannelCreate) Send(
 	ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance,
 ) (Resource, error) {
@@ -224,8 +226,8 @@ func (c *ChannelCreate) Send(
 	return OfChannel(made), err
 }
 
-// inherited returns the category's overwrites. For a polled guild it reads the category first,
-// because the new channel would keep outdated overwrites.
+// inherited returns the category's overwrites. If the guild is polled, inherited first reads the
+// category, because the new channel would keep outdated overwrites.
 func inherited(
 	ctx context.Context, api *guildcache.Client, guildID, categoryID string,
 ) ([]discordclient.Overwrite, error) {

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// NotAppliedRetry delays the next request of an ignored change.
+// NotAppliedRetry is the delay before the operator requests an ignored change again.
 const NotAppliedRetry = 10 * time.Minute
 
 // StoredForms has fields that Discord normalises or ignores. Requesting them again changes nothing.
@@ -24,12 +24,13 @@ type StoredForms map[string]StoredForm
 type StoredForm struct {
 	Asked, Stored string
 	Ignored       bool   // the change was not applied
-	Features      string // of the guild at that time; empty for other resources
+	Features      string // features of the guild at that time; empty for other resources
 	At            time.Time
-	Generation    int64 // of the requesting object
+	Generation    int64 // generation of the requesting object
 }
 
-// WithFeatures drops ignored changes if the guild has other features now, such as COMMUNITY.
+// WithFeatures drops ignored changes if the guild's features, such as COMMUNITY, have changed
+// since.
 func (s StoredForms) WithFeatures(features []string) StoredForms {
 	maps.DeleteFunc(s, func(_ string, v StoredForm) bool {
 		return v.Ignored && v.Features != "" && v.Features != inJSON(features)
@@ -41,18 +42,18 @@ func (s StoredForms) WithFeatures(features []string) StoredForms {
 type Change struct {
 	Field    string
 	From, To any
-	Text     Text // writes both values; nil for the text of their type
+	Text     Text // formats From and To; nil selects the format for their type
 }
 
 // Differences compare a resource with its spec. They ignore fields that the spec leaves out.
 type Differences struct {
 	Stored          StoredForms
 	Fields, Ignored []string // Fields need an edit; Discord has ignored changes of Ignored
-	Changes         []Change // of Fields
+	Changes         []Change // changes of the fields in Fields
 }
 
-// differ adds the difference of a field, unless Discord is known to store the desired value like
-// this.
+// differ adds a field whose live value differs from the desired value, unless Discord is known to
+// store the desired value in this form.
 func differ[T any](
 	d *Differences, field string, words Text, want *T, live T, edit *discordclient.Change[T],
 ) {

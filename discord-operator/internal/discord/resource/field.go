@@ -16,8 +16,8 @@ import (
 
 // Row describes a field.
 type Row struct {
-	Name, Wire string // in the spec, and in Discord's API
-	Path       string // in the spec, below its parents; empty for a field that [Table.Fill] leaves out
+	Name, Wire string // name in the spec, and name in Discord's API
+	Path       string // path in the spec; empty for a field that [Table.Fill] does not set
 	Guard      bool   // it decides who may view the resource, so no other field may block it
 	Limited    bool   // it has a rate limit of its own
 }
@@ -34,7 +34,7 @@ func (r Rows) Wires(fields []string) []string {
 	return names
 }
 
-// ByWire returns the fields with some API names. Several fields may share one.
+// ByWire returns the fields with these API names. Several fields may share an API name.
 func (r Rows) ByWire(fields []string, wires ...string) []string {
 	return r.Select(fields, func(row Row) bool { return slices.Contains(wires, row.Wire) })
 }
@@ -59,8 +59,8 @@ func (r Rows) row(name string) Row {
 	return Row{Name: name, Wire: name}
 }
 
-// Field is a field of a kind: it reads the spec S and the live resource L, and writes the edit E.
-// Its inverse fills the spec from the live resource.
+// Field compares a field of the spec S with the live resource L, and writes the difference into the
+// edit E. In the other direction, it fills the spec from the live resource.
 type Field[S, L, E any] struct {
 	Row
 	differ    func(d *Differences, row *Field[S, L, E], s S, live *L, edit *E)
@@ -83,7 +83,8 @@ func NewMember[S, L, E, M, T any](name, wire string, at func(*S) *M, as Form[M, 
 		}).Format(as.Text)
 }
 
-// NewField returns a field. wire is its JSON name, by default name. want is nil if unmanaged.
+// NewField returns a field. wire is the field's name in Discord's JSON; empty if it equals name.
+// want returns nil if the spec does not manage the field.
 func NewField[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E] {
 	return NewPartialField[S, L, E](name, wire, want, nil)
 }
@@ -124,7 +125,8 @@ func NewFieldAt[S, L, E, T any](
 	}
 }
 
-// Member returns the member of a struct with a JSON name. It panics if there is none of the type M.
+// Member returns a function that finds a member of S by its JSON name. It panics if S has no such
+// member of the type M.
 func Member[S, M any](name string) func(*S) *M {
 	of, kind := reflect.TypeFor[S](), reflect.TypeFor[M]()
 	for _, f := range reflect.VisibleFields(of) {
@@ -135,15 +137,15 @@ func Member[S, M any](name string) func(*S) *M {
 	panic(fmt.Sprintf("%s has no member %s of the type %s", of, name, kind)) // at start, when tables are made
 }
 
-// Filled returns the field with the inverse of want. An error says why the spec cannot have the
-// value.
+// Filled returns the field with fill, which sets the spec to the live value. The error of fill says
+// why the spec cannot have the value.
 func (f Field[S, L, E]) Filled(fill func(s *S, live *L) error) Field[S, L, E] {
 	f.Path, f.fill = f.Name, fill
 	return f
 }
 
-// Of limits the field to the resources that has accepts. The specs of other resources lack the
-// field.
+// Of limits the field to the resources for which has returns true. The specs of other resources
+// lack the field.
 func (f Field[S, L, E]) Of(has func(live *L) bool) Field[S, L, E] {
 	if all := f.has; all != nil {
 		f.has = func(live *L) bool { return all(live) && has(live) }
@@ -171,7 +173,7 @@ func (f Field[S, L, E]) Limited() Field[S, L, E] {
 	return f
 }
 
-// Table lists the fields of a kind in the order of their differences.
+// Table lists the fields of a kind in the order in which differences are reported.
 type Table[S, L, E any] []Field[S, L, E]
 
 // Rows returns the descriptions of the fields.
@@ -182,8 +184,8 @@ func (t Table[S, L, E]) Rows() (rows Rows) {
 	return rows
 }
 
-// In moves the fields below a member of the spec, and limits them to the resources that has
-// accepts.
+// In moves the fields below a member of the spec, and limits them to the resources for which has
+// returns true.
 func (t Table[S, L, E]) In(parent string, has func(live *L) bool) Table[S, L, E] {
 	t = slices.Clone(t)
 	for i, f := range t {
@@ -194,7 +196,7 @@ func (t Table[S, L, E]) In(parent string, has func(live *L) bool) Table[S, L, E]
 	return t
 }
 
-// Omission is a field that a spec cannot have, and why.
+// Omission names a field that the spec cannot set to its live value, and the reason.
 type Omission struct{ Path, Why string }
 
 // Fill sets the fields of a spec to the values of a resource: the inverse of [Table.Differ].

@@ -13,7 +13,7 @@ import (
 type Form[M, T any] struct {
 	Value  func(M) *T         // nil if the member is unmanaged
 	Member func(T) (M, error) // an error says why the spec cannot have the value
-	Text   Text               // nil for the text of the type T
+	Text   Text               // nil selects the format for the type T
 }
 
 // Same is the form of a member with the same value as on Discord.

@@ -35,7 +35,7 @@ var (
 		0: v1alpha1.ExplicitContentFilterDisabled, 1: v1alpha1.ExplicitContentFilterMembersWithoutRoles,
 		2: v1alpha1.ExplicitContentFilterAllMembers,
 	}
-	AFKTimeouts = Enum[v1alpha1.AFKTimeout]{60: "1m", 300: "5m", 900: "15m", 1800: "30m", 3600: "1h"} // by seconds
+	AFKTimeouts = Enum[v1alpha1.AFKTimeout]{60: "1m", 300: "5m", 900: "15m", 1800: "30m", 3600: "1h"} // in seconds
 )
 
 // VideoQualities of voice and stage channels. Source:

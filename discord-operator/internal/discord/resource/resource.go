@@ -50,11 +50,11 @@ type Deleter interface {
 
 // Create creates a resource.
 type Create interface {
-	// CheckLimits returns the error of a limit that would refuse the create now.
+	// CheckLimits returns an error if a limit of Discord would refuse the create now.
 	CheckLimits(ctx context.Context, api *guildcache.Client, guildID string) error
-	// Send creates the resource. Do not repeat it if its error leaves the result unknown.
+	// Send creates the resource. Do not call Send again if its error leaves the result unknown.
 	Send(ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance) (Resource, error)
-	// Answered returns the fields to compare with the response, and the former state.
+	// Answered returns the fields to compare with the response, and the state before the create.
 	Answered(made Resource, planned []string) (fields []string, before any)
 	// Remaining returns the edit of fields that the create lacks, and their names.
 	Remaining(snap *guildcache.Snapshot, made Resource, stored StoredForms, inherits Inheritance) (Edit, []string)

@@ -153,7 +153,7 @@ func textOf(value any, _ *guildcache.Snapshot) string {
 	return shorten(inJSON(value))
 }
 
-// Plain formats a word; "none" for the empty one.
+// Plain formats a word, and the empty word as "none".
 func Plain[T ~string](value any, _ *guildcache.Snapshot) string {
 	return cmp.Or(string(value.(T)), unset)
 }

@@ -98,8 +98,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// No id is given twice, all ids are of tags on Discord, and names stay. Identify finds tags that
-// were sent by their names.
+// Identify gives no id twice, gives only ids of tags on Discord, and keeps all names. It finds the
+// tags that were sent to Discord by their names.
 func TestIdentifyIsSound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -36,7 +36,7 @@ func Allows(owner string, allowed *v1alpha1.AllowedNamespaces, by Namespace) boo
 	case allowed.From != v1alpha1.FromSelector || by.Labels == nil:
 		return false
 	}
-	selector, err := metav1.LabelSelectorAsSelector(allowed.Selector) // a nil selector selects none
+	selector, err := metav1.LabelSelectorAsSelector(allowed.Selector) // nil selects no namespace
 	return err == nil && selector.Matches(by.Labels)
 }
 
@@ -57,7 +57,8 @@ type Guilds struct {
 	limited bool
 }
 
-// GuildsOf reads the annotation of a token's Secret.
+// GuildsOf returns the guilds that the annotation of a token's Secret names; without the
+// annotation, all guilds.
 func GuildsOf(annotations map[string]string) Guilds {
 	list, limited := annotations[v1alpha1.AllowedServersAnnotation]
 	ids := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
@@ -67,7 +68,7 @@ func GuildsOf(annotations map[string]string) Guilds {
 // Allow reports whether the token may be used for a guild.
 func (g Guilds) Allow(id string) bool { return !g.limited || slices.Contains(g.ids, id) }
 
-// The granting fields.
+// The fields that grant rights to other namespaces.
 const (
 	fieldNamespaces = "spec.allowedNamespaces"
 	fieldRoles      = "spec.allowedRoles"

@@ -33,7 +33,7 @@ func selecting(s metav1.LabelSelector) *v1alpha1.AllowedNamespaces {
 	return &v1alpha1.AllowedNamespaces{From: v1alpha1.FromSelector, Selector: &s}
 }
 
-// The namespaces of the tests, with and without the label.
+// The namespaces of the tests. unread is team-a with unknown labels.
 var (
 	platform = Namespace{Name: "platform", Labels: labels.Set{}}
 	teamA    = Namespace{Name: "team-a", Labels: labels.Set{"discord": "yes"}}
@@ -130,7 +130,8 @@ func TestUsesRoles(t *testing.T) {
 	}
 }
 
-// No permission implies another one, and an undocumented one is never allowed.
+// A ceiling allows only the listed permissions: no permission implies another, and no undocumented
+// permission is allowed.
 func TestCeilingIsAList(t *testing.T) {
 	t.Parallel()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"}}
@@ -185,7 +186,8 @@ func TestGuildsOfAToken(t *testing.T) {
 	}
 }
 
-// objects has the labels of the existing namespaces, and a server and a group in each of them.
+// objects fakes a server and a group in each namespace of allowed. All Namespaces have the same
+// label.
 type objects struct {
 	client.Reader
 	allowed map[string]*v1alpha1.AllowedNamespaces

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Reasons for unknown labels of namespaces.
+// Reasons why the labels of namespaces are unknown.
 const (
 	namespaced = "the operator watches single namespaces (--watch-namespaces), where only Same and All work; " +
 		"All means those that it watches."
@@ -30,11 +30,11 @@ const (
 type Reader struct {
 	Objects client.Reader // from the cache
 	Labels  bool          // the cache has the labels of all Namespaces
-	Unread  string        // why the cache lacks them
+	Unread  string        // why the cache lacks the labels
 }
 
-// NewReader returns a Reader of a cache that watches some namespaces, or all. With selectors, the
-// cache must have the labels of all Namespaces.
+// NewReader returns a Reader of a cache. namespaces has the watched namespaces; empty for all. If
+// selectors is true, the cache must have the labels of all Namespaces.
 func NewReader(cached client.Reader, namespaces []string, selectors bool) *Reader {
 	switch {
 	case len(namespaces) > 0:
@@ -45,7 +45,8 @@ func NewReader(cached client.Reader, namespaces []string, selectors bool) *Reade
 	return &Reader{Objects: cached, Unread: unlabelled}
 }
 
-// watched reports objects in unwatched namespaces as missing, and hides the cache's own error.
+// watched reports objects in unwatched namespaces as missing. The cache itself would return another
+// error.
 type watched struct {
 	client.Reader
 	namespaces []string
@@ -73,8 +74,8 @@ func (r *Reader) namespace(ctx context.Context, name string) (Namespace, error) 
 	return found, nil
 }
 
-// Server returns a server that is used directly (group is nil) or through a group. The error may be
-// an issue.
+// Server returns a server if the namespace by may use it directly (group is nil) or through the
+// group. The error may be an issue.
 func (r *Reader) Server(
 	ctx context.Context, name types.NamespacedName, group *v1alpha1.DiscordGroup, by string,
 ) (*v1alpha1.DiscordServer, error) {
@@ -83,7 +84,8 @@ func (r *Reader) Server(
 	return server, r.get(ctx, reference{"DiscordServer", name, fieldNamespaces}, server, by, allowed, noServer(name))
 }
 
-// ServerOfRoles is Server for roles, which need a separate grant.
+// ServerOfRoles returns a server if the namespace by may have roles there. Roles need a separate
+// grant. The error may be an issue.
 func (r *Reader) ServerOfRoles(
 	ctx context.Context, name types.NamespacedName, by string,
 ) (*v1alpha1.DiscordServer, error) {
@@ -112,7 +114,8 @@ type reference struct {
 	field string
 }
 
-// get reports a missing object as missing only to its own namespace.
+// get says that an object is missing only to the object's own namespace. Other namespaces get the
+// same issue as for a refused reference.
 func (r *Reader) get(
 	ctx context.Context, to reference, o client.Object, by string,
 	allowed func() (bool, error), missing *conditions.Issue,
@@ -132,7 +135,7 @@ func (r *Reader) get(
 	return refused(to.kind, to.name, to.field, by)
 }
 
-// Uses is the function Uses with namespaces from the cache.
+// Uses does the same as the function Uses, with the Namespaces from the cache.
 func (r *Reader) Uses(
 	ctx context.Context, server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, by string,
 ) (bool, error) {
@@ -144,7 +147,7 @@ func (r *Reader) Uses(
 	return err == nil && Uses(server, group, via, user), err
 }
 
-// UsesRoles is the function UsesRoles with namespaces from the cache.
+// UsesRoles does the same as the function UsesRoles, with the Namespace from the cache.
 func (r *Reader) UsesRoles(ctx context.Context, server *v1alpha1.DiscordServer, by string) (bool, error) {
 	user, err := r.namespace(ctx, by)
 	return err == nil && UsesRoles(server, user), err
@@ -193,12 +196,13 @@ func waitForRole(namespace, name string, exists bool) *conditions.Issue {
 		"DiscordRole %s does not exist. Create it, or name another one in roleRef.", name)
 }
 
-// SelectorUnusable says why the selector of allowedNamespaces selects nothing; nil if it may.
+// SelectorUnusable says why the selector of allowedNamespaces selects no namespace; nil if the
+// selector works.
 func (r *Reader) SelectorUnusable(allowed *v1alpha1.AllowedNamespaces) *conditions.Issue {
 	return selectorUnusable(fieldNamespaces, allowed, r.Unread)
 }
 
-// RoleSelectorUnusable is SelectorUnusable for a server's allowedRoles.
+// RoleSelectorUnusable does the same as SelectorUnusable for a server's allowedRoles.
 func (r *Reader) RoleSelectorUnusable(server *v1alpha1.DiscordServer) *conditions.Issue {
 	return selectorUnusable(fieldRoles+".namespaces", roleNamespaces(server), r.Unread)
 }

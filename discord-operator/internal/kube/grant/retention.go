@@ -28,7 +28,8 @@ func RetentionRefused(server *v1alpha1.DiscordServer, by, noun string) *conditio
 		server.Namespace, server.Name, noun, deletes)
 }
 
-// RetainRefused is the issue of a deletion policy that prevents a create; nil if it does not.
+// RetainRefused is the issue of an object whose deletion policy the server does not allow, so that
+// nothing is created for it; nil if the server allows the policy.
 func RetainRefused(server *v1alpha1.DiscordServer, by string, policy v1alpha1.DeletionPolicy) *conditions.Issue {
 	if policy != v1alpha1.DeletionPolicyRetain || retains(server, by) {
 		return nil
@@ -43,8 +44,8 @@ func retains(server *v1alpha1.DiscordServer, by string) bool {
 	return by == server.Namespace || server.Spec.AllowRetention
 }
 
-// RetentionRefused is the function RetentionRefused with a server from the cache. A server that no
-// longer exists refuses nothing.
+// RetentionRefused does the same as the function RetentionRefused, with the server from the cache.
+// A server that no longer exists refuses nothing.
 func (r *Reader) RetentionRefused(
 	ctx context.Context, name types.NamespacedName, by, noun string,
 ) (*conditions.Issue, error) {

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// UsesRoles reports whether a namespace may have roles in a server. Grants for groups and channels
-// do not count.
+// UsesRoles reports whether a namespace may have roles in a server. A grant for groups and channels
+// does not include roles.
 func UsesRoles(server *v1alpha1.DiscordServer, by Namespace) bool {
 	return Allows(server.Namespace, roleNamespaces(server), by)
 }
@@ -32,7 +32,8 @@ type Ceiling struct {
 	bounded bool
 }
 
-// CeilingOf returns the ceiling for roles of a namespace. The server's own namespace has none.
+// CeilingOf returns the ceiling for roles of a namespace. Roles in the server's own namespace have
+// no ceiling.
 func CeilingOf(server *v1alpha1.DiscordServer, by string) Ceiling {
 	return Ceiling{server, by != server.Namespace}
 }
@@ -40,8 +41,8 @@ func CeilingOf(server *v1alpha1.DiscordServer, by string) Ceiling {
 // Bounded reports whether there is a ceiling.
 func (c Ceiling) Bounded() bool { return c.bounded }
 
-// Within returns the allowed bits. Administrator allows no other permission, and a bit without a
-// documented name is never allowed.
+// Within returns the allowed bits. A grant of Administrator allows no other permission, and a bit
+// without a documented name is never allowed.
 func (c Ceiling) Within(bits permissions.Bits) permissions.Bits {
 	if !c.bounded {
 		return bits

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package index registers the cache's field indexes: objects by their references.
+// Package index registers the cache's field indexes, which find objects by their references.
 package index
 
 import (
@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Names of the indexes by kind, with the fields that they index.
+// Names of the indexes, with the fields that they index.
 const (
 	ServerByGuild   = "guild"  // spec.serverId and status.serverId
 	ServerBySecret  = "secret" // spec.tokenSecretRef.name
@@ -31,7 +31,7 @@ const (
 	RoleByID        = "id"     // status.roleId and spec.adopt.id
 	ByRole          = "role"   // names of the DiscordRoles in the overwrites of groups and channels
 	SecretByOwner   = "owner"  // UID of the object that controls the Secret
-	BySelector      = "from"   // Selector, for objects that allow namespaces by a selector
+	BySelector      = "from"   // "Selector", for objects that allow namespaces by a selector
 )
 
 type index struct {

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// List reads indexed objects without copying them. An empty namespace means all, an empty index no
-// index.
+// List reads indexed objects without copying them. An empty namespace means all namespaces. If by
+// is empty, List uses no index.
 func List(ctx context.Context, c client.Reader, list client.ObjectList, namespace, by, value string) error {
 	options := []client.ListOption{client.InNamespace(namespace), client.UnsafeDisableDeepCopy}
 	if by != "" {
@@ -26,7 +26,7 @@ func List(ctx context.Context, c client.Reader, list client.ObjectList, namespac
 	return nil
 }
 
-// Requests returns a request for each object of List.
+// Requests returns a request for each object that List returns.
 func Requests(
 	ctx context.Context, c client.Reader, list client.ObjectList, namespace, by, value string,
 ) (all []reconcile.Request) {

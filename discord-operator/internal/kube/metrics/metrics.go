@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics has the operator's metrics. Gauges come only from the leader's cache, so that
-// each series has one source. No label has a Discord id.
+// Package metrics has the operator's metrics. Only the leader reports gauges, so that each series
+// has one source. No label has a Discord id as its value.
 package metrics
 
 import (
@@ -70,10 +70,11 @@ func (m *Metrics) Drift(kind, namespace, field string) {
 	m.drift.WithLabelValues(kind, namespace, field).Inc()
 }
 
-// Created counts a bound resource: created, adopted or recovered.
+// Created counts a bound resource. how says whether it was created, adopted or recovered.
 func (m *Metrics) Created(kind, how string) { m.creates.WithLabelValues(kind, how).Inc() }
 
-// Deleted counts a deleted object by the end of its resource: deleted, retained, gone or abandoned.
+// Deleted counts a deleted object. how says what happened to its resource: deleted, retained, gone
+// or abandoned.
 func (m *Metrics) Deleted(kind, how string) { m.deletes.WithLabelValues(kind, how).Inc() }
 
 // Ready observes how long an object took to become Ready for the first time.

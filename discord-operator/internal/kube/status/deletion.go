@@ -14,7 +14,8 @@ import (
 )
 
 // DeletionFailing returns how long a deletion has failed without interruption; 0 if the last
-// attempt has not failed. The start is in the status, so that a restart does not reset it.
+// attempt has not failed. The status has the time of the first failure, so that a restart does not
+// reset the duration.
 func DeletionFailing(o Object, now time.Time) time.Duration {
 	if failing := deletionFailing(o); failing != nil {
 		return now.Sub(failing.LastTransitionTime.Time)
@@ -22,7 +23,8 @@ func DeletionFailing(o Object, now time.Time) time.Duration {
 	return 0
 }
 
-// deletionFailing ignores a condition from before the deletion, because its generation is older.
+// deletionFailing returns the condition of a failing deletion; nil for none. It ignores a condition
+// of an older generation, because that is from before the deletion.
 func deletionFailing(o Object) *metav1.Condition {
 	c := meta.FindStatusCondition(o.GetConditions(), v1alpha1.TypeVerified)
 	if c == nil || c.Status != metav1.ConditionFalse || c.ObservedGeneration != o.GetGeneration() {

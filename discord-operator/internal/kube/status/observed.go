@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Observed reports whether an object is only observed, so that nothing changes on Discord.
+// Observed reports whether the operator only observes an object's resource, and changes nothing on
+// Discord.
 func Observed(o interface {
 	GetManagementPolicy() v1alpha1.ManagementPolicy
 }) bool {

@@ -20,15 +20,16 @@ import (
 )
 
 const (
-	// The operator asks Discord again after firstRetry, then after twice the time, up to lastRetry.
+	// The operator asks Discord again after firstRetry. After each further failure it waits twice
+	// as long, up to lastRetry.
 	firstRetry  = 500 * time.Millisecond
 	lastRetry   = time.Minute
-	retryJitter = 0.2 // the fraction by which retries vary
+	retryJitter = 0.2 // the fraction by which the waits vary
 )
 
-// outages counts failures by object. The workqueue's back-off does not fit: any reconcile without
-// an error resets it, and errors are logged with their stack. After a restart, a retry comes
-// earlier.
+// outages counts the failures of each object. The workqueue's back-off does not fit: any reconcile
+// without an error resets it, and each error is logged with its stack. A restart resets the counts,
+// so the next retry comes earlier.
 type outages struct {
 	mu      sync.Mutex
 	objects map[types.UID]outage
@@ -58,7 +59,7 @@ func (o *outages) reset(uid types.UID) {
 }
 
 // unverified keeps a Ready object Ready for UnverifiedPeriod while Discord cannot be asked. A
-// Degraded issue ends that, because it shows that Discord answers.
+// Degraded issue ends the period early, because it shows that Discord answers.
 func (r *Recorder) unverified(ctx context.Context, report *Report) {
 	worst, uid := report.Worst, report.Before.GetUID()
 	deleted := !report.Before.GetDeletionTimestamp().IsZero()

@@ -32,7 +32,7 @@ type outageWorld struct {
 	channel  *v1alpha1.DiscordChannel
 	writes   int
 	lines    []string
-	changes  []string // logged changes of the reason of Ready
+	changes  []string // logged changes of Ready's reason
 }
 
 func newOutageWorld(t *testing.T) *outageWorld {
@@ -47,7 +47,8 @@ func newOutageWorld(t *testing.T) *outageWorld {
 	return w
 }
 
-// reconcile ends a reconcile with an issue, and returns the time until the next one.
+// reconcile simulates a reconcile that ends with an issue. It returns the time until the next
+// reconcile.
 func (w *outageWorld) reconcile(worst *conditions.Issue) time.Duration {
 	w.t.Helper()
 	after := w.channel.DeepCopy()
@@ -126,8 +127,8 @@ func TestNewObjectIsNotReady(t *testing.T) {
 	w.want("a new spec", conditions.TypeReady, metav1.ConditionFalse)
 }
 
-// Discord sometimes denies a permitted call. So the first retries come soon, and later ones less
-// often.
+// Discord sometimes denies a permitted call. So the first retries come soon, and later retries are
+// rarer.
 func TestFirstRefusalIsRetriedSoon(t *testing.T) {
 	t.Parallel()
 	refused := &discordclient.Error{Class: discordclient.ClassDenied, Status: 403, Code: 50001, Message: "Missing Access"}

@@ -52,7 +52,7 @@ func (r *Recorder) Relevant() predicate.Predicate {
 		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Expectations.ByOthers(r.Kind))
 }
 
-// Finalized reports whether the object has our finalizer, so that a create may have been sent.
+// Finalized reports whether the object has our finalizer. If so, a create may have been sent.
 func Finalized(o client.Object) bool {
 	return controllerutil.ContainsFinalizer(o, v1alpha1.CleanupFinalizer)
 }
@@ -62,8 +62,9 @@ func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
 	return r.patch(ctx, o, controllerutil.AddFinalizer)
 }
 
-// RemoveFinalizer expects a deletion, not a version: the response to the removal of the last
-// finalizer has the old version (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
+// RemoveFinalizer removes the finalizer. It then expects the cache to show the deletion, not a new
+// version: the response to the removal of the last finalizer has the old version (k8s.io/apiserver,
+// registry.Store.deleteWithoutFinalizers).
 func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
 	r.outages.reset(o.GetUID())
 	err := r.patch(ctx, o, controllerutil.RemoveFinalizer)
@@ -126,8 +127,9 @@ func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, oldID, 
 		"kind", r.Kind, "was", oldID, "is", newID, "lost", lost)
 }
 
-// Bound counts a bound resource: created, adopted or recovered.
+// Bound counts a bound resource. how says whether it was created, adopted or recovered.
 func (r *Recorder) Bound(how string) { r.Metrics.Created(r.Kind, how) }
 
-// Deleted counts a deleted object by the end of its resource: deleted, retained, gone or abandoned.
+// Deleted counts a deleted object. how says what happened to its resource: deleted, retained, gone
+// or abandoned.
 func (r *Recorder) Deleted(how string) { r.Metrics.Deleted(r.Kind, how) }

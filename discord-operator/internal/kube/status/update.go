@@ -33,15 +33,15 @@ type Object interface {
 
 // Report is the result of a reconcile.
 type Report struct {
-	Name          string            // of the object in an error: `group "alerts"`
-	Before, After Object            // as read, and with its new status
-	Changed       bool              // on Discord
+	Name          string            // name of the object in errors, such as `group "alerts"`
+	Before, After Object            // the object as read, and with its new status
+	Changed       bool              // the reconcile changed something on Discord
 	Worst         *conditions.Issue // nil for none
 	Stale         bool              // the cache lags behind, so nothing is reported
 }
 
 // Update writes a changed status, and returns when to reconcile again. Only the worst issue decides
-// that: a lesser issue must not repeat a refused request earlier.
+// the time: otherwise a lesser issue could repeat a refused request earlier.
 func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result, error) {
 	if report.Stale {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
@@ -89,7 +89,8 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 	}
 	after, former, conds := report.After, report.Before.GetConditions(), report.After.GetConditions()
 	done := r.Expectations.Writing(r.key(after))
-	// On a status update, the API server compares the resourceVersion, but not the UID.
+	// The patch needs the resourceVersion, because a status update does not check the UID: without
+	// the version, it could change a new object of the same name.
 	patch := client.MergeFromWithOptions(report.Before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Status().Patch(ctx, after, patch); err != nil {
 		done("")
@@ -121,7 +122,8 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 	return nil
 }
 
-// Available returns the last known availability: it does not change while the bot cannot observe.
+// Available returns the availability that the former conditions report; unknown if they report
+// none. Use it while the bot cannot observe the resource.
 func Available(was []metav1.Condition, unknown conditions.Availability) conditions.Availability {
 	c := meta.FindStatusCondition(was, conditions.TypeAvailable)
 	switch {
@@ -133,7 +135,7 @@ func Available(was []metav1.Condition, unknown conditions.Availability) conditio
 	return conditions.Unusable(c.Reason, c.Message)
 }
 
-// Reconciled reports whether the object was Ready with this spec, so that a difference is drift.
+// Reconciled reports whether the object was Ready with this spec. If so, a difference is drift.
 func Reconciled(o Object) bool {
 	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == o.GetGeneration()
