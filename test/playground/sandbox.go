@@ -41,12 +41,12 @@ const (
 )
 
 var (
-	// shown are the kinds in the table. A kind needs the four conditions.
+	// shown are the kinds in the table. Each kind must have the four conditions.
 	shown = append([]schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}, discordKinds...)
 )
 
-// samples returns the samples to apply. On a real Discord
-// it leaves the tenants out: they need a second server.
+// samples returns the folders of the samples to apply. For a real Discord it omits the tenants,
+// because they need a second server.
 func (o *options) samples() []string {
 	folders := []string{"deploy/samples", "deploy/samples/discord"}
 	if o.realDiscord() {
@@ -61,7 +61,7 @@ type sandbox struct {
 	logs      string // folder
 	objects   []*unstructured.Unstructured
 	simulator *environment.DiscordProcess // nil for a real Discord
-	processes []*environment.Process      // of environment.All, in its order
+	processes []*environment.Process      // the operators, in the order of environment.All
 	ended     chan error                  // one error per ended process
 }
 
@@ -143,8 +143,8 @@ func render(folder string) ([]*unstructured.Unstructured, error) {
 	return manifests.Render(path)
 }
 
-// makeNamespaces waits until Kubernetes has counted the
-// quotas, because it refuses all objects before that.
+// makeNamespaces creates the tenants' namespaces, and waits until Kubernetes has processed the
+// quotas. Before that, Kubernetes refuses all objects in these namespaces.
 func (s *sandbox) makeNamespaces(ctx context.Context) error {
 	objects, err := render(namespacesSample)
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *sandbox) makeNamespaces(ctx context.Context) error {
 	})
 }
 
-// postgresWithSessions simulates one session per pod of a Dojo in its database.
+// postgresWithSessions simulates one database session for each pod of a Dojo.
 func postgresWithSessions(admin client.Client) cnpgtest.Options {
 	return cnpgtest.Options{Sessions: func(ctx context.Context, namespace, database string) int {
 		var pods corev1.PodList
