@@ -31,7 +31,8 @@ func TestFreeAddress(t *testing.T) {
 	}
 }
 
-// A program that is starting has copies of all open sockets until its exec.
+// TestFreeAddressWhileProgramsAreStarted starts programs meanwhile. Until its exec, such a program
+// has copies of all open sockets, which must not keep a returned address in use.
 func TestFreeAddressWhileProgramsAreStarted(t *testing.T) {
 	t.Parallel()
 	started := make(chan error, 1)

@@ -31,7 +31,7 @@ type component struct {
 	reaper *process.Reaper
 
 	process  *process.Process
-	expected atomic.Bool // the end needs no report: it was killed, or its start has failed
+	expected atomic.Bool // true during the start and after kill: the end of the process is then not reported
 }
 
 // start waits until the component is ready.

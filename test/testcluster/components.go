@@ -187,7 +187,7 @@ func (c *Cluster) probe(name string) func(context.Context) error {
 	case APIServer:
 		return c.apiServerServes
 	case ControllerManager:
-		return func(ctx context.Context) error { // its controllers create it first
+		return func(ctx context.Context) error { // a controller creates this ServiceAccount
 			_, err := c.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // withCondition returns a Cluster's conditions with one of them set. lastTransitionTime changes
-// only if the status of the condition does.
+// only if the condition's status changes.
 func withCondition(o *unstructured.Unstructured, kind, status, reason, message string, now time.Time) []any {
 	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	c := map[string]any{
@@ -102,7 +102,8 @@ func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) er
 	})
 }
 
-// release handles a role or a database whose Cluster was deleted.
+// release reports in the status of a role or database that the Cluster was deleted, and removes the
+// finalizer.
 func (s *StandIn) release(ctx context.Context, o *unstructured.Unstructured, finalizer string) error {
 	if !slices.Contains(o.GetFinalizers(), finalizer) {
 		return nil

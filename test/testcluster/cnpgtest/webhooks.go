@@ -37,11 +37,11 @@ type Webhooks struct {
 	reaper *process.Reaper
 }
 
-// StartWebhooks runs CloudNativePG's manager of tools/cloudnative-pg, only for
-// its admission webhooks, and registers these. Clusters, Backups,
-// ScheduledBackups, Databases and Poolers then have CloudNativePG's own defaults,
-// refusals and limits; DatabaseRole has no webhook. CloudNativePG's kinds must be
-// installed. progress, if not nil, receives lines while the manager is built.
+// StartWebhooks runs CloudNativePG's manager of tools/cloudnative-pg only for its admission
+// webhooks, and registers the webhooks. Clusters, Backups, ScheduledBackups, Databases and Poolers
+// then have CloudNativePG's own defaults, refusals and limits; DatabaseRole has no webhook.
+// CloudNativePG's kinds must be installed. If progress is not nil, it receives lines while the
+// manager is built.
 func StartWebhooks(ctx context.Context, config *rest.Config, progress io.Writer) (*Webhooks, error) {
 	paths, err := binaries.Locate(ctx, progress, binaries.CloudNativePG)
 	if err != nil {
@@ -167,8 +167,8 @@ func register(ctx context.Context, config *rest.Config, address string, authorit
 	return nil
 }
 
-// Stop ends the manager. The webhooks stay registered, so
-// the API server then refuses all writes of their kinds.
+// Stop ends the manager. The webhooks stay registered, so the API server then refuses all writes of
+// the kinds that have a webhook.
 func (w *Webhooks) Stop() error {
 	if w.reaper == nil {
 		return os.RemoveAll(w.folder)
