@@ -15,7 +15,7 @@ type defaults struct {
 	Replicas      string
 	GoMemoryLimit string
 	Resources     string // YAML
-	// Files are read by templates, by their path in the chart.
+	// Files maps paths in the chart to contents. Templates read these files.
 	Files map[string]string
 }
 
@@ -38,7 +38,7 @@ func parameterize(o operator, objects []*object) (d defaults, err error) {
 		case "Deployment":
 			err = parameterizeDeployment(o.Name, object.value, &d)
 		case "NetworkPolicy":
-			if o.Name == "discord-operator" { // the only one that connects to the internet
+			if o.Name == "discord-operator" { // only this operator connects to the internet
 				err = addProxyPort(object)
 			}
 		}

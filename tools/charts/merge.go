@@ -235,7 +235,7 @@ func (t *tree) plain() any {
 
 func text(value any) string {
 	found, err := json.Marshal(value)
-	if err != nil { // only maps, lists and strings
+	if err != nil { // impossible: value contains only maps, lists and strings
 		panic(err)
 	}
 	return string(found)
