@@ -43,9 +43,9 @@ func (f *former) String() string {
 	return modules.Tag(f.Operator, f.Version)
 }
 
-// former returns an operator's newest release that take accepts and that HEAD descends from.
-// Without one it returns the baseline, or nil. Prereleases do not count, since they promise
-// nothing.
+// former returns an operator's newest release that take accepts and that HEAD descends from. If
+// there is none, it returns the baseline, or nil. It ignores prereleases, because they promise no
+// compatibility.
 func (r repository) former(ctx context.Context, operator string, take func(tag, source string) bool) (*former, error) {
 	tags, err := r.lines(ctx, "tag", "--list", modules.Tag(operator, "v*"), "--sort=-version:refname")
 	if err != nil {
@@ -119,7 +119,7 @@ func printFormer(ctx context.Context, r repository, out io.Writer, operator, fol
 // checkOut makes a scratch clone with a former release. For a baseline, it creates the tags of a
 // release.
 func (r repository) checkOut(ctx context.Context, f *former, folder string) error {
-	scratch := git.Clone{Root: folder, Env: []string{ // a machine of CI has no identity
+	scratch := git.Clone{Root: folder, Env: []string{ // git needs a committer for tags, and CI's machines have none
 		"GIT_COMMITTER_NAME=baseline", "GIT_COMMITTER_EMAIL=baseline@example.invalid",
 	}}
 	if _, err := r.git(ctx, "clone", "--quiet", "--shared", "--no-checkout", "--no-tags", r.root, folder); err != nil {

@@ -109,7 +109,7 @@ func withoutTag(image string) (repository, digest string, err error) {
 	return repository, digest, nil
 }
 
-// overlay is the overlay for production, or base if there is none.
+// overlay returns the folder of the overlay for production, or of base if there is no overlay.
 func overlay(root, operator string) string {
 	production := filepath.Join(root, "deploy", operator, "overlays", "production")
 	if _, err := os.Stat(filepath.Join(production, "kustomization.yaml")); err == nil {

@@ -21,8 +21,8 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// Move rewrites the files that git knows, and returns the names of the changed ones. It refuses a
-// new place that a file already names, because a move back would rewrite that text too.
+// Move rewrites the files that git knows, and returns the names of the changed files. It fails if a
+// file already names the new place, because a move back would rewrite this text too.
 func Move(ctx context.Context, c git.Clone, to location.Location) (changed []string, err error) {
 	from, err := location.Read(c.Root)
 	if err != nil {
