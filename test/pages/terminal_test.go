@@ -53,7 +53,8 @@ func golden(t *testing.T, name string) string {
 	return strings.TrimRight(output, "\n")
 }
 
-// steps matches the steps and notes of a plan. Carrying the plan out prints them again.
+// steps matches the steps and notes of a plan. The picture omits these lines, because the command
+// prints the steps again when it carries the plan out.
 var steps = regexp.MustCompile(`(?m)^(  \d+\. .*|  ! .*|    \S.*)\n`)
 
 func withoutPlan(output string) string { return steps.ReplaceAllString(output, "") }

@@ -68,8 +68,8 @@ func (s *sandbox) onDiscord(ctx context.Context) ([]unstructured.Unstructured, e
 	return all, nil
 }
 
-// byPolicy splits external resources into deleted and
-// kept ones, by the deletion policy of their objects.
+// byPolicy names the external resources of objects. The operator deletes or keeps an external
+// resource by the deletion policy of its object.
 func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	for i := range objects {
 		o := &objects[i]

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(folder) }()
 		ownLog = filepath.Join(folder, "new", "playground.log")
-		if err := logTo(ownLog); err != nil { // controller-runtime keeps the first logger of a process
+		if err := logTo(ownLog); err != nil { // first, because controller-runtime keeps the first logger of a process
 			panic(err)
 		}
 		if program, err = gexec.Build("jutsu.com/operators/test/playground"); err != nil {

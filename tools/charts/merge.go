@@ -127,7 +127,7 @@ func mergeEntry(value string, before, after *entry) []*entry {
 	case before.value.node.Kind == after.value.node.Kind && before.value.node.Kind != yaml.ScalarNode:
 		before.value.merge(value, after.value)
 		return []*entry{before}
-	default: // another value, another kind, or a scalar
+	default: // a changed scalar, or a node of another kind
 		replacing := &entry{key: after.key, value: after.value, when: before.when}
 		return []*entry{
 			conditional(replacing, condition{value: value}), conditional(before, condition{value: value, negated: true}),

@@ -116,7 +116,7 @@ var (
 
 func (w *writer) expand(text string) string {
 	template := func(indent, number string) string {
-		i, _ := strconv.Atoi(number) // no error: number consists of digits
+		i, _ := strconv.Atoi(number)
 		return nindent.ReplaceAllStringFunc(w.marks[i], func(call string) string {
 			more, _ := strconv.Atoi(strings.TrimPrefix(call, "nindent "))
 			return fmt.Sprintf("nindent %d", len(indent)+more)

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// companion is a second image of an operator, of the same version. The operator creates pods that
-// run it. A flag of the operator names it.
+// companion is a second image of an operator, with the operator's version. The operator creates
+// pods with this image. Flag is the operator's flag that names the image.
 type companion struct{ Program, Flag, Description string }
 
 var companions = map[string]companion{

@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// krewTexts describe plugins in Krew's index: at most 50 characters, then paragraphs.
+// krewTexts has two descriptions of each plugin for Krew's index: a short one of at most 50
+// characters, and one in paragraphs.
 var krewTexts = map[string][2]string{
 	"kubectl-dojo": {"Show what is wrong with Dojos, and fix it",
 		"Lists Dojos with their state and its cause, shows the commands that solve a problem, and rotates\n" +

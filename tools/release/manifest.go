@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest renders an operator with its image by digest as one file, namespace and kinds first.
-// A known address of docs takes the place of docsPlaceholder.
+// manifest renders an operator with its image by digest as one file, namespace and kinds first. If
+// the release's docs have an address, it replaces docsPlaceholder.
 func manifest(o imageOptions, image string) (text []byte, err error) {
 	root, operator, docs := o.Root, o.Operator, o.docs()
 	folder, err := os.MkdirTemp("", "install-")

@@ -178,7 +178,7 @@ type hosts struct {
 
 // host is a server that is reachable until lost is closed.
 type host struct {
-	lost  chan struct{} // closed when the host is unreachable
+	lost  chan struct{}
 	once  sync.Once
 	cause error // set before lost is closed
 	name  string

@@ -154,15 +154,15 @@ func phaseOfCluster(o *unstructured.Unstructured) string {
 	return phase
 }
 
-// mayHibernate reports whether a Cluster is to hibernate: only a healthy one can
-// (pkg/reconciler/hibernation/status.go).
+// mayHibernate reports whether a Cluster has the annotation for hibernation and is healthy or
+// already hibernated (pkg/reconciler/hibernation/status.go).
 func mayHibernate(o *unstructured.Unstructured) bool {
 	return o.GetAnnotations()[hibernation] == "on" && slices.Contains([]string{healthy, hibernated}, phaseOfCluster(o))
 }
 
 // hibernationOf returns the Cluster's conditions with an updated condition of hibernation. Without
-// the annotation there is no such condition. The first condition of a hibernated Cluster has the
-// reason DeletingPods, because pods take a moment to end.
+// the annotation there is no such condition. In the first round of hibernation, the reason is
+// DeletingPods, because pods take a moment to end.
 func hibernationOf(o *unstructured.Unstructured, before string, is bool) []any {
 	switch {
 	case o.GetAnnotations()[hibernation] != "on":
