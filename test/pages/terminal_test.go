@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write docs/images/terminal.svg anew ins
 const (
 	picture = "docs/images/terminal.svg"
 	goldens = "dojo-operator/internal/cli/testdata/"
-	// DejaVu Sans Mono has this size at 12 pixels. Narrower fonts leave a margin.
+	// A character of DejaVu Sans Mono has this size at 12 pixels. Narrower fonts leave a margin.
 	columnWidth, lineHeight = 7.23, 17.0
 )
 
@@ -43,7 +43,7 @@ func TestTerminalPicture(t *testing.T) {
 	}
 }
 
-// golden returns a command and its output.
+// golden returns a command of kubectl dojo and its output, from a golden file.
 func golden(t *testing.T, name string) string {
 	t.Helper()
 	output, _, found := strings.Cut(text(t, goldens+name+".golden"), "[exit code ")

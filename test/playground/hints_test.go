@@ -181,8 +181,8 @@ var checks = map[string]check{
 		then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }
 
-// TestHints runs the README's tour, which repairs what
-// it breaks, and then all hints verbatim in order.
+// TestHints runs the tour of docs/learn/tutorial.md, which repairs what it breaks. Then it runs all
+// hints verbatim in order.
 func TestHints(t *testing.T) {
 	kubectl.OnPath(t)
 	for _, program := range []string{"bash", "curl", "base64", "grep"} {
@@ -277,7 +277,7 @@ func try(t *testing.T, g *WithT, command string, c check) {
 	t.Log("$", command)
 	limit := waitLimit
 	if c.endless {
-		limit = 2 * time.Second // later tries have more time
+		limit = 2 * time.Second // run doubles this limit for each further try
 	}
 	var output string
 	var err error

@@ -25,7 +25,7 @@ import (
 const (
 	// waitLimit is long enough for a control plane on a busy machine.
 	waitLimit = 3 * time.Minute
-	// upAndReady matches the last line before Ctrl-C.
+	// upAndReady matches the last line that the program prints before it waits for Ctrl-C.
 	upAndReady = `export KUBECONFIG=\S+\n`
 )
 

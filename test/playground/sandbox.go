@@ -34,7 +34,7 @@ const postgresSample = "deploy/samples/dojo-postgres.yaml"
 const standInNote = "STAND-IN: no containers run here, so CloudNativePG is played (test/testcluster/cnpgtest). " +
 	"Its kinds are real, Postgres is not."
 
-// namespacesSample prepares the namespaces of tenantsSample.
+// namespacesSample is the folder with the namespaces for tenantsSample.
 const (
 	namespacesSample = "deploy/samples/install/namespaces"
 	tenantsSample    = "deploy/samples/install/tenants"
@@ -120,7 +120,7 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 	return nil
 }
 
-// logTo redirects the libraries' log to a file, because it would garble the table.
+// logTo redirects the libraries' log to a file. On the terminal, the log would garble the table.
 func logTo(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (s *sandbox) startOperators(ctx context.Context) error {
 	return group.Wait()
 }
 
-// watch reports the end of a process.
+// watch waits in the background for the end of a process, and then sends its error to s.ended.
 func (s *sandbox) watch(exited <-chan struct{}, how func() error) {
 	go func() {
 		<-exited
@@ -250,7 +250,7 @@ func (s *sandbox) tails() string {
 	return text.String()
 }
 
-// stop ends everything. It first cleans up a real Discord.
+// stop deletes this run's objects on a real Discord, and then ends everything.
 func (s *sandbox) stop(out *os.File) error {
 	if s.Environment == nil {
 		return nil

@@ -63,7 +63,7 @@ type Cluster struct {
 	ca      *authority
 	admin   *rest.Config
 	client  kubernetes.Interface
-	scrape  *http.Client // trusts the cluster's certificates, without credentials
+	scrape  *http.Client // trusts the cluster's certificates, and sends no credentials
 
 	reaper                 *process.Reaper
 	apiPort, schedulerPort *port

@@ -380,7 +380,7 @@ func start(t *testing.T, o Options) *Cluster {
 	t.Helper()
 	cluster, err := Start(t.Context(), o)
 	if err != nil {
-		t.Error(err) // not Fatal, which needs the test's own goroutine
+		t.Error(err) // not Fatal, because this is not the test's own goroutine
 		return nil
 	}
 	t.Cleanup(func() {

@@ -34,7 +34,7 @@ type component struct {
 	expected atomic.Bool // true during the start and after kill: the end of the process is then not reported
 }
 
-// start waits until the component is ready.
+// start starts the component and waits until it is ready.
 func (c *component) start(ctx context.Context) error {
 	cmd := exec.Command(c.bin, c.args...)
 	cmd.Dir = c.dir

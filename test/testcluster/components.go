@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// Components for Kill and Restart. Their names are the names of their binaries.
+// The components for Kill and Restart. Each component has the name of its binary.
 const (
 	Etcd              = binaries.Etcd
 	APIServer         = binaries.APIServer

@@ -75,7 +75,8 @@ func filesBelow(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// TestLint lints as `helm lint --strict`, with the default values and with all values.
+// TestLint checks the charts like `helm lint --strict`, with the default values and with all
+// values.
 func TestLint(t *testing.T) {
 	for _, o := range operators {
 		for name, values := range map[string]map[string]any{"default": {}, "all": valuesFor(valuePaths(t, o)...)} {

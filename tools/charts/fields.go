@@ -76,7 +76,8 @@ func addProxyPort(policy *object) error {
 	return nil
 }
 
-// fromFiles moves a ConfigMap's content to files, which need no escapes.
+// fromFiles moves a ConfigMap's content to files of the chart. Unlike templates, files need no
+// escapes.
 func fromFiles(o *object, files map[string]string) error {
 	data, err := o.value.find("data")
 	if err != nil {

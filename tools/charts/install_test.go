@@ -26,7 +26,7 @@ import (
 	"jutsu.com/operators/test/testcluster/manifests"
 )
 
-// waitLimit is for controllers on a busy machine.
+// waitLimit is long enough for controllers on a busy machine.
 const waitLimit = 2 * time.Minute
 
 type installation struct {

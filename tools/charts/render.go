@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// object becomes one template.
+// object is one object of the chart, which exists under the conditions of entry.
 type object struct {
 	entry
 

@@ -22,8 +22,8 @@ type change struct {
 	Value string
 	// Access is true if the component also changes rights in a watched namespace.
 	Access bool
-	// Environment maps a ConfigMap's key, as "suffix of the name/key", to the template of the
-	// variable's value, because a chart needs no ConfigMap.
+	// Environment replaces ConfigMaps, which a chart does not need. It maps a ConfigMap's key, as
+	// "suffix of the name/key", to the template of a variable's value.
 	Environment map[string]string
 }
 

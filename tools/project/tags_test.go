@@ -129,7 +129,8 @@ func TestPushes(t *testing.T) {
 	}
 }
 
-// TestUsers uses the tagged modules as others do: from a module proxy, outside of the workspace.
+// TestUsers uses the tagged modules as other projects do: from a module proxy, outside of the
+// workspace.
 func TestUsers(t *testing.T) {
 	c := scratch(t)
 	here := place(t, c)

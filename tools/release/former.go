@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// baselineFile has the commit that stands for a release of an operator without one.
+	// baselineFile contains a commit. If an operator has no release, this commit stands for one.
 	baselineFile = ".ci/baseline"
 	// baselineVersion is the version of all modules at the baseline, in a scratch clone.
 	baselineVersion = "v0.1.0-rc.1"

@@ -301,7 +301,7 @@ func checkFiles(t *testing.T, p *project, operator, version, noted string) {
 	}
 }
 
-// TestRelease releases one operator twice and expects no change of the other.
+// TestRelease releases one operator twice and expects no change of the other operator.
 func TestRelease(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.Default())))
 	t.Cleanup(server.Close)

@@ -72,8 +72,8 @@ func half(more func(r *http.Request)) http.HandlerFunc {
 
 func untilCancelled(r *http.Request) { <-r.Context().Done() }
 
-// released returns a build with a release, and a provider that downloads it from base and pins file's
-// checksum.
+// released returns a build with a release. The provider downloads the release from base, and pins
+// the checksum of file.
 func released(t *testing.T, base string, file []byte) (build, *provider, *output) {
 	t.Helper()
 	b := hello(t)
@@ -346,7 +346,7 @@ func TestSourceDecidesOnMissingBinaries(t *testing.T) {
 	}
 }
 
-// The server is asked for three files. It accepts connections but sends nothing.
+// The test asks the server for three files. The server accepts connections but sends nothing.
 func TestUnreachableHostCostsOneWait(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(_ http.ResponseWriter, r *http.Request) { untilCancelled(r) })

@@ -27,7 +27,8 @@ func Version(name string) (string, error) {
 	return b.version, nil
 }
 
-// newBuild reads the version of a binary from tools/. The version is part of its path in the cache.
+// newBuild reads the version of a binary from tools/. The version is part of the binary's path in
+// the cache.
 func newBuild(name string) (build, error) {
 	spec, ok := table[name]
 	if !ok {

@@ -121,7 +121,7 @@ func (s *StandIn) ActsAs(ctx context.Context, namespace, cluster, role string) s
 	return cmp.Or(s.acting[key], role)
 }
 
-// roleKey returns the key of a role in acting, which includes the Cluster's UID.
+// roleKey returns the key of a role in the map acting. The key includes the Cluster's UID.
 func (s *StandIn) roleKey(ctx context.Context, namespace, cluster, role string) string {
 	uid := types.UID("")
 	if c := s.get(ctx, "Cluster", namespace, cluster); c != nil {
@@ -210,7 +210,8 @@ func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, optio
 	}
 }
 
-// wait returns false when ctx has ended.
+// wait returns after d, after a value from until, or when ctx ends. It returns false if ctx has
+// ended.
 func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -240,7 +240,7 @@ func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int
 	g.Eventually(lastBackup).Should(Equal("True/LastBackupSucceeded"))
 }
 
-// testInstances causes all faults of a Cluster with three instances, and ends them.
+// testInstances causes and then ends each fault of a Cluster with three instances.
 func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unstructured.Unstructured) {
 	t.Helper()
 	shows := func() string {

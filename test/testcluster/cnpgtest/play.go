@@ -117,8 +117,8 @@ func (s *StandIn) release(ctx context.Context, o *unstructured.Unstructured, fin
 	return s.finalize(ctx, o, finalizer, false)
 }
 
-// password returns the role's password and the version of its
-// Secret that CloudNativePG knows, or a text with the error.
+// password returns the role's password, and the version of the Secret that CloudNativePG has
+// noticed. why is the text of an error, or "".
 func (s *StandIn) password(
 	ctx context.Context, o *unstructured.Unstructured, role string,
 ) (password, version, why string) {
@@ -161,7 +161,7 @@ func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured
 		policy, _, _ := unstructured.NestedString(o.Object, "spec", "databaseReclaimPolicy")
 		if policy == "delete" && s.options.Sessions != nil && s.options.Sessions(ctx, o.GetNamespace(), name) > 0 {
 			time.AfterFunc(interval, s.notify)
-			return nil // DROP DATABASE fails, and the status does not say so
+			return nil // DROP DATABASE fails, but the status does not say so
 		}
 		if policy == "delete" {
 			s.dropDatabase(cluster.GetUID(), name)

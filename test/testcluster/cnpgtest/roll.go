@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// roll replaces a Cluster's pods one after another, because their image or resources have changed.
+// roll is the replacement of a Cluster's pods, one after another, after their image or resources
+// have changed.
 type roll struct {
 	of   types.UID // the Cluster
 	from string    // image and resources of pods that are not replaced yet

@@ -36,7 +36,7 @@ type copied struct {
 	cluster types.UID
 	major   int64
 	rows    map[string]int
-	logged  bool // a restore replays the archived log
+	logged  bool // true if a restore replays the archived log
 }
 
 // Insert commits a row to the table of a database, in a session of a login. The first session
@@ -69,8 +69,8 @@ func (s *StandIn) Insert(ctx context.Context, namespace, cluster, database, logi
 	return nil
 }
 
-// Rows returns a database's rows in the data of a
-// Cluster. They exist even if Postgres does not start.
+// Rows returns a database's rows in the data of a Cluster. The rows exist even if Postgres does not
+// start.
 func (s *StandIn) Rows(cluster types.UID, database string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 // majorUpgrade is the phase of a Cluster while its data are upgraded.
 const majorUpgrade = "Upgrading Postgres major version"
 
-// upgradeRole is the upgrade Job's role, and the name of its container.
+// upgradeRole is the role of the upgrade Job, and the name of the Job's container.
 const upgradeRole = "major-upgrade"
 
 // Upgrades is the outcome of a Cluster's upgrades to another major version.
@@ -32,9 +32,9 @@ const (
 	UpgradesSucceed    Upgrades = iota
 	UpgradesPend                // the pod does not start
 	UpgradesRun                 // the Job has begun to link the files and does not end
-	UpgradesFail                // before the files are linked
-	UpgradesFailLinked          // after the files are linked
-	UpgradesFailMoved           // after the former data is replaced
+	UpgradesFail                // the Job fails before it links the files
+	UpgradesFailLinked          // the Job fails after it has begun to link the files
+	UpgradesFailMoved           // the Job fails after it has replaced the former data
 )
 
 // pgData is the effect that Jobs had on the data of a Cluster.
@@ -124,7 +124,7 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 			data.linkedBy, data.major = "", to
 		}
 	}
-	if phase != corev1.PodPending { // a fake node would complete a running pod
+	if phase != corev1.PodPending { // a running Job stays Pending: a fake node would complete a Running pod
 		ended := &corev1.ContainerStateTerminated{StartedAt: metav1.Now(), FinishedAt: metav1.Now()}
 		if phase == corev1.PodFailed {
 			ended.ExitCode, ended.Reason = 1, "Error"
@@ -138,8 +138,8 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 	return err
 }
 
-// createUpgrade creates the Job with an image that cannot be
-// pulled, so that its pod does not start before movePods starts it.
+// createUpgrade creates the Job with an image that cannot be pulled. The Job's pod therefore does
+// not start on its own; movePods sets the pod's phase.
 func (s *StandIn) createUpgrade(ctx context.Context, cluster *unstructured.Unstructured, job *batchv1.Job) error {
 	job.Labels["cnpg.io/jobRole"] = upgradeRole
 	job.Spec = batchv1.JobSpec{

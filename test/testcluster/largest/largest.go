@@ -101,7 +101,7 @@ type maker struct {
 	path string
 	// remaining is the number of bytes that the object may still take.
 	remaining int
-	// keys is the number of keys so far, which makes each key unique.
+	// keys is the number of keys so far. Each new key contains this number, so keys are unique.
 	keys int
 }
 

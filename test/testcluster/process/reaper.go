@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// reaperScript reads "add PID" and "del PID" lines. When the pipe closes, for whatever reason, it
-// kills the remaining process groups and removes its folders. It is POSIX sh, so that nothing has
-// to be built.
+// reaperScript reads "add PID" and "del PID" lines. When the pipe closes, for whatever reason, the
+// script kills the remaining process groups and removes the reaper's folders. It is POSIX sh, so
+// that nothing has to be built.
 //
-// It repeats rm because a killed process may still write while its folder is removed.
+// It repeats rm, because a killed process may still write a file into a folder during rm.
 const reaperScript = `
 trap '' HUP INT TERM
 pids=' '

@@ -152,7 +152,8 @@ func (p *pinning) add(ctx context.Context, file string, text []byte) error {
 	return err
 }
 
-// sumsOf returns the lines of go.sum for a module, of the archive that a proxy serves.
+// sumsOf returns the lines of go.sum for a module: the sums of the archive that a proxy serves, and
+// of go.mod.
 func (p *pinning) sumsOf(ctx context.Context, folder string, mod []byte) ([]string, error) {
 	tree, err := p.c.Run(ctx, "write-tree")
 	if err != nil {

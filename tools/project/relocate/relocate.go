@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package relocate moves the project to another repository: module paths, imports, links and the
-// names of images follow.
+// Package relocate moves the project to another repository. It rewrites module paths, imports,
+// links and the names of images.
 package relocate
 
 import (
@@ -102,7 +102,7 @@ func moved(name, text string, from, to location.Location) (string, error) {
 	text = strings.NewReplacer(from.Registry, to.Registry, from.Files(), to.Files(), from.Repo, to.Repo).Replace(text)
 	switch {
 	case strings.HasSuffix(name, ".go"):
-		formatted, err := format.Source([]byte(text)) // it sorts the imports
+		formatted, err := format.Source([]byte(text)) // format.Source sorts the imports
 		return string(formatted), err
 	case filepath.Base(name) == "go.mod":
 		file, err := modfile.Parse(name, []byte(text), nil)
