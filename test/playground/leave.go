@@ -31,7 +31,7 @@ func (s *sandbox) leaveDiscord(out *os.File) error {
 	ctx, cancel := context.WithTimeout(context.Background(), leaving)
 	defer cancel()
 	if dojo := s.processes[0]; dojo != nil {
-		_ = dojo.Stop(environment.Grace) // a running dojo-operator would recreate the Dojos' channels
+		_ = dojo.Stop(environment.Grace) // dojo-operator would recreate the Dojos' channels
 	}
 	objects, err := s.onDiscord(ctx)
 	if err != nil {

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(folder) }()
 		ownLog = filepath.Join(folder, "new", "playground.log")
-		if err := logTo(ownLog); err != nil { // first, because controller-runtime keeps the first logger of a process
+		if err := logTo(ownLog); err != nil { // controller-runtime keeps the first logger only
 			panic(err)
 		}
 		if program, err = gexec.Build("jutsu.com/operators/test/playground"); err != nil {
@@ -142,7 +142,7 @@ func TestOnceReportsObjectsThatAreNotReady(t *testing.T) {
 	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(1))
 	g.Expect(string(p.Err.Contents())).To(And(
 		ContainSubstring("not Ready after 1ns"),
-		MatchRegexp(`dojo/sendai-jujutsu-high Ready=(-|False)`), // this Dojo's own database needs seconds to start
+		MatchRegexp(`dojo/sendai-jujutsu-high Ready=(-|False)`), // this Dojo's database starts late
 		MatchRegexp(`(?s)the last lines of \S+/dojo-operator.log:\n.*INFO.*`+
 			`the last lines of \S+/discord-operator.log:\n.*INFO`),
 	))
@@ -193,7 +193,7 @@ func TestMakeTerminated(t *testing.T) {
 
 // TestSomethingDies kills one process in each run.
 func TestSomethingDies(t *testing.T) {
-	const ofAnOperator = `"controllerKind"` // each line that an operator logs about an object contains this
+	const ofAnOperator = `"controllerKind"` // part of each log line about an object
 	for name, log := range map[string]string{"dojo-operator": ofAnOperator, "discord-operator": ofAnOperator,
 		"discordtest": "Simulated Discord is up"} {
 		t.Run(name, func(t *testing.T) {

@@ -71,7 +71,7 @@ func TestSkew(t *testing.T) {
 			s.start(step.o, to)
 			s.scale()
 			s.Expect(s.written()).To(Equal(written))
-			if step.name == bothUpgraded { // the former release lacks some of the samples, and this field
+			if step.name == bothUpgraded { // the former release lacks this field and some samples
 				s.applySamples(to.root)
 				s.patch(dojoKind, owned, `{"spec":{"rollout":{"minReadySeconds":1}}}`)
 			}

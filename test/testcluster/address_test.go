@@ -11,7 +11,7 @@ import (
 func TestFreeAddress(t *testing.T) {
 	t.Parallel()
 	given := map[string]bool{}
-	for range 3 * freePorts / 2 { // more than one round of all ports, to reach the listeners' ports again
+	for range 3 * freePorts / 2 { // more than a round of all ports, to meet the listeners' ports
 		address, err := FreeAddress(t.Context())
 		if err != nil {
 			t.Fatal(err)

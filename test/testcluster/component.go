@@ -31,7 +31,7 @@ type component struct {
 	reaper *process.Reaper
 
 	process  *process.Process
-	expected atomic.Bool // true during the start and after kill: the end of the process is then not reported
+	expected atomic.Bool // true during the start and after kill; an end is then not reported
 }
 
 // start starts the component and waits until it is ready.

@@ -115,7 +115,7 @@ func (c *Cluster) etcdArgs() []string {
 	const peer = "unix://etcd-peer.sock:0"
 	return []string{
 		"--name=testcluster", "--data-dir=" + c.file("etcd"),
-		"--listen-client-urls=" + c.etcdURL(), "--advertise-client-urls=" + peer, // clients ignore the advertised URL
+		"--listen-client-urls=" + c.etcdURL(), "--advertise-client-urls=" + peer, // clients ignore this URL
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=testcluster=" + peer,
 		"--unsafe-no-fsync", // the data need not survive a crash of the machine
 		"--log-level=warn",

@@ -128,7 +128,7 @@ func TestLinks(t *testing.T) {
 	page := regexp.MustCompile(`https?://[^\s"'<>()]+\.md[^\s"'<>()]*`)
 	for _, o := range operators {
 		values := valuesFor("prometheus.enabled", "grafana.enabled")
-		values["crds"] = map[string]any{"enabled": false} // descriptions of kinds link to Kubernetes' pages
+		values["crds"] = map[string]any{"enabled": false} // kinds link to Kubernetes' pages
 		rendered := templated(t, o, load(t, o), values)
 		if links := page.FindAllString(rendered.Manifest+rendered.Info.Notes, -1); links != nil ||
 			strings.Contains(rendered.Manifest, "runbook_url") {

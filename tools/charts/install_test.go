@@ -154,7 +154,7 @@ func (i *installation) isUpgraded(t *testing.T) {
 	g.Expect(i.exists(t, rbac, "Role", "team-a", i.Name)).To(BeFalse())
 	values := valuesFor(valuePaths(t, i.operator)...)
 	values["replicas"] = 3
-	values["platformUsers"] = false // this cluster does not choose the users of pods, unlike OpenShift
+	values["platformUsers"] = false // unlike OpenShift, this cluster chooses no users of pods
 	i.upgrade(t, values)
 	deployment := i.deployment(t)
 	g.Expect(deployment.Status.AvailableReplicas).To(Equal(int32(3)))

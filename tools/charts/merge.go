@@ -63,7 +63,7 @@ func (t *tree) merge(value string, after *tree) {
 
 // mergeEntries aligns entries by the longest common subsequence of their identities.
 func mergeEntries(value string, before, after []*entry, keepOrder bool) (all []*entry) {
-	if keepOrder { // entries stay in the order of before, because the order of a map's keys has no meaning
+	if keepOrder { // keep before's order, because the order of a map's keys has no meaning
 		after = reorder(before, after)
 	}
 	common := commonEntries(before, after)

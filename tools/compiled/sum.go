@@ -13,7 +13,7 @@ import (
 )
 
 type summary struct {
-	builds  []share // in the order of the target; each with the bytes that no earlier build compiles
+	builds  []share // in the order of the target, with the bytes that no earlier build compiles
 	repeats []repeat
 }
 

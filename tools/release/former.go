@@ -119,7 +119,7 @@ func printFormer(ctx context.Context, r repository, out io.Writer, operator, fol
 // checkOut makes a scratch clone with a former release. For a baseline, it creates the tags of a
 // release.
 func (r repository) checkOut(ctx context.Context, f *former, folder string) error {
-	scratch := git.Clone{Root: folder, Env: []string{ // git needs a committer for tags, and CI's machines have none
+	scratch := git.Clone{Root: folder, Env: []string{ // git tag needs an identity, which CI lacks
 		"GIT_COMMITTER_NAME=baseline", "GIT_COMMITTER_EMAIL=baseline@example.invalid",
 	}}
 	if _, err := r.git(ctx, "clone", "--quiet", "--shared", "--no-checkout", "--no-tags", r.root, folder); err != nil {

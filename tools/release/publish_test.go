@@ -232,7 +232,7 @@ func TestDryRun(t *testing.T) {
 	p := newProject(t)
 	out, err := p.release(releaseOptions{
 		Operator: "discord-operator", Version: "v0.3.0", DryRun: true, Sign: signing{Cosign: cosign(t)},
-		Plugins: []string{"linux/amd64", "windows/amd64"}, // few, because each platform takes minutes
+		Plugins: []string{"linux/amd64", "windows/amd64"}, // few, because each takes minutes
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -60,9 +60,9 @@ type StandIn struct {
 	paused  map[string]bool        // Clusters whose instance manager does not answer, as namespace/name
 	pods    map[string]instances   // keyed by the Cluster's namespace/name
 	backups map[string]BackupPhase // last phase of backups, keyed by the Cluster's namespace/name
-	tried   map[string]time.Time   // last try of each failed object, keyed by kind/namespace/name/generation
-	logins  map[string]string      // passwords of the roles that may log in, keyed by namespace/cluster/role
-	acting  map[string]string      // the role that a role acts as, keyed by namespace/UID of the Cluster/role
+	tried   map[string]time.Time   // last try of an object that failed, keyed by kind/namespace/name/generation
+	logins  map[string]string      // passwords of roles with login, keyed by namespace/cluster/role
+	acting  map[string]string      // role to act as, keyed by namespace/UID of the Cluster/role
 
 	tables, dropped map[types.UID]map[string]*table // keyed by Cluster and database
 	copies          map[types.UID]copied            // keyed by Backup
