@@ -60,7 +60,7 @@ type StandIn struct {
 	paused  map[string]bool        // Clusters whose instance manager does not answer, as namespace/name
 	pods    map[string]instances   // keyed by the Cluster's namespace/name
 	backups map[string]BackupPhase // last phase of backups, keyed by the Cluster's namespace/name
-	tried   map[string]time.Time   // last try of an object that failed, keyed by kind/namespace/name/generation
+	tried   map[string]time.Time   // last failure of an object, keyed by kind/namespace/name/generation
 	logins  map[string]string      // passwords of roles with login, keyed by namespace/cluster/role
 	acting  map[string]string      // role to act as, keyed by namespace/UID of the Cluster/role
 
