@@ -93,7 +93,7 @@ func riddlesOfFile(file, name string) (places []string, err error) {
 		return nil, err
 	}
 	for _, comment := range parsed.Comments {
-		var lines []string // joined, because a phrase may wrap
+		var lines []string // joined below, because a phrase may continue on the next line
 		for _, line := range comment.List {
 			lines = append(lines, strings.TrimPrefix(line.Text, "//"))
 		}

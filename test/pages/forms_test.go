@@ -90,8 +90,8 @@ func TestFormsOfIssues(t *testing.T) {
 }
 
 // TestLinksOfTheForms follows the forms' links into the repository. GitHub shows a form at
-// REPOSITORY/issues/new, so links are relative to that. config.yml must forbid blank issues and
-// link only to the repository.
+// REPOSITORY/issues/new, so the links are relative to this address. config.yml must forbid blank
+// issues and link only to the repository.
 func TestLinksOfTheForms(t *testing.T) {
 	var config struct {
 		Blank bool `json:"blank_issues_enabled"`

@@ -65,8 +65,8 @@ func TestPagesAreShort(t *testing.T) {
 	}
 }
 
-// TestLinksOfThePages follows every link within the repository, including its heading. It expects
-// that the index lists every page.
+// TestLinksOfThePages checks the file and the heading of every link within the repository. It
+// expects that the index lists every page.
 func TestLinksOfThePages(t *testing.T) {
 	linked := map[string]bool{}
 	for _, page := range written(t) {

@@ -76,7 +76,7 @@ func TestReasonsAreConstants(t *testing.T) {
 	}
 }
 
-// reasons maps each reason to the place in the code that it comes from.
+// reasons maps each reason to the file that defines it or records an event with it.
 func reasons(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -164,8 +164,8 @@ func shipped(t *testing.T) map[string]*ast.File {
 var ambiguous = regexp.MustCompile(`\b(clusters?|databases?|databaseroles?|backups?|scheduledbackups?|poolers?|dojos?|` +
 	`discord(servers?|groups?|channels?|roles?)|httproutes?|gateways?|ingress(es)?|crds?)( |,|$)`)
 
-// TestCommands checks each command in messages and in docs/reasons.md. It must have a namespace and
-// full names of resources. A command of kubectl dojo must exist.
+// TestCommands checks each command in messages and in docs/reasons.md. A command must have a
+// namespace and full names of resources. A command of kubectl dojo must exist.
 func TestCommands(t *testing.T) {
 	commands := commandsOf(text(t, reasonsPage), reasonsPage)
 	for file, tree := range shipped(t) {
@@ -201,7 +201,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestLossComesLast expects that a message offers all other ways before the one that loses data.
+// TestLossComesLast expects that a message ends with the way out that loses data.
 func TestLossComesLast(t *testing.T) {
 	losses := 0
 	for file, tree := range shipped(t) {

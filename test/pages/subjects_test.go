@@ -24,10 +24,10 @@ func TestSubjectsOfCommits(t *testing.T) {
 	const skipped = "not checked"
 	type list = []string
 	for name, c := range map[string]struct {
-		main, work list // subjects on main, and on a branch from its end
+		main, work list // subjects on main, and on a branch from main's last commit
 		arguments  list
-		clone      list   // options of git clone: the script runs in that clone
-		want       string // part of the output, which is empty if want is
+		clone      list   // options of git clone: the script then runs in the clone
+		want       string // part of the output; "" if there must be no output
 	}{
 		"short":                      {main: list{"a: b"}, work: list{"c: d", long[:len(long)-2]}},
 		"long":                       {main: list{"a: b"}, work: list{long, "c: d"}, want: long},
@@ -87,7 +87,7 @@ func runIn(t *testing.T, folder, program string, arguments ...string) (output st
 	command := exec.CommandContext(t.Context(), program, arguments...)
 	command.Dir = folder
 	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return strings.HasPrefix(variable, "GIT") // a hook sets GIT_DIR, GitHub GITHUB_BASE_REF
+		return strings.HasPrefix(variable, "GIT") // git's hooks and GitHub set such variables
 	})
 	command.Env = append(command.Env, "GIT_CONFIG_GLOBAL="+os.DevNull,
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")

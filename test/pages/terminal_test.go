@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write docs/images/terminal.svg anew ins
 const (
 	picture = "docs/images/terminal.svg"
 	goldens = "dojo-operator/internal/cli/testdata/"
-	// DejaVu Sans Mono has this size at 12 pixels. Narrower fonts leave a margin.
+	// A character of DejaVu Sans Mono has this size at 12 pixels. Narrower fonts leave a margin.
 	columnWidth, lineHeight = 7.23, 17.0
 )
 
@@ -43,7 +43,7 @@ func TestTerminalPicture(t *testing.T) {
 	}
 }
 
-// golden returns a command and its output.
+// golden returns a command of kubectl dojo and its output, from a golden file.
 func golden(t *testing.T, name string) string {
 	t.Helper()
 	output, _, found := strings.Cut(text(t, goldens+name+".golden"), "[exit code ")
@@ -53,7 +53,8 @@ func golden(t *testing.T, name string) string {
 	return strings.TrimRight(output, "\n")
 }
 
-// steps matches the steps and notes of a plan. Carrying the plan out prints them again.
+// steps matches the steps and notes of a plan. The picture omits these lines, because the command
+// prints the steps again when it carries the plan out.
 var steps = regexp.MustCompile(`(?m)^(  \d+\. .*|  ! .*|    \S.*)\n`)
 
 func withoutPlan(output string) string { return steps.ReplaceAllString(output, "") }
@@ -69,7 +70,7 @@ func planned(t *testing.T) string {
 	return "$ kubectl discord plan " + output
 }
 
-// colours of lines by the word that they begin with. The first match counts.
+// colours maps the beginning of a line to a colour. The first match applies.
 var colours = []struct{ prefix, colour string }{
 	{"$ ", "#ffffff"}, {"DEGRADED", "#ff7b72"}, {"  Safe:", "#7ee787"}, {"  Careful:", "#e3b341"},
 	{"Restored.", "#7ee787"}, {"+ ", "#7ee787"}, {"~ ", "#e3b341"}, {"- ", "#ff7b72"}, {"", "#adbac7"},

@@ -27,7 +27,8 @@ var (
 	discordKinds = []schema.GroupVersionKind{serverKind, roleKind, groupKind, channelKind}
 )
 
-// realDiscord reports whether the run uses a Discord that outlives it.
+// realDiscord reports whether the run uses an existing Discord server instead of a simulated
+// Discord.
 func (o *options) realDiscord() bool { return o.discordServerID != "" }
 
 func (o *options) discordPlan() string {
@@ -49,7 +50,7 @@ func (s *sandbox) startDiscord(ctx context.Context) (environment.DiscordAPI, err
 	return d, nil
 }
 
-// serverID returns the server id of the samples' DiscordServer of that name.
+// serverID returns the server id in the samples' DiscordServer with the given name.
 func (s *sandbox) serverID(name string) string {
 	for _, o := range s.objects {
 		if o.GroupVersionKind() == serverKind && o.GetName() == name {
@@ -63,7 +64,7 @@ func (s *sandbox) serverID(name string) string {
 // discordFacts holds the addresses of Discord and the files with its tokens.
 type discordFacts struct {
 	page      string // URL of the simulated Discord's page; empty for a real Discord
-	apiURL    string // empty for Discord's own
+	apiURL    string // empty for the API of the real Discord
 	serverID  string
 	tokenFile string
 	// adminTokenFile has the token of a bot with all
@@ -110,13 +111,14 @@ func (d discordFacts) bot() bot {
 
 type bot struct {
 	tokenFile string
-	// serverID replaces the servers of the samples by a real one. If empty, they stay.
+	// serverID is the id of a real server for the DiscordServers of the samples. If serverID is
+	// empty, the samples keep their own ids.
 	serverID string
 }
 
-// withBot writes a bot's token into the Secrets that the DiscordServers
-// name, each in its namespace. It removes the settings from the
-// DiscordServer of a real server, so that they are not managed.
+// withBot writes a bot's token into the Secrets that the DiscordServers name. For a real server, it
+// also removes the settings from each DiscordServer, so that the operator does not change the
+// server's settings.
 func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstructured, error) {
 	token, err := readToken(b.tokenFile)
 	if err != nil {
@@ -152,7 +154,7 @@ func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstr
 	return made, nil
 }
 
-// readToken never includes the token in an error.
+// readToken reads a bot's token from a file. An error never contains the token.
 func readToken(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

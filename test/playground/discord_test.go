@@ -136,8 +136,8 @@ func TestByPolicy(t *testing.T) {
 	}
 }
 
-// usersDiscord is a Discord that outlives the playground.
-// It has a user's server. flags are the flags to use it.
+// usersDiscord is a Discord that runs longer than the playground, with one server of a user. flags
+// are the playground's flags for this server.
 type usersDiscord struct {
 	srv   *discordtest.Server
 	bot   discordtest.Bot

@@ -44,7 +44,7 @@ func discordHints(f facts) []hint {
 }
 
 // byHand returns commands that change the simulated Discord through a bot with all permissions,
-// because its page has no controls.
+// because the page of the simulated Discord has no controls.
 func byHand(d discordFacts) []hint {
 	if d.page == "" {
 		return []hint{{"Rename or delete one of the channels in Discord itself; the drift is corrected within a second.",
@@ -70,7 +70,7 @@ func byHand(d discordFacts) []hint {
 }
 
 func exportCommand(f facts) string {
-	binary, _ := environment.Discord.Binary() // the binary exists, because it runs
+	binary, _ := environment.Discord.Binary() // discord-operator is running, so its binary exists
 	plugin := filepath.Join(filepath.Dir(binary), "kubectl-discord")
 	command := fmt.Sprintf("%s export --server-id=%s --token-file=%s", plugin, f.server.serverID, f.server.tokenFile)
 	if f.server.apiURL != "" {

@@ -24,17 +24,17 @@ type check struct {
 	fails bool
 	// endless is true for a command that runs until it is stopped.
 	endless bool
-	// lags is true if the output may change a moment after the waits of the commands before.
+	// lags is true if the command may have to be repeated until it prints the expected output.
 	lags   bool
 	prints string
-	// then is a command whose output must match shows in the end.
+	// then is a command that the test repeats afterwards until the output matches shows.
 	then, shows string
 }
 
 var wide = "kubectl get dojos -o wide"
 
-// onDiscordNow returns a command that reads a channel from the simulated Discord. TestHints takes
-// its address and token from the hints.
+// onDiscordNow returns a command that reads a channel from the simulated Discord. TestHints sets
+// the variables API and ADMIN_TOKEN_FILE to values from the hints.
 func onDiscordNow(channel string) string {
 	return `curl -sS -H "Authorization: Bot $(cat $ADMIN_TOKEN_FILE)" -A "DiscordBot (test, 1)" ` +
 		"$API/channels/$(kubectl get discordchannel " + channel + " -o jsonpath='{.status.channelId}')"
@@ -47,7 +47,8 @@ func messagesOf(team, dojo string) string {
 
 const notAllowed = "kubectl get discordchannels --all-namespaces | grep -c NotAllowed"
 
-// checks maps prefixes of commands to checks. "..." stands for any text. The longest match counts.
+// checks has a check for each hint. The key is the beginning of the hint's command; "..." stands
+// for any text. If several keys match a command, the longest key applies.
 var checks = map[string]check{
 	"kubectl get dojos,discordchannels,discordgroups,discordservers --all-namespaces": {
 		prints: `(?s)team-a +dojo\S+/nagoya-jujutsu-high +True +Reconciled +1/1.*` +
@@ -139,8 +140,8 @@ var checks = map[string]check{
 		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals",
 		shows:  `(?s)"name":"principals".*Recreated.*deleted the channel .*created it again`,
 	},
-	// three groups, seven channels, the recreated Dojo's
-	// channel, and the one recreated after its deletion
+	// 12 creates: three groups, seven channels, the channel of the recreated Dojo, and the channel
+	// that the operator recreates after the DELETE
 	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":12`},
 	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"name"`: {fails: true,
 		prints: `spec\.name: Invalid value.*write "kyoto-alerts"`},
@@ -180,8 +181,8 @@ var checks = map[string]check{
 		then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }
 
-// TestHints runs the README's tour, which repairs what
-// it breaks, and then all hints verbatim in order.
+// TestHints runs the tour of docs/learn/tutorial.md, which repairs what it breaks. Then it runs all
+// hints verbatim in order.
 func TestHints(t *testing.T) {
 	kubectl.OnPath(t)
 	for _, program := range []string{"bash", "curl", "base64", "grep"} {
@@ -217,11 +218,11 @@ func TestHints(t *testing.T) {
 		try(t, g, command, checks[beginning])
 	}
 	g.Expect(untried).To(BeEmpty(), "checks of hints that are not written")
-	// controller-runtime would complain about a missing logger after half a minute.
+	// Without a logger, controller-runtime would write a warning to stderr after half a minute.
 	g.Expect(string(p.Err.Contents())).To(BeEmpty())
 }
 
-// expectShortEnd expects that the start ends with a few lines. A user must copy the last one.
+// expectShortEnd expects at most 15 lines after "All samples are Ready". Users copy the last line.
 func (p *playground) expectShortEnd(g *WithT) {
 	_, end, found := strings.Cut(string(p.Out.Contents()), "All samples are Ready")
 	g.Expect(found).To(BeTrue())
@@ -276,7 +277,7 @@ func try(t *testing.T, g *WithT, command string, c check) {
 	t.Log("$", command)
 	limit := waitLimit
 	if c.endless {
-		limit = 2 * time.Second // later tries have more time
+		limit = 2 * time.Second // run doubles this limit for each further try
 	}
 	var output string
 	var err error

@@ -18,11 +18,12 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// leaving is long, because the operator may first have to recover an interrupted create.
+// leaving is the time limit for the cleanup of a real Discord. It is long, because the operator may
+// first have to recover an interrupted create.
 const leaving = time.Minute
 
 // leaveDiscord deletes this run's objects on a real Discord. The server and adopted channels stay.
-// Its error names the objects that remain, because nothing else records them.
+// The error names the objects that remain, because nothing else records them.
 func (s *sandbox) leaveDiscord(out *os.File) error {
 	if !s.options.realDiscord() {
 		return nil
@@ -30,7 +31,7 @@ func (s *sandbox) leaveDiscord(out *os.File) error {
 	ctx, cancel := context.WithTimeout(context.Background(), leaving)
 	defer cancel()
 	if dojo := s.processes[0]; dojo != nil {
-		_ = dojo.Stop(environment.Grace) // otherwise it would recreate the Dojos' channels
+		_ = dojo.Stop(environment.Grace) // dojo-operator would recreate the Dojos' channels
 	}
 	objects, err := s.onDiscord(ctx)
 	if err != nil {
@@ -67,8 +68,8 @@ func (s *sandbox) onDiscord(ctx context.Context) ([]unstructured.Unstructured, e
 	return all, nil
 }
 
-// byPolicy splits external resources into deleted and
-// kept ones, by the deletion policy of their objects.
+// byPolicy names the external resources of objects. The operator deletes or keeps an external
+// resource by the deletion policy of its object.
 func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	for i := range objects {
 		o := &objects[i]
@@ -84,8 +85,8 @@ func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	return deleted, kept
 }
 
-// retained reports whether an external resource is kept.
-// Adopted ones are: delete sets their policy to Retain.
+// retained reports whether an external resource stays on Discord. Adopted resources stay, because
+// the method delete sets their deletion policy to Retain.
 func retained(o *unstructured.Unstructured) bool {
 	policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
 	return policy == "Retain" || adopted(o)
@@ -96,7 +97,7 @@ func adopted(o *unstructured.Unstructured) bool {
 	return found
 }
 
-// onDiscordAs returns the name of a resource in the terms of Discord.
+// onDiscordAs names a resource as Discord does, such as: category "Alerts".
 func onDiscordAs(o *unstructured.Unstructured) string {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "name")
 	where, _, _ := unstructured.NestedString(o.Object, "status", "channelURL")
@@ -127,8 +128,8 @@ func whys(objects []unstructured.Unstructured) string {
 	return text.String()
 }
 
-// deleteAll deletes objects and waits until each is
-// deleted or cannot be. It returns the remaining ones.
+// deleteAll deletes objects. It waits until only Degraded objects remain, or until the operator or
+// ctx ends, and returns the remaining objects.
 func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstructured) ([]unstructured.Unstructured,
 	error) {
 	var failed error
@@ -171,8 +172,8 @@ func (s *sandbox) delete(ctx context.Context, o *unstructured.Unstructured) erro
 	return nil
 }
 
-// exited returns a channel that is closed when the process ends. It is nil, and so blocks forever,
-// for a process that was not started.
+// exited returns a channel that is closed when the process ends. For a process that was not
+// started, it returns nil, so a receive blocks forever.
 func exited(p *environment.Process) <-chan struct{} {
 	if p == nil {
 		return nil

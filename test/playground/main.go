@@ -22,7 +22,7 @@ type options struct {
 
 	// Flags for a real Discord. The first two require each other.
 	discordTokenFile, discordServerID string
-	discordAPIURL                     string // empty for Discord's own
+	discordAPIURL                     string // empty for the API of the real Discord
 }
 
 const help = `Starts a Kubernetes API and a simulated Discord on this machine, runs the operators on them, applies the
@@ -82,7 +82,7 @@ func (o *options) validateDiscord() error {
 			o.discordServerID)
 	}
 	var err error
-	// Printed commands contain the path, and must work in any folder.
+	// The path must be absolute, because printed commands contain it and must work in any folder.
 	if o.discordTokenFile, err = filepath.Abs(o.discordTokenFile); err != nil {
 		return err
 	}

@@ -19,12 +19,13 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// These tests run the program as a process, and check its output and its traces.
+// These tests run the program as a process. They check its output, and that no file or process
+// remains.
 
 const (
 	// waitLimit is long enough for a control plane on a busy machine.
 	waitLimit = 3 * time.Minute
-	// upAndReady matches the last line before Ctrl-C.
+	// upAndReady matches the last line that the program prints before it waits for Ctrl-C.
 	upAndReady = `export KUBECONFIG=\S+\n`
 )
 
@@ -41,7 +42,7 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(folder) }()
 		ownLog = filepath.Join(folder, "new", "playground.log")
-		if err := logTo(ownLog); err != nil { // controller-runtime keeps the first logger of a process
+		if err := logTo(ownLog); err != nil { // controller-runtime keeps the first logger only
 			panic(err)
 		}
 		if program, err = gexec.Build("jutsu.com/operators/test/playground"); err != nil {
@@ -84,15 +85,15 @@ func startCommand(t *testing.T, command *exec.Cmd) *playground {
 
 // expectNoTraces expects that no file and no process remains.
 func (p *playground) expectNoTraces(g *WithT) {
-	// After SIGKILL, a shell still cleans up. The
-	// operators end when they cannot renew their Leases.
+	// After SIGKILL, this takes a while: a shell removes the folder, and the operators end only
+	// when they cannot renew their Leases.
 	g.Eventually(func() ([]string, error) { return filepath.Glob(p.tmp + "/*") }).WithTimeout(waitLimit).
 		Should(BeEmpty())
 	g.Eventually(p.processes).WithTimeout(waitLimit).WithPolling(100 * time.Millisecond).Should(BeEmpty())
 }
 
-// processes maps the names of the program's processes
-// to their ids. They share the program's environment.
+// processes maps the names of the program's processes to their ids. It finds a process by TMPDIR,
+// which the program's child processes inherit.
 func (p *playground) processes() map[string]int {
 	found := map[string]int{}
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // none on systems without /proc
@@ -141,7 +142,7 @@ func TestOnceReportsObjectsThatAreNotReady(t *testing.T) {
 	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(1))
 	g.Expect(string(p.Err.Contents())).To(And(
 		ContainSubstring("not Ready after 1ns"),
-		MatchRegexp(`dojo/sendai-jujutsu-high Ready=(-|False)`), // its own database takes seconds
+		MatchRegexp(`dojo/sendai-jujutsu-high Ready=(-|False)`), // this Dojo's database starts late
 		MatchRegexp(`(?s)the last lines of \S+/dojo-operator.log:\n.*INFO.*`+
 			`the last lines of \S+/discord-operator.log:\n.*INFO`),
 	))
@@ -192,7 +193,7 @@ func TestMakeTerminated(t *testing.T) {
 
 // TestSomethingDies kills one process in each run.
 func TestSomethingDies(t *testing.T) {
-	const ofAnOperator = `"controllerKind"` // each of its last lines is about an object
+	const ofAnOperator = `"controllerKind"` // part of each log line about an object
 	for name, log := range map[string]string{"dojo-operator": ofAnOperator, "discord-operator": ofAnOperator,
 		"discordtest": "Simulated Discord is up"} {
 		t.Run(name, func(t *testing.T) {

@@ -75,8 +75,8 @@ What to do next, in another terminal: the tour of docs/learn/tutorial.md, or the
 	return nil
 }
 
-// awaitReady shows the objects until all are Ready. Its error names the objects that are not Ready,
-// with their messages, or the process that has ended.
+// awaitReady shows the objects until all are Ready. The error names the process that has ended, or
+// the objects that are not Ready, with their messages.
 func (s *sandbox) awaitReady(ctx context.Context, screen *screen, timeout time.Duration) (ended bool, err error) {
 	deadline := time.After(timeout)
 	tick := time.NewTicker(refresh)

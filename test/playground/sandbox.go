@@ -34,19 +34,19 @@ const postgresSample = "deploy/samples/dojo-postgres.yaml"
 const standInNote = "STAND-IN: no containers run here, so CloudNativePG is played (test/testcluster/cnpgtest). " +
 	"Its kinds are real, Postgres is not."
 
-// namespacesSample prepares the namespaces of tenantsSample.
+// namespacesSample is the folder with the namespaces for tenantsSample.
 const (
 	namespacesSample = "deploy/samples/install/namespaces"
 	tenantsSample    = "deploy/samples/install/tenants"
 )
 
 var (
-	// shown are the kinds in the table. A kind needs the four conditions.
+	// shown are the kinds in the table. Each kind must have the four conditions.
 	shown = append([]schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}, discordKinds...)
 )
 
-// samples returns the samples to apply. On a real Discord
-// it leaves the tenants out: they need a second server.
+// samples returns the folders of the samples to apply. For a real Discord it omits the tenants,
+// because they need a second server.
 func (o *options) samples() []string {
 	folders := []string{"deploy/samples", "deploy/samples/discord"}
 	if o.realDiscord() {
@@ -61,7 +61,7 @@ type sandbox struct {
 	logs      string // folder
 	objects   []*unstructured.Unstructured
 	simulator *environment.DiscordProcess // nil for a real Discord
-	processes []*environment.Process      // of environment.All, in its order
+	processes []*environment.Process      // the operators, in the order of environment.All
 	ended     chan error                  // one error per ended process
 }
 
@@ -120,7 +120,7 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 	return nil
 }
 
-// logTo redirects the libraries' log to a file, because it would garble the table.
+// logTo redirects the libraries' log to a file. On the terminal, the log would garble the table.
 func logTo(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -143,8 +143,8 @@ func render(folder string) ([]*unstructured.Unstructured, error) {
 	return manifests.Render(path)
 }
 
-// makeNamespaces waits until Kubernetes has counted the
-// quotas, because it refuses all objects before that.
+// makeNamespaces creates the tenants' namespaces, and waits until Kubernetes has processed the
+// quotas. Before that, Kubernetes refuses all objects in these namespaces.
 func (s *sandbox) makeNamespaces(ctx context.Context) error {
 	objects, err := render(namespacesSample)
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *sandbox) makeNamespaces(ctx context.Context) error {
 	})
 }
 
-// postgresWithSessions simulates one session per pod of a Dojo in its database.
+// postgresWithSessions simulates one database session for each pod of a Dojo.
 func postgresWithSessions(admin client.Client) cnpgtest.Options {
 	return cnpgtest.Options{Sessions: func(ctx context.Context, namespace, database string) int {
 		var pods corev1.PodList
@@ -203,7 +203,7 @@ func (s *sandbox) startOperators(ctx context.Context) error {
 	return group.Wait()
 }
 
-// watch reports the end of a process.
+// watch waits in the background for the end of a process, and then sends its error to s.ended.
 func (s *sandbox) watch(exited <-chan struct{}, how func() error) {
 	go func() {
 		<-exited
@@ -250,7 +250,7 @@ func (s *sandbox) tails() string {
 	return text.String()
 }
 
-// stop ends everything. It first cleans up a real Discord.
+// stop deletes this run's objects on a real Discord, and then ends everything.
 func (s *sandbox) stop(out *os.File) error {
 	if s.Environment == nil {
 		return nil

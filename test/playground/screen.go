@@ -46,8 +46,8 @@ func (s *screen) pin(text string) {
 	s.pinned = text
 }
 
-// changes prints the differences since the last call
-// of table or changes. Each has its line with a time.
+// changes prints the differences since the last call of table or changes. Each line begins with the
+// time.
 func (s *screen) changes(rows []row) {
 	var text strings.Builder
 	for _, line := range changedLines(s.last, rows) {
@@ -78,7 +78,7 @@ func erase(lines int) string {
 	return fmt.Sprintf("\x1b[%dA\x1b[J", lines)
 }
 
-// height counts the lines that a text takes on a terminal, where long lines wrap.
+// height counts the lines of a text on a terminal that wraps long lines.
 func height(text string, width int) (lines int) {
 	for line := range strings.Lines(text) {
 		lines += max(1, (utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))+width-1)/width)

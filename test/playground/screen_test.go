@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The output is a file. Its size is unknown, so it counts as a terminal with 120 columns.
+// The screen writes to a file. A file has no terminal size, so the screen assumes 120 columns.
 func TestChangesAbovePinned(t *testing.T) {
 	const pinned = "\nnext:\n  export KUBECONFIG=x\n"
 	long := "\n" + strings.Repeat("é", 120) + "\n" + strings.Repeat("é", 121) + "\n"

@@ -83,8 +83,8 @@ func allReady(rows []row) bool {
 
 func (r row) isReady() bool { return r.current && r.ready == "True" }
 
-// complaints names the objects that are not Ready, each
-// with the condition that explains it and its message.
+// complaints returns a line for each object that is not Ready: its name, its conditions and the
+// reason and message of Ready.
 func complaints(rows []row, unseen error) []string {
 	if unseen != nil {
 		return []string{unseen.Error()}
@@ -118,8 +118,8 @@ func (r row) line() string {
 	return fmt.Sprintf("%s %s %s", r.name, state, r.why)
 }
 
-// renderTable draws rows of at most width characters.
-// Objects with replicas come first, Discord's below.
+// renderTable draws rows of at most width characters. Dojos come first, objects of Discord kinds
+// below.
 func renderTable(rows []row, width int, now time.Time) []string {
 	blocks := []block{{head: "OBJECT\tREPLICAS\tREADY\tAVAILABLE\tPROGRESSING\tDEGRADED\tWHY"}, {head: discordHead}}
 	for _, r := range rows {

@@ -40,7 +40,7 @@ func discordColumnsOf(o *unstructured.Unstructured) discordColumns {
 	return c
 }
 
-// idOf returns the id on Discord, or "".
+// idOf returns the object's id on Discord, or "" if there is none.
 func idOf(o *unstructured.Unstructured) string {
 	field := map[string]string{serverKind.Kind: "serverId", groupKind.Kind: "groupId",
 		channelKind.Kind: "channelId", roleKind.Kind: "roleId"}[o.GetKind()]

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// takeTour runs the tour of docs/learn/tutorial.md and compares the output. It checks that the tour
-// ends in the state in which it began.
+// takeTour runs the commands of the tour in docs/learn/tutorial.md, and compares the outputs with
+// the page. It checks that the tour ends in the state in which it began.
 func takeTour(t *testing.T, g *WithT) {
 	t.Helper()
 	steps := tourOf(t)

@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// image cannot be pulled, and no node tries to.
+// image does not exist. The test's cluster has no nodes, so nothing pulls it.
 const image = "registry.invalid/jutsu/operator:v0.1.0@" +
 	"sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -93,7 +93,7 @@ func parse(t *testing.T, text []byte) []*unstructured.Unstructured {
 	for {
 		object := &unstructured.Unstructured{}
 		if err := decoder.Decode(object); err != nil {
-			return objects // after an error, the objects that are missing fail the test
+			return objects // if text is invalid, the missing objects fail the test
 		}
 		objects = append(objects, object)
 	}

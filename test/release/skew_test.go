@@ -71,7 +71,7 @@ func TestSkew(t *testing.T) {
 			s.start(step.o, to)
 			s.scale()
 			s.Expect(s.written()).To(Equal(written))
-			if step.name == bothUpgraded { // new samples, and a field that the baseline lacks
+			if step.name == bothUpgraded { // the former release lacks this field and some samples
 				s.applySamples(to.root)
 				s.patch(dojoKind, owned, `{"spec":{"rollout":{"minReadySeconds":1}}}`)
 			}
@@ -80,7 +80,7 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// version is a version of an operator.
+// version is a former release of an operator, or this checkout.
 type version struct {
 	name   string // empty for this checkout
 	root   string
@@ -94,7 +94,7 @@ type skew struct {
 	logs     string
 	token    string
 	now      version            // this checkout
-	before   map[string]version // former releases by operator
+	before   map[string]version // former releases, keyed by operator
 	running  map[string]*environment.Process
 	replicas int
 	color    int
@@ -138,8 +138,8 @@ func startSkew(t *testing.T) *skew {
 	return s
 }
 
-// build checks out the former release and builds it.
-// With -trimpath the go command can use its cache.
+// build checks out the former release and builds it. The folder is temporary: -trimpath omits its
+// path from the build, so that the go command can use its cache.
 func (s *skew) build(o environment.Operator) version {
 	s.t.Helper()
 	r, err := former.CheckOut(s.t.Context(), o.Name, filepath.Join(s.t.TempDir(), o.Name))
@@ -167,8 +167,8 @@ func (s *skew) run(name string, step func()) {
 	s.WithT, s.t = outer, outerT
 }
 
-// start replaces an operator by a version of it, with that
-// version's CustomResourceDefinitions and permissions.
+// start stops the operator if it runs, applies the CustomResourceDefinitions and permissions of
+// version v, and starts v.
 func (s *skew) start(o environment.Operator, v version) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -276,10 +276,10 @@ func readyOf(o *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// written returns the generations of the operators' objects, and ids on Discord. A version may
-// change the text of alerts, and scaling changes a Deployment, so it records only that a
-// PrometheusRule, a Deployment and a ReplicaSet exist. Another template shows as another
-// ReplicaSet.
+// written returns the UID and the generation of each object of the operators, and ids on Discord.
+// It omits the generation of a PrometheusRule, because a version may change the text of alerts, and
+// of a Deployment and a ReplicaSet, because scaling changes both. A change of the pod template adds
+// another ReplicaSet.
 func (s *skew) written() map[string]string {
 	s.t.Helper()
 	found := map[string]string{}
@@ -311,8 +311,8 @@ func (s *skew) written() map[string]string {
 	return found
 }
 
-// onDiscord returns the id on Discord. For a Dojo's own channel
-// it adds the generation. This test edits the other channels.
+// onDiscord returns an object's id on Discord. It adds the generation only for a Dojo's own
+// channel, because this test edits the other objects.
 func (s *skew) onDiscord(o *unstructured.Unstructured) string {
 	var said []string
 	for _, field := range []string{"channelId", "groupId", "roleId"} {

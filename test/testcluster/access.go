@@ -13,9 +13,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// AwaitMetricsReader waits up to a minute until the API server lets
-// the ServiceAccount read metrics. The authorizer learns of bindings
-// late, and a client that asks before that caches the refusal.
+// AwaitMetricsReader waits up to a minute until the API server lets the ServiceAccount read
+// metrics. The API server learns of a new binding late. If a program's metrics endpoint asked the
+// API server before that, it would cache the refusal.
 func (c *Cluster) AwaitMetricsReader(ctx context.Context, namespace, name string) error {
 	client, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {

@@ -46,8 +46,8 @@ func FreeAddress(ctx context.Context) (string, error) {
 	return "", errors.New("find a free port: all are taken")
 }
 
-// isFree listens on the address for a moment. Without the lock, a child process between fork and
-// exec could keep a copy of the listener open.
+// isFree listens on the address for a moment. The lock prevents a fork meanwhile: until its exec, a
+// child process would keep a copy of the listener open.
 func isFree(ctx context.Context, address string) (bool, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

@@ -11,7 +11,7 @@ import (
 func TestFreeAddress(t *testing.T) {
 	t.Parallel()
 	given := map[string]bool{}
-	for range 3 * freePorts / 2 { // more than one round: some ports are in use
+	for range 3 * freePorts / 2 { // more than a round of all ports, to meet the listeners' ports
 		address, err := FreeAddress(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +31,8 @@ func TestFreeAddress(t *testing.T) {
 	}
 }
 
-// A program that is starting has copies of all open sockets until its exec.
+// TestFreeAddressWhileProgramsAreStarted starts programs meanwhile. Until its exec, such a program
+// has copies of all open sockets, which must not keep a returned address in use.
 func TestFreeAddressWhileProgramsAreStarted(t *testing.T) {
 	t.Parallel()
 	started := make(chan error, 1)

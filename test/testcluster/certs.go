@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// certLifetime is longer than even a forgotten playground runs.
+// certLifetime is longer than any cluster runs, even a playground that nobody stops.
 const certLifetime = 365 * 24 * time.Hour
 
 // authority is the certificate authority of one cluster. It writes

@@ -41,8 +41,8 @@ type Options struct {
 	Nodes int
 	// Address is an IPv4 address of this machine at which real nodes and their pods reach the API
 	// server. With an Address, the API server listens on all addresses, and the Service
-	// `kubernetes` leads to it. It contacts kubelets (logs, exec, port-forward) at their
-	// InternalIP. By default it listens only on 127.0.0.1.
+	// `kubernetes` leads to the API server. The API server contacts kubelets (logs, exec,
+	// port-forward) at their InternalIP. Without an Address, it listens only on 127.0.0.1.
 	Address string
 	// CRDs are files or folders with CustomResourceDefinitions.
 	// The API server serves them when Start returns.
@@ -63,7 +63,7 @@ type Cluster struct {
 	ca      *authority
 	admin   *rest.Config
 	client  kubernetes.Interface
-	scrape  *http.Client // trusts the cluster's certificates, without credentials
+	scrape  *http.Client // trusts the cluster's certificates, and sends no credentials
 
 	reaper                 *process.Reaper
 	apiPort, schedulerPort *port
@@ -191,7 +191,7 @@ func (c *Cluster) installCRDs() error {
 }
 
 // Dir returns the cluster's folder: kubeconfigs, certificates, etcd's data, and the components'
-// logs in logs/NAME.log. It is removed with the cluster.
+// logs in logs/NAME.log. The folder is removed with the cluster.
 func (c *Cluster) Dir() string { return c.dir }
 
 // AuditLog returns the path of the API server's audit log with Options.Audit: one audit.k8s.io/v1
@@ -199,8 +199,8 @@ func (c *Cluster) Dir() string { return c.dir }
 // health checks.
 func (c *Cluster) AuditLog() string { return c.file(filepath.Join("logs", "audit.log")) }
 
-// Kill ends a component as a crash does. It stays down
-// until Restart. If it does not run, Kill does nothing.
+// Kill ends a component as a crash does. The component stays down until Restart. Kill does nothing
+// if the component does not run.
 func (c *Cluster) Kill(component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,8 +216,8 @@ func (c *Cluster) kill(component string) error {
 	return nil
 }
 
-// Restart starts a component again with the same data and port, and waits until it is ready. It
-// first kills a component that still runs.
+// Restart kills a component that still runs. It then starts the component with the same data and
+// port, and waits until the component is ready.
 func (c *Cluster) Restart(ctx context.Context, component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -248,8 +248,8 @@ func (c *Cluster) KeepLogs(dir string) error {
 	return nil
 }
 
-// keepLogsOfFailure keeps logs only within the project,
-// because there is no folder for them elsewhere.
+// keepLogsOfFailure copies the logs to out/testcluster of the project. Outside of the project it
+// does nothing.
 func (c *Cluster) keepLogsOfFailure() error {
 	dir, err := project.Path("out", "testcluster", filepath.Base(c.dir))
 	if err != nil {

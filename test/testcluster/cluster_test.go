@@ -93,10 +93,12 @@ func TestEverything(t *testing.T) {
 	})
 }
 
-// testIdle waits until no write has come for a while. Only the start of a cluster causes writes.
+// testIdle waits until the API server has received no write for 11 seconds. Only the start of a
+// cluster may cause writes.
 func testIdle(t *testing.T, cluster *Cluster) {
 	const quiet = 11 * time.Second // longer than the ten seconds between lease renewals
-	// The API server may be writing the last line. The reader returns only whole lines.
+	// The API server may still be writing the last line. auditlog therefore returns only whole
+	// lines.
 	log, err := auditlog.Open(cluster.AuditLog())
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +190,7 @@ func testAutoscaler(t *testing.T, client kubernetes.Interface) {
 	available(t, client, deployment, 2)
 }
 
-// testCustomResource also checks that the garbage collector knows custom kinds from the start.
+// testCustomResource uses a custom kind, which the garbage collector must know from the start.
 func testCustomResource(t *testing.T, cluster *Cluster, client kubernetes.Interface) {
 	ctx := t.Context()
 	custom, err := dynamic.NewForConfig(cluster.Config())
@@ -270,7 +272,7 @@ func testServiceAccount(t *testing.T, cluster *Cluster, admin kubernetes.Interfa
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() error { // the authorizer learns of bindings late
+	eventually(t, func() error { // the API server learns of a new binding late
 		_, err := client.CoreV1().ConfigMaps("default").List(ctx, metav1.ListOptions{})
 		return err
 	})
@@ -378,7 +380,7 @@ func start(t *testing.T, o Options) *Cluster {
 	t.Helper()
 	cluster, err := Start(t.Context(), o)
 	if err != nil {
-		t.Error(err) // not Fatal, which needs the test's own goroutine
+		t.Error(err) // not Fatal, because this is not the test's own goroutine
 		return nil
 	}
 	t.Cleanup(func() {

@@ -31,10 +31,10 @@ type component struct {
 	reaper *process.Reaper
 
 	process  *process.Process
-	expected atomic.Bool // the end needs no report: it was killed, or its start has failed
+	expected atomic.Bool // true during the start and after kill; an end is then not reported
 }
 
-// start waits until the component is ready.
+// start starts the component and waits until it is ready.
 func (c *component) start(ctx context.Context) error {
 	cmd := exec.Command(c.bin, c.args...)
 	cmd.Dir = c.dir

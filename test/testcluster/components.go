@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// Components for Kill and Restart. Their names are the names of their binaries.
+// The components for Kill and Restart. Each component has the name of its binary.
 const (
 	Etcd              = binaries.Etcd
 	APIServer         = binaries.APIServer
@@ -110,12 +110,12 @@ func (c *Cluster) args(name string) []string {
 // etcd listens on sockets in the cluster's folder. It
 // needs no ports, and other users cannot reach it.
 func (c *Cluster) etcdArgs() []string {
-	// etcd requires the form host:port. For a socket, that
-	// is the name of a file in the working directory.
+	// etcd requires the form host:port. For a socket, etcd uses host:port as the name of a file in
+	// the working directory.
 	const peer = "unix://etcd-peer.sock:0"
 	return []string{
 		"--name=testcluster", "--data-dir=" + c.file("etcd"),
-		"--listen-client-urls=" + c.etcdURL(), "--advertise-client-urls=" + peer, // not used by clients
+		"--listen-client-urls=" + c.etcdURL(), "--advertise-client-urls=" + peer, // clients ignore this URL
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=testcluster=" + peer,
 		"--unsafe-no-fsync", // the data need not survive a crash of the machine
 		"--log-level=warn",
@@ -137,7 +137,7 @@ func (c *Cluster) apiServerArgs() []string {
 		"--service-account-signing-key-file=" + c.file("service-account.key"),
 		// 127.0.0.1 is not a valid address for the Service `kubernetes`
 		"--endpoint-reconciler-type=none",
-		// one API server needs no lease, and an idle cluster writes nothing
+		// no leases, so that an idle cluster writes nothing; a single API server needs none
 		"--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false",
 	}
 	if !c.options.ControllerManager {
@@ -187,7 +187,7 @@ func (c *Cluster) probe(name string) func(context.Context) error {
 	case APIServer:
 		return c.apiServerServes
 	case ControllerManager:
-		return func(ctx context.Context) error { // its controllers create it first
+		return func(ctx context.Context) error { // a controller creates this ServiceAccount
 			_, err := c.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 			return err
 		}

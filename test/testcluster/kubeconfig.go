@@ -72,7 +72,8 @@ func (c *Cluster) UserKubeconfig(user string, groups ...string) (path string, er
 	return path, writeKubeconfig(path, metav1.NamespaceDefault, config)
 }
 
-// writeKubeconfig writes config as a kubeconfig with one context, whose default namespace it sets.
+// writeKubeconfig writes config as a kubeconfig with one context. namespace is the default
+// namespace of the context.
 func writeKubeconfig(path, namespace string, config *rest.Config) error {
 	const name = "testcluster"
 	return clientcmd.WriteToFile(clientcmdapi.Config{

@@ -21,8 +21,8 @@ func CloudNativePGCRDs(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "cloudnative-pg", "github.com/cloudnative-pg/cloudnative-pg", "config", "crd", "bases")
 }
 
-// PrometheusOperatorCRDs is [CloudNativePGCRDs] for prometheus-operator and
-// tools/prometheus-operator.
+// PrometheusOperatorCRDs returns the folder with prometheus-operator's CustomResourceDefinitions in
+// the module that tools/prometheus-operator pins. It downloads the module if necessary.
 func PrometheusOperatorCRDs(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", "example",
 		"prometheus-operator-crd")
@@ -35,7 +35,8 @@ func HTTPRouteCRD(ctx context.Context) (string, error) {
 		"gateway.networking.k8s.io_httproutes.yaml")
 }
 
-// CloudNativePGManifest returns the file that installs CloudNativePG, from the same module.
+// CloudNativePGManifest returns the file that installs CloudNativePG, from the module of
+// CloudNativePGCRDs.
 func CloudNativePGManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "cloudnative-pg", "github.com/cloudnative-pg/cloudnative-pg", "releases", "cnpg-1.30.0.yaml")
 }

@@ -79,7 +79,8 @@ func addAssets(root string, o operator, d defaults, objects []*object, files map
 	return nil
 }
 
-// fill executes an asset as a template. Its delimiters are [[ and ]], because Helm's {{ must stay.
+// fill executes an asset as a template. The delimiters are [[ and ]], because the asset also
+// contains Helm's {{, which must stay.
 func (f fields) fill(name string) (string, error) {
 	t, err := template.New(filepath.Base(name)).Delims("[[", "]]").ParseFS(assets, name)
 	if err != nil {

@@ -75,7 +75,8 @@ func filesBelow(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// TestLint lints as `helm lint --strict`, with the default values and with all values.
+// TestLint checks the charts like `helm lint --strict`, with the default values and with all
+// values.
 func TestLint(t *testing.T) {
 	for _, o := range operators {
 		for name, values := range map[string]map[string]any{"default": {}, "all": valuesFor(valuePaths(t, o)...)} {
@@ -94,8 +95,9 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestTemplates renders as `helm template` and compares every object with the kustomization: with
-// default values, with each value of a component, with each pair of them, and with all.
+// TestTemplates renders a chart like `helm template` and compares every object with the
+// kustomization. It uses the default values, each value of a component, each pair of these values,
+// and all these values together.
 func TestTemplates(t *testing.T) {
 	for _, o := range operators {
 		paths := valuePaths(t, o)
@@ -119,14 +121,14 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestLinks: without docsURL nothing links to a page of docs. With it, alerts link to sections that
-// exist.
+// TestLinks expects that without docsURL no text links to a page of docs, and that with docsURL
+// alerts link to existing sections.
 func TestLinks(t *testing.T) {
 	const base = "https://docs.example.org/docs"
 	page := regexp.MustCompile(`https?://[^\s"'<>()]+\.md[^\s"'<>()]*`)
 	for _, o := range operators {
 		values := valuesFor("prometheus.enabled", "grafana.enabled")
-		values["crds"] = map[string]any{"enabled": false} // their descriptions link to Kubernetes' pages
+		values["crds"] = map[string]any{"enabled": false} // kinds link to Kubernetes' pages
 		rendered := templated(t, o, load(t, o), values)
 		if links := page.FindAllString(rendered.Manifest+rendered.Info.Notes, -1); links != nil ||
 			strings.Contains(rendered.Manifest, "runbook_url") {
@@ -153,7 +155,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestDefaults: without values, the chart differs from the overlay in one annotation.
+// TestDefaults expects that a chart with default values differs from the overlay only in one
+// annotation of the CustomResourceDefinitions.
 func TestDefaults(t *testing.T) {
 	for _, o := range operators {
 		t.Run(o.Name, func(t *testing.T) {
@@ -217,8 +220,8 @@ func valuesFor(paths ...string) map[string]any {
 	return values
 }
 
-// kustomized builds the overlay with the values' components. A chart has values instead of the
-// users' ConfigMaps, and Helm creates the Namespace.
+// kustomized builds the overlay with the values' components. It then adapts the objects to a chart:
+// values replace the users' ConfigMaps, and there is no Namespace, because Helm creates it.
 func kustomized(t *testing.T, o operator, paths []string, more ...types.Label) map[string]any {
 	t.Helper()
 	switches, err := switchesOf(folderOf(t, o))
@@ -319,7 +322,7 @@ func TestValues(t *testing.T) {
 	const pod, container = "spec.template.spec.", "spec.template.spec.containers.0."
 	for name, test := range map[string]struct {
 		values string
-		want   map[string]string // fields of the Deployment, by path
+		want   map[string]string // fields of the Deployment, keyed by path
 	}{
 		"an image by tag": {`image: {repository: "example.com:5000/a/b", tag: v1.2.3}`,
 			map[string]string{container + "image": "example.com:5000/a/b:v1.2.3"}},
@@ -378,7 +381,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestProxyPort: only discord-operator, which connects to the internet, has the value.
+// TestProxyPort tests the value networkPolicy.proxyPort. Only discord-operator has this value,
+// because only discord-operator connects to the internet.
 func TestProxyPort(t *testing.T) {
 	discord := operators[slices.IndexFunc(operators, func(o operator) bool { return o.Name == "discord-operator" })]
 	egress := func(port int) []any {
@@ -406,7 +410,8 @@ func TestCommonLabels(t *testing.T) {
 	}
 }
 
-// The schema refuses values that would be ignored, or would break the operator later.
+// TestRefusedValues expects that the schema refuses values which the chart would ignore, or which
+// would break the operator later.
 func TestRefusedValues(t *testing.T) {
 	for values, want := range map[string]string{
 		`{replica: 3}`:                             "additional properties 'replica' not allowed",
@@ -438,7 +443,8 @@ func TestRefusedValues(t *testing.T) {
 	}
 }
 
-// crds.enabled is for clusters in which another tool installs the kinds.
+// TestKindsAreOptional sets crds.enabled to false, for clusters in which another tool installs the
+// kinds.
 func TestKindsAreOptional(t *testing.T) {
 	for _, o := range operators {
 		values := map[string]any{"crds": map[string]any{"enabled": false}}

@@ -15,7 +15,7 @@ type defaults struct {
 	Replicas      string
 	GoMemoryLimit string
 	Resources     string // YAML
-	// Files are read by templates, by their path in the chart.
+	// Files maps paths in the chart to contents. Templates read these files.
 	Files map[string]string
 }
 
@@ -38,7 +38,7 @@ func parameterize(o operator, objects []*object) (d defaults, err error) {
 		case "Deployment":
 			err = parameterizeDeployment(o.Name, object.value, &d)
 		case "NetworkPolicy":
-			if o.Name == "discord-operator" { // the only one that connects to the internet
+			if o.Name == "discord-operator" { // only this operator connects to the internet
 				err = addProxyPort(object)
 			}
 		}
@@ -76,7 +76,8 @@ func addProxyPort(policy *object) error {
 	return nil
 }
 
-// fromFiles moves a ConfigMap's content to files, which need no escapes.
+// fromFiles moves a ConfigMap's content to files of the chart. Unlike templates, files need no
+// escapes.
 func fromFiles(o *object, files map[string]string) error {
 	data, err := o.value.find("data")
 	if err != nil {

@@ -219,8 +219,8 @@ func (s *gitOps) checkApplications(t *testing.T) {
 	}
 }
 
-// checkCluster follows the paths of the repository, and compares the health checks with those of the
-// page, which TestHealth evaluates.
+// checkCluster renders the folders of this repository that the samples name. It expects the health
+// checks of the page docs/do/gitops.md, which TestHealth evaluates.
 func (s *gitOps) checkCluster(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(s.applied).To(And(HaveLen(2), HaveKey("operators"), HaveKey("school")))
@@ -264,7 +264,8 @@ func (s *gitOps) dryRunChart(t *testing.T, o operator, values map[string]any) {
 	s.dryRun(t, objects, "Deployment", "NetworkPolicy")
 }
 
-// dryRunManifests applies the overlay of a release's artifact with components in a dry run.
+// dryRunManifests applies the overlay for production with components in a dry run. A release's
+// artifact contains the same overlay.
 func (s *gitOps) dryRunManifests(t *testing.T, o operator, components []string) {
 	t.Helper()
 	resources, err := build(folderOf(t, o), types.Kustomization{

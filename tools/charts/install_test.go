@@ -26,7 +26,7 @@ import (
 	"jutsu.com/operators/test/testcluster/manifests"
 )
 
-// waitLimit is for controllers on a busy machine.
+// waitLimit is long enough for controllers on a busy machine.
 const waitLimit = 2 * time.Minute
 
 type installation struct {
@@ -58,7 +58,7 @@ func (i *installation) helm(t *testing.T) *action.Configuration {
 	return configuration
 }
 
-// install is `helm install --create-namespace --wait`.
+// install does the same as `helm install --create-namespace --wait`.
 func (i *installation) install(t *testing.T, adjust func(*action.Install), values map[string]any) *release.Release {
 	t.Helper()
 	g := NewWithT(t)
@@ -73,7 +73,7 @@ func (i *installation) install(t *testing.T, adjust func(*action.Install), value
 	return found.(*release.Release)
 }
 
-// upgrade is `helm upgrade --wait`.
+// upgrade does the same as `helm upgrade --wait`.
 func (i *installation) upgrade(t *testing.T, values map[string]any) {
 	t.Helper()
 	g := NewWithT(t)
@@ -122,7 +122,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// isInstalled follows the notes: it restricts the namespace's pods, and waits.
+// isInstalled installs the chart and checks the notes. As the notes advise, it restricts the pods
+// of the namespace.
 func (i *installation) isInstalled(t *testing.T) {
 	g := NewWithT(t)
 	found := i.install(t, nil, nil)
@@ -153,7 +154,7 @@ func (i *installation) isUpgraded(t *testing.T) {
 	g.Expect(i.exists(t, rbac, "Role", "team-a", i.Name)).To(BeFalse())
 	values := valuesFor(valuePaths(t, i.operator)...)
 	values["replicas"] = 3
-	values["platformUsers"] = false // the cluster has no platform
+	values["platformUsers"] = false // unlike OpenShift, this cluster chooses no users of pods
 	i.upgrade(t, values)
 	deployment := i.deployment(t)
 	g.Expect(deployment.Status.AvailableReplicas).To(Equal(int32(3)))

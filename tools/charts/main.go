@@ -21,10 +21,11 @@ import (
 type operator struct {
 	Name      string
 	Namespace string
-	// Discord marks the operator whose assets differ.
+	// Discord is true for discord-operator. Some lines of the assets depend on it.
 	Discord bool
 	Summary string
-	// Capability is the level of OLM and Artifact Hub; docs/platform/olm.md has the reasons.
+	// Capability is the operator's capability level for OLM and Artifact Hub; docs/platform/olm.md
+	// has the reasons.
 	Capability string
 }
 

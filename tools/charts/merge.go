@@ -63,7 +63,7 @@ func (t *tree) merge(value string, after *tree) {
 
 // mergeEntries aligns entries by the longest common subsequence of their identities.
 func mergeEntries(value string, before, after []*entry, keepOrder bool) (all []*entry) {
-	if keepOrder { // the order of a map's keys has no meaning
+	if keepOrder { // keep before's order, because the order of a map's keys has no meaning
 		after = reorder(before, after)
 	}
 	common := commonEntries(before, after)
@@ -127,7 +127,7 @@ func mergeEntry(value string, before, after *entry) []*entry {
 	case before.value.node.Kind == after.value.node.Kind && before.value.node.Kind != yaml.ScalarNode:
 		before.value.merge(value, after.value)
 		return []*entry{before}
-	default: // another value, another kind, or a scalar
+	default: // a changed scalar, or a node of another kind
 		replacing := &entry{key: after.key, value: after.value, when: before.when}
 		return []*entry{
 			conditional(replacing, condition{value: value}), conditional(before, condition{value: value, negated: true}),
@@ -235,7 +235,7 @@ func (t *tree) plain() any {
 
 func text(value any) string {
 	found, err := json.Marshal(value)
-	if err != nil { // only maps, lists and strings
+	if err != nil { // impossible: value contains only maps, lists and strings
 		panic(err)
 	}
 	return string(found)

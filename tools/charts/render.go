@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// object becomes one template.
+// object is one object of the chart, which exists under the conditions of entry.
 type object struct {
 	entry
 
@@ -121,7 +121,8 @@ func copyFolder(to filesys.FileSystem, folder string) error {
 	})
 }
 
-// entriesOf keys resources by kind and name, and records the file of each new one.
+// entriesOf returns an entry for each resource, with kind and name as the key. For a new key, it
+// adds the template's file to files.
 func entriesOf(resources []*resource.Resource, file func(*resource.Resource) string,
 	files map[string]string) (all []*entry) {
 	for _, r := range resources {

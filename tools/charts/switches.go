@@ -10,22 +10,24 @@ import (
 	"strings"
 )
 
-// change is switched on by a value: a component, or patches of docs/do/install.md.
+// change is a difference from the overlay that a value switches on: a component, or patches of
+// docs/do/install.md.
 type change struct {
-	// Component is a folder of deploy/OPERATOR/components. An operator without it lacks the value.
+	// Component is a folder of deploy/OPERATOR/components. If an operator lacks this folder, its
+	// chart lacks the value.
 	Component string
 	Patches   []string
 	Only      string
-	// Value is the path of the value; anything but false and empty switches it on.
+	// Value is the path of the value. Anything but false and empty switches the change on.
 	Value string
-	// Access: the component also changes rights in a watched namespace.
+	// Access is true if the component also changes rights in a watched namespace.
 	Access bool
-	// Environment maps a ConfigMap's key, as "suffix of the name/key", to the template of the
-	// variable's value, because a chart needs no ConfigMap.
+	// Environment replaces ConfigMaps, which a chart does not need. It maps a ConfigMap's key, as
+	// "suffix of the name/key", to the template of a variable's value.
 	Environment map[string]string
 }
 
-// changes in the order of kustomizations. Removals come last.
+// changes are in the order in which a kustomization lists components. Removals come last.
 var changes = []change{
 	{Component: "prometheus", Value: "prometheus.enabled"},
 	{Component: "docs-url/links", Value: "docsURL"},

@@ -35,7 +35,8 @@ func templates(o operator, objects []*object) (map[string]string, error) {
 	return texts, nil
 }
 
-// fileOf groups objects with the same conditions.
+// fileOf returns the text of a file of templates. It puts consecutive objects with the same
+// conditions into one block, such as {{ if }}.
 func fileOf(o operator, objects []*object) (string, error) {
 	var all strings.Builder
 	var before string
@@ -115,7 +116,7 @@ var (
 
 func (w *writer) expand(text string) string {
 	template := func(indent, number string) string {
-		i, _ := strconv.Atoi(number) // digits
+		i, _ := strconv.Atoi(number)
 		return nindent.ReplaceAllStringFunc(w.marks[i], func(call string) string {
 			more, _ := strconv.Atoi(strings.TrimPrefix(call, "nindent "))
 			return fmt.Sprintf("nindent %d", len(indent)+more)
@@ -147,7 +148,8 @@ func (w *writer) node(t *tree) (*yaml.Node, error) {
 	return &node, nil
 }
 
-// entries groups entries with the same conditions.
+// entries writes entries to a node. It puts consecutive entries with the same conditions into one
+// block.
 func (w *writer) entries(to *yaml.Node, entries []*entry) error {
 	marks := len(w.marks)
 	if to.Kind == yaml.MappingNode { // a mark cannot be the first key of a list's item

@@ -50,8 +50,8 @@ func align(root string, out io.Writer) error {
 func raise(root string, folders []string, report func(folder string, wanted []string)) (raised int, err error) {
 	used := map[string]map[string]string{}
 	for _, folder := range folders {
-		// The last round may have raised a requirement of a sibling that this module replaces by
-		// its folder.
+		// The last round may have raised a requirement of a sibling. This module replaces the
+		// sibling by a folder, so the sibling's requirement applies here too.
 		if err := inModule(filepath.Join(root, folder), "mod", "tidy"); err != nil {
 			return 0, err
 		}
@@ -110,7 +110,7 @@ func moduleFolders(root string) (folders []string, err error) {
 	return folders, err
 }
 
-// libraries maps modules that the module compiles to versions.
+// libraries returns the versions of the modules that a module compiles, keyed by module path.
 func libraries(folder string) (map[string]string, error) {
 	cmd := exec.Command("go", "list", "-deps", "-test", "-json=Module", "./...", "tool")
 	cmd.Dir = folder
@@ -131,7 +131,7 @@ func libraries(folder string) (map[string]string, error) {
 		}
 		m := p.Module
 		switch {
-		case m == nil || m.Version == "" || m.Replace != nil && m.Replace.Version == "": // the project's own
+		case m == nil || m.Version == "" || m.Replace != nil && m.Replace.Version == "": // a module of the project
 		case m.Replace != nil:
 			versions[m.Path] = m.Replace.Version
 		default:

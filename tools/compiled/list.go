@@ -19,7 +19,7 @@ import (
 
 type compilation struct {
 	pkg     string
-	module  string // empty for the standard library and the project's own
+	module  string // empty for the standard library and the project's own modules
 	version string
 	bytes   int64
 }
@@ -96,7 +96,8 @@ func (b build) list(root string) (map[[32]byte]compilation, error) {
 	return keyed(bytes.NewReader(out), b.race, fileSizes)
 }
 
-// keyed gives each package a key that differs if the compiler must run again.
+// keyed gives each package a key. If the compiler must run again for a package in another build,
+// the key there is different.
 func keyed(packages io.Reader, race bool, size func(folder string, files []string) (int64, error)) (
 	map[[32]byte]compilation, error) {
 	keys, all := map[string][32]byte{}, map[[32]byte]compilation{}
@@ -115,7 +116,7 @@ func keyed(packages io.Reader, race bool, size func(folder string, files []strin
 			}
 		}
 		if c.version == "" {
-			c.module = "" // the project's own
+			c.module = "" // a module of the project
 		}
 		files := slices.Concat(p.GoFiles, p.CgoFiles)
 		digest := sha256.New()

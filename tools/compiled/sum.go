@@ -13,7 +13,7 @@ import (
 )
 
 type summary struct {
-	builds  []share // in the order of the target: bytes that no earlier build compiles
+	builds  []share // in the order of the target, with the bytes that no earlier build compiles
 	repeats []repeat
 }
 
@@ -26,7 +26,7 @@ type share struct {
 type repeat struct {
 	module   string
 	versions []string
-	bytes    int64 // compiled again
+	bytes    int64 // bytes of Go source that are compiled again
 }
 
 func sum(t target, lists map[string]map[[32]byte]compilation) summary {
@@ -60,7 +60,7 @@ type way struct {
 type tally struct {
 	seen    map[[32]byte]bool
 	first   map[way]bool
-	repeats map[string]*repeat // by module
+	repeats map[string]*repeat // keyed by module
 }
 
 func (t tally) add(key [32]byte, c compilation, race bool) int64 {

@@ -19,7 +19,8 @@ type build struct {
 
 const mega = 1_000_000
 
-// tool builds programs of tools/NAME. By default these are the tools in its go.mod.
+// tool returns a build of programs in tools/NAME. Without packages, it builds the tools that the
+// go.mod of tools/NAME lists.
 func tool(name string, packages ...string) build {
 	if len(packages) == 0 {
 		packages = []string{"tool"}

@@ -47,7 +47,7 @@ func edited(crd []byte) ([]byte, error) {
 func edit(node any) {
 	switch n := node.(type) {
 	case map[string]any:
-		// A field named description is a map.
+		// The key description may also be the name of a field. Its value is then a map.
 		if text, isText := n["description"].(string); isText {
 			n["description"] = wrap(text)
 		}

@@ -32,7 +32,7 @@ func wrap(text string) string {
 			flush()
 		}
 		paragraph = append(paragraph, line)
-		// The next line begins a sentence, or a list.
+		// The next line begins a sentence or a list, so it is not joined with this line.
 		if line == "" || strings.HasSuffix(line, ".") || strings.HasSuffix(line, ":") {
 			flush()
 		}
@@ -41,7 +41,7 @@ func wrap(text string) string {
 	return strings.Join(wrapped, "\n")
 }
 
-// fill distributes the words of a paragraph over lines, if one of them is too long.
+// fill distributes the words of a paragraph over lines, if a line is too long.
 func fill(paragraph []string) []string {
 	long := false
 	for _, line := range paragraph {

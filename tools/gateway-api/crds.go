@@ -4,5 +4,5 @@
 // the CustomResourceDefinition of HTTPRoute. The operators do not compile it.
 package gatewayapi
 
-// The smallest package of the module keeps it in go.mod.
+// An import keeps the module in go.mod. This package is the smallest of the module.
 import _ "sigs.k8s.io/gateway-api/pkg/consts"

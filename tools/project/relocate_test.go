@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// The texts are in two parts, because a move refuses a place that a file names.
+// These texts consist of two parts, because Move fails if a file names the new place.
 const (
 	elsewhere      = "github.com" + "/tengen/barriers"
 	otherRegistry  = "quay.io" + "/tengen"
@@ -97,7 +97,7 @@ func checkBuilds(t *testing.T, c git.Clone) {
 	generateCharts(t, c)
 }
 
-// generateCharts is the second half of make relocate.
+// generateCharts generates the charts, as `make relocate` does after the move.
 func generateCharts(t *testing.T, c git.Clone) {
 	t.Helper()
 	charts := filepath.Join(c.Root, "bin", "charts")

@@ -103,8 +103,8 @@ func change(t *testing.T, c git.Clone, file string) {
 	commit(t, c, "change "+file)
 }
 
-// checkSource expects that the source of a release's tag is the released commit, and that HEAD is
-// its own source.
+// checkSource expects that the source of a release's tag is the released commit, and that the
+// source of HEAD, an ordinary commit, is HEAD.
 func checkSource(t *testing.T, c git.Clone) {
 	t.Helper()
 	first := show(t, c, "rev-list", "--max-parents=0", "HEAD")
@@ -129,7 +129,8 @@ func TestPushes(t *testing.T) {
 	}
 }
 
-// TestUsers uses the tagged modules as others do: from a module proxy, outside of the workspace.
+// TestUsers uses the tagged modules as other projects do: from a module proxy, outside of the
+// workspace.
 func TestUsers(t *testing.T) {
 	c := scratch(t)
 	here := place(t, c)
@@ -145,7 +146,7 @@ func TestUsers(t *testing.T) {
 	env := []string{
 		"GOPROXY=file://" + proxy + ",file://" + filepath.Join(cache, "cache", "download") + "," + golang(t, c.Root, nil, "env", "GOPROXY"),
 		"GONOSUMDB=*", "GONOSUMCHECK=1", "GOSUMDB=off", "GOMODCACHE=" + filepath.Join(folder, "cache"), "GOBIN=" + filepath.Join(folder, "bin"),
-		"GOFLAGS=-trimpath -modcacherw", // t.TempDir removes it
+		"GOFLAGS=-trimpath -modcacherw", // -modcacherw lets t.TempDir remove the module cache
 	}
 	t.Run("a program with a client of the API", func(t *testing.T) {
 		program := t.TempDir()

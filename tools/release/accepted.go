@@ -11,14 +11,15 @@ import (
 // acceptance accepts a breaking change since the baseline.
 type acceptance struct {
 	Kind string
-	// Change begins the finding's text.
+	// Change is the beginning of the finding's text.
 	Change string
 	Fields []string
 	Reason string
 }
 
-// accepted lists the breaking changes since the baseline. Nothing was released before them: no user
-// has an object that they break. Remove the list with the baseline, when both are released.
+// accepted lists the breaking changes since the baseline. No operator was released before these
+// changes, so they break no user's object. Remove the list and the baseline when both operators are
+// released.
 var accepted = []acceptance{
 	{
 		Kind: "dojos.core.jutsu.com v1", Change: "pattern changed",
@@ -46,8 +47,8 @@ var accepted = []acceptance{
 	},
 }
 
-// accept marks the findings that are accepted. An acceptance of one of the kinds without a finding
-// is an error.
+// accept marks the accepted findings. It fails if the list accepts a change of one of the kinds
+// that is not among the findings.
 func accept(found []finding, kinds []string) error {
 	for _, a := range accepted {
 		kind, _, _ := strings.Cut(a.Kind, " ")

@@ -17,7 +17,7 @@ import (
 )
 
 // writeArchive writes an OCI archive for `ctr images import`, `docker load`, `podman load` and
-// `kind load image-archive`. It replaces the file only by a complete one.
+// `kind load image-archive`. An existing file stays until the new archive is complete.
 func writeArchive(file string, image build.Result, o imageOptions) (err error) {
 	folder, err := os.MkdirTemp("", "image-")
 	if err != nil {

@@ -36,7 +36,7 @@ import (
 // artifact is an archive that Helm or Flux pulls: an OCI image with one layer.
 type artifact struct {
 	File string
-	// Repository is below the repository of images; Tag is the release's tag in it.
+	// Repository is a path below the repository of images. Tag is the release's tag in Repository.
 	Repository, Tag string
 	content         []byte
 	contentType     types.MediaType
@@ -87,7 +87,7 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	for _, image := range o.images(reference) {
 		files["Chart.yaml"] += fmt.Sprintf("    - name: %s\n      image: %s\n", image.Name, image.Image)
 	}
-	if o.Where.Published() { // below the annotations
+	if o.Where.Published() { // after the annotations, which the lines above continue
 		files["Chart.yaml"] += fmt.Sprintf("home: %[1]s\nsources: [%[1]q]\n", o.Where.URL())
 	}
 	a := &artifact{
@@ -116,8 +116,8 @@ func linkChart(text string, where location.Location, docs string) string {
 		"    - name: Alerts\n      url: " + docs + "/alerts.md\n    - name: support\n      url: " + where.Issues() + "\n"
 }
 
-// manifestsArtifact packs deploy/OPERATOR like `flux push artifact`. The kustomization.yaml at the
-// top is the release's.
+// manifestsArtifact packs deploy/OPERATOR like `flux push artifact`. It adds a kustomization.yaml
+// at the top, which names the release's image.
 func manifestsArtifact(root string, o imageOptions, reference string) (*artifact, error) {
 	files, err := readFolder(filepath.Join(root, "deploy", o.Operator))
 	if err != nil {

@@ -103,7 +103,7 @@ func checkDocs(t *testing.T, manifest string) {
 	}
 }
 
-// checkManifests pulls the kustomizations, unpacks them like Flux, and builds the topmost.
+// checkManifests pulls the kustomizations, unpacks them like Flux, and builds the topmost one.
 func checkManifests(t *testing.T, repo, install string) {
 	t.Helper()
 	reference, err := name.ParseReference(repo + "/manifests/dojo-operator:v0.1.0")

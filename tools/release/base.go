@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is nonroot of distroless images, which deploy/ names too.
+// user is the user nonroot of distroless images. The manifests in deploy/ name the same user.
 const user = "65532:65532"
 
 var platforms = []v1.Platform{{OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "arm64"}}

@@ -58,7 +58,8 @@ func versionOf(file string) string {
 	return version
 }
 
-// purl names a module for scanners of vulnerabilities, which know the standard library as "stdlib".
+// purl returns the package URL of a module. Scanners of vulnerabilities know Go's standard library
+// by the name "stdlib".
 func purl(m *debug.Module) string {
 	if m.Path == "std" {
 		return "pkg:golang/stdlib@" + strings.TrimPrefix(m.Version, "go")

@@ -209,7 +209,7 @@ func ownedKinds(objects []*unstructured.Unstructured) (owned []map[string]string
 	return owned, nil
 }
 
-// bundleArchive is OPERATOR-bundle.tgz of a release.
+// bundleArchive writes the file OPERATOR-bundle.tgz of a release.
 func bundleArchive(root, folder string, o imageOptions, manifest []byte, reference, repository string) error {
 	files, err := bundleFiles(root, o, manifest, reference, repository)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// companion is a second image of an operator, of the same version. The operator creates pods that
-// run it. A flag of the operator names it.
+// companion is a second image of an operator, with the operator's version. The operator creates
+// pods with this image. Flag is the operator's flag that names the image.
 type companion struct{ Program, Flag, Description string }
 
 var companions = map[string]companion{
@@ -19,8 +19,8 @@ var companions = map[string]companion{
 	},
 }
 
-// withCompanion returns the options of an operator's image with those of its companion, if the
-// checkout has one: a former release may not.
+// withCompanion returns the options of an operator's image, and of the companion's image if the
+// checkout has a companion. A former release may have none.
 func (o imageOptions) withCompanion() ([]imageOptions, error) {
 	all := []imageOptions{o}
 	second, ok := companions[o.Operator]
@@ -36,7 +36,7 @@ func (o imageOptions) withCompanion() ([]imageOptions, error) {
 	return append(all, other), err
 }
 
-// flags returns the flags of the released operator by name.
+// flags returns the values of the released operator's flags, keyed by the flag's name.
 func (o imageOptions) flags() map[string]string {
 	flags := map[string]string{}
 	if o.Companion != "" {

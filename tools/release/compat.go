@@ -22,7 +22,7 @@ import (
 )
 
 type finding struct {
-	// Breaking: existing objects, clients or manifests may stop working.
+	// Breaking is true if existing objects, clients or manifests may stop working.
 	Breaking bool
 	// Accepted is the reason why a breaking change since the baseline is right; empty for none.
 	Accepted string
@@ -44,8 +44,8 @@ func (f finding) String() string {
 	return "warning  " + f.Where + ": " + f.What
 }
 
-// policy makes all checks of crdify errors, except texts and additional enum values. Changes that
-// it has no check for, such as CEL rules, are shown.
+// policy makes all checks of crdify errors, except texts and additional enum values. For changes
+// without a check, such as changes of CEL rules, crdify only warns.
 var policy = &config.Config{
 	Validations: []config.ValidationConfig{
 		{Name: "description", Enforcement: config.EnforcementPolicyNone},
@@ -124,8 +124,8 @@ func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
 	return found
 }
 
-// checkCompat reports the changes of an operator's API since its last release (the tag without does
-// not count) or since the baseline. A breaking change is an error.
+// checkCompat reports the changes of an operator's API since the operator's last release or since
+// the baseline. It ignores the tag in the argument without. A breaking change is an error.
 func checkCompat(ctx context.Context, r repository, out io.Writer, operator, without string) error {
 	last, err := r.former(ctx, operator, except(without))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// baselineFile has the commit that stands for a release of an operator without one.
+	// baselineFile contains a commit. If an operator has no release, this commit stands for one.
 	baselineFile = ".ci/baseline"
 	// baselineVersion is the version of all modules at the baseline, in a scratch clone.
 	baselineVersion = "v0.1.0-rc.1"
@@ -43,9 +43,9 @@ func (f *former) String() string {
 	return modules.Tag(f.Operator, f.Version)
 }
 
-// former returns an operator's newest release that take accepts and that HEAD descends from.
-// Without one it returns the baseline, or nil. Prereleases do not count, since they promise
-// nothing.
+// former returns an operator's newest release that take accepts and that HEAD descends from. If
+// there is none, it returns the baseline, or nil. It ignores prereleases, because they promise no
+// compatibility.
 func (r repository) former(ctx context.Context, operator string, take func(tag, source string) bool) (*former, error) {
 	tags, err := r.lines(ctx, "tag", "--list", modules.Tag(operator, "v*"), "--sort=-version:refname")
 	if err != nil {
@@ -119,7 +119,7 @@ func printFormer(ctx context.Context, r repository, out io.Writer, operator, fol
 // checkOut makes a scratch clone with a former release. For a baseline, it creates the tags of a
 // release.
 func (r repository) checkOut(ctx context.Context, f *former, folder string) error {
-	scratch := git.Clone{Root: folder, Env: []string{ // a machine of CI has no identity
+	scratch := git.Clone{Root: folder, Env: []string{ // git tag needs an identity, which CI lacks
 		"GIT_COMMITTER_NAME=baseline", "GIT_COMMITTER_EMAIL=baseline@example.invalid",
 	}}
 	if _, err := r.git(ctx, "clone", "--quiet", "--shared", "--no-checkout", "--no-tags", r.root, folder); err != nil {

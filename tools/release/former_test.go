@@ -66,9 +66,9 @@ func TestFormer(t *testing.T) {
 	const dojo = "dojo-operator"
 	lost := strings.Repeat("0123456789", 4)
 	for name, test := range map[string]struct {
-		before  func(history) // with the commits a to d, and the baseline a
+		before  func(history) // changes a repository with the commits a to d, and the baseline a
 		version string
-		commit  string // its message
+		commit  string // message of the expected commit
 		refused string
 	}{
 		"no tag": {version: baselineVersion, commit: "a"},
@@ -145,8 +145,8 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// TestFormerOfShallowClone expects the advice even if tags exist, because the history lacks their
-// commits.
+// TestFormerOfShallowClone expects the advice to fetch the history. A shallow clone lacks the
+// history even if it has the release's tag.
 func TestFormerOfShallowClone(t *testing.T) {
 	h := newHistory(t, "a", "b", "c")
 	h.pin(h.at("a"))

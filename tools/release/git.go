@@ -49,7 +49,7 @@ func (r repository) head(ctx context.Context) (revision string, at time.Time, er
 	return revision, time.Unix(seconds, 0).UTC(), nil
 }
 
-// describe returns the version by an operator's own tags, as `make build` does.
+// describe returns the version that `make build` uses, from the operator's own tags.
 func (r repository) describe(ctx context.Context, operator string) (string, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(r.root, "tools", "version"), operator)
 	cmd.Dir = r.root
@@ -57,8 +57,8 @@ func (r repository) describe(ctx context.Context, operator string) (string, erro
 	return strings.TrimSpace(string(out)), err
 }
 
-// lastTag returns the newest release tag of an operator whose released commit HEAD descends from,
-// or "". The tag without does not count.
+// lastTag returns an operator's newest release tag, or "". HEAD must descend from the released
+// commit. lastTag ignores the tag in the argument without.
 func (r repository) lastTag(ctx context.Context, operator, without string) (string, error) {
 	f, err := r.former(ctx, operator, except(without))
 	if err != nil || f == nil || f.Baseline {
@@ -67,7 +67,7 @@ func (r repository) lastTag(ctx context.Context, operator, without string) (stri
 	return f.String(), nil
 }
 
-// contains reports whether HEAD has a commit.
+// contains reports whether a commit is HEAD or an ancestor of HEAD.
 func (r repository) contains(ctx context.Context, commit string) (bool, error) {
 	_, err := r.git(ctx, "merge-base", "--is-ancestor", commit, "HEAD")
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && failed.ExitCode() == 1 {

@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// program is the built program; the image has its name.
+// program returns the name of the built program, which is also the name of the image.
 func (o imageOptions) program() string { return cmp.Or(o.Program, o.Operator) }
 
 type imageOptions struct {
@@ -32,14 +32,16 @@ type imageOptions struct {
 	Companion string
 	// Version is also the image's tag: v1.2.3 for a release.
 	Version string
-	// Revision is the built commit and Created its time, so that a commit has one digest.
+	// Revision is the built commit, and Created is the commit's time. Each build of a commit
+	// therefore has the same digest.
 	Revision string
 	Created  time.Time
 	// Repo is the repository of images in the name REPO/OPERATOR:VERSION.
 	Repo string
 	// Where is the project's location. If it has an address, the image links to it.
 	Where location.Location
-	// Push is the repository to push to, Repo except in a dry run; empty pushes nothing.
+	// Push is the repository to push to. It differs from Repo only in a dry run. If Push is empty,
+	// nothing is pushed.
 	Push   string
 	Folder string
 	// Platforms as os/arch; at least one.
@@ -57,7 +59,7 @@ type built struct {
 
 type pulled struct {
 	Digest v1.Hash
-	// Size is compressed, in bytes.
+	// Size is the compressed size in bytes.
 	Size int64
 }
 
@@ -133,7 +135,7 @@ func builderOptions(o imageOptions, sboms string) []build.Option {
 		}),
 		build.WithPlatforms(o.Platforms...),
 		build.WithTrimpath(true),
-		// A clone without history must give the same digest.
+		// Without VCS data, a clone without history gives the same digest.
 		build.WithDefaultFlags([]string{"-buildvcs=false"}),
 		build.WithDefaultEnv([]string{"CGO_ENABLED=0"}),
 		build.WithDefaultLdflags([]string{"-s -w -X main.version=" + o.Version}),

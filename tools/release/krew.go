@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// krewTexts describe plugins in Krew's index: at most 50 characters, then paragraphs.
+// krewTexts has two descriptions of each plugin for Krew's index: a short one of at most 50
+// characters, and one in paragraphs.
 var krewTexts = map[string][2]string{
 	"kubectl-dojo": {"Show what is wrong with Dojos, and fix it",
 		"Lists Dojos with their state and its cause, shows the commands that solve a problem, and rotates\n" +
@@ -46,7 +47,7 @@ func krewManifest(l location.Location, tag, version string, all []plugin) (name,
 	return name, string(out), err
 }
 
-// howToPlug is the part of the release notes about the plugin.
+// howToPlug returns the part of the release notes about the plugin.
 func (o releaseOptions) howToPlug(all []plugin) string {
 	if len(all) == 0 {
 		return ""
@@ -59,7 +60,7 @@ func (o releaseOptions) howToPlug(all []plugin) string {
 	return text
 }
 
-// writeKrew writes the manifest, but not for a project without an address.
+// writeKrew writes the manifest. For a project without an address, it writes nothing.
 func writeKrew(folder string, l location.Location, o releaseOptions, all []plugin) error {
 	if !l.Published() || len(all) == 0 {
 		return nil

@@ -28,7 +28,7 @@ func startRegistry(ctx context.Context) (*loopback, error) {
 		ReadHeaderTimeout: time.Minute,
 		Handler:           registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(true)),
 	}}
-	go func() { _ = l.Serve(listener) }() // until it is closed
+	go func() { _ = l.Serve(listener) }() // until the server is closed
 	return l, nil
 }
 

@@ -114,7 +114,7 @@ func execute(ctx context.Context, r repository, out io.Writer, command, referenc
 	}
 }
 
-// progress filters the repository's state out of ko's log.
+// progress prints only the lines of ko's log about building and publishing.
 type progress struct{ out io.Writer }
 
 func (p progress) Write(line []byte) (int, error) {

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest renders an operator with its image by digest as one file, namespace and kinds first.
-// A known address of docs takes the place of docsPlaceholder.
+// manifest renders an operator with its image by digest as one file, namespace and kinds first. If
+// the release's docs have an address, it replaces docsPlaceholder.
 func manifest(o imageOptions, image string) (text []byte, err error) {
 	root, operator, docs := o.Root, o.Operator, o.docs()
 	folder, err := os.MkdirTemp("", "install-")
@@ -109,7 +109,7 @@ func withoutTag(image string) (repository, digest string, err error) {
 	return repository, digest, nil
 }
 
-// overlay is the overlay for production, or base if there is none.
+// overlay returns the folder of the overlay for production, or of base if there is no overlay.
 func overlay(root, operator string) string {
 	production := filepath.Join(root, "deploy", operator, "overlays", "production")
 	if _, err := os.Stat(filepath.Join(production, "kustomization.yaml")); err == nil {

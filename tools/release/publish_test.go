@@ -232,7 +232,7 @@ func TestDryRun(t *testing.T) {
 	p := newProject(t)
 	out, err := p.release(releaseOptions{
 		Operator: "discord-operator", Version: "v0.3.0", DryRun: true, Sign: signing{Cosign: cosign(t)},
-		Plugins: []string{"linux/amd64", "windows/amd64"}, // a platform more is minutes more
+		Plugins: []string{"linux/amd64", "windows/amd64"}, // few, because each takes minutes
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func checkFiles(t *testing.T, p *project, operator, version, noted string) {
 	}
 }
 
-// TestRelease releases one operator twice and expects no change of the other.
+// TestRelease releases one operator twice and expects no change of the other operator.
 func TestRelease(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.Default())))
 	t.Cleanup(server.Close)

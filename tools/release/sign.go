@@ -19,8 +19,9 @@ type signing struct {
 	// Key is a file with cosign's private key; its password is in COSIGN_PASSWORD. Signatures with
 	// a key are in no transparency log.
 	Key string
-	// Identity is a regular expression of the keyless identity, such as a workflow's, and Issuer
-	// vouches for it. Keyless signatures are in Sigstore's transparency log.
+	// Identity is a regular expression for the keyless identity, such as a workflow's. Issuer is
+	// the OIDC issuer that vouches for the identity. Keyless signatures are in Sigstore's
+	// transparency log.
 	Identity, Issuer string
 }
 
@@ -35,7 +36,8 @@ type signer struct {
 	environment  []string
 }
 
-// newSigner returns nil if nothing is to be signed. folder gets the public key.
+// newSigner returns nil if Key and Identity are empty. With a Key, it writes the public key to
+// folder.
 func newSigner(ctx context.Context, o signing, scratch, folder string) (*signer, error) {
 	s := &signer{cosign: o.Cosign}
 	switch {
@@ -71,7 +73,7 @@ func (s *signer) useKey(ctx context.Context, key, scratch, public string) error 
 		"--no-default-tsa", "--out="+config)
 }
 
-// run shows cosign's output only if it fails.
+// run runs cosign. If cosign fails, the error contains the output.
 func (s *signer) run(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, s.cosign, args...)
 	cmd.Env = append(os.Environ(), s.environment...)
@@ -84,7 +86,7 @@ func (s *signer) run(ctx context.Context, args ...string) error {
 // published lists the signed parts of a release at a registry.
 type published struct {
 	registry  string
-	images    []*built // the operator's first
+	images    []*built // the operator's image first
 	artifacts []*artifact
 	plugins   []plugin // listed in checksums.txt, which is signed
 }

@@ -10,8 +10,9 @@ import (
 )
 
 // workspaceOf returns GOWORK for the build of an operator. On a branch, the operator's go.mod
-// replaces the shared modules by their folders. On a tag's commit it replaces nothing, and the
-// workspace provides the shared modules. CI keeps the workspace at the same versions of libraries.
+// replaces the shared modules by their folders. On a tag's commit the go.mod replaces nothing, so
+// the workspace provides the shared modules. CI checks (`go work sync`) that the workspace does not
+// select other versions of libraries.
 func workspaceOf(root string, module *modfile.File) (string, error) {
 	for _, replace := range module.Replace {
 		if replace.New.Version == "" {

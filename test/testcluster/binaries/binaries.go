@@ -57,8 +57,8 @@ const Kubectl = "kubectl"
 
 // binary describes how to download and build a program.
 type binary struct {
-	module  string   // folder below tools/ whose go.mod pins it
-	pkg     string   // its package main
+	module  string   // folder below tools/ with the go.mod that pins the version
+	pkg     string   // the program's package main
 	stamp   []string // variables to set to the version, as in the project's release
 	tags    string   // build tags, separated by commas
 	release release  // zero: build only
@@ -108,7 +108,7 @@ func ControlPlane() []string {
 }
 
 // Locate returns the paths of the binaries, and downloads or builds missing ones. Other processes
-// that need them wait. Progress goes to w, or to os.Stderr if w is nil.
+// that need the same binaries wait. Locate prints progress to w, or to os.Stderr if w is nil.
 func Locate(ctx context.Context, w io.Writer, names ...string) (map[string]string, error) {
 	p, err := newProvider(w)
 	if err != nil {

@@ -195,7 +195,7 @@ type lineReader struct {
 	half string // the beginning of an incomplete line
 }
 
-// each passes on all complete lines.
+// each passes every new complete line to report.
 func (l *lineReader) each(report func(line string)) {
 	for {
 		text, err := l.from.ReadString('\n')

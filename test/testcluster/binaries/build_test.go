@@ -126,7 +126,7 @@ func builder(w io.Writer) *provider {
 	return &provider{source: onlyBuild, progress: w, interval: progress.Interval}
 }
 
-// hello returns a build from a module with two programs, which takes a second.
+// hello returns a build from a module with two programs. The build takes a second.
 func hello(t *testing.T) build {
 	t.Helper()
 	const program = "package main\n\nvar gitVersion, gitMajor, gitMinor string\n\n" +
@@ -147,8 +147,8 @@ func hello(t *testing.T) build {
 	}
 }
 
-// sibling returns the build of the module's other
-// program. Its name differs from its package's name.
+// sibling returns the build of the module's second program. The binary's name, sibling, differs
+// from the package's.
 func sibling(b build) build {
 	b.name, b.pkg, b.target = "sibling", "example.test/hello/cmd/v2", filepath.Join(filepath.Dir(b.target), "sibling")
 	return b

@@ -32,7 +32,7 @@ const (
 type provider struct {
 	client
 	source   source
-	sums     map[string]string // SHA-256 sums of files by URL
+	sums     map[string]string // SHA-256 sums of files, keyed by URL
 	progress io.Writer
 	interval time.Duration // between two lines of progress
 }
@@ -68,7 +68,7 @@ func (p *provider) cached(b build) string {
 	return ""
 }
 
-// provide downloads or builds all missing binaries, and returns the paths by name.
+// provide downloads or builds all missing binaries. It returns their paths, keyed by name.
 func (p *provider) provide(ctx context.Context, missing []build) (map[string]string, error) {
 	cache := missing[0].cache
 	unlock, err := p.lock(ctx, cache)
@@ -78,11 +78,12 @@ func (p *provider) provide(ctx context.Context, missing []build) (map[string]str
 	defer unlock()
 
 	stale, _ := filepath.Glob(filepath.Join(cache, unfinished+"*")) // the pattern is well-formed
-	// Killed processes have left these folders: nobody else builds while we hold the lock.
+	// No other process builds while this process holds the lock. These folders are therefore left
+	// from killed processes.
 	for _, path := range stale {
 		_ = os.RemoveAll(path)
 	}
-	remaining := p.uncached(missing) // another process may have provided some
+	remaining := p.uncached(missing) // another process may have provided some of the binaries
 	if p.source != onlyBuild {
 		if err := p.downloadAll(ctx, remaining); err != nil {
 			return nil, err

@@ -170,7 +170,7 @@ func (w *watched) Read(buffer []byte) (int, error) {
 	return n, err
 }
 
-// hosts are the known hosts by name. The zero value is ready to use.
+// hosts has a host for each name. The zero value is ready to use.
 type hosts struct {
 	mu     sync.Mutex
 	byName map[string]*host
@@ -178,9 +178,9 @@ type hosts struct {
 
 // host is a server that is reachable until lost is closed.
 type host struct {
-	lost  chan struct{} // closed when it is unreachable
+	lost  chan struct{}
 	once  sync.Once
-	cause error // is set before lost is closed
+	cause error // set before lost is closed
 	name  string
 }
 
@@ -206,7 +206,7 @@ func (h *host) err() error {
 	}
 }
 
-// lose records that the host is unreachable, and returns the error for that.
+// lose marks the host as unreachable for all requests, and returns a hostError.
 func (h *host) lose(cause error) error {
 	e := &hostError{host: h.name, cause: cause}
 	h.once.Do(func() {

@@ -37,7 +37,7 @@
 //
 // Locate fetches the modules of all missing binaries at once. Then one `go build` per module builds
 // all missing binaries of the module, one module after the other. On few cores, that is faster than
-// parallel builds. The builds use tools/compile, which counts packages.
+// parallel builds. tools/compile runs each `go build` and reports the progress.
 //
 // # Where to look in the code
 //

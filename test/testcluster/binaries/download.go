@@ -22,8 +22,8 @@ import (
 	"jutsu.com/operators/test/testcluster/internal/progress"
 )
 
-// downloadAll downloads in parallel all binaries that have pinned checksums. Binaries that fail are
-// built later, so a failure is an error only if SourceEnv is "download".
+// downloadAll downloads in parallel all binaries that have pinned checksums. If a download fails,
+// the binary is built later. The failure is an error only if SourceEnv is "download".
 func (p *provider) downloadAll(ctx context.Context, missing []build) error {
 	var all []download
 	var unpinned []build

@@ -72,8 +72,8 @@ func half(more func(r *http.Request)) http.HandlerFunc {
 
 func untilCancelled(r *http.Request) { <-r.Context().Done() }
 
-// released returns a build with a release, and a provider that downloads it from base and pins file's
-// checksum.
+// released returns a build with a release. The provider downloads the release from base, and pins
+// the checksum of file.
 func released(t *testing.T, base string, file []byte) (build, *provider, *output) {
 	t.Helper()
 	b := hello(t)
@@ -346,7 +346,7 @@ func TestSourceDecidesOnMissingBinaries(t *testing.T) {
 	}
 }
 
-// The server is asked for three files. It accepts connections but sends nothing.
+// The test asks the server for three files. The server accepts connections but sends nothing.
 func TestUnreachableHostCostsOneWait(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(_ http.ResponseWriter, r *http.Request) { untilCancelled(r) })
@@ -418,7 +418,8 @@ func TestDownloadByProxy(t *testing.T) {
 	}
 }
 
-// net/http reads the environment only once per process, so the test compares functions.
+// net/http reads the proxy's environment variables only once per process. The test therefore
+// compares functions instead of setting the variables.
 func TestClientUsesProxyAndMirror(t *testing.T) {
 	c, err := newClient()
 	if err != nil {
@@ -497,7 +498,7 @@ func TestPin(t *testing.T) {
 	sum := func(n int) string { return strings.Repeat(fmt.Sprintf("%02d", n), sha256.Size) }
 	hash := sha256.Sum256(content)
 	files := map[string]string{
-		"/own.example/tool.sha256":  sum(1), // dl.k8s.io sends no newline either
+		"/own.example/tool.sha256":  sum(1), // without a newline, like the files of dl.k8s.io
 		"/list.example/SHA256SUMS":  sum(2) + "  other.tar.gz\n" + sum(3) + "  tool.tar.gz\n",
 		"/none.example/tool":        string(content),
 		"/wrong.example/SHA256SUMS": "<html>",

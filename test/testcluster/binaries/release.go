@@ -53,7 +53,7 @@ type download struct {
 	target string // path of the finished binary
 }
 
-// download returns false if no checksum of the binary is pinned.
+// download returns the download of a binary, or false if no checksum of the binary is pinned.
 func (p *provider) download(b build) (download, bool) {
 	r := b.release.of(b.version, platform)
 	sum, ok := p.sums[r.url]

@@ -27,7 +27,8 @@ func Version(name string) (string, error) {
 	return b.version, nil
 }
 
-// newBuild reads the version of a binary from tools/. The version is part of its path in the cache.
+// newBuild reads the version of a binary from tools/. The version is part of the binary's path in
+// the cache.
 func newBuild(name string) (build, error) {
 	spec, ok := table[name]
 	if !ok {
@@ -53,14 +54,14 @@ func newBuild(name string) (build, error) {
 	return b, nil
 }
 
-// path returns the binary's path in the cache. hash is the
-// checksum of the download, or depends on the inputs of the build.
+// path returns the binary's path in the cache. hash comes from the checksum of the download, or is
+// b.hash if the binary is built from source.
 func (b build) path(hash string) string {
 	folder := strings.Join([]string{b.module, b.version, runtime.GOOS, runtime.GOARCH, hash}, "-")
 	return filepath.Join(b.cache, folder, b.name)
 }
 
-// pin reads the version, and a hash that depends on all dependencies and flags.
+// pin reads the version, and computes a hash of all dependencies and flags.
 func (b *build) pin() error {
 	path := filepath.Join(b.source, "go.mod")
 	mod, err := os.ReadFile(path)

@@ -34,8 +34,8 @@ const (
 	immediateLabel = "cnpg.io/immediateBackup"
 )
 
-// SetBackups sets the last phase that a Cluster's Backups
-// reach, running ones included. Default: completed.
+// SetBackups sets the last phase that a Cluster's Backups reach, including running Backups. The
+// default is completed.
 func (s *StandIn) SetBackups(namespace, cluster string, phase BackupPhase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,9 +92,9 @@ func (s *StandIn) playSchedule(ctx context.Context, o *unstructured.Unstructured
 	})
 }
 
-// formerImmediate returns the immediate Backup of an earlier schedule of
-// the same name, or nil. CloudNativePG treats it as the new schedule's,
-// even if the earlier schedule and its Cluster were deleted.
+// formerImmediate returns the immediate Backup of an earlier schedule of the same name, or nil. If
+// there is one, CloudNativePG makes no new immediate Backup, even if the earlier schedule and its
+// Cluster were deleted.
 func (s *StandIn) formerImmediate(
 	ctx context.Context, o *unstructured.Unstructured,
 ) (*metav1.PartialObjectMetadata, error) {
@@ -210,8 +210,8 @@ func (s *StandIn) setLastBackup(
 	})
 }
 
-// forgetBackups deletes completed Backup objects whose place differs from the Cluster's current
-// archive, as barman-cloud does. The backups in the object store stay.
+// forgetBackups deletes a completed Backup object if the Cluster now archives under another name
+// than the Backup, as barman-cloud does. The backups in the object store stay.
 func (s *StandIn) forgetBackups(ctx context.Context, cluster *unstructured.Unstructured) error {
 	plugins, _, _ := unstructured.NestedSlice(cluster.Object, "spec", "plugins")
 	if len(plugins) == 0 {
@@ -227,7 +227,7 @@ func (s *StandIn) forgetBackups(ctx context.Context, cluster *unstructured.Unstr
 		b := &all.Items[i]
 		of, _, _ := unstructured.NestedString(b.Object, "spec", "cluster", "name")
 		plugin, _, _ := unstructured.NestedMap(b.Object, "spec", "pluginConfiguration")
-		former := b.GetCreationTimestamp().Time.Before(cluster.GetCreationTimestamp().Time) // of another UID
+		former := b.GetCreationTimestamp().Time.Before(cluster.GetCreationTimestamp().Time) // from an earlier Cluster
 		if of != cluster.GetName() || plugin == nil || former || phaseOf(b) != BackupCompleted || placeOf(plugin, of) == now {
 			continue
 		}

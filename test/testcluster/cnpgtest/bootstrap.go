@@ -87,7 +87,8 @@ func (s *StandIn) createJob(ctx context.Context, o *unstructured.Unstructured, j
 	return s.createOnce(ctx, o, job)
 }
 
-// lacksPassword reports whether the Secret of an import lacks the Cluster's password key.
+// lacksPassword reports whether a password Secret in spec.externalClusters cannot be read or has no
+// password.
 func (s *StandIn) lacksPassword(ctx context.Context, o *unstructured.Unstructured) bool {
 	all, _, _ := unstructured.NestedSlice(o.Object, "spec", "externalClusters")
 	for _, external := range all {

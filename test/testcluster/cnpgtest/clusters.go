@@ -154,14 +154,15 @@ func phaseOfCluster(o *unstructured.Unstructured) string {
 	return phase
 }
 
-// mayHibernate reports whether a Cluster is to hibernate: only a healthy one can
-// (pkg/reconciler/hibernation/status.go).
+// mayHibernate reports whether a Cluster has the annotation for hibernation and is healthy or
+// already hibernated (pkg/reconciler/hibernation/status.go).
 func mayHibernate(o *unstructured.Unstructured) bool {
 	return o.GetAnnotations()[hibernation] == "on" && slices.Contains([]string{healthy, hibernated}, phaseOfCluster(o))
 }
 
-// hibernationOf returns the conditions with the current condition of hibernation, which exists only
-// with the annotation. Pods take a moment to end.
+// hibernationOf returns the Cluster's conditions with an updated condition of hibernation. Without
+// the annotation there is no such condition. In the first round of hibernation, the reason is
+// DeletingPods, because pods take a moment to end.
 func hibernationOf(o *unstructured.Unstructured, before string, is bool) []any {
 	switch {
 	case o.GetAnnotations()[hibernation] != "on":
@@ -176,9 +177,9 @@ func hibernationOf(o *unstructured.Unstructured, before string, is bool) []any {
 	return withCondition(o, hibernation, "True", "Hibernated", "Cluster has been hibernated", time.Now())
 }
 
-// archived returns the conditions with the current condition of archiving. The instance manager
-// also sets it without an archive (getContinuousArchivingCondition in
-// pkg/management/postgres/webserver).
+// archived returns the Cluster's conditions with an updated condition ContinuousArchiving. The
+// instance manager sets this condition even if the Cluster has no archive
+// (getContinuousArchivingCondition in pkg/management/postgres/webserver).
 func (i instances) archived(o *unstructured.Unstructured) []any {
 	const kind = "ContinuousArchiving"
 	if i.archiving != "" {
@@ -215,7 +216,7 @@ func (i instances) status(o *unstructured.Unstructured) map[string]any {
 		phase = creating
 	}
 	if len(ready) == 0 && was == "" && phase == firstPrimary {
-		primary = "" // the instance manager sets it when Postgres runs
+		primary = "" // the instance manager sets currentPrimary when Postgres runs
 	}
 	return map[string]any{
 		"phase": phase, "instances": wanted, "readyInstances": int64(len(ready)),
@@ -228,8 +229,8 @@ func hasCondition(o *unstructured.Unstructured, kind string) bool {
 	return slices.ContainsFunc(all, func(c any) bool { return c.(map[string]any)["type"] == kind })
 }
 
-// createObjects creates the objects that CloudNativePG
-// makes for a Cluster. They are deleted with it.
+// createObjects creates the objects that CloudNativePG makes for a Cluster. Kubernetes deletes
+// these objects with the Cluster.
 func (s *StandIn) createObjects(ctx context.Context, cluster *unstructured.Unstructured) error {
 	for _, suffix := range []string{"-rw", "-ro", "-r"} {
 		service := &corev1.Service{
@@ -269,7 +270,7 @@ func (s *StandIn) createOnce(ctx context.Context, cluster *unstructured.Unstruct
 func (s *StandIn) createApplicationSecret(ctx context.Context, cluster *unstructured.Unstructured) error {
 	bootstrap, given, _ := unstructured.NestedMap(cluster.Object, "spec", "bootstrap")
 	how, ok := bootstrap["initdb"].(map[string]any)
-	if !ok { // the webhook sets default names there too (defaultRecovery in api/v1/cluster_defaults.go)
+	if !ok { // the webhook defaults names in recovery too (defaultRecovery in api/v1/cluster_defaults.go)
 		how, ok = bootstrap["recovery"].(map[string]any)
 	}
 	if given && !ok || how["secret"] != nil {
@@ -290,9 +291,9 @@ func (s *StandIn) createApplicationSecret(ctx context.Context, cluster *unstruct
 	return s.createOnce(ctx, cluster, secret)
 }
 
-// writeBudgets writes the PodDisruptionBudgets. It overwrites others of the same names, and deletes
-// them if the Cluster has few instances (pkg/specs/poddisruptionbudget.go, and handlePDB in
-// internal/controller/cluster_create.go).
+// writeBudgets writes the PodDisruptionBudgets, and overwrites existing budgets of the same names.
+// It deletes a budget for which the Cluster has too few instances
+// (pkg/specs/poddisruptionbudget.go, and handlePDB in internal/controller/cluster_create.go).
 func (s *StandIn) writeBudgets(ctx context.Context, cluster *unstructured.Unstructured) error {
 	wanted, _, _ := unstructured.NestedInt64(cluster.Object, "spec", "instances")
 	for _, b := range []struct {

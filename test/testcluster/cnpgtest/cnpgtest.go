@@ -43,8 +43,8 @@ const (
 type Options struct {
 	// RetryInterval is the time until a failed object is tried again. 0 means 30 s.
 	RetryInterval time.Duration
-	// Sessions returns the number of open sessions of a database,
-	// by its name in Postgres. nil means that there are none.
+	// Sessions returns the number of open sessions of a database. The argument database is the name
+	// in Postgres. If Sessions is nil, no database has sessions.
 	Sessions func(ctx context.Context, namespace, database string) int
 }
 
@@ -58,14 +58,14 @@ type StandIn struct {
 
 	mu      sync.Mutex
 	paused  map[string]bool        // Clusters whose instance manager does not answer, as namespace/name
-	pods    map[string]instances   // by the namespace/name of their Cluster
-	backups map[string]BackupPhase // last phase of backups, by the namespace/name of their Cluster
-	tried   map[string]time.Time   // failed objects, by kind/namespace/name/version
-	logins  map[string]string      // passwords of the roles that may log in, by namespace/cluster/role
-	acting  map[string]string      // role to which a role is set, by namespace/UID of the Cluster/role
+	pods    map[string]instances   // keyed by the Cluster's namespace/name
+	backups map[string]BackupPhase // last phase of backups, keyed by the Cluster's namespace/name
+	tried   map[string]time.Time   // last failure of an object, keyed by kind/namespace/name/generation
+	logins  map[string]string      // passwords of roles with login, keyed by namespace/cluster/role
+	acting  map[string]string      // role to act as, keyed by namespace/UID of the Cluster/role
 
-	tables, dropped map[types.UID]map[string]*table // by Cluster and database
-	copies          map[types.UID]copied            // by Backup
+	tables, dropped map[types.UID]map[string]*table // keyed by Cluster and database
+	copies          map[types.UID]copied            // keyed by Backup
 }
 
 // Start simulates CloudNativePG on the cluster until Stop
@@ -121,7 +121,7 @@ func (s *StandIn) ActsAs(ctx context.Context, namespace, cluster, role string) s
 	return cmp.Or(s.acting[key], role)
 }
 
-// roleKey returns the key of a role in acting, which includes the Cluster's UID.
+// roleKey returns the key of a role in the map acting. The key includes the Cluster's UID.
 func (s *StandIn) roleKey(ctx context.Context, namespace, cluster, role string) string {
 	uid := types.UID("")
 	if c := s.get(ctx, "Cluster", namespace, cluster); c != nil {
@@ -195,7 +195,8 @@ func (s *StandIn) run(ctx context.Context) {
 	}
 }
 
-// watch notifies of changes of a kind, which may be installed or removed at any time.
+// watch triggers a round after each change of a kind. The kind may be installed or removed at any
+// time.
 func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, options ...client.ListOption) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -209,7 +210,8 @@ func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, optio
 	}
 }
 
-// wait returns false when ctx has ended.
+// wait returns after d, after a value from until, or when ctx ends. It returns false if ctx has
+// ended.
 func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -73,7 +73,8 @@ func testMember(
 	g.Expect(c.Delete(t.Context(), member)).To(Succeed())
 }
 
-// testRows commits a row with the password "z" of the role "app", which owns the database.
+// testRows commits a row as the role "app", which owns the database, with the password "z". It
+// expects errors with a wrong cluster, database, password or role.
 func testRows(t *testing.T, g *WithT, s *StandIn, pg *unstructured.Unstructured) {
 	t.Helper()
 	insert := func(cluster, database, password string) error {
@@ -113,8 +114,8 @@ func TestStandIn(t *testing.T) {
 	t.Run("poolers and upgrades", func(t *testing.T) { t.Parallel(); testPoolersAndUpgrades(t, c, s) })
 }
 
-// testObjects creates and deletes the kinds that no other test
-// has. sessions is the number of sessions of every database.
+// testObjects tests Clusters, Databases, DatabaseRoles, ScheduledBackups and Backups. sessions is
+// the number of sessions of every database.
 func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int32) {
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(waitLimit)
@@ -239,7 +240,7 @@ func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int
 	g.Eventually(lastBackup).Should(Equal("True/LastBackupSucceeded"))
 }
 
-// testInstances causes all faults of a Cluster with three instances, and ends them.
+// testInstances causes and then ends each fault of a Cluster with three instances.
 func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unstructured.Unstructured) {
 	t.Helper()
 	shows := func() string {
@@ -291,7 +292,7 @@ func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unst
 	}).Should(HaveValue(Equal(intstr.FromInt32(1))), "it takes every budget of this name for its own")
 }
 
-// testBootstrap creates Clusters with data from elsewhere. One of them fails.
+// testBootstrap creates Clusters with data from elsewhere. The Jobs fail at first or do not begin.
 func testBootstrap(t *testing.T, g *WithT, s *StandIn, c client.Client) {
 	t.Helper()
 	from := func(name string, bootstrap map[string]any, external ...any) *unstructured.Unstructured {

@@ -10,7 +10,7 @@
 //   - A Cluster gets its instances at once, or as many as StandIn.SetReadyInstances allows. It gets
 //     phase, readyInstances, instancesStatus, currentPrimary, targetPrimary, writeService, image
 //     and the Ready condition. It gets its Services, the Secret of the application and the
-//     PodDisruptionBudgets; objects that have these names already are replaced.
+//     PodDisruptionBudgets. Existing PodDisruptionBudgets of the same names are overwritten.
 //     StandIn.FailPrimary, Promote, FillDisk and FailArchiving cause faults.
 //   - With another image of the same major version, or other resources, the pods are replaced one
 //     after another, the primary's last, in the phase "Upgrading cluster".
@@ -21,13 +21,13 @@
 //     files or replaced the data.
 //   - A Cluster with data from elsewhere (bootstrap.recovery, initdb.import) has no instance before
 //     CloudNativePG's Job has filled it. The Job does not begin before the Backup is completed. The
-//     Job's pods fail without the Secret, or if StandIn.FailBootstrap says so.
+//     Job's pods fail if the password Secret is missing, or after StandIn.FailBootstrap.
 //   - A DatabaseRole is applied when its Cluster is up and its password Secret names the role;
 //     status.secretResourceVersion is the version of the applied Secret. A change of the Secret is
 //     noticed only with the label cnpg.io/reload=true, and with a delay. StandIn.Accepts answers
 //     for Postgres: a role can log in only with the password that was applied last. StandIn.SetRole
-//     sets a parameter of a role, which exists as long as the role and its Cluster. StandIn.ActsAs
-//     reads the parameter.
+//     sets a parameter of a role, and StandIn.ActsAs reads the parameter. The parameter exists as
+//     long as the role and the role's Cluster.
 //   - A Database is applied after its owner and all its extensions. The image has a few of the
 //     extensions of Postgres. A failed Database is tried again after RetryInterval (30 s in
 //     CloudNativePG), or when the object changes.
@@ -38,12 +38,13 @@
 //   - A ScheduledBackup makes Backups. With immediate it makes the first at once, unless a former
 //     schedule of the same name left one. A schedule without six fields is refused in the status.
 //   - A Backup is pending while its Cluster is down or another Backup runs. Then it is started, and
-//     then completed or in the phase of StandIn.SetBackups. While one runs, the Cluster's condition
-//     LastBackupSucceeded is False with the reason BackupStarted. When a Cluster archives under
-//     another serverName, the completed Backups of the former one are deleted, as the plugin
-//     barman-cloud does.
-//   - A Pooler gets its Deployment and its Service, with its instances. Kubernetes runs the pods.
-//     It is inactive without its Cluster, or when a Cluster or another owner's object has its name.
+//     then completed or in the phase of StandIn.SetBackups. While a Backup runs, the Cluster's
+//     condition LastBackupSucceeded is False with the reason BackupStarted. When a Cluster archives
+//     under another serverName, its completed Backups under the former serverName are deleted, as
+//     the plugin barman-cloud does.
+//   - A Pooler gets a Service, and a Deployment with one replica per instance. Kubernetes runs the
+//     pods. Without its Cluster, the Pooler is inactive. If a Cluster or another owner's object has
+//     the Pooler's name, the Pooler gets no status.
 //
 // With StartWebhooks, CloudNativePG's own manager admits its kinds, so that defaults, refusals and
 // limits are exact.
@@ -51,7 +52,7 @@
 // A database has one table. StandIn.Insert commits rows into it with the login's rights in
 // Postgres. The table survives failovers, upgrades and the deletion of the Database, as with
 // CloudNativePG. DROP DATABASE and the deletion of the Cluster remove it. StandIn.Restorable
-// returns the rows of a Backup; a restored Cluster does not get them.
+// returns the rows of a Backup; a restored Cluster does not get these rows.
 //
 // The package runs no Postgres and no SQL, and ends no sessions.
 package cnpgtest

@@ -17,7 +17,7 @@ import (
 )
 
 // withCondition returns a Cluster's conditions with one of them set. lastTransitionTime changes
-// only if the status of the condition does.
+// only if the condition's status changes.
 func withCondition(o *unstructured.Unstructured, kind, status, reason, message string, now time.Time) []any {
 	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	c := map[string]any{
@@ -102,7 +102,8 @@ func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) er
 	})
 }
 
-// release handles a role or a database whose Cluster was deleted.
+// release reports in the status of a role or database that the Cluster was deleted, and removes the
+// finalizer.
 func (s *StandIn) release(ctx context.Context, o *unstructured.Unstructured, finalizer string) error {
 	if !slices.Contains(o.GetFinalizers(), finalizer) {
 		return nil
@@ -116,8 +117,8 @@ func (s *StandIn) release(ctx context.Context, o *unstructured.Unstructured, fin
 	return s.finalize(ctx, o, finalizer, false)
 }
 
-// password returns the role's password and the version of its
-// Secret that CloudNativePG knows, or a text with the error.
+// password returns the role's password, and the version of the Secret that CloudNativePG has
+// noticed. why is the text of an error, or "".
 func (s *StandIn) password(
 	ctx context.Context, o *unstructured.Unstructured, role string,
 ) (password, version, why string) {
@@ -160,7 +161,7 @@ func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured
 		policy, _, _ := unstructured.NestedString(o.Object, "spec", "databaseReclaimPolicy")
 		if policy == "delete" && s.options.Sessions != nil && s.options.Sessions(ctx, o.GetNamespace(), name) > 0 {
 			time.AfterFunc(interval, s.notify)
-			return nil // DROP DATABASE fails, and the status does not say so
+			return nil // DROP DATABASE fails, but the status does not say so
 		}
 		if policy == "delete" {
 			s.dropDatabase(cluster.GetUID(), name)

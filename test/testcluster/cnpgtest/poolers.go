@@ -20,9 +20,9 @@ const (
 	poolerImage = "ghcr.io/cloudnative-pg/pgbouncer:standin"
 )
 
-// playPooler creates a Pooler's Deployment and Service, which are deleted with it. It does nothing
-// if objects of these names, or a Cluster of the Pooler's name, belong to another owner
-// (internal/controller/pooler_controller.go).
+// playPooler creates a Pooler's Deployment and Service, which Kubernetes deletes with the Pooler.
+// It does nothing if a Cluster has the Pooler's name. It writes no status if the Deployment or the
+// Service belongs to another owner (internal/controller/pooler_controller.go).
 func (s *StandIn) playPooler(ctx context.Context, o *unstructured.Unstructured) error {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "cluster", "name")
 	if o.GetDeletionTimestamp() != nil || s.isPaused(o.GetNamespace(), name) ||

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// roll replaces a Cluster's pods one after another, because their image or resources have changed.
+// roll is the replacement of a Cluster's pods, one after another, after their image or resources
+// have changed.
 type roll struct {
 	of   types.UID // the Cluster
 	from string    // image and resources of pods that are not replaced yet
@@ -36,7 +37,7 @@ func (i instances) rolled(o *unstructured.Unstructured, image string, status map
 	all := status["instances"].(int64)
 	switch {
 	case i.roll.of != o.GetUID() || i.roll.from == to || i.roll.done == all || status["readyInstances"] == int64(0):
-		i.roll = roll{of: o.GetUID(), from: to} // new pods have the new image
+		i.roll = roll{of: o.GetUID(), from: to} // all pods have this image and these resources
 		return i
 	case status["phase"] != healthy:
 		return i

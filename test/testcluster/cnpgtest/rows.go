@@ -36,7 +36,7 @@ type copied struct {
 	cluster types.UID
 	major   int64
 	rows    map[string]int
-	logged  bool // a restore replays the archived log
+	logged  bool // true if a restore replays the archived log
 }
 
 // Insert commits a row to the table of a database, in a session of a login. The first session
@@ -69,8 +69,8 @@ func (s *StandIn) Insert(ctx context.Context, namespace, cluster, database, logi
 	return nil
 }
 
-// Rows returns a database's rows in the data of a
-// Cluster. They exist even if Postgres does not start.
+// Rows returns a database's rows in the data of a Cluster. The rows exist even if Postgres does not
+// start.
 func (s *StandIn) Rows(cluster types.UID, database string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *StandIn) createDatabase(cluster types.UID, name string) {
 	}
 }
 
-// dropDatabase removes a database's table. Its Backups keep their rows.
+// dropDatabase removes a database's table. Backups of the database keep their rows.
 func (s *StandIn) dropDatabase(cluster types.UID, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,9 +165,9 @@ func (s *StandIn) groupsOf(ctx context.Context, namespace, role string) []string
 	return nil
 }
 
-// PlayLogins simulates the effect of Jobs in a namespace, until ctx ends: a completed Job makes the
-// sessions of a login act as the role in its variable OWNER. The Secret of PGUSER names the login
-// and the host.
+// PlayLogins simulates the effect of Jobs in a namespace until ctx ends. After a Job has completed,
+// sessions of a login act as the role in the Job's variable OWNER. The variable PGUSER refers to a
+// Secret, which names the login and the host.
 func (s *StandIn) PlayLogins(ctx context.Context, namespace string) {
 	go func() {
 		played := map[types.UID]bool{}

@@ -18,23 +18,23 @@ import (
 // majorUpgrade is the phase of a Cluster while its data are upgraded.
 const majorUpgrade = "Upgrading Postgres major version"
 
-// upgradeRole is the upgrade Job's role, and the name of its container.
+// upgradeRole is the role of the upgrade Job, and the name of the Job's container.
 const upgradeRole = "major-upgrade"
 
 // Upgrades is the outcome of a Cluster's upgrades to another major version.
 type Upgrades int
 
 // The default outcome is success. pg_upgrade renames global/pg_control of the former data before it
-// links the files. The former version cannot start after that (disable_old_cluster in its
+// links the files. The former version cannot start after that (disable_old_cluster in pg_upgrade's
 // controldata.c). A successful Job has replaced the former data (moveDataInPlace in CloudNativePG's
 // internal/cmd/manager/instance/upgrade/execute/cmd.go).
 const (
 	UpgradesSucceed    Upgrades = iota
 	UpgradesPend                // the pod does not start
 	UpgradesRun                 // the Job has begun to link the files and does not end
-	UpgradesFail                // before the files are linked
-	UpgradesFailLinked          // after the files are linked
-	UpgradesFailMoved           // after the former data is replaced
+	UpgradesFail                // the Job fails before it links the files
+	UpgradesFailLinked          // the Job fails after it has begun to link the files
+	UpgradesFailMoved           // the Job fails after it has replaced the former data
 )
 
 // pgData is the effect that Jobs had on the data of a Cluster.
@@ -49,7 +49,7 @@ func (d pgData) starts(major int64) bool {
 	return d.linkedBy == "" && (d.major == 0 || d.major == major)
 }
 
-// SetUpgrades sets the outcome of a Cluster's upgrades, the running one included.
+// SetUpgrades sets the outcome of a Cluster's upgrades, including a running upgrade.
 func (s *StandIn) SetUpgrades(namespace, cluster string, outcome Upgrades) {
 	s.change(namespace, cluster, func(i *instances) { i.upgrades = outcome })
 }
@@ -67,10 +67,10 @@ func majorOf(image string) int64 {
 }
 
 // playUpgrade upgrades the data of a Cluster to the version of its image, in a Job while no
-// instance runs. It returns the image of the data, and the phase if the Cluster does not run. It
-// does as CloudNativePG does (pkg/reconciler/majorupgrade/reconciler.go): after a successful Job,
-// the data have the version that the spec names at that time. If the spec names the former version
-// again before that, the Job is deleted, whatever its progress.
+// instance runs. It returns the image of the data, and the phase if the Cluster does not run. As in
+// CloudNativePG (pkg/reconciler/majorupgrade/reconciler.go), a completed Job gives the data the
+// version that the spec names at that time. If the spec names the former version again before the
+// Job has completed, playUpgrade deletes the Job, whatever its progress.
 func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured, image string) (
 	data map[string]any, phase string, err error,
 ) {
@@ -99,7 +99,7 @@ func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured,
 }
 
 // upgrade advances a Job towards the outcome of SetUpgrades. If another Job began to link the
-// files, the upgrade fails. If the data already have the new version, nothing is to be done.
+// files, the upgrade fails. If an earlier Job has replaced the data, the upgrade can succeed.
 func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job *batchv1.Job, to int64) error {
 	i := s.instancesOf(o)
 	outcome, data := i.upgrades, i.data
@@ -124,7 +124,7 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 			data.linkedBy, data.major = "", to
 		}
 	}
-	if phase != corev1.PodPending { // a fake node would complete a running pod
+	if phase != corev1.PodPending { // running Jobs stay Pending: fake nodes complete Running pods
 		ended := &corev1.ContainerStateTerminated{StartedAt: metav1.Now(), FinishedAt: metav1.Now()}
 		if phase == corev1.PodFailed {
 			ended.ExitCode, ended.Reason = 1, "Error"
@@ -138,8 +138,8 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 	return err
 }
 
-// createUpgrade creates the Job with an image that cannot be
-// pulled, so that its pod does not start before movePods starts it.
+// createUpgrade creates the Job with an image that cannot be pulled. The Job's pod therefore does
+// not start on its own; movePods sets the pod's phase.
 func (s *StandIn) createUpgrade(ctx context.Context, cluster *unstructured.Unstructured, job *batchv1.Job) error {
 	job.Labels["cnpg.io/jobRole"] = upgradeRole
 	job.Spec = batchv1.JobSpec{

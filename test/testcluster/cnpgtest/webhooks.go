@@ -27,8 +27,8 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// nowhere is an empty namespace. CloudNativePG's manager
-// watches only it, so that only its webhooks have an effect.
+// nowhere is an empty namespace. CloudNativePG's manager watches only this namespace, so that
+// nothing but the manager's webhooks has an effect.
 const nowhere = "cnpg-system"
 
 // Webhooks are CloudNativePG's own admission webhooks.
@@ -37,11 +37,11 @@ type Webhooks struct {
 	reaper *process.Reaper
 }
 
-// StartWebhooks runs CloudNativePG's manager of tools/cloudnative-pg, only for
-// its admission webhooks, and registers these. Clusters, Backups,
-// ScheduledBackups, Databases and Poolers then have CloudNativePG's own defaults,
-// refusals and limits; DatabaseRole has no webhook. CloudNativePG's kinds must be
-// installed. progress, if not nil, receives lines while the manager is built.
+// StartWebhooks runs CloudNativePG's manager of tools/cloudnative-pg only for its admission
+// webhooks, and registers the webhooks. Clusters, Backups, ScheduledBackups, Databases and Poolers
+// then have CloudNativePG's own defaults, refusals and limits; DatabaseRole has no webhook.
+// CloudNativePG's kinds must be installed. If progress is not nil, it receives lines while the
+// manager is built.
 func StartWebhooks(ctx context.Context, config *rest.Config, progress io.Writer) (*Webhooks, error) {
 	paths, err := binaries.Locate(ctx, progress, binaries.CloudNativePG)
 	if err != nil {
@@ -96,7 +96,7 @@ func (w *Webhooks) start(ctx context.Context, config *rest.Config, binary string
 	return register(ctx, config, address, authority)
 }
 
-// prepare writes the manager's files, and returns its serving certificate.
+// prepare writes the manager's files, and returns the certificate of the manager's webhooks.
 func (w *Webhooks) prepare(config *rest.Config) (authority []byte, err error) {
 	authority, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	if err != nil {
@@ -118,7 +118,7 @@ func (w *Webhooks) prepare(config *rest.Config) (authority []byte, err error) {
 		clientcmd.WriteToFile(kubeconfig, filepath.Join(w.folder, "kubeconfig")))
 }
 
-// register registers the webhooks as CloudNativePG's release does, but with this address.
+// register registers the webhooks as CloudNativePG's release does, but at the given address.
 func register(ctx context.Context, config *rest.Config, address string, authority []byte) error {
 	c, err := client.New(config, client.Options{})
 	if err != nil {
@@ -167,8 +167,8 @@ func register(ctx context.Context, config *rest.Config, address string, authorit
 	return nil
 }
 
-// Stop ends the manager. The webhooks stay registered, so
-// the API server then refuses all writes of their kinds.
+// Stop ends the manager. The webhooks stay registered, so the API server then refuses all writes of
+// the kinds that have a webhook.
 func (w *Webhooks) Stop() error {
 	if w.reaper == nil {
 		return os.RemoveAll(w.folder)

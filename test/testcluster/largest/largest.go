@@ -44,9 +44,9 @@ type filling struct {
 
 var fillings = []filling{{name: "empty items"}, {"short strings", false, true}, {"long strings", true, true}}
 
-// Of returns objects of the definition's first version, each as large as
-// its schema, its rules and etcd allow. For each list and map there is an
-// object in which only that field is large. In one more object, all are.
+// Of returns objects of the definition's first version, each as large as its schema, its rules and
+// etcd allow. For each list and map there is an object in which only that field is large. In one
+// more object, all lists and maps are large.
 func Of(crd *apiextensionsv1.CustomResourceDefinition) []Object {
 	version := crd.Spec.Versions[0]
 	root := version.Schema.OpenAPIV3Schema
@@ -101,7 +101,7 @@ type maker struct {
 	path string
 	// remaining is the number of bytes that the object may still take.
 	remaining int
-	// keys is the number of keys so far, which makes each key unique.
+	// keys is the number of keys so far. Each new key contains this number, so keys are unique.
 	keys int
 }
 
@@ -110,7 +110,7 @@ func (m *maker) in(path string) bool {
 	return m.path == "" || within(m.path, path) || (m.whole && within(path, m.path))
 }
 
-// within reports whether path is other or below it.
+// within reports whether path equals other, or is a path below other.
 func within(path, other string) bool {
 	rest, ok := strings.CutPrefix(path, other)
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], ".[{"))

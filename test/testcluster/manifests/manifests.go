@@ -25,8 +25,8 @@ import (
 // FieldOwner is the field owner of objects that Apply has applied.
 const FieldOwner = "deploy"
 
-// Render returns the objects of the kustomization in a folder. They are in the order for applying
-// them: Namespaces and CustomResourceDefinitions first.
+// Render returns the objects of the kustomization in a folder, in an order in which they can be
+// applied: Namespaces and CustomResourceDefinitions first.
 func Render(folder string) ([]*unstructured.Unstructured, error) {
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionLegacy // namespaces and CustomResourceDefinitions first

@@ -25,7 +25,7 @@ const (
 // Process is one running program.
 type Process struct {
 	name, log string
-	from      int64 // offset in the log at which its output starts
+	from      int64 // offset in the log at which the process' output starts
 	cmd       *exec.Cmd
 	exited    chan struct{}
 }

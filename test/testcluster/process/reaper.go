@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// reaperScript reads "add PID" and "del PID" lines. When the pipe closes, for whatever reason, it
-// kills the remaining process groups and removes its folders. It is POSIX sh, so that nothing has
-// to be built.
+// reaperScript reads "add PID" and "del PID" lines. When the pipe closes, for whatever reason, the
+// script kills the remaining process groups and removes the reaper's folders. It is POSIX sh, so
+// that nothing has to be built.
 //
-// It repeats rm because a killed process may still write while its folder is removed.
+// It repeats rm, because a killed process may still write a file into a folder during rm.
 const reaperScript = `
 trap '' HUP INT TERM
 pids=' '
@@ -45,7 +45,7 @@ type Reaper struct {
 func NewReaper(folders ...string) (*Reaper, error) {
 	cmd := exec.Command("/bin/sh", append([]string{"-c", reaperScript, "testcluster-reaper"}, folders...)...)
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must not reach it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must not reach the reaper
 	pipe, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -68,15 +68,15 @@ func (r *Reaper) add(pid int) error {
 	return err
 }
 
-// del removes pid, so that the reaper never kills another process that gets the same id. It fails
-// only if the reaper has ended or is cleaning up.
+// del removes pid, so that the reaper never kills another process that gets the same id. The write
+// fails only if the reaper has ended or is cleaning up.
 func (r *Reaper) del(pid int) {
 	if r != nil {
 		_, _ = fmt.Fprintf(r.pipe, "del %d\n", pid)
 	}
 }
 
-// Clean makes the reaper clean up and waits for it.
+// Clean makes the reaper clean up, and waits until the reaper has ended.
 func (r *Reaper) Clean() error {
 	_ = r.pipe.Close()
 	if err := r.cmd.Wait(); err != nil {

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// TreeEnv is a variable with a digest of the project's files. A test that reads files outside of
-// its module must read it: the go command caches a test's result by the files of its module and the
-// variables that it has read (`go help test`).
+// TreeEnv is a variable with a digest of the project's files. If a test reads files outside of its
+// module, it must also read TreeEnv. Otherwise the go command does not notice changes of these
+// files: it caches a test's result by the module's files and the variables read (`go help test`).
 const TreeEnv = "JUTSU_TREE"
 
 // Root returns the nearest folder with go.work and tools/, from the working directory upwards.

@@ -24,7 +24,7 @@ func (c Clone) Run(ctx context.Context, args ...string) (string, error) {
 	return c.Pipe(ctx, nil, args...)
 }
 
-// Pipe is Run with an input.
+// Pipe runs git like Run, with input as git's standard input.
 func (c Clone) Pipe(ctx context.Context, input []byte, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Stdin = c.Root, bytes.NewReader(input)

@@ -35,8 +35,8 @@ var (
 	registries = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)+$`)
 )
 
-// New returns the location of a repository. An empty registry means the host's own, such as
-// ghcr.io.
+// New returns the location of a repository. If registry is empty, New uses the registry of the
+// repository's host, such as ghcr.io for github.com.
 func New(repo, registry string) (Location, error) {
 	l := Location{Repo: repo, Registry: registry}
 	if !repos.MatchString(repo) {

@@ -56,7 +56,7 @@ func Commit(ctx context.Context, c git.Clone, l location.Location, revision, ver
 	return commitTree(ctx, c, tree, revision, subject+version)
 }
 
-// commitTree takes authors and times from the parent.
+// commitTree creates a commit with the author, the committer and the times of the parent.
 func commitTree(ctx context.Context, c git.Clone, tree, parent, message string) (string, error) {
 	found, err := c.Lines(ctx, "log", "-1", "--format=%H%n%an%n%ae%n%aI%n%cn%n%ce%n%cI", parent)
 	if err != nil || len(found) != 7 {
@@ -74,11 +74,11 @@ type pinning struct {
 	l       location.Location
 	version string
 	scratch string
-	sums    map[string][]string // lines of go.sum by folder
+	sums    map[string][]string // lines of go.sum, keyed by folder
 }
 
-// pin writes go.mod and go.sum of a module into the index, and remembers the module's own sums. Its
-// siblings must be pinned before.
+// pin writes go.mod and go.sum of a module into the index, and remembers the module's own sums. The
+// module's siblings must be pinned before.
 func (p *pinning) pin(ctx context.Context, m Module) error {
 	text, err := m.pinned(p.l, p.version)
 	if err != nil {
@@ -152,7 +152,8 @@ func (p *pinning) add(ctx context.Context, file string, text []byte) error {
 	return err
 }
 
-// sumsOf returns the lines of go.sum for a module, of the archive that a proxy serves.
+// sumsOf returns the lines of go.sum for a module: the sums of the archive that a proxy serves, and
+// of go.mod.
 func (p *pinning) sumsOf(ctx context.Context, folder string, mod []byte) ([]string, error) {
 	tree, err := p.c.Run(ctx, "write-tree")
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 // Operators are released with versions of their own.
 var Operators = []string{"dojo-operator", "discord-operator"}
 
-// API is the module whose tags count the version of all shared modules.
+// API is a shared module. Its newest tag has the version of all shared modules.
 const API = "apis"
 
 // Module is one released module at a revision.

@@ -106,7 +106,8 @@ func sameShared(ctx context.Context, c git.Clone, l location.Location, source, v
 	return commit, true, nil
 }
 
-// next returns the version of changed shared modules. Go has other paths for major versions above 1.
+// next returns the version of changed shared modules. The major version stays 0 or 1, because a
+// higher one would change the modules' paths.
 func next(newest, version string) string {
 	if major := semver.Major(version); (major == "v0" || major == "v1") && semver.Compare(version, newest) > 0 {
 		return version

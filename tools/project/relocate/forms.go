@@ -8,7 +8,7 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// forms is GitHub's file with the links above the forms for issues, which must be absolute.
+// forms is GitHub's file with the links above the forms for issues. These links must be absolute.
 const forms = ".github/ISSUE_TEMPLATE/config.yml"
 
 var links = []struct{ name, page, about string }{

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package relocate moves the project to another repository: module paths, imports, links and the
-// names of images follow.
+// Package relocate moves the project to another repository. It rewrites module paths, imports,
+// links and the names of images.
 package relocate
 
 import (
@@ -21,8 +21,8 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// Move rewrites the files that git knows, and returns the names of the changed ones. It refuses a
-// new place that a file already names, because a move back would rewrite that text too.
+// Move rewrites the files that git knows, and returns the names of the changed files. It fails if a
+// file already names the new place, because a move back would rewrite this text too.
 func Move(ctx context.Context, c git.Clone, to location.Location) (changed []string, err error) {
 	from, err := location.Read(c.Root)
 	if err != nil {
@@ -102,7 +102,7 @@ func moved(name, text string, from, to location.Location) (string, error) {
 	text = strings.NewReplacer(from.Registry, to.Registry, from.Files(), to.Files(), from.Repo, to.Repo).Replace(text)
 	switch {
 	case strings.HasSuffix(name, ".go"):
-		formatted, err := format.Source([]byte(text)) // it sorts the imports
+		formatted, err := format.Source([]byte(text)) // format.Source sorts the imports
 		return string(formatted), err
 	case filepath.Base(name) == "go.mod":
 		file, err := modfile.Parse(name, []byte(text), nil)

@@ -2,7 +2,7 @@
 
 // Command testcluster downloads or builds the binaries of a test cluster ahead of time: etcd,
 // Kubernetes, kwok, and binaries named by its arguments, such as prometheus. `testcluster pin`
-// writes the checksums of their official releases to downloads.txt.
+// writes the checksums of the binaries' official releases to downloads.txt.
 package main
 
 import (
