@@ -107,7 +107,7 @@ func pushMinor(ctx context.Context, made func(context.Context, io.Writer) (strin
 }
 
 // offer sets the tag of the Postgres 15 image in the platform's catalog. The images of versions 16
-// and 17 stay the same as in postgres.yaml.
+// and 17 stay the same as in catalog.yaml.
 func offer(ctx context.Context, tag string) {
 	GinkgoHelper()
 	var entries []string

@@ -47,12 +47,6 @@ func (s *Stack) pushPrograms(ctx context.Context) error {
 	if s.Images[NextDojoApp], err = next.Push(s.Registry); err != nil {
 		return err
 	}
-	// The image that the operator uses by default.
-	released := images.Image{Name: "danijelradakovic/dojo:0.1.0-alpine", Files: map[string]string{"/dojo": programs[DojoApp]},
-		Entrypoint: []string{"/dojo"}}
-	if _, err := released.Push(s.Registry); err != nil {
-		return err
-	}
 	for _, o := range environment.All {
 		if s.Images[o.Name], err = images.PushOperator(ctx, root, s.Registry, s.folder, o.Name, "e2e"); err != nil {
 			return err

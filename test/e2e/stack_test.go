@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"jutsu.com/operators/test/e2e/internal/cluster"
 	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/testcluster/manifests"
 )
@@ -50,8 +51,8 @@ var (
 	monitoring []byte
 	//go:embed testdata/discord.yaml
 	discord []byte
-	//go:embed testdata/postgres.yaml
-	postgres []byte
+	//go:embed testdata/catalog.yaml
+	catalog []byte
 )
 
 // Stack is everything that Install has installed. The first test process passes the exported fields
@@ -97,12 +98,14 @@ func (s *Stack) installOthersAndBuild(ctx context.Context) error {
 }
 
 func (s *Stack) installOthers(ctx context.Context) error {
-	objects, err := manifests.Parse(postgres)
-	if err != nil {
-		return err
-	}
-	if err := manifests.Apply(ctx, s.admin, objects); err != nil {
-		return err
+	for _, text := range [][]byte{cluster.DefaultPostgres, catalog} {
+		objects, err := manifests.Parse(text)
+		if err != nil {
+			return err
+		}
+		if err := manifests.Apply(ctx, s.admin, objects); err != nil {
+			return err
+		}
 	}
 	for _, released := range []func(context.Context) (string, error){testcluster.CloudNativePGManifest,
 		testcluster.PrometheusOperatorManifest} {

@@ -25,7 +25,8 @@ func run(ctx context.Context, _ []string) error {
 		return err
 	}
 	fmt.Printf("export KUBECONFIG=%[1]s E2E_KUBECONFIG=%[1]s E2E_REGISTRY=%[2]s\n", c.Control.Kubeconfig(), c.Registry())
-	fmt.Fprintln(os.Stderr, "The cluster is up. Run the line above, then kubectl or make e2e. Ctrl-C removes everything.")
+	fmt.Fprintln(os.Stderr, "The cluster is up. In another terminal, run the line above, then make install, or make e2e. "+
+		"Ctrl-C removes everything.\nNext: docs/learn/quickstart.md, from make install on")
 	<-ctx.Done()
 	return c.Stop()
 }

@@ -26,6 +26,11 @@ import (
 //go:embed dns.yaml
 var dns []byte
 
+// DefaultPostgres configures CloudNativePG to use the Postgres image of the cluster's registry.
+//
+//go:embed postgres.yaml
+var DefaultPostgres []byte
+
 // Cluster runs until Stop, or until the program that started it ends, even by SIGKILL.
 type Cluster struct {
 	// Control is the control plane. Its components can be killed and restarted.
@@ -102,11 +107,16 @@ func (c *Cluster) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	objects, err := manifests.Parse(dns)
-	if err != nil {
-		return err
+	for _, text := range [][]byte{dns, DefaultPostgres} {
+		objects, err := manifests.Parse(text)
+		if err != nil {
+			return err
+		}
+		if err := manifests.Apply(ctx, admin, objects); err != nil {
+			return err
+		}
 	}
-	return manifests.Apply(ctx, admin, objects)
+	return nil
 }
 
 // Registry returns the address (host:port) of the registry for pushing images. The node pulls all

@@ -11,7 +11,10 @@ import (
 	"jutsu.com/operators/test/testcluster/binaries"
 )
 
-const pause = "test/e2e/programs/pause"
+const (
+	pause = "test/e2e/programs/pause"
+	dojo  = "test/e2e/programs/dojo"
+)
 
 // pinned returns the images of the cluster's pods. Their names and tags must match dns.yaml, the
 // manifests in the modules of tools/ (cnpg-1.30.0.yaml, bundle.yaml) and testdata/monitoring.yaml.
@@ -22,7 +25,7 @@ func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Im
 	if err != nil {
 		return nil, err
 	}
-	programs, err := images.Compile(ctx, folder, pause)
+	programs, err := images.Compile(ctx, folder, pause, dojo)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +43,7 @@ func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Im
 	}
 	return []images.Image{
 		program("jutsu/pause:e2e", "/pause", programs[pause]),
+		program("danijelradakovic/dojo:0.1.0-alpine", "/dojo", programs[dojo]), // the default of dojo-operator's --dojo-image
 		program("registry.k8s.io/coredns/coredns:v1.15.0", "/coredns", paths[binaries.CoreDNS]),
 		program("quay.io/prometheus-operator/prometheus-operator:v0.93.0", "/bin/operator",
 			paths[binaries.PrometheusOperator]),
