@@ -88,6 +88,20 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(2))
 	})
 
+	It("is reported when its last event precedes the answer to its create", func(ctx context.Context) {
+		w := newWorld(ctx)
+		ready(ctx, w.server())
+		answer := w.holdAnswer(postChannel)
+		g := w.group("incidents")
+		create(ctx, g)
+		Eventually(w.idsNamed).WithArguments("incidents").Should(HaveLen(1))
+		w.hide(w.idsNamed("incidents")[0])
+		Consistently(ctx, refetch(g)).WithTimeout(time.Second).
+			Should(HaveField("Status.GroupID", BeEmpty()), "the event arrives meanwhile")
+		answer()
+		eventuallyDegraded(ctx, g, v1alpha1.ReasonHiddenFromBot)
+	})
+
 	It("is not adopted, and its object's deletion waits", func(ctx context.Context) {
 		w := newWorld(ctx)
 		hidden := w.channelByHand(discordtest.Channel{Name: "secret"})

@@ -51,6 +51,7 @@ func (c *Controller) Build(
 	b := builder.ControllerManagedBy(mgr).
 		Named(strings.ToLower(c.Resources.Kind.Name)).
 		For(o, when(c.Resources.Status.Relevant())).
+		Watches(o, &handler.EnqueueRequestForObject{}, when(c.Resources.Bound())).
 		Watches(o, requests(c.Resources.Rivals), when(c.Resources.Released())).
 		Watches(&v1alpha1.DiscordServer{}, requests(ofServer), when(bot.ServerChanged)).
 		WatchesRawSource(source.TypedChannel(c.Bots.Events(), c.Resources.OfEvent(ofServer))).

@@ -85,6 +85,19 @@ func (r *Resources) Released() predicate.Predicate {
 	}
 }
 
+// Bound selects objects that have a resource, or another one, in the cache now. Before, Discord's
+// events of the resource could not find the object.
+func (r *Resources) Bound() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := r.Kind.Identity(e.ObjectOld).StatusID, r.Kind.Identity(e.ObjectNew).StatusID
+			return after != "" && after != before
+		},
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
 // RoleBound selects DiscordRoles that were deleted, have another role, or have their first status.
 var RoleBound = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -36,5 +37,31 @@ func TestRoleBound(t *testing.T) {
 	}
 	if !RoleBound.Delete(event.DeleteEvent{Object: role("1", 4)}) {
 		t.Error("who names a role that is gone has to wait")
+	}
+}
+
+func TestBound(t *testing.T) {
+	t.Parallel()
+	r := &Resources{Kind: Kind{Identity: func(o client.Object) Identity {
+		return Identity{StatusID: o.(*v1alpha1.DiscordRole).Status.RoleID}
+	}}}
+	role := func(id string) *v1alpha1.DiscordRole {
+		return &v1alpha1.DiscordRole{Status: v1alpha1.DiscordRoleStatus{RoleID: id}}
+	}
+	for name, c := range map[string]struct {
+		before, after string
+		want          bool
+	}{
+		"created on Discord": {"", "1", true},
+		"created again":      {"1", "2", true},
+		"gone":               {"1", "", false},
+		"unchanged":          {"1", "1", false},
+	} {
+		if got := r.Bound().Update(event.UpdateEvent{ObjectOld: role(c.before), ObjectNew: role(c.after)}); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	if r.Bound().Create(event.CreateEvent{Object: role("1")}) || r.Bound().Delete(event.DeleteEvent{Object: role("1")}) {
+		t.Error("the controller's own watch reconciles created and deleted objects")
 	}
 }
