@@ -21,7 +21,7 @@ var _ = Describe("A rate limit", func() {
 	// long is the duration of a limit. Even on a busy machine, all other objects become Ready
 	// sooner.
 	const long = 20 * time.Second
-	// of limits a fault to one channel.
+	// of matches the requests for one channel.
 	of := func(c *v1alpha1.DiscordChannel) func(discordtest.Request) bool {
 		end := "/" + c.Status.ChannelID
 		return func(r discordtest.Request) bool { return strings.HasSuffix(r.Path, end) }

@@ -75,7 +75,7 @@ func (c *Client) RefuseToken(op, why string) {
 	c.refuse(&Error{Class: ClassBadToken, Op: op, Message: why})
 }
 
-// MayCreateChannel returns the error with which CreateChannel would fail now without a request: a
+// MayCreateChannel returns an error if CreateChannel would fail now before it sends a request: a
 // *[RateLimited] or a refused token. Call it before recording an intent.
 func (c *Client) MayCreateChannel(ctx context.Context, guildID string) error {
 	return c.mayCreate(ctx, createChannel(guildID, ""), guildID)

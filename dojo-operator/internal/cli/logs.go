@@ -202,7 +202,7 @@ func schemaSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	return all, nil
 }
 
-// latestPods returns the pods of the Job that started last.
+// latestPods returns the pods of the newest Job.
 func latestPods(pods []corev1.Pod) []corev1.Pod {
 	slices.SortFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	if len(pods) == 0 {

@@ -65,7 +65,7 @@ func follow(s *apitest.Server, name, refused string) {
 	s.Put(d)
 }
 
-// TestRestore carries out restores while operate plays the operator.
+// TestRestore restores Dojos. The function operate does the work of the operator.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	ready := func(t *testing.T) *apitest.Server { return sendai(t) }

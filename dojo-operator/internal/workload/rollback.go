@@ -42,8 +42,8 @@ func recordedRefusal(dojo *corev1api.Dojo, live *appsv1.Deployment, cfg Config) 
 	return nil
 }
 
-// refusalOf returns the refusal in the annotation, or nil. It ignores an annotation of another
-// client, which could stop rollouts.
+// refusalOf returns the refusal in the annotation, or nil. It ignores the annotation if
+// another client has set it; otherwise that client could stop rollouts.
 func refusalOf(live *appsv1.Deployment) *refusal {
 	if live == nil || live.Annotations[refusedAnnotation] == "" || !owns(live, refusedPath) {
 		return nil

@@ -85,8 +85,8 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 	return results
 }
 
-// ensureFinalizer stores the finalizer. Before a create, it first checks Discord's limits: an
-// object with a finalizer but without an id makes the operator search Discord for a lost create.
+// ensureFinalizer stores the finalizer, but before a create only if Discord's limits permit the
+// create. Otherwise each retry would search Discord for the result of a lost create.
 func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) error {
 	if status.Finalized(b.Object) {
 		return nil

@@ -481,7 +481,7 @@ func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 	}
 }
 
-// Two 404s confirm that a channel is gone only if no call found the channel between them.
+// A call that finds the channel resets the count: only two 404s in a row confirm that it is gone.
 func TestFoundChannelEndsALoss(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -56,7 +56,7 @@ func (d Difference) String() string {
 	}
 }
 
-// Changes returns changes of an existing resource for users.
+// Changes formats the changes of an existing resource for users.
 func Changes(changes []Change, snap *guildcache.Snapshot) (all []Difference) {
 	for _, c := range changes {
 		if to, ok := c.To.([]discordclient.Overwrite); ok {

@@ -15,7 +15,7 @@ type Limits struct {
 	Channels int
 	// ChannelSlack is the number of channels by which a guild may exceed Channels. Default 0.
 	ChannelSlack int
-	// ChannelsPerCategory: Discord 50 (error 50035 with CHANNEL_PARENT_MAX_CHANNELS).
+	// ChannelsPerCategory is 50 on Discord (error 50035 with CHANNEL_PARENT_MAX_CHANNELS).
 	ChannelsPerCategory int
 	// Categories per guild: 50, reported by the community (error 30013 is a guess).
 	Categories int

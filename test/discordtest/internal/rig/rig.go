@@ -58,7 +58,7 @@ func New(
 	return r
 }
 
-// Limited returns a rig with rate limits that the function change sets.
+// Limited returns a rig with the usual rate limits after change has edited them.
 func Limited(t *testing.T, change func(*discordtest.Limits)) *Rig {
 	t.Helper()
 	return New(t, Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { change(o.Limits) })

@@ -168,8 +168,8 @@ func (g *guildState) remember(last change) {
 	}
 }
 
-// complete adds the known roles and features to a response without them. Every guild has roles, so
-// the server has only omitted them.
+// complete adds the known roles and features to a response without them. Such a response is
+// partial, because every guild has roles.
 func (g *guildState) complete(guild discordclient.Guild) discordclient.Guild {
 	known := g.snap().Guild
 	if guild.Roles == nil {
