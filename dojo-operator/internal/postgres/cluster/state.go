@@ -22,8 +22,8 @@ type State struct {
 	// Budgets are existing PodDisruptionBudgets, of any owner, with the names that CloudNativePG
 	// will use.
 	Budgets [2]*policyv1.PodDisruptionBudget
-	// Others names the Dojos and Clusters that need the Dojo's own Cluster. It is empty unless the
-	// Dojo is suspended, or is being deleted with its data.
+	// Others names the other objects that use the Dojo's own Cluster, such as "Dojo kyoto". It is
+	// empty unless the Dojo is suspended, or is being deleted with its data.
 	Others []string
 }
 
