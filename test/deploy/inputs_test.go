@@ -42,9 +42,14 @@ func TestInputsOfSuites(t *testing.T) {
 		},
 		"e2e": {
 			with: []string{
-				"test/e2e/suite_test.go", "test/e2e/programs/dojo/main.go", "docs/do/restore.md", "tools/release/former.go",
+				"test/e2e/suite_test.go", "test/e2e/programs/dojo/main.go", "docs/do/restore.md", "docs/learn/quickstart.md",
+				"tools/release/former.go", "dojo-operator/CHANGELOG.md",
 			},
-			without: []string{"test/bench/main.go"},
+			without: []string{"test/bench/main.go", "README.md", "docs/understand/architecture.md"},
+		},
+		"site": {
+			with:    []string{"README.md", "docs/do/restore.md", "docs/images/terminal.svg", "tools/docs/package.json"},
+			without: []string{"dojo-operator/cmd/dojo-operator/main.go", "deploy/dojo-operator/base/role.yaml"},
 		},
 	} {
 		t.Run(suite, func(t *testing.T) {
