@@ -72,8 +72,9 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		})
 		former := credentialsOf(ctx, dojo)
 		request(ctx, dojo, "1")
-		Eventually(ctx, refetch(dojo)).Should(HaveCondition("DatabaseReady", "False", corev1api.ReasonRotatingPassword))
-		Expect(message(dojo, "DatabaseReady")).To(HaveSuffix(" stays valid while pods may use it: the rollout is not complete."))
+		Eventually(ctx, refetch(dojo)).Should(And(
+			HaveCondition("DatabaseReady", "False", corev1api.ReasonRotatingPassword),
+			haveMessage("DatabaseReady", HaveSuffix(" stays valid while pods may use it: the rollout is not complete."))))
 		current := credentialsOf(ctx, dojo)
 		Expect(dojo.Status.Database).To(HaveValue(And(
 			HaveField("Login", current.user), HaveField("FormerLogin", former.user))))
