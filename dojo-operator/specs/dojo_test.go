@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -100,9 +101,13 @@ func runningDojo(ctx context.Context, namespace string, change ...func(*corev1ap
 	return dojo
 }
 
+// untilReady limits the wait for a Ready Dojo. A Dojo with everything needs a dozen reconciles, a
+// Job and pods: 12 s on a single core, and 34 s if other work shares the core.
+const untilReady = 2 * time.Minute
+
 func eventuallyReady(ctx context.Context, dojo *corev1api.Dojo) {
 	GinkgoHelper()
-	Eventually(ctx, refetch(dojo)).Should(HaveCondition("Ready", "True", ""), "the Dojo should become Ready")
+	Eventually(ctx, refetch(dojo)).WithTimeout(untilReady).Should(HaveCondition("Ready", "True", ""), "the Dojo should become Ready")
 }
 
 func eventuallyDegraded(ctx context.Context, dojo *corev1api.Dojo, reason string) *corev1api.Dojo {
