@@ -47,7 +47,8 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 	})
 
 	It("is not created again while the Gateway is down", func(ctx context.Context) {
-		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s") // longer than expectIdle
+		// The period is longer than expectIdle.
+		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s")
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")

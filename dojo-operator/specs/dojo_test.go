@@ -107,7 +107,8 @@ const untilReady = 2 * time.Minute
 
 func eventuallyReady(ctx context.Context, dojo *corev1api.Dojo) {
 	GinkgoHelper()
-	Eventually(ctx, refetch(dojo)).WithTimeout(untilReady).Should(HaveCondition("Ready", "True", ""), "the Dojo should become Ready")
+	Eventually(ctx, refetch(dojo)).WithTimeout(untilReady).
+		Should(HaveCondition("Ready", "True", ""), "the Dojo should become Ready")
 }
 
 func eventuallyDegraded(ctx context.Context, dojo *corev1api.Dojo, reason string) *corev1api.Dojo {

@@ -216,7 +216,8 @@ func TestDeletingGuilds(t *testing.T) {
 	}
 	wantClass(t, newRig(t).client.DeleteGuild(ctx, r.guild), discordclient.ClassGone)
 	closed := newRig(t)
-	wantClass(t, closed.client.DeleteGuild(ctx, closed.guild), discordclient.ClassDenied) // without AllowGuildDeletion, as on Discord
+	// Without AllowGuildDeletion, as on Discord.
+	wantClass(t, closed.client.DeleteGuild(ctx, closed.guild), discordclient.ClassDenied)
 }
 
 func TestTheBotItself(t *testing.T) {

@@ -43,8 +43,8 @@ type Plugin struct {
 	Namespace, Server string
 
 	Style term.Style
-	// Missing is the end of the error about a kind that the API server lacks. It tells the user
-	// what to do.
+	// Missing is the end of the error about a kind that the API server lacks. It says what
+	// to do.
 	Missing string
 	// Roles returns the name of our ClusterRole that grants a right, or "". Roles may be nil.
 	Roles func(verb, resource string) string

@@ -147,7 +147,7 @@ func (r *run) loseCreates(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("the answers to the next %d", n), nil
 }
 
-// loseAuditLog drops the next audit log entries, whoever causes them.
+// loseAuditLog drops the next audit log entries, of any user.
 func (r *run) loseAuditLog(_ context.Context, a action) (string, error) {
 	n := 1 + a.random().IntN(3)
 	r.discord.Faults().LoseAudit(n)

@@ -98,14 +98,8 @@ func (s *Stack) installOthersAndBuild(ctx context.Context) error {
 }
 
 func (s *Stack) installOthers(ctx context.Context) error {
-	for _, text := range [][]byte{cluster.DefaultPostgres, catalog} {
-		objects, err := manifests.Parse(text)
-		if err != nil {
-			return err
-		}
-		if err := manifests.Apply(ctx, s.admin, objects); err != nil {
-			return err
-		}
+	if err := manifests.ApplyTexts(ctx, s.admin, cluster.DefaultPostgres, catalog); err != nil {
+		return err
 	}
 	for _, released := range []func(context.Context) (string, error){testcluster.CloudNativePGManifest,
 		testcluster.PrometheusOperatorManifest} {

@@ -337,7 +337,8 @@ func TestValues(t *testing.T) {
 		"resources": {`{resources: {limits: {cpu: "1"}}, goMemoryLimit: 1GiB}`, map[string]string{
 			container + "resources": "limits:\n  cpu: \"1\"\n  memory: 256Mi\nrequests:\n  cpu: 100m\n  memory: 256Mi",
 			container + "env":       "- name: GOMEMLIMIT\n  value: 1GiB"}},
-		"environment": {`{goMemoryLimit: 1GiB, env: [{name: HTTPS_PROXY, value: "http://proxy:3128"}, {name: A, valueFrom: {fieldRef: {}}}]}`,
+		"environment": {`{goMemoryLimit: 1GiB,
+			env: [{name: HTTPS_PROXY, value: "http://proxy:3128"}, {name: A, valueFrom: {fieldRef: {}}}]}`,
 			map[string]string{container + "env": "- name: GOMEMLIMIT\n  value: 1GiB\n" +
 				"- name: HTTPS_PROXY\n  value: http://proxy:3128\n- name: A\n  valueFrom:\n    fieldRef: {}"}},
 		"replicas": {`replicas: 0`, map[string]string{"spec.replicas": "0"}},
@@ -387,7 +388,8 @@ func TestProxyPort(t *testing.T) {
 	discord := operators[slices.IndexFunc(operators, func(o operator) bool { return o.Name == "discord-operator" })]
 	egress := func(port int) []any {
 		values := map[string]any{"networkPolicy": map[string]any{"enabled": true, "anyAPIPort": true, "proxyPort": port}}
-		policy := parsed(t, templated(t, discord, load(t, discord), values).Manifest)["NetworkPolicy/discord-system/discord-operator"]
+		objects := parsed(t, templated(t, discord, load(t, discord), values).Manifest)
+		policy := objects["NetworkPolicy/"+discord.Namespace+"/"+discord.Name]
 		return policy.(map[string]any)["spec"].(map[string]any)["egress"].([]any)
 	}
 	rule := map[string]any{"ports": []any{map[string]any{"port": 3128.0, "protocol": "TCP"}}}

@@ -148,7 +148,7 @@ func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) error {
 		client.FieldOwner(ownership.FieldOwner), client.ForceOwnership)
 }
 
-// carryOut carries out the steps of a plan. If a step fails, it tells the user how to continue.
+// carryOut carries out the steps of a plan. If a step fails, its error says how to continue.
 func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.Plan, timeout time.Duration) error {
 	run := restoreRun{session: s, world: w, plan: plan, timeout: timeout}
 	for i, step := range plan.Steps {

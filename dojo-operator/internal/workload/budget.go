@@ -33,7 +33,7 @@ func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigu
 
 // planBudget plans no budget for a single replica, since the budget would only block drains. It
 // plans none either if the name belongs to a Cluster, because CloudNativePG would overwrite or
-// delete a PodDisruptionBudget with its Cluster's name, whoever owns the budget.
+// delete any PodDisruptionBudget with its Cluster's name, also one of another owner.
 func planBudget(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.BudgetTakenBy != "" && s.Replicas(dojo) > 1 {
 		p.Report(conditions.Degraded(corev1api.ReasonNameConflict,

@@ -36,8 +36,7 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Sixteen workers create 500 channels under Discord's limits, but with a faster limit for creates.
-// The client tells callers how long to wait before it sends a request, so Discord refuses no
-// request.
+// The client returns the time to wait before it sends a request, so Discord refuses no request.
 func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	t.Parallel()
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}

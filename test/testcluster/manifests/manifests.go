@@ -69,6 +69,20 @@ func Apply(ctx context.Context, c client.Client, objects []*unstructured.Unstruc
 	return nil
 }
 
+// ApplyTexts parses YAML documents and applies their objects, in order.
+func ApplyTexts(ctx context.Context, c client.Client, texts ...[]byte) error {
+	for _, text := range texts {
+		objects, err := Parse(text)
+		if err != nil {
+			return err
+		}
+		if err := Apply(ctx, c, objects); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Read reads the objects of a file.
 func Read(path string) ([]*unstructured.Unstructured, error) {
 	text, err := os.ReadFile(path)

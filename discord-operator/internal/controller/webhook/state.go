@@ -38,7 +38,7 @@ type State struct {
 	Guild        *bot.Guild
 	Channel      *discordclient.Channel         // nil until the channel is created
 	Secrets      []metav1.PartialObjectMetadata // owned by the channel
-	Secret       *metav1.PartialObjectMetadata  // the Secret with the desired name, whoever owns it
+	Secret       *metav1.PartialObjectMetadata  // the Secret with the desired name, with any owner
 	Application  string                         // id of the bot's application
 	Hooks        []discordclient.Webhook        // all webhooks of the channel
 	Record       lifecycle.Record

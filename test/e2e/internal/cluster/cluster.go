@@ -107,16 +107,7 @@ func (c *Cluster) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, text := range [][]byte{dns, DefaultPostgres} {
-		objects, err := manifests.Parse(text)
-		if err != nil {
-			return err
-		}
-		if err := manifests.Apply(ctx, admin, objects); err != nil {
-			return err
-		}
-	}
-	return nil
+	return manifests.ApplyTexts(ctx, admin, dns, DefaultPostgres)
 }
 
 // Registry returns the address (host:port) of the registry for pushing images. The node pulls all

@@ -57,7 +57,7 @@ type Store struct {
 // New makes an empty Store.
 func New(c Config) *Store { return &Store{Config: c, guilds: map[string]*guildState{}} }
 
-// Event reports that somebody else changed a guild on Discord. An event may be spurious, so look
+// Event reports that another client changed a guild on Discord. An event may be spurious, so look
 // into the view. Own calls can also cause events, for example for the channels of a category that
 // a call deleted, and for a channel that a call did not find.
 type Event struct {
