@@ -18,6 +18,10 @@ import (
 // DefaultAPIURL is Discord's own API.
 const DefaultAPIURL = "https://discord.com/api/v10"
 
+// DefaultPerSecond is Discord's limit for all calls of a bot. Source: Discord's documentation,
+// "Rate Limits", "Global Rate Limit".
+const DefaultPerSecond = 50
+
 // Options configure a [Client]. Only Token is required.
 type Options struct {
 	// Token of the bot, without "Bot " in front. A new token needs a new Client.
@@ -27,7 +31,7 @@ type Options struct {
 	// Timeout of one REST call. Default 15 s.
 	Timeout time.Duration
 	// GlobalPerSecond is the limit for all calls together. Calls other than creates and deletes take
-	// at most four fifths of the limit. Default 50, which is Discord's limit.
+	// at most four fifths of the limit. Default [DefaultPerSecond].
 	GlobalPerSecond int
 	// Owner reports whether a tenant, see [WithTenant], may use all of GlobalPerSecond. Every other
 	// tenant takes at most half. The Client asks before each call of a tenant. Default: no tenant
@@ -64,7 +68,7 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	}
 	o.APIURL = cmp.Or(o.APIURL, DefaultAPIURL)
 	o.Timeout = cmp.Or(o.Timeout, 15*time.Second)
-	o.GlobalPerSecond = cmp.Or(o.GlobalPerSecond, 50)
+	o.GlobalPerSecond = cmp.Or(o.GlobalPerSecond, DefaultPerSecond)
 	o.UserAgent = cmp.Or(o.UserAgent, "DiscordBot (https://jutsu.com/operators, 1.0)")
 	if o.Owner == nil {
 		o.Owner = func(string) bool { return false }

@@ -37,7 +37,7 @@ func addControllers(ctx context.Context, mgr *manager.Manager, o *options) error
 	metrics.Registry.MustRegister(calls)
 	grants := grant.NewReader(mgr.GetClient(), o.manager.Namespaces, o.selectors)
 	bots := bot.New(ctx, grants.Objects, mgr.GetAPIReader(), bot.Config{
-		APIURL: o.apiURL, Resync: o.resync, Metrics: calls, Log: ctrl.Log.WithName("discord"),
+		APIURL: o.apiURL, PerSecond: o.perSecond, Resync: o.resync, Metrics: calls, Log: ctrl.Log.WithName("discord"),
 		ResyncLive: o.resyncLive, EventTimeout: o.eventTimeout, Guard: mgr.Fence.Check,
 	})
 	var now clock.RealClock

@@ -16,6 +16,7 @@ import (
 type options struct {
 	manager      manager.Flags
 	apiURL       string
+	perSecond    int
 	resync       time.Duration
 	resyncLive   time.Duration
 	eventTimeout time.Duration
@@ -30,6 +31,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags := flag.NewFlagSet("discord-operator", flag.ContinueOnError)
 	flags.StringVar(&o.apiURL, "discord-api-url", discordclient.DefaultAPIURL,
 		"`URL` of Discord's API, or of a server that is compatible with it; no call goes to another host")
+	flags.IntVar(&o.perSecond, "discord-calls-per-second", discordclient.DefaultPerSecond,
+		"how many calls each bot makes per second at most; with less than Discord's limit of 50, "+
+			"another program can use the same bot; 1 to 50")
 	flags.DurationVar(&o.resync, "resync-period", 5*time.Minute,
 		"how often every object is reconciled without a change, and how often Discord is read "+
 			"while its Gateway cannot be reached; 1s to 24h")
@@ -83,6 +87,10 @@ func (o *options) validate() error {
 	}
 	if o.workers < 1 {
 		return fmt.Errorf("--concurrency is %d, it must be at least 1", o.workers)
+	}
+	if o.perSecond < 1 || o.perSecond > discordclient.DefaultPerSecond {
+		return fmt.Errorf("--discord-calls-per-second is %d, it must be at least 1 and at most %d",
+			o.perSecond, discordclient.DefaultPerSecond)
 	}
 	if _, err := discordclient.ParseAPIURL(o.apiURL); err != nil {
 		return fmt.Errorf("--discord-api-url: %w", err)

@@ -23,15 +23,16 @@ func TestFlags(t *testing.T) {
 		want map[string]any
 	}{
 		"by default": {nil, map[string]any{
-			"api": "https://discord.com/api/v10", "resync": 5 * time.Minute, "recovery": 15 * time.Second, "workers": 16,
-			"unverified": 5 * time.Minute, "live": time.Hour, "event": 15 * time.Second, "namespaces": "", "selectors": false,
+			"api": "https://discord.com/api/v10", "calls": 50, "resync": 5 * time.Minute, "recovery": 15 * time.Second,
+			"workers": 16, "unverified": 5 * time.Minute, "live": time.Hour, "event": 15 * time.Second,
+			"namespaces": "", "selectors": false,
 		}},
 		"all changed": {[]string{
 			"--discord-api-url=http://discord.example/api", "--resync-period=1s", "--recovery-wait=2s", "--concurrency=1",
 			"--watch-namespaces=a, b", "--unverified-period=0s", "--namespace-selectors",
-			"--live-resync-period=1m", "--event-timeout=1s",
+			"--live-resync-period=1m", "--event-timeout=1s", "--discord-calls-per-second=20",
 		}, map[string]any{
-			"api": "http://discord.example/api", "resync": time.Second, "recovery": 2 * time.Second, "workers": 1,
+			"api": "http://discord.example/api", "calls": 20, "resync": time.Second, "recovery": 2 * time.Second, "workers": 1,
 			"unverified": time.Duration(0), "live": time.Minute, "event": time.Second, "namespaces": "a b", "selectors": true,
 		}},
 	}
@@ -42,7 +43,7 @@ func TestFlags(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := map[string]any{
-				"api": o.apiURL, "resync": o.resync, "recovery": o.recoveryWait, "workers": o.workers,
+				"api": o.apiURL, "calls": o.perSecond, "resync": o.resync, "recovery": o.recoveryWait, "workers": o.workers,
 				"unverified": o.unverified, "selectors": o.selectors, "live": o.resyncLive, "event": o.eventTimeout,
 				"namespaces": strings.Join(o.manager.Namespaces, " "),
 			}
@@ -72,6 +73,8 @@ func TestWrongFlags(t *testing.T) {
 		"live resync too seldom":          {[]string{"--live-resync-period=25h"}, "must be at least 1s and at most 24h"},
 		"events too soon":                 {[]string{"--event-timeout=0s"}, "--event-timeout is 0s, it must be at least 1s"},
 		"no worker":                       {[]string{"--concurrency=0"}, "--concurrency is 0"},
+		"no calls":                        {[]string{"--discord-calls-per-second=0"}, "it must be at least 1 and at most 50"},
+		"more calls than Discord allows":  {[]string{"--discord-calls-per-second=51"}, "must be at least 1 and at most 50"},
 		"a token as a flag":               {[]string{"--token=secret"}, "flag provided but not defined: -token; see --help"},
 		"a word that is no flag":          {[]string{"import"}, `unexpected argument "import"; see --help`},
 		"a shared flag out of range":      {[]string{"--lease-duration=10s"}, "must be longer than --lease-renew-deadline"},

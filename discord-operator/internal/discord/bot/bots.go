@@ -39,6 +39,8 @@ const EventTokenRefused guildcache.EventKind = "refused"
 type Config struct {
 	// APIURL is the URL of Discord's API.
 	APIURL string
+	// PerSecond is the most calls that a bot makes per second. 0 means Discord's limit.
+	PerSecond int
 	// Resync is the interval between reads of a guild while the Gateway is not connected.
 	Resync time.Duration
 	// ResyncLive is the interval while the Gateway is connected. If no event reports the operator's
@@ -323,7 +325,7 @@ func (b *Bots) start(token, namespace string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{
 			Token: discordclient.NewSecret(token), APIURL: b.config.APIURL, Invalid: b.refusals.of(namespace),
-			Guard: b.config.Guard, Owner: func(namespace string) bool { return b.owns(namespace, token) },
+			GlobalPerSecond: b.config.PerSecond, Guard: b.config.Guard, Owner: func(namespace string) bool { return b.owns(namespace, token) },
 		},
 		Namespace: namespace, ResyncLive: b.config.ResyncLive, EventTimeout: b.config.EventTimeout, Keep: b.named,
 		Resync: b.config.Resync, Metrics: b.config.Metrics, Log: slog.New(logr.ToSlogHandler(b.config.Log)),
