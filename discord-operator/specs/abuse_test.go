@@ -242,7 +242,7 @@ var _ = Describe("A granted tenant that edits its channels all the time", SpecPr
 	It("takes at most half of the bot's calls, and delays no other tenant", func(ctx context.Context) {
 		l := discordtest.NoRateLimits()
 		l.Global = discordtest.Rate{N: perSecond, Per: time.Second}
-		anotherDiscord(ctx, discordtest.Options{Limits: l}, fmt.Sprintf("--discord-calls-per-second=%d", perSecond))
+		anotherDiscord(ctx, discordtest.Options{Limits: l}, "--discord-calls-per-second="+strconv.Itoa(perSecond))
 		b := newResident(ctx)
 		a, other := b.newTenant(ctx, nil), b.newTenant(ctx, nil)
 		edit(ctx, b.server, serverAllows(v1alpha1.FromAll))

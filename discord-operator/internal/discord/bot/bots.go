@@ -325,7 +325,8 @@ func (b *Bots) start(token, namespace string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{
 			Token: discordclient.NewSecret(token), APIURL: b.config.APIURL, Invalid: b.refusals.of(namespace),
-			GlobalPerSecond: b.config.PerSecond, Guard: b.config.Guard, Owner: func(namespace string) bool { return b.owns(namespace, token) },
+			GlobalPerSecond: b.config.PerSecond, Guard: b.config.Guard,
+			Owner: func(namespace string) bool { return b.owns(namespace, token) },
 		},
 		Namespace: namespace, ResyncLive: b.config.ResyncLive, EventTimeout: b.config.EventTimeout, Keep: b.named,
 		Resync: b.config.Resync, Metrics: b.config.Metrics, Log: slog.New(logr.ToSlogHandler(b.config.Log)),
