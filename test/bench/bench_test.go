@@ -16,7 +16,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// TestRun runs every scenario once, small. It checks only figures that hold on any machine.
+// TestRun runs every scenario with few objects. It checks only figures that are the same on every
+// machine.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
