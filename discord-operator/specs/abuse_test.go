@@ -28,12 +28,12 @@ import (
 const (
 	refusedServers = 100
 	forgedSecrets  = 40
-	// lives is the number of channels that the resident creates, edits and deletes during each
-	// attack.
+	// lives is the number of channels that the attacked tenant creates, edits and deletes during
+	// each attack.
 	lives = 3
 )
 
-// resident is a tenant that works as usual while another tenant attacks.
+// resident is a tenant that uses the operator as usual while another tenant attacks.
 type resident struct {
 	*world
 	server *v1alpha1.DiscordServer
@@ -51,7 +51,7 @@ func newResident(ctx context.Context) *resident {
 	return r
 }
 
-// belongings are the resident's objects in Kubernetes and on Discord.
+// belongings are the objects of the resident (the attacked tenant) in Kubernetes and on Discord.
 type belongings struct {
 	versions map[string]string // resourceVersions of the kept channel and two Secrets
 	channel  discordtest.Channel
@@ -70,7 +70,6 @@ func (r *resident) belongings(ctx context.Context) belongings {
 	return has
 }
 
-// lives creates, edits and deletes channels with webhooks, one after the other.
 func (r *resident) lives(ctx context.Context) {
 	GinkgoHelper()
 	for range lives {
@@ -86,8 +85,8 @@ func (r *resident) lives(ctx context.Context) {
 	}
 }
 
-// undisturbed calls lives while another tenant attacks, and expects that the resident's belongings
-// do not change.
+// undisturbed calls lives during an attack, and expects that the attack changes none of the
+// resident's belongings.
 func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	GinkgoHelper()
 	before := r.belongings(ctx)
@@ -120,7 +119,6 @@ func everySecond(do func()) (times func() int64, end func()) {
 	})
 }
 
-// refusals counts the calls that Discord has answered with 401.
 func refusals() (n int) {
 	for _, r := range discord.Requests() {
 		if r.Status == http.StatusUnauthorized {
@@ -160,7 +158,7 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 			})
 			tries := 1
 			if time.Since(start) > time.Minute {
-				tries = 2 // a refused token is tried again after one minute, then after ten
+				tries = 2 // the operator tries a refused token again after one minute, then after ten
 			}
 			Expect(refusals()-before).To(And(BeNumerically(">", 0), BeNumerically("<=", 3*tries)),
 				"each counts towards a ban of the address")
@@ -195,7 +193,7 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 			})
 			adopts := a.channel("", "mine", adopting(b.kept.Status.ChannelID), withWebhook)
 			group := a.group("own")
-			server := a.server(func(s *v1alpha1.DiscordServer) { s.Namespace = a.ns }) // refers to b's Secret
+			server := a.server(func(s *v1alpha1.DiscordServer) { s.Namespace = a.ns }) // refers to the Secret of b
 			b.undisturbed(ctx, func() {
 				create(ctx, inGroup, adopts, group, server)
 				eventuallyNotAllowed(ctx, inGroup, adopts, group)
@@ -233,10 +231,10 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 
 var _ = Describe("A granted tenant that edits its channels all the time", SpecPriority(1), func() {
 	const (
-		perSecond = 20 // of the bot; few enough for a slow machine to reach them
+		perSecond = 20 // Discord's limit for the bot; low enough that a slow machine reaches it
 		share     = perSecond / 2
-		edits     = share - share/5 // creates and deletes can use the rest of the share
-		looped    = 2 * perSecond   // number of channels that the tenant edits every second
+		edits     = share - share/5 // the rest of the share is for creates and deletes
+		looped    = 2 * perSecond   // number of channels of the tenant, all edited every second
 	)
 
 	It("takes at most half of the bot's calls, and delays no other tenant", func(ctx context.Context) {
@@ -275,7 +273,7 @@ var _ = Describe("A granted tenant that edits its channels all the time", SpecPr
 	})
 })
 
-// changesBy returns when objects of a namespace changed something on Discord.
+// changesBy returns the times at which objects of a namespace changed something on Discord.
 func (w *world) changesBy(namespace string) (times []time.Time) {
 	for _, r := range discord.RequestsOf(w.bot.UserID) {
 		if reason, _ := url.PathUnescape(r.Header.Get("X-Audit-Log-Reason")); strings.Contains(reason, " "+namespace+"/") {
@@ -285,7 +283,6 @@ func (w *world) changesBy(namespace string) (times []time.Time) {
 	return times
 }
 
-// busiestSecond returns the highest number of times within one second. times is sorted.
 func busiestSecond(times []time.Time) (most int) {
 	first := 0
 	for i, t := range times {
@@ -297,7 +294,8 @@ func busiestSecond(times []time.Time) (most int) {
 	return most
 }
 
-// heldBack returns how many calls the operator itself has delayed for a limit with this scope.
+// heldBack returns how many calls the operator has delayed by itself because of a rate limit with
+// this scope.
 func heldBack(ctx context.Context, scope string) int {
 	GinkgoHelper()
 	series := fmt.Sprintf(`(?m)^discord_rate_limited_total\{origin="local",scope=%q\} (\d+)$`, scope)
@@ -308,7 +306,8 @@ func heldBack(ctx context.Context, scope string) int {
 	return n
 }
 
-// forgery returns a Secret of 1 MiB in another namespace with the labels and owners of a real one.
+// forgery returns a Secret of almost 1 MiB in another namespace, with the labels and owner
+// references of a real Secret.
 func forgery(of *corev1.Secret, namespace, name string) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: of.Labels,
 		OwnerReferences: of.OwnerReferences}}

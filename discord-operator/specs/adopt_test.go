@@ -28,7 +28,7 @@ var _ = Describe("Adopting", func() {
 			Position: 7})
 		g, c := w.group("incidents", groupAdopting(group)), w.channel("incidents", "alerts", adopting(id))
 		ready(ctx, w.server())
-		ready(ctx, g) // created one by one, so that no object waits long enough to report the wait
+		ready(ctx, g) // one after another, so that no object waits long enough for its status to report the wait
 		ready(ctx, c)
 		w.expectIdle(ctx)
 		Expect(w.edits()).To(BeEmpty())

@@ -19,7 +19,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// smallest has the smallest valid spec of each kind.
 var smallest = map[string]string{
 	"DiscordServer":  `{tokenSecretRef: {name: discord-bot}, serverId: "123456"}`,
 	"DiscordGroup":   `{serverRef: {name: jujutsu}, name: Incidents}`,
@@ -43,7 +42,6 @@ func object(kind, change string) *unstructured.Unstructured {
 	return o
 }
 
-// submit returns the error of the API server for a new object.
 func submit(ctx context.Context, o client.Object) error {
 	return k8s.Create(ctx, o, client.DryRunAll)
 }
@@ -60,7 +58,6 @@ func overwrites(n int) string {
 	return "{permissionOverwrites: [" + strings.Join(list, ", ") + "]}"
 }
 
-// expressions returns a selector with n expressions, each with the given number of values.
 func expressions(n, values int) string {
 	each := "{key: a, operator: In, values: [" + strings.Repeat("b, ", values) + "]}, "
 	return "{allowedNamespaces: {from: Selector, selector: {matchExpressions: [" + strings.Repeat(each, n) + "]}}}"
@@ -532,7 +529,8 @@ var _ = Describe("The API", func() {
 	})
 })
 
-// mergePatch returns a patch of one part of an object, such as spec. change is YAML.
+// mergePatch returns a merge patch of one top-level field of an object, such as spec. change is
+// YAML.
 func mergePatch(part, change string) client.Patch {
 	GinkgoHelper()
 	patch, err := yaml.YAMLToJSON(fmt.Appendf(nil, "{%s: %s}", part, change))

@@ -17,7 +17,6 @@ import (
 
 type channelSpec = v1alpha1.DiscordChannelSpec
 
-// with changes the spec of a channel.
 func with(change func(*channelSpec)) func(*v1alpha1.DiscordChannel) {
 	return func(c *v1alpha1.DiscordChannel) { change(&c.Spec) }
 }
@@ -246,7 +245,7 @@ var _ = Describe("A DiscordChannel", func() {
 		for _, route := range []string{"GET /channels/{channel_id}/webhooks", "GET /guilds/{guild_id}/webhooks"} {
 			w.fault(discordtest.Fault{Route: route, Action: discordtest.FailBefore(500)})
 		}
-		discord.CreateWebhookByHand(c.Status.ChannelID, "a user's") // makes the operator read the webhooks again
+		discord.CreateWebhookByHand(c.Status.ChannelID, "a user's") // the event makes the operator read the webhooks again
 		Eventually(ctx, refetch(c)).Should(HaveCondition(v1alpha1.TypeVerified, "False", "Retrying"))
 		Expect(c).To(And(HaveCondition("Ready", "True", "Reconciled"), HaveCondition("Available", "True", "OnDiscord")))
 		edit(ctx, c, with(func(s *channelSpec) { s.NSFW = new(true) }))

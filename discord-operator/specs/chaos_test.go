@@ -24,7 +24,7 @@ import (
 const (
 	chaosGroups, chaosChannels, chaosRoles = 5, 100, 12
 	chaosKills                             = 30
-	// chaosFaults is the share of all calls to Discord that fail.
+	// chaosFaults is the fraction of all calls to Discord that fail.
 	chaosFaults = 0.10
 )
 
@@ -98,7 +98,7 @@ var _ = Describe("Chaos", Label("chaos"), SpecPriority(1), func() { // first, be
 	})
 })
 
-// disturb acts as a user or another bot, and returns the function that undoes it.
+// disturb changes something on Discord as a user or another bot does. undo takes the change back.
 func (w *world) disturb(ctx context.Context, turn int, random *rand.Rand) (undo func()) {
 	switch turn % 5 {
 	case 0:
@@ -121,7 +121,6 @@ func (w *world) disturb(ctx context.Context, turn int, random *rand.Rand) (undo 
 	return func() {}
 }
 
-// editSomeRoles changes name, color and position of some roles as a user does.
 func (w *world) editSomeRoles(random *rand.Rand) {
 	for _, r := range discord.Guild(w.guild).Roles {
 		if !strings.HasPrefix(r.Name, "role-") || r.Color == 7 || random.IntN(3) > 0 {
@@ -133,7 +132,6 @@ func (w *world) editSomeRoles(random *rand.Rand) {
 	}
 }
 
-// hideSome hides some channels and categories from the bot.
 func (w *world) hideSome(random *rand.Rand) (undo func()) {
 	var hidden []string
 	for _, c := range discord.Guild(w.guild).Channels {
@@ -152,7 +150,7 @@ func (w *world) hideSome(random *rand.Rand) (undo func()) {
 	}
 }
 
-// unreliableGateway delays events by up to 200 ms, sends some twice, and loses some on the wire.
+// unreliableGateway delays events by up to 200 ms, sends some events twice, and loses some.
 func unreliableGateway(seed uint64) discordtest.GatewayFaults {
 	random := rand.New(rand.NewPCG(seed, 3)) // only the simulator uses it, under its lock
 	with := func(chance float64) func(string) bool {
@@ -168,7 +166,6 @@ func position(n int32) func(*v1alpha1.DiscordChannel) {
 	return func(c *v1alpha1.DiscordChannel) { c.Spec.Position = &n }
 }
 
-// injectFaults makes some of the bot's calls fail, in every possible way.
 func injectFaults(botID string, seed uint64) (stop func()) {
 	ways := []discordtest.Action{
 		discordtest.FailBefore(500), discordtest.FailAfter(500), discordtest.FailAfter(502), discordtest.FailBefore(503),
@@ -179,7 +176,7 @@ func injectFaults(botID string, seed uint64) (stop func()) {
 	rest := 1.0
 	var stops []func()
 	for range ways {
-		chance := chaosFaults / float64(len(ways)) / rest // chance among the calls that pass the earlier faults
+		chance := chaosFaults / float64(len(ways)) / rest // probability for a call that no earlier fault has matched
 		rest -= chaosFaults / float64(len(ways))
 		stops = append(stops, discord.Faults().Add(discordtest.Fault{
 			Match:  func(r discordtest.Request) bool { return r.BotID == botID && random.Float64() < chance },
@@ -193,7 +190,8 @@ func injectFaults(botID string, seed uint64) (stop func()) {
 	})
 }
 
-// pause lets the operator work for a while before the kill. No condition can replace the time here.
+// pause lets the operator work for a while before the kill. There is no condition to wait for
+// instead.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -201,8 +199,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// expectExactly expects that Discord has exactly one resource for each object, and that the
-// operator has never created a resource twice or deleted one.
+// expectExactly expects exactly one resource on Discord for each object. The operator must never
+// have created a resource twice or deleted one.
 func expectExactly(ctx context.Context, g Gomega, w *world) {
 	GinkgoHelper()
 	var channels v1alpha1.DiscordChannelList
@@ -248,8 +246,8 @@ func expectExactly(ctx context.Context, g Gomega, w *world) {
 	}
 }
 
-// expectExactRoles expects that each DiscordRole has one role, which was created once, is in order
-// and is given to member. The role foreign, which belongs to another user, must not change.
+// expectExactRoles expects one role for each DiscordRole: created once, in the right order, and
+// given to member. The role foreign, which belongs to another user, must not change.
 func (w *world) expectExactRoles(ctx context.Context, g Gomega, foreign, member string) {
 	GinkgoHelper()
 	var roles v1alpha1.DiscordRoleList

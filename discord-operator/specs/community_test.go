@@ -12,7 +12,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// asCommunity makes a server a community server.
 func asCommunity(s *v1alpha1.DiscordServer) {
 	s.Spec.Community = v1alpha1.CommunityEnabled
 	s.Spec.RulesChannelRef = &v1alpha1.ChannelReference{Name: "rules"}

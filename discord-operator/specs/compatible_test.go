@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// A compatible server of another vendor has other error codes, no audit log and no roles in the
-// guild. It sends events only for few channels, and sends them twice.
+// A server of another vendor with Discord's API has other error codes, no audit log and no roles in
+// its guild objects. It sends events only for few channels, and sends each event twice.
 var _ = Describe("With a server that is compatible with Discord", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 	BeforeAll(func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, "--resync-period=3s")
@@ -31,7 +31,7 @@ var _ = Describe("With a server that is compatible with Discord", Ordered, Conti
 		c := w.channel("incidents", "alerts", withWebhook, withOverwrites(denying("@everyone", "SendMessages")))
 		ready(ctx, s, g, c, loose)
 		w.expectInSync(ctx, s, g, c, loose)
-		discord.Gateway().Drop(0) // the next session has the channels from the start, and gets their events
+		discord.Gateway().Drop(0) // the new Gateway session knows the channels from its start, and so gets their events
 		w.expectIdle(ctx)
 		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) { ch.Name = "quiet" })
 		Eventually(func() string { return on(c).Name }).Should(Equal("alerts"))
@@ -101,7 +101,7 @@ var _ = Describe("With a server that is compatible with Discord", Ordered, Conti
 			objects = append(objects, w.channel("g", fmt.Sprintf("channel-%d", i)))
 		}
 		ready(ctx, objects...)
-		discord.Gateway().Drop(0) // the next session gets the events of the deletions
+		discord.Gateway().Drop(0) // the new Gateway session gets the events of the deletions
 		w.expectIdle(ctx)
 		deleteAll(ctx, w.ns)
 		w.expectIdle(ctx)
@@ -116,7 +116,7 @@ var _ = Describe("With a server that is compatible with Discord", Ordered, Conti
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
-		discord.Gateway().Drop(0) // the next session gets the channel's events
+		discord.Gateway().Drop(0) // the new Gateway session gets the channel's events
 		w.expectIdle(ctx)
 		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) {
 			ch.Overwrites = []discordtest.Overwrite{{ID: w.bot.UserID, Type: 1, Allow: view}, {ID: w.guild, Deny: view}}
@@ -139,7 +139,7 @@ var _ = Describe("With a server that is compatible with Discord", Ordered, Conti
 		ready(ctx, objects...)
 		w.expectIdle(ctx)
 		Expect(w.namesIn(w.idsNamed("g")[0])).To(Equal(names))
-		discord.Gateway().Drop(0) // the next session gets the channels' events
+		discord.Gateway().Drop(0) // the new Gateway session gets the channels' events
 		w.expectIdle(ctx)
 		before := len(w.edits())
 		for _, o := range objects[3:6] {

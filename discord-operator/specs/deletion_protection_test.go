@@ -17,7 +17,6 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// protect sets the deletionProtection of a server or a group.
 func protect(o client.Object, protected bool) {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordServer:
@@ -52,7 +51,7 @@ var _ = Describe("A protected object", func() {
 				`kubectl patch %s %[3]s -n %[2]s --type=merge -p '{"spec":{"deletionProtection":false}}'`,
 				kind, w.ns, name, strings.ToLower(kind)+"s.discord.jutsu.com")
 			refused := And(MatchError(apierrors.IsForbidden, "it is forbidden"), MatchError(ContainSubstring(refusal)))
-			Eventually(ctx, func(ctx context.Context) error { // the API server must compile the policy first
+			Eventually(ctx, func(ctx context.Context) error { // the API server must compile the ValidatingAdmissionPolicy first
 				return k8s.Delete(ctx, protected, client.DryRunAll)
 			}).Should(refused)
 			Expect(k8s.Delete(ctx, protected)).To(refused)
@@ -69,7 +68,7 @@ var _ = Describe("A protected object", func() {
 
 	It("is deleted with its namespace", func(ctx context.Context) {
 		begin(ctx, server)
-		Eventually(ctx, func(ctx context.Context) error { // the API server must compile the policy first
+		Eventually(ctx, func(ctx context.Context) error { // the API server must compile the ValidatingAdmissionPolicy first
 			return k8s.Delete(ctx, protected, client.DryRunAll)
 		}).Should(MatchError(apierrors.IsForbidden, "it is forbidden"))
 		Expect(k8s.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}})).To(Succeed())

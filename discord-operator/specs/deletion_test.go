@@ -33,7 +33,7 @@ var _ = Describe("Deleting", func() {
 			switch {
 			case !stays:
 				Expect(w.edits()[before:]).To(ConsistOf(deleteChannel, deleteChannel))
-			case policy == "": // the webhook goes with the Secret that has its URL
+			case policy == "": // the webhook is deleted, because its Secret is deleted too
 				Expect(w.edits()[before:]).To(ConsistOf(deleteWebhook))
 			default:
 				Expect(w.edits()[before:]).To(BeEmpty())

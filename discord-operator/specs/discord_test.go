@@ -17,10 +17,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The functions in this file read the state of Discord and the operator's requests.
-
-// Routes of the calls that change something, as the simulator names them, and actions of the audit
-// log.
+// Routes of the simulated Discord for calls that change something, and actions in the audit log.
 const (
 	postChannel    = "POST /guilds/{guild_id}/channels"
 	patchChannel   = "PATCH /channels/{channel_id}"
@@ -35,7 +32,6 @@ const (
 	webhookCreated = 50
 )
 
-// bodies returns the bodies of the bot's calls of a route, oldest first.
 func (w *world) bodies(route string) []map[string]any {
 	GinkgoHelper()
 	var all []map[string]any
@@ -58,7 +54,7 @@ func (w *world) writesTo(resource, name string) []string {
 	})
 }
 
-// channelByHand creates a channel or category as a user, and returns its id.
+// channelByHand creates a channel or category as a user does, and returns its id.
 func (w *world) channelByHand(c discordtest.Channel) string {
 	return discord.CreateChannelByHand(w.guild, c)
 }
@@ -67,7 +63,6 @@ func (w *world) categoryByHand(name string) string {
 	return w.channelByHand(discordtest.Channel{Type: discordtest.TypeCategory, Name: name})
 }
 
-// on returns an object's channel on Discord.
 func on(c *v1alpha1.DiscordChannel) discordtest.Channel {
 	GinkgoHelper()
 	ch, ok := discord.Channel(c.Status.ChannelID)
@@ -75,7 +70,6 @@ func on(c *v1alpha1.DiscordChannel) discordtest.Channel {
 	return ch
 }
 
-// category returns an object's category on Discord.
 func category(g *v1alpha1.DiscordGroup) discordtest.Channel {
 	GinkgoHelper()
 	ch, ok := discord.Channel(g.Status.GroupID)
@@ -83,7 +77,6 @@ func category(g *v1alpha1.DiscordGroup) discordtest.Channel {
 	return ch
 }
 
-// idsNamed returns the ids of the channels and categories with this name in the world's guild.
 func (w *world) idsNamed(name string) []string {
 	var ids []string
 	for _, c := range discord.Guild(w.guild).Channels {
@@ -94,8 +87,8 @@ func (w *world) idsNamed(name string) []string {
 	return ids
 }
 
-// namesIn returns the names of the channels with this parent, in Discord's order. The parent
-// "categories" stands for all categories.
+// namesIn returns the names of the channels in a category, in Discord's order. parent is the
+// category's id; "" means no category, and "categories" returns the names of all categories.
 func (w *world) namesIn(parent string) []string {
 	var names []string
 	for _, c := range discord.Guild(w.guild).Channels {
@@ -107,7 +100,7 @@ func (w *world) namesIn(parent string) []string {
 	return names
 }
 
-// audited counts the entries of an action in the audit log, by any user.
+// audited counts the guild's audit log entries of an action, by any user.
 func (w *world) audited(action int) int {
 	n := 0
 	for _, e := range discord.Guild(w.guild).Audit {
@@ -118,18 +111,20 @@ func (w *world) audited(action int) int {
 	return n
 }
 
-// fault makes calls of the world's bot fail until the spec ends.
+// fault makes the bot's calls fail as f says, until the spec ends.
 func (w *world) fault(f discordtest.Fault) {
 	also := f.Match
 	f.Match = func(r discordtest.Request) bool { return r.BotID == w.bot.UserID && (also == nil || also(r)) }
 	DeferCleanup(discord.Faults().Add(f))
 }
 
-// expectInSync triggers one more reconcile of objects and expects neither a call nor a write.
+// expectInSync triggers one more reconcile of objects, and expects neither a call to Discord nor a
+// write.
 func (w *world) expectInSync(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
-	// A change of a child reconciles its server two seconds later, or even later on a busy machine.
-	// Reconcile the servers now, so that their statuses are written.
+	// The operator reconciles a DiscordServer two seconds after a change of one of its objects, or
+	// later on a busy machine. Reconcile the DiscordServers now, so that their statuses are up to
+	// date.
 	var servers v1alpha1.DiscordServerList
 	Expect(k8s.List(ctx, &servers, client.InNamespace(w.ns))).To(Succeed())
 	var all []client.Object
@@ -144,8 +139,8 @@ func (w *world) expectInSync(ctx context.Context, objects ...client.Object) {
 	Expect(w.traffic()).To(ConsistOf(before), "one more reconcile should do nothing")
 }
 
-// reconcileAgain changes an annotation of each object, so that the operator reconciles the objects
-// at once. It waits until the operator has done that many reconciles.
+// reconcileAgain changes an annotation of each object, so that the operator reconciles it at once.
+// It waits until the operator has done as many reconciles as there are objects.
 func reconcileAgain(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	count := reconciles(ctx)

@@ -18,13 +18,13 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// managed is a world whose objects manage every setting that a user may change by hand.
+// managed has objects whose specs set every setting that a user may change by hand on Discord.
 type managed struct {
 	*world
 	server  *v1alpha1.DiscordServer
 	group   *v1alpha1.DiscordGroup
 	channel *v1alpha1.DiscordChannel // in the group, with a webhook
-	below   *v1alpha1.DiscordChannel // in the group, below that channel
+	below   *v1alpha1.DiscordChannel // in the group, ordered after channel
 }
 
 func newManaged(ctx context.Context) *managed {
@@ -53,14 +53,14 @@ func newManaged(ctx context.Context) *managed {
 	return m
 }
 
-// live returns the channel on Discord without its position, because only the order counts.
+// live returns the channel on Discord without its position, because only the order of channels
+// counts.
 func (m *managed) live() discordtest.Channel {
 	ch, _ := discord.Channel(m.channel.Status.ChannelID)
 	ch.Position = 0
 	return ch
 }
 
-// order returns the names of the guild's channels in Discord's order.
 func (m *managed) order() string {
 	var names []string
 	for _, c := range discord.Guild(m.guild).Channels {
@@ -69,7 +69,7 @@ func (m *managed) order() string {
 	return strings.Join(names, " ")
 }
 
-// expectCorrected expects that a change by hand is undone, and returns how long that took.
+// expectCorrected expects that the operator undoes a change by hand. It returns how long that took.
 func expectCorrected[T any](ctx context.Context, what func() T, change func()) time.Duration {
 	GinkgoHelper()
 	before := what()
@@ -291,7 +291,7 @@ var _ = Describe("Drift on Discord", func() {
 			for _, route := range since(calls, m.calls()) {
 				polled[route]++
 			}
-			delete(polled, "GET /gateway/bot") // a try to reconnect, not a poll
+			delete(polled, "GET /gateway/bot") // an attempt to reconnect to the Gateway, not a poll
 			Expect(polled).To(HaveLen(4), "the guild, its channels, its webhooks, and what the bot may do")
 			Expect(polled).To(HaveEach(And(BeNumerically(">=", 1), BeNumerically("<=", periods+2))), "%v", polled)
 

@@ -26,7 +26,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// readyTimeout bounds the time until the objects of a whole server are Ready.
 const readyTimeout = 2 * time.Minute
 
 var _ = Describe("kubectl discord export", func() {
@@ -119,7 +118,6 @@ var _ = Describe("An export of a random server", func() {
 	}
 })
 
-// unready returns the objects of a namespace that are not Ready, with their Ready condition.
 func unready(ctx context.Context, namespace string) string {
 	GinkgoHelper()
 	var lines []string
@@ -132,14 +130,14 @@ func unready(ctx context.Context, namespace string) string {
 	return strings.Join(lines, "\n")
 }
 
-// populate creates resources in the world's guild as a user does: at least one of each kind that
-// can be exported, and some that cannot.
+// populate creates resources in the guild as a user does: at least one of each kind that can be
+// exported, and some that cannot be exported.
 func populate(ctx context.Context, w *world) {
 	GinkgoHelper()
 	const view, send, undocumented = discordtest.PermViewChannel, discordtest.PermSendMessages,
 		discordtest.Permissions(1 << 47)
 	const bans = discordtest.Permissions(1 << 2)               // a permission that the bot lacks
-	headmaster := discord.AddRole(w.guild, "Headmaster", view) // above the bot's own role
+	headmaster := discord.AddRole(w.guild, "Headmaster", view) // in the role order above the bot's own role
 	role := func(r discordtest.Role) string { return discord.CreateRoleByHand(w.guild, r) }
 	sensei := role(discordtest.Role{Name: "Sensei", Color: 0xE67E22, Hoist: true, Mentionable: true,
 		Permissions: view | bans | undocumented})
@@ -166,7 +164,7 @@ func populate(ctx context.Context, w *world) {
 		}})
 	w.channelByHand(discordtest.Channel{Name: "old", ParentID: archive})
 	w.channelByHand(discordtest.Channel{Name: "hidden", ParentID: archive,
-		Overwrites: []discordtest.Overwrite{{ID: w.guild, Deny: view}}}) // hidden from the bot too
+		Overwrites: []discordtest.Overwrite{{ID: w.guild, Deny: view}}}) // this also hides the channel from the bot
 	w.channelByHand(discordtest.Channel{Name: "Capitals", ParentID: archive})
 	lounge := w.channelByHand(discordtest.Channel{Name: "Lounge", Type: discordtest.TypeVoice, ParentID: incidents,
 		Position: 1, UserLimit: 5, Region: "japan"})
@@ -190,7 +188,6 @@ func populate(ctx context.Context, w *world) {
 	discord.CreateWebhookByHand(tokyo, "a user's")
 }
 
-// oddNames returns unusual names that users give to channels.
 func oddNames() []string {
 	names := []string{
 		"General", "rules & info", " padded ", "trailing-", "-leading", "a--b", "~", "!!!", "名前", "Ünïcödé", "straße",
@@ -206,7 +203,6 @@ func oddNames() []string {
 	return names
 }
 
-// export runs the real plugin, and returns its standard output.
 func (w *world) export(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "token")
@@ -226,7 +222,7 @@ func (w *world) export(ctx context.Context, args ...string) string {
 }
 
 // expectAdopted creates all objects of a file and returns them. It expects that they become Ready
-// without an edit on Discord.
+// and that the operator edits nothing on Discord.
 func (w *world) expectAdopted(ctx context.Context, manifests string) []client.Object {
 	GinkgoHelper()
 	edits, before := len(w.edits()), discord.Guild(w.guild)
@@ -241,7 +237,6 @@ func (w *world) expectAdopted(ctx context.Context, manifests string) []client.Ob
 	return objects
 }
 
-// applyAll creates all objects of a file, and returns them.
 func (w *world) applyAll(ctx context.Context, manifests string) []client.Object {
 	GinkgoHelper()
 	var objects []client.Object
@@ -253,7 +248,6 @@ func (w *world) applyAll(ctx context.Context, manifests string) []client.Object 
 	return objects
 }
 
-// apply creates the object of a document; nil for an empty document.
 func (w *world) apply(ctx context.Context, document string, options ...client.CreateOption) client.Object {
 	GinkgoHelper()
 	var of struct{ Kind string }
@@ -278,13 +272,13 @@ func (w *world) apply(ctx context.Context, document string, options ...client.Cr
 	return o
 }
 
-// uncommented returns the object in a document without the comment signs before its lines.
+// uncommented removes the comment signs from an object that is commented out in a document.
 func uncommented(document string) string {
 	_, object, _ := strings.Cut(document, "# apiVersion:")
 	return strings.ReplaceAll("apiVersion:"+strings.ReplaceAll(object, "\n# ", "\n"), "\n#", "\n")
 }
 
-// expectSame expects that a guild has not changed, apart from its audit log.
+// expectSame expects that a guild is unchanged, apart from its audit log.
 func expectSame(now, before discordtest.Guild) {
 	GinkgoHelper()
 	now.Audit, before.Audit = nil, nil
@@ -333,7 +327,6 @@ var _ = Describe("kubectl discord plan", func() {
 	})
 })
 
-// plan runs the real plugin, and returns its exit code and its output.
 func (w *world) plan(ctx context.Context, folder string, more ...string) (code int, output string) {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "token")

@@ -15,7 +15,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// forum changes the forum settings of a spec.
 func forum(change func(*v1alpha1.ChannelForum)) func(*channelSpec) {
 	return func(s *channelSpec) {
 		if s.Forum == nil {
@@ -25,7 +24,7 @@ func forum(change func(*v1alpha1.ChannelForum)) func(*channelSpec) {
 	}
 }
 
-// tagged sets the tags of a forum. names are separated by spaces.
+// tagged sets the tags of a forum. names has their names, separated by spaces.
 func tagged(names string) func(*channelSpec) {
 	return forum(func(f *v1alpha1.ChannelForum) {
 		f.Tags = []v1alpha1.ForumTag{}
@@ -46,14 +45,12 @@ func tagsOn(c *v1alpha1.DiscordChannel) (names string, ids map[string]string) {
 	return strings.Join(list, " "), ids
 }
 
-// emojiOf returns an emoji as the operator sends it.
 func emojiOf(name string) map[string]any { return map[string]any{"emoji_id": nil, "emoji_name": name} }
 
-// forumSettings are the settings of forums and media channels, except tags and flags.
 var forumSettings = map[string]setting{
 	"the guidelines of a forum": {
 		field: "topic", kind: v1alpha1.ChannelTypeForum, key: "topic",
-		one: strings.Repeat("ü", 4096), another: nil, // cleared, because a third text in ten minutes would be delayed
+		one: strings.Repeat("ü", 4096), another: nil, // cleared, because Discord limits a third new text within ten minutes
 		initial:   func(s *channelSpec) { s.Topic = new(strings.Repeat("ü", 4096)) },
 		next:      func(s *channelSpec) { s.Topic = new("") },
 		unmanaged: func(s *channelSpec) { s.Topic = nil },
@@ -221,7 +218,7 @@ var _ = Describe("A forum or media channel", func() {
 			eventuallyReady(ctx, c)
 			names, ids := tagsOn(c)
 			Expect(names).To(Equal(step.to))
-			if step.bug == "fault" && step.idea == "proposal" { // two renamed tags match by order
+			if step.bug == "fault" && step.idea == "proposal" { // both tags are renamed, so the operator matches them by their order
 				Expect([]string{ids["proposal"], ids["fault"]}).To(Equal([]string{before["idea"], before["bug"]}))
 				continue
 			}

@@ -16,14 +16,14 @@ import (
 
 const permBan = discordtest.Permissions(1 << 2)
 
-// role returns a DiscordRole of the tenant in the world's server.
+// role returns a DiscordRole in the tenant's namespace that refers to the DiscordServer of the main
+// namespace.
 func (t *tenant) role(name string, change ...func(*roleSpec)) *v1alpha1.DiscordRole {
 	r := t.world.role(name, change...)
 	r.Namespace, r.Spec.ServerRef.Namespace = t.ns, t.world.ns
 	return r
 }
 
-// allowsRoles allows roles of all namespaces, with permissions up to the ceiling.
 func allowsRoles(ceiling ...v1alpha1.Permission) func(*v1alpha1.DiscordServer) {
 	return func(s *v1alpha1.DiscordServer) {
 		s.Spec.AllowedRoles = &v1alpha1.AllowedRoles{

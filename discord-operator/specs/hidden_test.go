@@ -34,7 +34,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		w.hide(id)
 		Expect(eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot)).To(And(ContainSubstring(id), ContainSubstring("ViewChannel")))
 		Expect(c).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
-		discord.Gateway().Drop(0) // the guild cache starts empty again
+		discord.Gateway().Drop(0) // the operator reconnects with an empty cache of the guild
 		w.expectIdle(ctx)
 		Expect(w.edits()).To(HaveLen(edits))
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
@@ -47,7 +47,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 	})
 
 	It("is not created again while the Gateway is down", func(ctx context.Context) {
-		// The period is longer than expectIdle.
+		// The resync period is longer than the time for which expectIdle expects no call.
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s")
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 		w := newWorld(ctx)
@@ -114,7 +114,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		eventuallyDegraded(ctx, adopted, v1alpha1.ReasonHiddenFromBot)
 		w.hide(c.Status.ChannelID)
 		w.hide(g.Status.GroupID)
-		eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot) // the event must precede the deletion
+		eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot) // the Gateway event that hides the channel must precede the deletion
 		eventuallyDegraded(ctx, g, v1alpha1.ReasonHiddenFromBot)
 		edits := len(w.edits())
 		for _, o := range []client.Object{c, g} {

@@ -18,19 +18,17 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// iconMap returns a ConfigMap with an image.
 func (w *world) iconMap(image []byte) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "icon"}, BinaryData: map[string][]byte{"icon.png": image},
 	}
 }
 
-// withIcon makes the server use the image of iconMap.
 func withIcon(s *v1alpha1.DiscordServer) {
 	s.Spec.Icon = &v1alpha1.ServerIcon{ConfigMapKeyRef: v1alpha1.ConfigMapKeyReference{Name: "icon", Key: "icon.png"}}
 }
 
-// icon returns Discord's hash of the guild's icon.
+// icon returns Discord's own hash of the guild's icon.
 func (w *world) icon() string { return discord.Guild(w.guild).Icon }
 
 func hashOf(image []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(image)) }
@@ -54,7 +52,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 
 		By("writing nothing in sync, also after a restart")
 		operator.Restart(ctx)
-		w.eventuallyLeads(ctx) // an operator that does not lead yet would be idle too
+		w.eventuallyLeads(ctx) // before it leads, an operator would be idle anyway
 		w.expectInSync(ctx, s)
 		Expect(w.edits()).To(Equal([]string{patchGuild}))
 

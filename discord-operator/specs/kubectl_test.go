@@ -64,8 +64,8 @@ var _ = Describe("kubectl", func() {
 		Expect(undescribed("", *schema)).To(ConsistOf(".metadata"), "fields without a description")
 		Expect(schema.Description).NotTo(BeEmpty())
 
-		// kubectl apply without --server-side keeps the whole object, without managedFields, in an
-		// annotation. Annotations may have at most 256 KiB.
+		// kubectl apply without --server-side stores the whole object, without managedFields, in an
+		// annotation. All annotations of an object together may have at most 256 KiB.
 		definition.ManagedFields = nil
 		text, err := json.Marshal(definition)
 		Expect(err).NotTo(HaveOccurred())
@@ -78,7 +78,6 @@ var _ = Describe("kubectl", func() {
 	)
 })
 
-// undescribed returns the fields of a schema that have no description.
 func undescribed(path string, schema apiextensionsv1.JSONSchemaProps) []string {
 	var found []string
 	for name, field := range schema.Properties {
@@ -94,7 +93,7 @@ func undescribed(path string, schema apiextensionsv1.JSONSchemaProps) []string {
 	return found
 }
 
-// asTable lists objects as a Table, as kubectl does.
+// asTable lists objects in the Table format that kubectl prints.
 func asTable(ctx context.Context, namespace, resource string) *metav1.Table {
 	GinkgoHelper()
 	config := cluster.Config()
@@ -111,7 +110,6 @@ func asTable(ctx context.Context, namespace, resource string) *metav1.Table {
 	return table
 }
 
-// cells returns the rows of a table, each as one line.
 func cells(table *metav1.Table) []string {
 	var rows []string
 	for _, row := range table.Rows {

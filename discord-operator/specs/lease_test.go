@@ -15,7 +15,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// channelNames returns the names of all channels and categories of the world's guild.
 func (w *world) channelNames() (names []string) {
 	for _, c := range discord.Guild(w.guild).Channels {
 		names = append(names, c.Name)

@@ -15,7 +15,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// roomRetryPeriod is longer than the operator's delay until it checks again whether there is room.
+// roomRetryPeriod is longer than the pause after which the operator checks again whether a limit
+// still applies.
 const roomRetryPeriod = 90 * time.Second
 
 var _ = Describe("A limit of Discord", func() {

@@ -15,8 +15,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// lostAnswers has all ways to lose the answer to a create, before or after Discord has created the
-// resource.
+// lostAnswers has all ways in which the response to a create is lost, before or after Discord has
+// created the resource.
 var lostAnswers = []TableEntry{
 	Entry("500 before the effect", discordtest.FailBefore(500)),
 	Entry("500 after the effect", discordtest.FailAfter(500)),
@@ -30,8 +30,8 @@ var lostAnswers = []TableEntry{
 	Entry("an answer without JSON", discordtest.Garbage()),
 }
 
-// holdAnswer holds back the answer to the bot's next call of a route until release is called.
-// Discord carries out the call at once.
+// holdAnswer holds back the response to the bot's next call of a route until release is called.
+// Discord executes the call immediately.
 func (w *world) holdAnswer(route string) (release func()) {
 	answer := make(chan struct{})
 	release = sync.OnceFunc(func() { close(answer) })
@@ -40,7 +40,7 @@ func (w *world) holdAnswer(route string) (release func()) {
 	return release
 }
 
-// restartAfterCrash kills the operator, lets Discord answer the calls in flight, and starts the
+// restartAfterCrash kills the operator, lets Discord respond to the calls in flight, and starts the
 // operator again.
 func restartAfterCrash(ctx context.Context, release func()) {
 	GinkgoHelper()
@@ -55,8 +55,8 @@ var _ = Describe("A create without a response", func() {
 		w = newWorld(ctx)
 		ready(ctx, w.server())
 	})
-	// inFlight creates a DiscordChannel, and waits until Discord has created its channel. Discord
-	// answers the create only after release.
+	// inFlight creates a DiscordChannel, and waits until Discord has created the channel. Discord
+	// sends the response only after release.
 	inFlight := func(ctx context.Context) (c *v1alpha1.DiscordChannel, release func()) {
 		GinkgoHelper()
 		release = w.holdAnswer(postChannel)
@@ -134,7 +134,7 @@ var _ = Describe("A create without a response", func() {
 		for _, o := range []client.Object{c, g, named} {
 			Expect(o).To(HaveField("Status.Matched", BeTrue()))
 		}
-		operator.Restart(ctx) // the operator loses its memory
+		operator.Restart(ctx) // the operator loses what it had only in memory
 		edit(ctx, c, slowmode(5))
 		eventuallyReady(ctx, c)
 		Expect(c.Status.Matched).To(BeTrue())

@@ -19,7 +19,6 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// statusOf returns the conditions and the observed generation of an object of our kinds.
 func statusOf(o client.Object) ([]metav1.Condition, int64) {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordServer:
@@ -34,8 +33,8 @@ func statusOf(o client.Object) ([]metav1.Condition, int64) {
 	panic(fmt.Sprintf("%T has no conditions", o))
 }
 
-// HaveCondition matches an object whose condition kind has this status and reason for the object's
-// current generation. An empty reason matches every reason.
+// HaveCondition matches an object that has a condition of type kind with this status and reason for
+// the current generation. An empty reason matches every reason.
 func HaveCondition(kind, status, reason string) types.GomegaMatcher {
 	return WithTransform(func(o client.Object) string {
 		conditions, observed := statusOf(o)
@@ -65,19 +64,18 @@ func eventuallyReady(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// eventuallyDegraded waits until an object is Degraded for a reason, and returns the message.
 func eventuallyDegraded(ctx context.Context, o client.Object, reason string) string {
 	GinkgoHelper()
 	return eventually(ctx, o, "Degraded", reason)
 }
 
-// eventuallyProgressing waits until an object is Progressing for a reason, and returns the message.
 func eventuallyProgressing(ctx context.Context, o client.Object, reason string) string {
 	GinkgoHelper()
 	return eventually(ctx, o, "Progressing", reason)
 }
 
-// eventually waits until a condition of an object is True for a reason, and returns the message.
+// eventually waits until the condition kind of an object is True with a reason, and returns the
+// condition's message.
 func eventually(ctx context.Context, o client.Object, kind, reason string) string {
 	GinkgoHelper()
 	Eventually(ctx, refetch(o)).Should(HaveCondition(kind, "True", reason), "%T %s should be %s", o, o.GetName(), kind)
@@ -92,8 +90,8 @@ func eventuallyGone(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// eventuallyCollected replaces the garbage collector, which does not run here. It waits until the
-// owner of each Secret is gone, and then deletes the Secret.
+// eventuallyCollected stands in for the garbage collector, which does not run in the specs. It
+// waits until the owner of each Secret is gone, and then deletes the Secret.
 func eventuallyCollected(ctx context.Context, secrets ...*corev1.Secret) {
 	GinkgoHelper()
 	for _, secret := range secrets {
@@ -112,7 +110,6 @@ func eventuallyCollected(ctx context.Context, secrets ...*corev1.Secret) {
 	}
 }
 
-// deleteObjects deletes objects, without waiting for them.
 func deleteObjects(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	for _, o := range objects {
@@ -120,7 +117,6 @@ func deleteObjects(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// deleteAndWait deletes objects, and waits for each before it deletes the next.
 func deleteAndWait(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	for _, o := range objects {
@@ -129,14 +125,13 @@ func deleteAndWait(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// refetch returns a function that reads an object again, for Eventually and Consistently.
 func refetch[O client.Object](o O) func(context.Context) (O, error) {
 	return func(ctx context.Context) (O, error) {
 		return o, k8s.Get(ctx, client.ObjectKeyFromObject(o), o)
 	}
 }
 
-// edit updates an object as a user does.
+// edit updates an object as a user does, and retries until the API server accepts the update.
 func edit[O client.Object](ctx context.Context, o O, change func(O)) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) error {

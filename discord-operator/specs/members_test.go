@@ -18,10 +18,10 @@ import (
 
 var _ = Describe("The many members of DiscordRoles", SpecPriority(1), func() {
 	const (
-		// most is the limit of spec.members.
+		// most is the maximum length of spec.members.
 		most = 100
-		// period is the period of the simulated rate limits. It is shorter than Discord's own
-		// period, so that the spec ends soon.
+		// period is the period of the simulated rate limits. It is shorter than the period of
+		// Discord's limits, so that the spec ends soon.
 		period = 300 * time.Millisecond
 	)
 
@@ -42,7 +42,7 @@ var _ = Describe("The many members of DiscordRoles", SpecPriority(1), func() {
 		}
 		create(ctx, w.server())
 		create(ctx, objects...)
-		const patience = 2 * time.Minute // 200 calls, seven per period
+		const patience = 2 * time.Minute // enough for 200 calls at seven per period
 		holders := func() (n int) {
 			for _, user := range users {
 				n += len(discord.Guild(w.guild).Members[string(user)].Roles)
@@ -66,7 +66,6 @@ var _ = Describe("The many members of DiscordRoles", SpecPriority(1), func() {
 	})
 })
 
-// repeated returns the paths of a route that were called more than once.
 func (w *world) repeated(route string) (paths []string) {
 	counts := map[string]int{}
 	for _, r := range discord.RequestsOf(w.bot.UserID) {

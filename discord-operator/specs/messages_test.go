@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// causes returns the fields and messages of an API server's refusal.
 func causes(err error) (all []string) {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {

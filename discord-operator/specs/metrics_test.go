@@ -19,10 +19,10 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// scraper is the token of a ServiceAccount that may read metrics. It is created once per cluster.
+// scraper is the token of a ServiceAccount that may read the metrics. It is created once per
+// cluster.
 var scraper string
 
-// scrape reads the operator's metrics as an authorized Prometheus does.
 func scrape(ctx context.Context) string {
 	GinkgoHelper()
 	if scraper == "" {
@@ -57,8 +57,8 @@ func driftCount(ctx context.Context, kind, field string) int {
 	return sum
 }
 
-// webhookURL returns the URL in the Secret of a channel's webhook; empty without a Secret. It
-// expects that the channel controls the Secret.
+// webhookURL returns the URL in the Secret of a channel's webhook, or "" without a Secret. It
+// expects the DiscordChannel to be the Secret's controlling owner.
 func webhookURL(ctx context.Context, c *v1alpha1.DiscordChannel) string {
 	GinkgoHelper()
 	var secret corev1.Secret
@@ -71,7 +71,6 @@ func webhookURL(ctx context.Context, c *v1alpha1.DiscordChannel) string {
 	return string(secret.Data[v1alpha1.WebhookSecretKey])
 }
 
-// reconciles counts all reconciles of the operator.
 func reconciles(ctx context.Context) int {
 	GinkgoHelper()
 	sum := 0

@@ -87,7 +87,6 @@ var _ = Describe("The name of a channel", func() {
 	})
 })
 
-// around returns names with each ASCII punctuation character between two texts.
 func around(before, behind string) []string {
 	var names []string
 	for r := rune(0x21); r < 0x7f; r++ {
@@ -98,8 +97,8 @@ func around(before, behind string) []string {
 	return names
 }
 
-// beyondSuggestions reports whether a name has rare white space, or letters whose lower case CEL
-// does not know.
+// beyondSuggestions reports whether a name has rare white space, or letters that CEL cannot convert
+// to lower case.
 func beyondSuggestions(name string) bool {
 	return strings.ContainsFunc(name, func(r rune) bool {
 		rare := unicode.IsSpace(r) && !strings.ContainsRune(" \t\n\r\u00a0\u3000", r)

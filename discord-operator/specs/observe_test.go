@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// observing sets managementPolicy Observe in the specs of objects.
 func observing(objects ...client.Object) {
 	for _, o := range objects {
 		setPolicy(o, v1alpha1.ManagementPolicyObserve)
@@ -33,7 +32,6 @@ func setPolicy(o client.Object, policy v1alpha1.ManagementPolicy) {
 	}
 }
 
-// manages sets existing objects to managementPolicy Manage, and waits until they are Ready.
 func manages(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	for _, o := range objects {
@@ -44,7 +42,6 @@ func manages(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// differing matches an object whose status has exactly these differences.
 func differing(lines ...string) OmegaMatcher {
 	return WithTransform(func(o client.Object) []string {
 		return o.(interface{ GetDifferences() []string }).GetDifferences()
@@ -58,7 +55,6 @@ func asAny(lines []string) (all []any) {
 	return all
 }
 
-// eventuallyDiffers waits until an observed object reports exactly these differences.
 func eventuallyDiffers(ctx context.Context, o client.Object, lines ...string) {
 	GinkgoHelper()
 	status, reason := "True", v1alpha1.ReasonObserved
@@ -205,8 +201,8 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		manager := w.channel("", "alerts", adopting(id), with(func(s *channelSpec) { s.Topic = new("new") }))
 		manager.Name = "manager"
 		ready(ctx, manager)
-		// The new annotation starts a reconcile of c: the operator's own edits on Discord cause no
-		// event, so c may still report a difference.
+		// A changed annotation starts a reconcile of c. Without this, c may still report a
+		// difference: an edit on Discord by the operator's own bot causes no event.
 		edit(ctx, c, func(c *v1alpha1.DiscordChannel) { c.Annotations = map[string]string{"now": "again"} })
 		eventuallyDiffers(ctx, c)
 		setPolicyOf := func(o *v1alpha1.DiscordChannel) { setPolicy(o, v1alpha1.ManagementPolicyManage) }

@@ -35,7 +35,7 @@ var _ = Describe("A call that Discord does not permit", func() {
 		count := reconciles(ctx)
 		for i := range 5 {
 			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.AFKTimeout = 60 + 240*(i%2) })
-			// wait for each event: the workqueue would merge events that come too soon
+			// Wait for each event, because the workqueue would merge events that come too soon.
 			Eventually(ctx, func() int { return reconciles(ctx) - count }).
 				Should(BeNumerically(">=", (i+1)*len(allIn(ctx, w.ns))), "each event has every object reconciled")
 		}
@@ -49,7 +49,7 @@ var _ = Describe("A call that Discord does not permit", func() {
 
 var _ = Describe("The operator's permissions", func() {
 	It("include list, for API servers without streaming lists (before Kubernetes 1.34)", func(ctx context.Context) {
-		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) }) // runs after the variable is reset
+		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) }) // cleanups run in reverse order: this one after GinkgoT has reset the variable
 		GinkgoT().Setenv("KUBE_FEATURE_WatchListClient", "false")
 		operator.Restart(ctx)
 		w := newWorld(ctx)
@@ -77,7 +77,7 @@ var _ = Describe("The operator's permissions", func() {
 		c := w.channel("", "tokyo", withWebhook)
 		ready(ctx, w.server(), c)
 		restore := operator.Without(ctx, remove)
-		edit(ctx, c, with(func(s *channelSpec) { s.Webhook = nil })) // the Secret is left to the garbage collector
+		edit(ctx, c, with(func(s *channelSpec) { s.Webhook = nil })) // the operator leaves the Secret to the garbage collector
 		Expect(eventuallyDegraded(ctx, c, v1alpha1.ReasonRefused)).To(ContainSubstring("garbage collector"))
 		restore(ctx)
 		Eventually(ctx, refetch(c)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is retried")

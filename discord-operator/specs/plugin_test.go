@@ -23,7 +23,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// kubectlDiscord runs the plugin as an administrator, and returns its exit code and output.
 func kubectlDiscord(ctx context.Context, namespace string, args ...string) (code int, output string) {
 	GinkgoHelper()
 	return kubectlDiscordAs(ctx, cluster.Kubeconfig(), namespace, args...)
@@ -45,7 +44,7 @@ func kubectlDiscordAs(ctx context.Context, kubeconfig, namespace string, args ..
 	return code, string(text)
 }
 
-// userWith returns the kubeconfig of a user with ClusterRoles in a namespace.
+// userWith creates a user with ClusterRoles in a namespace, and returns the user's kubeconfig.
 func userWith(ctx context.Context, namespace string, roles ...string) string {
 	GinkgoHelper()
 	user := "user-of-" + namespace
@@ -211,7 +210,7 @@ var _ = Describe("kubectl discord undelete", func() {
 		eventuallyDegraded(ctx, c, v1alpha1.ReasonDeletionFailed)
 		edits, uid := len(w.edits()), c.UID
 		collected := make(chan struct{})
-		go func() { // replaces the garbage collector, which does not run here
+		go func() { // stands in for the garbage collector, which does not run in the specs
 			defer GinkgoRecover()
 			defer close(collected)
 			Eventually(ctx, refetch(c.DeepCopy())).Should(HaveField("UID", Not(Equal(uid))))

@@ -13,11 +13,11 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// finalizerForged sets the operator's finalizer, which says that a create may have been sent.
+// finalizerForged sets the operator's finalizer, which says that the operator may have sent a
+// create.
 func finalizerForged(o client.Object) { o.SetFinalizers([]string{v1alpha1.CleanupFinalizer}) }
 
 var _ = Describe("A forged finalizer", func() {
-	// unlogged creates a channel by hand, without an entry in the audit log.
 	unlogged := func(w *world, name string) string {
 		discord.Faults().LoseAudit(1)
 		DeferCleanup(func() { discord.Faults().LoseAudit(0) })

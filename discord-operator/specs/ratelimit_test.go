@@ -14,14 +14,13 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// retriedBy matches the part of a message that reports when a rate limit ends.
+// retriedBy matches the sentence of a message that says when a rate limit ends.
 const retriedBy = `The operator retries it by 20\d\d-\d\d-\d\d \d\d:\d\d UTC`
 
 var _ = Describe("A rate limit", func() {
-	// long is the duration of a limit. Even on a busy machine, all other objects become Ready
-	// sooner.
+	// long is the duration of a rate limit. All other objects become Ready sooner, even on a busy
+	// machine.
 	const long = 20 * time.Second
-	// of matches the requests for one channel.
 	of := func(c *v1alpha1.DiscordChannel) func(discordtest.Request) bool {
 		end := "/" + c.Status.ChannelID
 		return func(r discordtest.Request) bool { return strings.HasSuffix(r.Path, end) }

@@ -15,7 +15,6 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// notesOf returns the events about an object, such as "Warning Recreated: message".
 func notesOf(o client.Object) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var events eventsv1.EventList
@@ -32,7 +31,6 @@ func notesOf(o client.Object) func(context.Context) ([]string, error) {
 	}
 }
 
-// logged returns the lines of the operator's log that have all words.
 func logged(words ...string) func() []string {
 	return func() (lines []string) {
 		text, err := os.ReadFile(operator.LogFile())

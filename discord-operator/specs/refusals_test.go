@@ -16,15 +16,14 @@ import (
 )
 
 const (
-	// refusedEdits is the number of a tenant's edits that Discord refuses. If the refusals counted
-	// for the server's namespace, the bot would stop after fewer (215).
+	// refusedEdits is the number of a tenant's edits that Discord refuses. If these refusals
+	// counted for the namespace of the DiscordServer, the bot would stop after 215.
 	refusedEdits = 230
-	// tenantRefusals is the limit of one namespace. It is a twentieth of the limit of 9,000 for all
-	// namespaces, because no other namespace causes refusals.
+	// tenantRefusals is the limit of refusals for one namespace: a twentieth of the limit of 9,000
+	// for all namespaces, because no other namespace causes refusals.
 	tenantRefusals = 9000 / 20
 )
 
-// forbidden counts the calls of the world's bot that Discord has answered with 403.
 func (w *world) forbidden() (n int) {
 	for _, r := range discord.RequestsOf(w.bot.UserID) {
 		if r.Status == http.StatusForbidden {
@@ -34,7 +33,6 @@ func (w *world) forbidden() (n int) {
 	return n
 }
 
-// refuse makes Discord refuse all edits of a channel until the spec ends.
 func (w *world) refuse(c *v1alpha1.DiscordChannel) {
 	id := c.Status.ChannelID
 	w.fault(discordtest.Fault{
@@ -43,8 +41,8 @@ func (w *world) refuse(c *v1alpha1.DiscordChannel) {
 	})
 }
 
-// editMany edits a channel many times. After each edit, it waits until the status reports on the
-// new spec.
+// editMany edits a channel many times. After each edit it waits until the status reports on the new
+// generation.
 func editMany(ctx context.Context, c *v1alpha1.DiscordChannel, change func(*channelSpec, int)) {
 	GinkgoHelper()
 	for i := range refusedEdits {

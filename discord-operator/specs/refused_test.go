@@ -67,7 +67,6 @@ var _ = Describe("A channel with a setting that Discord refuses", func() {
 	)
 })
 
-// calls counts the calls of a route.
 func calls(list []string, route string) (n int) {
 	for _, c := range list {
 		if c == route {

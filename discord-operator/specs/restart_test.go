@@ -12,7 +12,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// eventuallyLeads waits until a newly started operator leads and is idle.
+// eventuallyLeads waits until a newly started operator is the leader, has reconciled all objects,
+// and is idle.
 func (w *world) eventuallyLeads(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(ctx, func() int { return reconciles(ctx) }).

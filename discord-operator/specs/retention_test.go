@@ -16,7 +16,6 @@ import (
 
 func allowsRetention(s *v1alpha1.DiscordServer) { s.Spec.AllowRetention = true }
 
-// setRetention sets the deletion policy and the management policy of an object.
 func setRetention(ctx context.Context, o client.Object, policy v1alpha1.DeletionPolicy, management v1alpha1.ManagementPolicy) {
 	GinkgoHelper()
 	edit(ctx, o, func(o client.Object) {
@@ -31,7 +30,6 @@ func setRetention(ctx context.Context, o client.Object, policy v1alpha1.Deletion
 	})
 }
 
-// count counts the channels, categories and roles with a name in the world's guild.
 func (w *world) count(name string) func() int {
 	return func() int { return len(w.idsNamed(name)) + len(w.rolesNamed(name)) }
 }
@@ -69,7 +67,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 			for _, ask := range []func(client.Object){
 				func(o client.Object) { setRetention(ctx, o, "Retain", "Manage") },
 				func(o client.Object) { setRetention(ctx, o, "", "Observe") },
-				func(o client.Object) { // naming a created resource does not make it an adopted one
+				func(o client.Object) { // spec.adopt with the id of a created resource does not make the resource adopted
 					adopt := &v1alpha1.Adoption{ID: idIn(o)}
 					edit(ctx, o, func(o client.Object) {
 						switch o := o.(type) {
@@ -176,7 +174,6 @@ var _ = Describe("A deleted object of a tenant", func() {
 	})
 })
 
-// idIn returns the resource id in an object's status.
 func idIn(o metav1.Object) string {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordChannel:

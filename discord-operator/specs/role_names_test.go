@@ -98,7 +98,6 @@ var _ = Describe("The name of a role in an overwrite", func() {
 	})
 })
 
-// rolesAllowed makes a server allow roles of all namespaces.
 func rolesAllowed(s *v1alpha1.DiscordServer) {
 	s.Spec.AllowedRoles = &v1alpha1.AllowedRoles{Namespaces: v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}}
 }

@@ -30,13 +30,11 @@ const (
 
 type roleSpec = v1alpha1.DiscordRoleSpec
 
-// rolesNamed returns the roles with a name in the world's guild.
 func (w *world) rolesNamed(name string) []discordtest.Role {
 	guild := discord.Guild(w.guild)
 	return slices.DeleteFunc(guild.RankedRoles(), func(r discordtest.Role) bool { return r.Name != name })
 }
 
-// roleOn returns an object's role on Discord.
 func (w *world) roleOn(r *v1alpha1.DiscordRole) func() discordtest.Role {
 	return func() discordtest.Role {
 		guild := discord.Guild(w.guild)
@@ -49,7 +47,6 @@ func (w *world) roleOn(r *v1alpha1.DiscordRole) func() discordtest.Role {
 	}
 }
 
-// ranked returns the names of the guild's roles, lowest first.
 func (w *world) ranked() (names []string) {
 	guild := discord.Guild(w.guild)
 	for _, r := range guild.RankedRoles() {
@@ -58,14 +55,12 @@ func (w *world) ranked() (names []string) {
 	return names
 }
 
-// user adds a new user to the world's guild, and returns the id.
 func (w *world) user(name string) string {
 	id := discord.AddUser(name)
 	discord.AddMember(w.guild, id, 0)
 	return id
 }
 
-// has returns the roles of a user.
 func (w *world) has(user string) func() []string {
 	return func() []string { return discord.Guild(w.guild).Members[user].Roles }
 }

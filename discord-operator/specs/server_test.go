@@ -94,7 +94,7 @@ var _ = Describe("A DiscordServer", func() {
 		Expect(s).To(HaveCondition("Available", "True", v1alpha1.ReasonOnDiscord))
 		Expect(eventuallyDegraded(ctx, private, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("MuteMembers"))
 		Expect(eventuallyDegraded(ctx, hook, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("ManageWebhooks"))
-		eventuallyReady(ctx, plain) // permitted edits continue
+		eventuallyReady(ctx, plain) // the operator still makes the edits that it is permitted to make
 		for _, r := range discord.Requests() {
 			Expect(r.BotID == w.bot.UserID && r.Status == 403).
 				To(BeFalse(), "%s was refused: each refusal counts towards a ban", r.Route)
@@ -111,7 +111,7 @@ var _ = Describe("A DiscordServer", func() {
 		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("ManageChannels"))
 		Expect(s).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
-		create(ctx, c) // created only now; earlier it would report that the server is not reconciled yet
+		create(ctx, c) // created only now: before, its reason would be that the server has no status yet
 		Expect(eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)).To(ContainSubstring("ManageChannels"))
 		discord.SetPermissions(w.guild, w.bot.UserID, everything)
 		eventuallyReady(ctx, c)

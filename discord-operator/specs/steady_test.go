@@ -84,7 +84,6 @@ var _ = Describe("In the steady state, over several resyncs,", Ordered, Continue
 	})
 })
 
-// named gives a DiscordGroup another object name. The group's category keeps its name.
 func named(name string) func(*v1alpha1.DiscordGroup) {
 	return func(g *v1alpha1.DiscordGroup) { g.Name = name }
 }

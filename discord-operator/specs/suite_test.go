@@ -22,9 +22,10 @@ import (
 // simulated Discord. Each process of the test runner has its own cluster, Discord and operator;
 // each spec has its own namespace, bot and guild.
 const (
-	// soon bounds immediate actions. It is long, because the machine may be busy.
+	// soon is the timeout for actions that the operator takes immediately. It is long, because the
+	// machine may be busy.
 	soon = 30 * time.Second
-	// recoveryWait is the operator's --recovery-wait. It is short, but longer than the delay of the
+	// recoveryWait is the operator's --recovery-wait: short, but longer than the delay of the
 	// simulated Discord's audit log.
 	recoveryWait = 2 * time.Second
 )
@@ -71,14 +72,13 @@ func limits() *discordtest.Limits {
 	return l
 }
 
-// flagsFor returns the arguments for a simulated Discord.
 func flagsFor(d *discordtest.Server) []string {
 	return []string{"--discord-api-url=" + d.APIURL(), "--recovery-wait=" + recoveryWait.String()}
 }
 
 // anotherDiscord restarts the operator with another simulated Discord and further flags, until the
-// spec ends or, in BeforeAll, until the last spec of the container ends. New worlds use the other
-// Discord.
+// end of the spec. If BeforeAll calls it, they stay until the end of the container's last spec.
+// Guilds that newWorld creates after this call are on the new Discord.
 func anotherDiscord(ctx context.Context, o discordtest.Options, flags ...string) {
 	GinkgoHelper()
 	before := discord

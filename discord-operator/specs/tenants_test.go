@@ -23,14 +23,16 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// tenant is a namespace without a bot. It may use a world's server if the server allows that.
+// tenant is a namespace without a bot. It may use the DiscordServer of the test's main namespace
+// (world) if that DiscordServer allows it.
 type tenant struct {
 	*world
 	ns string
 }
 
-// newTenant creates a namespace with labels. After the spec, newTenant expects that the tenant's
-// objects have lawful conditions, and deletes them before the world's objects.
+// newTenant creates a namespace with labels. After the spec, it checks that the conditions of the
+// tenant's objects do not contradict each other. It then deletes these objects before the objects
+// of the main namespace.
 func (w *world) newTenant(ctx context.Context, labels map[string]string) *tenant {
 	GinkgoHelper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "tenant-", Labels: labels}}
@@ -42,15 +44,16 @@ func (w *world) newTenant(ctx context.Context, labels map[string]string) *tenant
 	return &tenant{w, ns.Name}
 }
 
-// group returns a DiscordGroup of the tenant in the world's server.
+// group returns a DiscordGroup in the tenant's namespace that refers to the DiscordServer of the
+// main namespace.
 func (t *tenant) group(name string, change ...func(*v1alpha1.DiscordGroup)) *v1alpha1.DiscordGroup {
 	g := t.world.group(name)
 	g.Namespace, g.Spec.ServerRef.Namespace = t.ns, t.world.ns
 	return changed(g, change)
 }
 
-// channel returns a DiscordChannel of the tenant in a group of the world, or directly in the
-// world's server if group is empty.
+// channel returns a DiscordChannel in the tenant's namespace. It refers to a DiscordGroup of the
+// main namespace, or to the DiscordServer there if group is empty.
 func (t *tenant) channel(group, name string, change ...func(*v1alpha1.DiscordChannel)) *v1alpha1.DiscordChannel {
 	c := t.world.channel(group, name)
 	c.Namespace = t.ns
@@ -62,7 +65,6 @@ func (t *tenant) channel(group, name string, change ...func(*v1alpha1.DiscordCha
 	return changed(c, change)
 }
 
-// inOwn makes a channel refer to a group of the tenant.
 func inOwn(c *v1alpha1.DiscordChannel) { c.Spec.GroupRef.Namespace = "" }
 
 func serverAllows(from v1alpha1.FromNamespaces) func(*v1alpha1.DiscordServer) {
@@ -81,7 +83,6 @@ func selecting(labels map[string]string) *v1alpha1.AllowedNamespaces {
 
 func allowsAdoption(s *v1alpha1.DiscordServer) { s.Spec.AllowAdoption = true }
 
-// eventuallyNotAllowed waits until objects report that their reference is not allowed.
 func eventuallyNotAllowed(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	for _, o := range objects {
@@ -89,7 +90,6 @@ func eventuallyNotAllowed(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// namespaces returns the number of namespaces in a server's status.
 func namespaces(s *v1alpha1.DiscordServer) func(context.Context) (int32, error) {
 	return func(ctx context.Context) (int32, error) {
 		err := k8s.Get(ctx, client.ObjectKeyFromObject(s), s)
@@ -158,7 +158,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(), w.group("alerts"))
 		inGroup, inServer, own := a.channel("alerts", "in-group"), a.channel("", "in-server"), a.group("own")
-		pairs := map[client.Object]client.Object{ // the parent of each value is missing
+		pairs := map[client.Object]client.Object{ // each key has an existing parent; the parent of its value is missing
 			inGroup:  a.channel("missing", "in-none"),
 			inServer: a.channel("", "in-no-server", func(c *v1alpha1.DiscordChannel) { c.Spec.ServerRef.Name = "missing" }),
 			own:      a.group("of-none", func(g *v1alpha1.DiscordGroup) { g.Spec.ServerRef.Name = "missing" }),
@@ -437,7 +437,6 @@ var _ = Describe("A Secret with "+v1alpha1.AllowedServersAnnotation, func() {
 	})
 })
 
-// objectsIn returns the objects in a file of deploy/.
 func objectsIn(file string) []*unstructured.Unstructured {
 	GinkgoHelper()
 	text, err := os.ReadFile(file)

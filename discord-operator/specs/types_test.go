@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// ofType sets the type of a channel, and changes its spec.
 func ofType(kind v1alpha1.ChannelType, change ...func(*channelSpec)) func(*v1alpha1.DiscordChannel) {
 	return with(func(s *channelSpec) {
 		s.Type = kind
@@ -24,7 +23,8 @@ func ofType(kind v1alpha1.ChannelType, change ...func(*channelSpec)) func(*v1alp
 	})
 }
 
-// newCommunity creates a world whose guild supports every type of channel.
+// newCommunity creates a namespace, a bot and a community guild, which supports every type of
+// channel.
 func newCommunity(ctx context.Context, features ...string) *world {
 	GinkgoHelper()
 	w := newWorld(ctx)
@@ -33,7 +33,6 @@ func newCommunity(ctx context.Context, features ...string) *world {
 	return w
 }
 
-// voice changes the voice settings of a spec.
 func voice(change func(*v1alpha1.ChannelVoice)) func(*channelSpec) {
 	return func(s *channelSpec) {
 		if s.Voice == nil {
@@ -43,17 +42,17 @@ func voice(change func(*v1alpha1.ChannelVoice)) func(*channelSpec) {
 	}
 }
 
-// setting has the states of a field, and the values that the operator sends to Discord for them.
+// setting is a field of the spec with its possible states and the values on Discord for them.
 type setting struct {
-	field string // name in metrics
+	field string // name of the field in the drift metric
 	kind  v1alpha1.ChannelType
-	// initial sets the first value, next sets another value, and unset sets the empty value. unset
-	// is nil if the setting has no empty value.
+	// initial sets the first value, next another value, and unset the empty value. unset is nil if
+	// the field has no empty value.
 	initial, next, unset func(*channelSpec)
-	// unmanaged removes the setting from the spec.
+	// unmanaged removes the field from the spec, so that the operator does not manage it.
 	unmanaged func(*channelSpec)
-	// key is the field's name on Discord. The operator sends the value one for initial, another for
-	// next, and zero for unset.
+	// key is the field's name in Discord's API. The operator sends the value one for initial,
+	// another for next, and zero for unset.
 	key                string
 	one, another, zero any
 	// drift changes the field by hand. live reads it from Discord.
@@ -97,7 +96,8 @@ func expectSetting(ctx context.Context, s setting) {
 	Expect(w.bodies(patchChannel)).To(HaveLen(len(sent)))
 }
 
-// merged returns the initial values of all settings of a type, and the values to send.
+// merged returns the changes that set the initial values of all settings of a type, and the values
+// that the operator sends for them.
 func merged(kind v1alpha1.ChannelType, all map[string]setting) (change []func(*channelSpec), sent map[string]any) {
 	sent = map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -109,7 +109,6 @@ func merged(kind v1alpha1.ChannelType, all map[string]setting) (change []func(*c
 	return change, sent
 }
 
-// voiceSettings are the settings of voice and stage channels.
 var voiceSettings = map[string]setting{
 	"the bitrate of a voice channel": {
 		field: "bitrate", kind: v1alpha1.ChannelTypeVoice, key: "bitrate", one: 96000.0, another: 8000.0,
@@ -321,7 +320,7 @@ var _ = It("A channel is edited in the same reconcile if Discord ignored setting
 	anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Altered: discordtest.Altered{Bare: true}})
 	w := newCommunity(ctx)
 	change, sent := merged(v1alpha1.ChannelTypeVoice, voiceSettings)
-	for _, key := range []string{"nsfw", "rate_limit_per_user"} { // the create has set these already
+	for _, key := range []string{"nsfw", "rate_limit_per_user"} { // the request that creates the channel has already set these
 		delete(sent, key)
 	}
 	ready(ctx, w.server(), w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice, change...)))

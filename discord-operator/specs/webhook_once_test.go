@@ -21,12 +21,11 @@ import (
 
 const (
 	getWebhook = "GET /webhooks/{webhook_id}"
-	// latest is longer than the operator waits before it asks again whether a webhook is gone.
+	// latest is longer than the operator's pause before it asks again whether a webhook is gone.
 	latest = "7s"
 )
 
-// listed makes Discord's lists of webhooks contain only the given webhooks, even if Discord has
-// more.
+// listed makes Discord's lists of webhooks contain exactly the given webhooks, whatever exists.
 func (w *world) listed(times int, all ...discordtest.Webhook) {
 	GinkgoHelper()
 	list := []map[string]any{}
@@ -41,14 +40,13 @@ func (w *world) listed(times int, all ...discordtest.Webhook) {
 	}
 }
 
-// unknownWebhook makes Discord answer reads of existing webhooks with 404.
 func (w *world) unknownWebhook(times int) {
 	w.fault(discordtest.Fault{Route: getWebhook, Times: times,
 		Action: discordtest.Action{Status: http.StatusNotFound, Body: `{"code": 10015, "message": "Unknown Webhook"}`}})
 }
 
-// hookOfBot creates a webhook with the operator's bot, as another program could, and returns the
-// webhook's id.
+// hookOfBot creates a webhook with the token of the operator's bot, as another program could. It
+// returns the webhook's id.
 func (w *world) hookOfBot(ctx context.Context, c *v1alpha1.DiscordChannel, name, reason string) string {
 	GinkgoHelper()
 	api, err := discordclient.New(discordclient.Options{
@@ -60,13 +58,12 @@ func (w *world) hookOfBot(ctx context.Context, c *v1alpha1.DiscordChannel, name,
 	return made.ID
 }
 
-// reasonOf returns the audit log reason that the operator gives when it creates objects for a
-// channel.
+// reasonOf returns the audit log reason that the operator sends when it creates a resource for a
+// DiscordChannel.
 func reasonOf(c *v1alpha1.DiscordChannel) string {
 	return fmt.Sprintf("DiscordChannel %s %s/%s", c.UID, c.Namespace, c.Name)
 }
 
-// idsOf returns the ids of a channel's webhooks on Discord.
 func idsOf(c *v1alpha1.DiscordChannel) func() []string {
 	return func() (ids []string) {
 		for _, hook := range hooks(c) {
@@ -76,8 +73,8 @@ func idsOf(c *v1alpha1.DiscordChannel) func() []string {
 	}
 }
 
-// loseStatus removes the webhook from a channel's status, as a restore of the cluster from a backup
-// does.
+// loseStatus removes the webhook from a DiscordChannel's status, as after a restore of the cluster
+// from a backup.
 func loseStatus(ctx context.Context, c *v1alpha1.DiscordChannel) {
 	GinkgoHelper()
 	before := c.DeepCopy()
@@ -97,7 +94,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		ready(ctx, c)
 		w.expectIdle(ctx)
 	})
-	// touch makes the operator list the channel's webhooks again.
+	// touch causes an event that makes the operator list the channel's webhooks again.
 	touch := func() { discord.CreateWebhookByHand(c.Status.ChannelID, "another") }
 
 	It("is not created again while lists lack it", func(ctx context.Context) {

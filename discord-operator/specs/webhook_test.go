@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// hooks returns the webhooks of a channel on Discord.
 func hooks(c *v1alpha1.DiscordChannel) []discordtest.Webhook {
 	var all []discordtest.Webhook
 	for _, hook := range discord.Guild(c.Status.ServerID).Webhooks {
@@ -26,17 +25,15 @@ func hooks(c *v1alpha1.DiscordChannel) []discordtest.Webhook {
 	return all
 }
 
-// secret returns a Secret with only the name and namespace, for use as a key.
+// secret returns a Secret that has only its name and namespace, as a key for reads.
 func (w *world) secret(name string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
 }
 
-// secretOf reads a Secret of the world, for Eventually and Consistently.
 func (w *world) secretOf(name string) func(context.Context) (*corev1.Secret, error) {
 	return refetch(w.secret(name))
 }
 
-// holdURLOf matches a Secret with the URL of a webhook.
 func holdURLOf(hook discordtest.Webhook) OmegaMatcher {
 	return HaveField("Data",
 		HaveKeyWithValue("url", BeEquivalentTo(discord.URL()+"/api/webhooks/"+hook.ID+"/"+hook.Token)))
@@ -50,8 +47,8 @@ var _ = Describe("A webhook", func() {
 	BeforeEach(func(ctx context.Context) {
 		w = newWorld(ctx)
 		c = w.channel("", "alerts", withWebhook)
-		// A channel that waits long for its server writes its status once more, so the server comes
-		// first.
+		// If a channel waits long for its server, the operator writes the channel's status once
+		// more. So the server is created first.
 		ready(ctx, w.server())
 		ready(ctx, c)
 		w.expectIdle(ctx)

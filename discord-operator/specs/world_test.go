@@ -23,27 +23,28 @@ import (
 	"jutsu.com/operators/test/environment/spec"
 )
 
-// everything has the permissions that a spec may need, without Administrator.
+// everything has all permissions of the bot that a spec may need, without Administrator.
 const everything = discordtest.PermManageChannels | discordtest.PermManageGuild | discordtest.PermViewAuditLog |
 	discordtest.PermViewChannel | discordtest.PermSendMessages | discordtest.PermManageRoles |
 	discordtest.PermManageWebhooks
 
-// world is the namespace of one spec, with a Secret that has a bot's token, and a guild with this
-// bot.
+// world is the environment of one spec: a namespace, a Secret with a bot's token, and a guild with
+// this bot.
 type world struct {
 	ns    string
 	bot   discordtest.Bot
 	guild string // id
 }
 
-// newWorld creates a world without objects. After the spec, it checks that the operator becomes
-// idle, that the conditions do not contradict each other, and that all objects can be deleted.
+// newWorld creates a namespace, a bot and a guild, without objects of our kinds. After the spec, it
+// checks that the operator becomes idle, that the conditions do not contradict each other, and that
+// all objects can be deleted.
 func newWorld(ctx context.Context) *world {
 	GinkgoHelper()
 	return newWorldOf(ctx, newBot(), everything)
 }
 
-// newWorldOf creates a world for a bot, which may also be the bot of other worlds.
+// newWorldOf does the same for a given bot, which may also be in the guilds of other worlds.
 func newWorldOf(ctx context.Context, bot discordtest.Bot, may discordtest.Permissions) *world {
 	GinkgoHelper()
 	w := &world{ns: newNamespace(ctx), bot: bot,
@@ -76,7 +77,6 @@ func newNamespace(ctx context.Context) string {
 	return ns.Name
 }
 
-// token returns the Secret with the bot's token.
 func (w *world) token() *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "discord-bot"},
@@ -84,7 +84,6 @@ func (w *world) token() *corev1.Secret {
 	}
 }
 
-// server returns a DiscordServer for the world's guild.
 func (w *world) server(change ...func(*v1alpha1.DiscordServer)) *v1alpha1.DiscordServer {
 	return changed(&v1alpha1.DiscordServer{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "jujutsu"},
@@ -94,7 +93,6 @@ func (w *world) server(change ...func(*v1alpha1.DiscordServer)) *v1alpha1.Discor
 	}, change)
 }
 
-// group returns a DiscordGroup of the world's server.
 func (w *world) group(name string, change ...func(*v1alpha1.DiscordGroup)) *v1alpha1.DiscordGroup {
 	return changed(&v1alpha1.DiscordGroup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
@@ -102,7 +100,6 @@ func (w *world) group(name string, change ...func(*v1alpha1.DiscordGroup)) *v1al
 	}, change)
 }
 
-// role returns a DiscordRole of the world's server.
 func (w *world) role(name string, change ...func(*v1alpha1.DiscordRoleSpec)) *v1alpha1.DiscordRole {
 	r := &v1alpha1.DiscordRole{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
@@ -114,7 +111,8 @@ func (w *world) role(name string, change ...func(*v1alpha1.DiscordRoleSpec)) *v1
 	return r
 }
 
-// channel returns a DiscordChannel of a group, or directly of the server if group is empty.
+// channel returns a DiscordChannel that refers to a DiscordGroup, or to the DiscordServer if group
+// is empty.
 func (w *world) channel(group, name string, change ...func(*v1alpha1.DiscordChannel)) *v1alpha1.DiscordChannel {
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
 		Spec: v1alpha1.DiscordChannelSpec{Name: name}}
@@ -133,12 +131,10 @@ func changed[O client.Object](o O, change []func(O)) O {
 	return o
 }
 
-// withWebhook gives a channel a webhook.
 func withWebhook(c *v1alpha1.DiscordChannel) {
 	c.Spec.Webhook = &v1alpha1.ChannelWebhook{Name: "alertmanager"}
 }
 
-// create creates objects, without waiting for them.
 func create(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	for _, o := range objects {
@@ -146,14 +142,13 @@ func create(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// ready creates objects and waits until all of them are Ready.
 func ready(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	create(ctx, objects...)
 	eventuallyReady(ctx, objects...)
 }
 
-// calls returns the REST calls of the world's bot, as "METHOD /template", oldest first.
+// calls returns the bot's REST calls as "METHOD /template", oldest first.
 func (w *world) calls() []string {
 	var calls []string
 	for _, r := range discord.RequestsOf(w.bot.UserID) {
@@ -162,25 +157,25 @@ func (w *world) calls() []string {
 	return calls
 }
 
-// edits returns the calls that may change something on Discord.
 func (w *world) edits() []string {
 	return slices.DeleteFunc(w.calls(), func(route string) bool { return strings.HasPrefix(route, "GET ") })
 }
 
-// traffic returns all calls to Discord and all writes to Kubernetes.
+// traffic returns the bot's REST calls and the operator's writes to Kubernetes.
 func (w *world) traffic() []string { return append(w.calls(), operator.Writes(w.ns)...) }
 
-// since returns the elements of now that follow the elements of before.
 func since(before, now []string) []string { return now[len(before):] }
 
-// expectIdle waits until the operator makes no call and no write for a while.
+// expectIdle waits until the operator has sent no call to Discord and no write to Kubernetes for
+// 2.5 s.
 func (w *world) expectIdle(ctx context.Context) {
 	GinkgoHelper()
 	// The operator reconciles a server two seconds after a change of a child.
 	w.expectIdleFor(ctx, 2500*time.Millisecond)
 }
 
-// expectIdleFor waits until the operator has sent no call to Discord and no write for a duration.
+// expectIdleFor waits until the operator has sent no call to Discord and no write to Kubernetes for
+// a duration.
 func (w *world) expectIdleFor(ctx context.Context, while time.Duration) {
 	GinkgoHelper()
 	last, count := time.Now(), len(w.traffic())
@@ -192,8 +187,8 @@ func (w *world) expectIdleFor(ctx context.Context, while time.Duration) {
 	}).Should(BeNumerically(">=", while), "the operator should become idle")
 }
 
-// deleteAll deletes all objects of a namespace and waits until they are gone, even if Discord can
-// no longer be reached.
+// deleteAll deletes all objects of our kinds in a namespace and waits until they are gone, even if
+// Discord cannot be reached.
 func deleteAll(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	left := func(ctx context.Context) []client.Object { return allIn(ctx, namespace) }
@@ -213,7 +208,6 @@ func forceDelete(ctx context.Context, o client.Object) {
 	Expect(client.IgnoreNotFound(k8s.Patch(ctx, o, force))).To(Succeed())
 }
 
-// allIn returns all objects of the four kinds in a namespace.
 func allIn(ctx context.Context, namespace string) []client.Object {
 	GinkgoHelper()
 	var all []client.Object
@@ -228,7 +222,7 @@ func allIn(ctx context.Context, namespace string) []client.Object {
 	return all
 }
 
-// expectLawful checks that the status of each object does not contradict itself, and that
+// expectLawful checks that the conditions of each object do not contradict each other, and that
 // conditions and events contain no secret.
 func expectLawful(ctx context.Context, namespace string) {
 	GinkgoHelper()
@@ -250,7 +244,8 @@ func expectLawful(ctx context.Context, namespace string) {
 	}
 }
 
-// secrets has all tokens of bots and webhooks. Specs check that only Secrets contain these tokens.
+// secrets has the tokens of all bots and webhooks. The specs check that these tokens are only in
+// Secrets.
 var secrets spec.Secrets
 
 func nameOf(namespace, name string) types.NamespacedName {

@@ -22,18 +22,20 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// The sizes of the attacks. `make bench ARGS="--only abuse"` measures larger attacks.
+// The sizes of the attacks in these specs. `make bench ARGS="--only abuse"` measures larger
+// attacks.
 const (
 	refusedDojos  = 200
 	forgedObjects = 40
-	// lives is the number of Dojos that the resident creates, edits and deletes during each attack.
+	// lives is the number of Dojos that the undisturbed tenant creates, edits and deletes during
+	// each attack.
 	lives = 2
 )
 
-// resident is a tenant who works as usual during an attack.
+// resident is a tenant who works as usual while another tenant attacks the operator.
 type resident struct {
 	ns string
-	// kept is a Dojo that must not change.
+	// kept is a Dojo of the resident. The attack must not change it.
 	kept  *corev1api.Dojo
 	lived int
 }
@@ -47,7 +49,6 @@ func newResident(ctx context.Context) *resident {
 	return r
 }
 
-// belongings returns the resourceVersions of the resident's objects.
 func (r *resident) belongings(ctx context.Context) map[string]string {
 	GinkgoHelper()
 	has := map[string]string{}
@@ -75,8 +76,8 @@ func (r *resident) lives(ctx context.Context) {
 	}
 }
 
-// undisturbed runs an attack and the resident's usual work. It expects that none of the resident's
-// objects change.
+// undisturbed runs an attack, and then the resident's usual work. It expects that the resident's
+// lasting objects do not change.
 func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	GinkgoHelper()
 	before := r.belongings(ctx)
@@ -144,7 +145,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 			share := func(with map[string]string) {
 				GinkgoHelper()
 				edit(ctx, origin, func(s *corev1.Secret) { s.Annotations = with })
-				recorded := ContainElement(HaveSuffix("/" + origin.ResourceVersion)) // the version of the source Secret
+				recorded := ContainElement(HaveSuffix("/" + origin.ResourceVersion)) // ends with the version of the source Secret
 				Eventually(ctx, refetch(secretOf(b.kept))).Should(HaveField("Annotations", recorded))
 			}
 			share(map[string]string{corev1api.AllowedNamespacesAnnotation: ns})
@@ -179,7 +180,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 			edit(ctx, posts, hostile)
 			eventuallyGone(ctx, ofKind("AlertmanagerConfig", ns, alerted.Name), "it would post to what was edited")
 			Expect(k8s.Delete(ctx, channels)).To(Succeed())
-			webhookWritten(ctx, alertsChannelFetched(ctx, alerted), "hook") // simulates discord-operator
+			webhookWritten(ctx, alertsChannelFetched(ctx, alerted), "hook") // as discord-operator does
 			Eventually(ctx, refetch(posts)).Should(haveURL(hookURL("hook")))
 			eventuallyReady(ctx, alerted)
 		})
@@ -211,7 +212,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 			Expect(len(attempts)).To(BeNumerically("<=", 10), "%v", attempts)
 			Expect(k8s.Delete(ctx, foreign, client.PropagationPolicy("Background"))).To(Succeed())
 			eventuallyGone(ctx, foreign)
-			edit(ctx, dojo, replicas(2)) // without an edit, the operator would retry only after a while
+			edit(ctx, dojo, replicas(2)) // an edit makes the operator retry at once
 			eventuallyReady(ctx, dojo)
 		})
 
@@ -242,8 +243,6 @@ func dojosIn(namespace string) func(context.Context) ([]*corev1api.Dojo, error) 
 	}
 }
 
-// refusedCreates lists the operator's attempts to create children in a namespace where the API
-// server refuses them.
 func refusedCreates(namespace string) []string {
 	GinkgoHelper()
 	return slices.DeleteFunc(operator.Writes(namespace), func(write string) bool {
@@ -251,7 +250,7 @@ func refusedCreates(namespace string) []string {
 	})
 }
 
-// forge fills an object to 1 MiB, and gives it labels and an owner. A nil owner means none.
+// forge fills an object up to 1 MiB, and sets labels and an owner reference. owner may be nil.
 func forge(o client.Object, namespace, name string, labels map[string]string,
 	owner *metav1.OwnerReference) client.Object {
 	o.SetNamespace(namespace)

@@ -21,7 +21,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// discord-operator does not run here. The specs write the status of a DiscordChannel.
+// discord-operator does not run in these specs. The specs write the status of a DiscordChannel
+// instead.
 
 func inGroup(dojo *corev1api.Dojo) {
 	dojo.Spec.Alerts = &corev1api.Alerts{
@@ -47,7 +48,6 @@ func sharedChannel(ctx context.Context, namespace string) *unstructured.Unstruct
 	return o
 }
 
-// hookURL is the URL that discord-operator would write into the Secret of this name.
 func hookURL(secret string) string {
 	return secrets.Add("https://discord.com/api/webhooks/1401681709430341999/" + secret)
 }

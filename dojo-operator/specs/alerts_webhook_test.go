@@ -17,14 +17,14 @@ import (
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// A tenant may edit every Secret of the namespace. discord-operator does not run here, so a
-// tenant's edit of the channel's Secret stays, as for a paused DiscordChannel.
+// A tenant may edit every Secret in the namespace. discord-operator does not run in these specs, so
+// a tenant's edit of its Secret stays. In production, this is the case for a paused DiscordChannel.
 var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", func() {
 	const hostile = "https://attacker.example.com/api/webhooks/1401681709430341999/a"
 	const hook, other = "tokyo-alerts-webhook", "https://discord.com/api/v10/webhooks/1401681709430342000/b"
 	var ns string
 	var dojo *corev1api.Dojo
-	var posts, channels *corev1.Secret // the Secrets of Alertmanager and of discord-operator
+	var posts, channels *corev1.Secret // posts is the Secret that Alertmanager reads, channels is that of discord-operator
 	var routing *unstructured.Unstructured
 
 	alerted := func(ctx context.Context, change ...func(*corev1api.Dojo)) {
@@ -48,14 +48,16 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 	pause := func(dojo *corev1api.Dojo) {
 		dojo.Annotations = map[string]string{corev1api.PausedAnnotation: "true"}
 	}
-	// putBack expects the operator to replace a tenant's URL.
+	// putBack writes a tenant's URL into the Secret that Alertmanager reads. It expects the
+	// operator to restore the checked URL.
 	putBack := func(ctx context.Context) {
 		GinkgoHelper()
 		edit(ctx, posts, holds(hostile))
 		Eventually(ctx, refetch(posts)).Should(haveURL(hookURL(hook)))
 		Expect(refetch(routing)(ctx)).To(WithTransform(webhookSecret, HaveKeyWithValue("name", "tokyo-alertmanager")))
 	}
-	// disconnected expects that Alertmanager reads no Secret with a tenant's URL.
+	// disconnected expects the operator to delete the AlertmanagerConfig, so that Alertmanager does
+	// not post to the tenant's URL.
 	disconnected := func(ctx context.Context) {
 		GinkgoHelper()
 		eventuallyGone(ctx, routing, "Alertmanager must not read what the tenant has written")
@@ -120,7 +122,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		pg := existingCluster(ctx, ns, "pg")
 		Eventually(ctx, refetch(pg)).Should(haveField("status.readyInstances", Equal(int64(2))))
 		alerted(ctx, inCluster, withPolicy(corev1api.ReclaimDelete))
-		edit(ctx, dojo, pause) // so that the deletion lasts
+		edit(ctx, dojo, pause) // a paused Dojo stays, although it is deleted
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonPaused)
 		putBack(ctx)

@@ -14,8 +14,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// sharedDojo has a database in an existing Cluster. ownDojo has its own Cluster. Both set all
-// fields.
+// The database of sharedDojo is in an existing Cluster. ownDojo has a Cluster of its own. Both
+// manifests set all fields.
 const (
 	sharedDojo = `
 apiVersion: core.jutsu.com/v1
@@ -85,7 +85,8 @@ spec:
 `
 )
 
-// at sets the field of the spec at a dotted path, or removes it if the value is nil.
+// at returns a change that sets the field of the spec at a dotted path. For nil, it removes the
+// field.
 func at(path string, value any) func(map[string]any) {
 	return func(o map[string]any) {
 		fields := append([]string{"spec"}, strings.Split(path, ".")...)
@@ -381,7 +382,7 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			if err := k8s.Get(ctx, nameOf(ns, "own"), o); err != nil {
 				return err
 			}
-			at("postgres.reclaimPolicy", "Retain")(o.Object) // with Delete, the finalizer would wait for the operator
+			at("postgres.reclaimPolicy", "Retain")(o.Object) // with Delete, the Dojo would stay until an operator removes its finalizer
 			return k8s.Update(ctx, o)
 		}).Should(Succeed())
 	})

@@ -23,7 +23,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// firstUsersDojo is the manifest of the API's first users. The API must always accept it.
+// firstUsersDojo is the manifest of the API's first users. Every version of the API must accept it.
 const firstUsersDojo = `
 apiVersion: core.jutsu.com/v1
 kind: Dojo
@@ -247,7 +247,7 @@ func labelledWith(n int, value any) map[string]any {
 	return all
 }
 
-// environmentOf returns n variables. Only the first few of them have a value.
+// environmentOf returns n environment variables. Only the first few variables have the value.
 func environmentOf(n, few int, value string) (env []any) {
 	for i := range n {
 		one := map[string]any{"name": fmt.Sprintf("%0253d", i)}
@@ -268,7 +268,6 @@ func spread(n int) []any {
 	return constraints
 }
 
-// asTable gets the Dojos as kubectl does.
 func asTable(ctx context.Context, namespace string) *metav1.Table {
 	GinkgoHelper()
 	config := cluster.Config()

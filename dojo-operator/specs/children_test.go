@@ -82,8 +82,8 @@ var _ = Describe("The children of a Dojo", func() {
 	})
 
 	It("cost two status updates, Progressing and Ready, and one event", func(ctx context.Context) {
-		runningDojo(ctx, ns, replicas(0))         // so that the next Dojo does not wait for its Secret
-		dojo := newDojo(ns, "kyoto", replicas(0)) // no pods, because starting pods change the counts too
+		runningDojo(ctx, ns, replicas(0))         // creates the source Secret, for which the next Dojo would wait
+		dojo := newDojo(ns, "kyoto", replicas(0)) // starting pods would change the counts in the status, too
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyReady(ctx, dojo)
 		writes := func() []string {
@@ -196,8 +196,9 @@ var _ = Describe("The children of a Dojo", func() {
 			HaveField("Env", And(HaveLen(8), Not(ContainElement(HaveField("Name", "COLOUR"))))))),
 			"a variable that is no longer in the spec should be removed")
 		eventuallyReady(ctx, dojo)
-		// Before the first apply, a patch moves the fields of our POST to the apply's field
-		// manager. Without this patch, the apply would not remove the variable.
+		// Before the first apply of an object, the operator sends a patch. It moves the fields of
+		// the operator's POST to the apply's field manager. Otherwise the apply would not remove
+		// the variable.
 		Eventually(ctx, refetch(deployment)).Should(HaveField("GetManagedFields()", Not(ContainElement(And(
 			HaveField("Manager", "dojo-operator"), HaveField("Operation", metav1.ManagedFieldsOperationUpdate))))))
 	})

@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/test/testcluster/cnpgtest"
 )
 
-// cloudNativePG is a stand-in for CloudNativePG, since the real operator needs containers.
+// cloudNativePG simulates CloudNativePG, because the real operator needs containers.
 var cloudNativePG *cnpgtest.StandIn
 
 func postgres(admin client.Client) cnpgtest.Options {
@@ -39,7 +39,8 @@ func postgres(admin client.Client) cnpgtest.Options {
 	}
 }
 
-// ofKind returns an empty object for Get. The group is CloudNativePG's by default.
+// ofKind returns an empty object to read. If the kind is not listed here, its group is
+// CloudNativePG's.
 func ofKind(kind, namespace, name string) *unstructured.Unstructured {
 	group, version := "postgresql.cnpg.io", "v1"
 	switch kind {
@@ -71,7 +72,7 @@ func ofKind(kind, namespace, name string) *unstructured.Unstructured {
 	return o
 }
 
-// field reads a field of a custom resource. Gomega's HaveField reads only structs.
+// field returns the value of a custom resource's field at a dotted path.
 func field(o *unstructured.Unstructured, path string) any {
 	value, _, _ := unstructured.NestedFieldCopy(o.Object, strings.Split(path, ".")...)
 	return value
@@ -88,7 +89,7 @@ func existingCluster(ctx context.Context, namespace, name string) *unstructured.
 	return o
 }
 
-// inCluster gives a Dojo a database in the existing Cluster "pg".
+// inCluster creates the Dojo's database in the existing Cluster pg.
 func inCluster(dojo *corev1api.Dojo) {
 	dojo.Spec.CredentialsRef = nil
 	dojo.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
@@ -98,7 +99,6 @@ func withPolicy(policy corev1api.ReclaimPolicy) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.ReclaimPolicy = policy }
 }
 
-// dojoInCluster creates a Cluster and a Ready Dojo with a database in it.
 func dojoInCluster(ctx context.Context, namespace string, change ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	GinkgoHelper()
 	pg := existingCluster(ctx, namespace, "pg")
@@ -110,9 +110,9 @@ func dojoInCluster(ctx context.Context, namespace string, change ...func(*corev1
 	return dojo
 }
 
-// operatorSeesClusters waits until the operator's cache has all present Clusters. The cache gets
-// changes in their order. So operatorSeesClusters creates another Cluster, and waits until the
-// status of a Dojo shows this Cluster.
+// operatorSeesClusters waits until the operator's cache has all Clusters that exist now. It creates
+// another Cluster and waits until the status of a Dojo shows it. The cache then also has all
+// earlier Clusters, because it gets events in their order.
 func operatorSeesClusters(ctx context.Context) {
 	GinkgoHelper()
 	ns := newNamespace(ctx)
@@ -123,7 +123,6 @@ func operatorSeesClusters(ctx context.Context) {
 	Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", ContainSubstring("0 of 2 instances")))
 }
 
-// databasePassword returns the password of the Dojo's database, and adds it to secrets.
 func databasePassword(ctx context.Context, dojo *corev1api.Dojo) string {
 	GinkgoHelper()
 	secret := passwordSecretOf(dojo)
@@ -146,7 +145,6 @@ func schemaJobs(ctx context.Context, dojo *corev1api.Dojo) []batchv1.Job {
 	return jobs.Items
 }
 
-// schemaJob returns the name of the schema's Job, or "".
 func schemaJob(dojo *corev1api.Dojo) func(context.Context) string {
 	return func(ctx context.Context) string {
 		for _, job := range schemaJobs(ctx, dojo) {
@@ -164,8 +162,8 @@ func podPassword(dojo *corev1api.Dojo) func(context.Context) (string, error) {
 	}
 }
 
-// stepsOf collects the reasons of DatabaseReady and Ready in a namespace, each pair once, until the
-// context ends.
+// stepsOf watches the Dojos in a namespace until the context ends. The returned function lists the
+// pairs of reasons that DatabaseReady and Ready have had, each pair once.
 func stepsOf(ctx context.Context, namespace string) func() []string {
 	GinkgoHelper()
 	watcher, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: k8s.Scheme()})

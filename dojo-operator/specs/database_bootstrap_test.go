@@ -270,7 +270,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 	})
 
 	It("gets no empty database if the backup lacks its database", func(ctx context.Context) {
-		// No registry has this image, so no pod runs.
+		// No pod with this image runs, because the registry does not exist.
 		image := func(pg *corev1api.PostgresCluster) { pg.ImageName = "registry.invalid/postgres:17" }
 		dojo := created(ctx, corev1api.Bootstrap{Recovery: store()}, image)
 		Eventually(ctx, schemaJob(dojo)).ShouldNot(BeEmpty())

@@ -41,7 +41,6 @@ func nightly(pg *corev1api.PostgresCluster) {
 	}
 }
 
-// haveField matches a field of a custom resource at a dotted path.
 func haveField(path string, value any) types.GomegaMatcher {
 	matcher, ok := value.(types.GomegaMatcher)
 	switch {
@@ -162,7 +161,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Instances = new(int32(1)) })
 		Eventually(ctx, refetch(secretOf(dojo))).ShouldNot(readOnlyKey)
 		eventuallyReady(ctx, dojo)
-		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database", // the standbys take a moment to end
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database", // the standbys end after a while
 			HaveValue(And(HaveField("Instances", "1/1"), HaveField("ReadOnlyHost", "")))))
 		Expect(refetch(deployment)(ctx)).To(HaveField("Spec.Template.Annotations", Not(Equal(revision))), "the pods roll")
 	})

@@ -54,7 +54,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 	It("writes every object but the Cluster once, and nothing without a change", func(ctx context.Context) {
 		pg := existingCluster(ctx, ns, "pg")
 		Eventually(ctx, refetch(pg)).Should(haveField("status.readyInstances", Equal(int64(2))))
-		operatorSeesClusters(ctx) // otherwise the first step may wait for the Cluster
+		operatorSeesClusters(ctx) // otherwise the first step could be the wait for the Cluster
 		steps := stepsOf(ctx, ns)
 		dojo := newDojo(ns, "tokyo", inCluster, replicas(2))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -71,7 +71,8 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 			"create databases/tokyo-db", "patch databases/tokyo-db", "create jobs/"+job,
 			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
 			"create poddisruptionbudgets/tokyo"))
-		// The rollout has up to three states: no pod, some pods, or all pods are ready.
+		// During the rollout, the status shows up to three states: no pod, some pods, and all pods
+		// are ready.
 		Expect(len(writes)-len(withoutStatus(writes))).To(BeNumerically("<=", 7), "one status for each step, and Ready")
 
 		By("restarting the operator")
@@ -256,8 +257,8 @@ func setClusterStatus(ctx context.Context, o *unstructured.Unstructured, status 
 	}).Should(Succeed())
 }
 
-// refusedRole creates a Dojo whose role Postgres refuses with this message. It pauses the stand-in
-// of CloudNativePG.
+// refusedRole creates a Dojo whose DatabaseRole fails with this message. It pauses the simulation
+// of CloudNativePG for the Cluster.
 func refusedRole(ctx context.Context, namespace, message string) (*corev1api.Dojo, *unstructured.Unstructured) {
 	GinkgoHelper()
 	pg := existingCluster(ctx, namespace, "pg")

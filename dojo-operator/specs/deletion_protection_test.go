@@ -27,7 +27,7 @@ var _ = Describe("A Dojo that is protected from deletion", func() {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo = newDojo(ns, "tokyo", protect(true))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
-		DeferCleanup(func(ctx context.Context) { // lifts the protection even if the spec fails
+		DeferCleanup(func(ctx context.Context) { // ends the protection even if the spec fails
 			release := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"deletionProtection":false}}`))
 			Expect(client.IgnoreNotFound(k8s.Patch(ctx, dojo, release))).To(Succeed())
 		})

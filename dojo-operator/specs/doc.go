@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package specs runs the real binary on a real Kubernetes API.
+// Package specs tests the operator's binary against a real Kubernetes API server.
 package specs

@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/test/environment/spec"
 )
 
-// secrets has all passwords of the specs. They may appear only in Secrets.
+// secrets holds all passwords of the specs. Only Secrets may contain them.
 var secrets spec.Secrets
 
 func newPassword() string { return secrets.Add("secret-" + rand.Text()) }
@@ -41,7 +41,7 @@ func newNamespace(ctx context.Context) string {
 	return ns.Name
 }
 
-// expectLawful checks the invariants of every Dojo.
+// expectLawful checks the invariants that hold for every Dojo.
 func expectLawful(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	var dojos corev1api.DojoList
@@ -91,7 +91,6 @@ func replicas(n int32) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Replicas = &n }
 }
 
-// runningDojo creates a Ready Dojo with its Secret.
 func runningDojo(ctx context.Context, namespace string, change ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	GinkgoHelper()
 	Expect(k8s.Create(ctx, source(namespace, "pg-app"))).To(Succeed())
@@ -101,8 +100,9 @@ func runningDojo(ctx context.Context, namespace string, change ...func(*corev1ap
 	return dojo
 }
 
-// untilReady limits the wait for a Ready Dojo. A Dojo with everything needs a dozen reconciles, a
-// Job and pods: 12 s on a single core, and 34 s if other work shares the core.
+// untilReady limits the wait until a Dojo is Ready. A Dojo with all options needs a dozen
+// reconciles, a Job and pods. This takes 12 s on a single core, and 34 s if other processes share
+// the core.
 const untilReady = 2 * time.Minute
 
 func eventuallyReady(ctx context.Context, dojo *corev1api.Dojo) {
@@ -129,8 +129,8 @@ func refetch[O client.Object](o O) func(context.Context) (O, error) {
 	}
 }
 
-// HaveCondition matches a Dojo whose current status has a condition with this status and reason. An
-// empty reason matches any.
+// HaveCondition matches a Dojo that has a condition with this status and reason for its current
+// generation. An empty reason matches any reason.
 func HaveCondition(kind, status, reason string) types.GomegaMatcher {
 	return WithTransform(func(dojo *corev1api.Dojo) string {
 		condition := meta.FindStatusCondition(dojo.Status.Conditions, kind)
@@ -163,7 +163,7 @@ func haveMessage(kind string, matcher types.GomegaMatcher) types.GomegaMatcher {
 	return WithTransform(func(dojo *corev1api.Dojo) string { return message(dojo, kind) }, matcher)
 }
 
-// edit updates an object as another client.
+// edit updates an object as a client other than the operator, and retries after a conflict.
 func edit[O client.Object](ctx context.Context, o O, change func(O)) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) error {
@@ -175,7 +175,8 @@ func edit[O client.Object](ctx context.Context, o O, change func(O)) {
 	}).Should(Succeed(), "the edit should be accepted")
 }
 
-// deploymentOf and the functions below return the children of a Dojo, without content, for Get.
+// deploymentOf and the functions below return an empty object with the name of a Dojo's child, to
+// read.
 func deploymentOf(dojo *corev1api.Dojo) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name}}
 }
@@ -205,8 +206,8 @@ func runningPods(dojo *corev1api.Dojo) func(context.Context) ([]string, error) {
 	}
 }
 
-// eventsOf lists the events about an object, such as "Warning CredentialsNotFound". An event that
-// occurred n times is in the list n times.
+// eventsOf returns a function that lists the events about an object, such as "Warning
+// CredentialsNotFound". If an event has occurred n times, it is n times in the list.
 func eventsOf(o client.Object) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var events eventsv1.EventList

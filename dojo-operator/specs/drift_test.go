@@ -23,7 +23,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 	It("are created by one POST per child, and corrected by an apply", func(ctx context.Context) {
 		dojo := dojoWithEverything(ctx, ns, "tokyo")
 		writes := withoutStatus(operator.WritesAtRest(ns))
-		const record = "patch databases/tokyo-db" // records the SQL that has run
+		const record = "patch databases/tokyo-db" // the operator records the digest of the SQL that has run
 		Expect(writes).To(ContainElement(record))
 		writes = slices.DeleteFunc(writes, func(write string) bool { return write == record })
 		Expect(writes).To(HaveEach(HavePrefix("create ")))
@@ -42,13 +42,14 @@ var _ = Describe("The fields of a Dojo's children", func() {
 				Expect(live.Object["data"]).To(Equal(data), "the credentials should be the same")
 			}
 		}
-		// The edit has changed the channel's generation, so discord-operator must report again.
+		// discord-operator must report again, because the edit has changed the channel's
+		// generation.
 		postable(ctx, alertsChannelOf(dojo), "tokyo-alerts-webhook")
 		eventuallyReady(ctx, dojo)
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	// These lists and maps are atomic: a client that edits one item becomes the owner of all items.
+	// These lists and maps are atomic: a client that edits one item owns all items afterwards.
 	watched := []struct {
 		kind, pointer string
 		extra         any
@@ -134,7 +135,8 @@ var _ = Describe("The fields of a Dojo's children", func() {
 		})
 })
 
-// withOptions gives a Dojo two of each removable option.
+// withOptions sets options that a user may remove later. Most lists and maps have two items, so
+// that a spec can remove one of them.
 func withOptions(dojo *corev1api.Dojo) {
 	replicas(2)(dojo)
 	dojo.Spec.NodeSelector = map[string]string{corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64"}

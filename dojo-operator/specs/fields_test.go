@@ -19,15 +19,16 @@ import (
 )
 
 type appliedField struct {
-	// kind is the kind of the child. The child's name is the Dojo's name with the suffix.
+	// kind is the kind of a child. Its name is the Dojo's name with suffix.
 	kind, suffix string
-	// pointer is a JSON pointer to the field.
+	// pointer is the JSON pointer to a field of the child.
 	pointer string
-	// other is a valid value that differs from the operator's value.
+	// other is a valid value that the operator would not set.
 	other any
 }
 
-// appliedFields has one field for each kind of child that the operator applies repeatedly.
+// appliedFields has one field for each kind of child that the operator corrects after a change by
+// another client.
 var appliedFields = []appliedField{
 	{"Secret", "-credentials", "/metadata/labels/app.kubernetes.io~1name", "other"},
 	{"Secret", "-alertmanager", "/metadata/labels/app.kubernetes.io~1name", "other"},
@@ -51,7 +52,6 @@ func (f appliedField) of(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	return ofKind(f.kind, dojo.Namespace, dojo.Name+f.suffix)
 }
 
-// withEverything gives a Dojo all optional children.
 func withEverything(dojo *corev1api.Dojo) {
 	withCluster(nightly, pooled, func(pg *corev1api.PostgresCluster) { pg.Version = "17" })(dojo)
 	inGroup(dojo)
@@ -70,7 +70,6 @@ func dojoWithEverything(ctx context.Context, namespace, name string) *corev1api.
 	return dojo
 }
 
-// valueAt returns the value at a JSON pointer, or nil.
 func valueAt(o *unstructured.Unstructured, pointer string) any {
 	var at any = o.Object
 	for _, key := range keysOf(pointer) {
@@ -107,7 +106,6 @@ func keysOf(pointer string) []string {
 	return keys
 }
 
-// fieldAt reads a field again, for Eventually and Consistently.
 func fieldAt(o *unstructured.Unstructured, pointer string) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		err := k8s.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -115,7 +113,6 @@ func fieldAt(o *unstructured.Unstructured, pointer string) func(context.Context)
 	}
 }
 
-// shrunk returns a list without its first item, or a map without a key.
 func shrunk(value any) any {
 	GinkgoHelper()
 	switch value := value.(type) {
@@ -132,7 +129,6 @@ func shrunk(value any) any {
 	return nil
 }
 
-// grown returns a list with another item, or a map with another key.
 func grown(value, extra any) any {
 	GinkgoHelper()
 	switch value := value.(type) {

@@ -17,7 +17,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// exposed gives a Dojo an Ingress of this class, with two hosts and a certificate from
+// exposed exposes a Dojo through an Ingress of this class, with two hosts and a certificate from
 // cert-manager.
 func exposed(class string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
@@ -43,8 +43,8 @@ func routeOf(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	return ofKind("HTTPRoute", dojo.Namespace, dojo.Name)
 }
 
-// gatewaySays simulates the Gateway's controller, and reports on the present generation of the
-// route.
+// gatewaySays simulates the controller of the Gateway: it reports these conditions for the current
+// generation of the HTTPRoute.
 func gatewaySays(ctx context.Context, dojo *corev1api.Dojo, all ...metav1.Condition) {
 	GinkgoHelper()
 	route := routeOf(dojo)

@@ -24,7 +24,6 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// kubectlDojo runs the plugin as an administrator, and returns its exit code and its output.
 func kubectlDojo(ctx context.Context, namespace string, args ...string) (code int, output string) {
 	GinkgoHelper()
 	return kubectlDojoAs(ctx, cluster.Kubeconfig(), namespace, args...)
@@ -54,7 +53,6 @@ var _ = Describe("kubectl dojo", func() {
 	var dojo *corev1api.Dojo
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	// created creates a Dojo and waits until it is Ready and has a backup.
 	created := func(ctx context.Context, change ...func(*corev1api.Dojo)) {
 		GinkgoHelper()
 		dojo = newDojo(ns, "tokyo", append([]func(*corev1api.Dojo){withCluster(nightly)}, change...)...)
@@ -63,7 +61,6 @@ var _ = Describe("kubectl dojo", func() {
 		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.LastBackup", Not(BeNil())))
 		databasePassword(ctx, dojo)
 	}
-	// dojoctl runs the plugin and expects it to succeed.
 	dojoctl := func(ctx context.Context, args ...string) string {
 		GinkgoHelper()
 		code, output := kubectlDojo(ctx, ns, args...)

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// causes returns the fields and messages of a refusal.
 func causes(err error) (all []string) {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {

@@ -20,7 +20,8 @@ func versioned(version string, policy *corev1api.VersionPolicy) func(*corev1api.
 	return withCluster(func(pg *corev1api.PostgresCluster) { pg.Version, pg.VersionPolicy = version, policy })
 }
 
-// automatic is a policy with a window of two hours that opens this long after now.
+// automatic returns a policy for automatic minor upgrades. Its window opens after the duration
+// from, and lasts two hours.
 func automatic(from time.Duration) *corev1api.VersionPolicy {
 	return &corev1api.VersionPolicy{Minor: corev1api.MinorAutomatic, Window: &corev1api.Window{
 		Start: time.Now().UTC().Add(from).Format("15:04"), Duration: metav1.Duration{Duration: 2 * time.Hour},

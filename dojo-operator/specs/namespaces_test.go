@@ -12,8 +12,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// test/deploy checks that the permissions of deploy/dojo-operator/components/namespaced are
-// sufficient.
+// Here the operator has cluster-wide permissions. test/deploy checks that the permissions in
+// deploy/dojo-operator/components/namespaced are sufficient.
 var _ = Describe("--watch-namespaces", func() {
 	It("restricts the operator to the named namespaces", func(ctx context.Context) {
 		here, there, elsewhere := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)

@@ -19,11 +19,11 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// uninstalled has the deleted CustomResourceDefinitions, keyed by group.
+// uninstalled holds the CustomResourceDefinitions that uninstall has deleted, keyed by API group.
 var uninstalled = map[string][]*apiextensionsv1.CustomResourceDefinition{}
 
-// uninstall deletes the optional kinds of a group until the spec ends. If plurals are given, it
-// deletes only these kinds.
+// uninstall deletes the CustomResourceDefinitions of a group until the spec ends. If plurals are
+// given, it deletes only these kinds.
 func uninstall(ctx context.Context, group string, plurals ...string) {
 	GinkgoHelper()
 	plans.end(ctx)
@@ -45,8 +45,8 @@ func uninstall(ctx context.Context, group string, plurals ...string) {
 	Eventually(ctx, installed).Should(BeEmpty())
 }
 
-// definitions returns the names of a group's CustomResourceDefinitions. It reads only metadata,
-// because decoding the schemas takes a second under the race detector.
+// definitions returns the names of a group's CustomResourceDefinitions. It reads only their
+// metadata, because decoding their schemas takes a second with the race detector.
 func definitions(ctx context.Context, group string) (names []string) {
 	GinkgoHelper()
 	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{
@@ -68,7 +68,6 @@ func installOptional(ctx context.Context) {
 	}
 }
 
-// install installs the deleted kinds of a group, and waits until they are served.
 func install(ctx context.Context, group string) {
 	GinkgoHelper()
 	plans.end(ctx)
@@ -78,7 +77,6 @@ func install(ctx context.Context, group string) {
 	delete(uninstalled, group)
 }
 
-// crds is a client for CustomResourceDefinitions.
 var crds = sync.OnceValue(func() client.Client {
 	GinkgoHelper()
 	scheme := k8s.Scheme()
@@ -101,7 +99,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonCloudNativePGNotInstalled)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("does not have its kind Cluster"))
 		Expect(dojo).To(HaveCondition("DatabaseReady", "False", corev1api.ReasonCloudNativePGNotInstalled))
-		runningDojo(ctx, newNamespace(ctx)) // other Dojos do not depend on the missing kinds
+		runningDojo(ctx, newNamespace(ctx)) // other Dojos become Ready without the missing kinds
 
 		installOptional(ctx)
 		existingCluster(ctx, ns, "pg")
@@ -137,7 +135,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 				"five missing kinds are a few refused watches, not an endless row of them")
 
 		installOptional(ctx)
-		Eventually(ctx, refetch(dojo)).Should(Or( // the deadline may have passed while the kinds were installed
+		Eventually(ctx, refetch(dojo)).Should(Or( // the deadline may have passed during the installation of the kinds
 			HaveCondition("DatabaseReady", "False", corev1api.ReasonWaitingForCluster),
 			HaveCondition("DatabaseReady", "False", corev1api.ReasonClusterNotFound)))
 		existingCluster(ctx, ns, "pg")
@@ -145,7 +143,6 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 	})
 })
 
-// operatorErrors counts the operator's failed lists and watches of a group since a time.
 func operatorErrors(since time.Time, group string) int {
 	count := 0
 	for _, e := range operator.Requests() {

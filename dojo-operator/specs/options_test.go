@@ -97,8 +97,8 @@ var _ = Describe("A Dojo with options of its pods", func() {
 		Expect(pod.AutomountServiceAccountToken).To(BeNil(), "the ServiceAccount says whether")
 		Expect(pod.PriorityClassName).To(Equal(ns))
 		Expect(after.Annotations).To(And(HaveKeyWithValue("example.org/scrape", "yes"), HaveLen(2)))
-		// Before the first apply of an object, a patch moves the fields of the POST to the apply's
-		// field manager.
+		// Before the first apply of an object, a patch moves the fields of the operator's POST to
+		// the apply's field manager.
 		Expect(slices.Compact(withoutStatus(operator.WritesAtRest(ns)))).To(Equal([]string{"create secrets/tokyo-credentials",
 			"create deployments/tokyo", "create services/tokyo", "patch deployments/tokyo"}))
 
@@ -122,13 +122,14 @@ var _ = Describe("A Dojo with options of its pods", func() {
 		Expect(k8s.Patch(ctx, dojo, web)).To(refused)
 		Expect(k8s.Create(ctx, newDojo(ns, "kyoto", asWeb))).To(refused)
 		allow(ctx, "batch,web")
-		edit(ctx, dojo, asWeb) // retries until the API server's policy sees the annotation
+		edit(ctx, dojo, asWeb) // edit retries until the policy in the API server sees the new annotation
 		eventuallyReady(ctx, dojo)
 		Expect(template(ctx, dojo).Spec.ServiceAccountName).To(Equal("web"))
 
 		By("revoking the permission")
 		allow(ctx, "batch")
-		Eventually(ctx, try).Should(refused) // the policy sees the annotation late; before that, it would admit the pods
+		// The policy sees the new annotation after a while. Until then, it admits the pods.
+		Eventually(ctx, try).Should(refused)
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Title += "!" })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
 		Expect(dojo).To(HaveCondition("Available", "True", ""))
@@ -176,7 +177,6 @@ var _ = Describe("A Dojo with options of its pods", func() {
 	)
 })
 
-// changeStatus changes the status of an object as its controller would.
 func changeStatus[O client.Object](ctx context.Context, o O, change func(O)) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) error {
@@ -250,7 +250,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 	It("says what to do when its autoscaler has no metrics", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, between(2, 5))
 		scaler, deployment := scalerOf(dojo), deploymentOf(dojo)
-		const inactive = "FailedGetResourceMetric" // set by Kubernetes itself, since this cluster has no metrics
+		const inactive = "FailedGetResourceMetric" // from Kubernetes itself, because this cluster has no metrics
 		Eventually(ctx, refetch(scaler)).Should(HaveField("Status.Conditions", ContainElement(And(
 			HaveField("Type", autoscalingv2.ScalingActive), HaveField("Reason", inactive)))))
 		Expect(refetch(dojo)(ctx)).To(HaveCondition("Ready", "True", ""), "the first metrics take a while")
@@ -274,7 +274,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 			})
 		}
 		becomes(corev1.ConditionFalse)
-		operator.Start(ctx) // the operator checks at once when it starts
+		operator.Start(ctx) // a new process reconciles all Dojos at once
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonAutoscalingInactive)
 		Expect(message(dojo, "Degraded")).To(And(ContainSubstring("("+inactive+")"), ContainSubstring("Install metrics-server")))
 		Expect(dojo).To(HaveCondition("Available", "True", ""))

@@ -14,7 +14,7 @@ import (
 
 var _ = Describe("The operator's permissions", func() {
 	It("include list, for API servers before Kubernetes 1.34 without streamed lists", func(ctx context.Context) {
-		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) }) // with the former environment
+		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) }) // with the environment as it was before
 		GinkgoT().Setenv("KUBE_FEATURE_WatchListClient", "false")
 		operator.Restart(ctx)
 		runningDojo(ctx, newNamespace(ctx))
@@ -39,7 +39,7 @@ var _ = Describe("The operator's permissions", func() {
 		ns := newNamespace(ctx)
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		restore := operator.Without(ctx, remove)
-		edit(ctx, dojo, withPolicy(corev1api.ReclaimRetain)) // removes the owner reference of the Secret with the password
+		edit(ctx, dojo, withPolicy(corev1api.ReclaimRetain)) // the operator must remove the owner reference of the password's Secret
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
 		restore(ctx)
 		Eventually(ctx, refetch(dojo)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it should be retried")

@@ -25,7 +25,7 @@ import (
 	"jutsu.com/operators/test/testcluster/auditlog"
 )
 
-// planReport is the output of kubectl dojo plan -o json.
+// planReport is the output of `kubectl dojo plan -o json`.
 type planReport struct{ Dojos []plannedDojo }
 
 type plannedDojo struct {
@@ -49,13 +49,12 @@ type plannedWrite struct {
 
 func (w plannedWrite) String() string { return w.Verb + " " + w.Resource + "/" + w.Name }
 
-// withoutHash replaces the hash at the end of a name by "*".
 func withoutHash(name string) string { return name[:strings.LastIndex(name, "-")+1] + "*" }
 
-// unplanned maps a write of the operator that no plan has to the reason. There is no such write.
+// unplanned lists writes of the operator that no plan contains, each with its reason. At present,
+// plans contain all writes.
 var unplanned = map[string]string{}
 
-// effects lists the effects of a plan.
 func (r planReport) effects() (all []string) {
 	for _, dojo := range r.Dojos {
 		for _, c := range dojo.Consequences {
@@ -65,7 +64,6 @@ func (r planReport) effects() (all []string) {
 	return all
 }
 
-// writes returns the planned requests, each once.
 func (r planReport) writes() (all []plannedWrite) {
 	for _, dojo := range r.Dojos {
 		for _, stage := range dojo.Stages {
@@ -75,10 +73,8 @@ func (r planReport) writes() (all []plannedWrite) {
 	return all
 }
 
-// operatorArgs returns the plugin's flag with the operator's command line.
 func operatorArgs() string { return "--operator-args=" + strings.Join(operator.Flags, " ") }
 
-// manifestOf returns a Dojo as a user would apply it.
 func manifestOf(dojo *corev1api.Dojo) string {
 	GinkgoHelper()
 	annotations := maps.Clone(dojo.Annotations)
@@ -91,7 +87,6 @@ func manifestOf(dojo *corev1api.Dojo) string {
 	return string(text)
 }
 
-// planFile plans a manifest, expects the given exit code, and returns the plan.
 func planFile(ctx context.Context, dojo *corev1api.Dojo, code int) (report planReport) {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "dojo.json")
@@ -102,7 +97,6 @@ func planFile(ctx context.Context, dojo *corev1api.Dojo, code int) (report planR
 	return report
 }
 
-// applied applies a Dojo as kubectl apply does: it records the manifest.
 func applied(ctx context.Context, dojo *corev1api.Dojo) {
 	GinkgoHelper()
 	metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, corev1.LastAppliedConfigAnnotation, manifestOf(dojo))
@@ -114,8 +108,8 @@ func applied(ctx context.Context, dojo *corev1api.Dojo) {
 	edit(ctx, dojo, func(d *corev1api.Dojo) { d.Spec, d.Annotations = spec, annotations })
 }
 
-// planned plans the apply of a changed Dojo, applies it, waits until it is Ready, and expects that
-// the operator has written exactly what the plan says.
+// planned plans a change of a Dojo, applies it, and waits until the Dojo is Ready. It expects that
+// the operator has sent exactly the planned writes.
 func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1api.Dojo)) planReport {
 	GinkgoHelper()
 	before := len(operator.WritesAtRest(dojo.Namespace))
@@ -125,8 +119,8 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 	}
 	report := planFile(ctx, next, 3)
 	Expect(report.Dojos).To(HaveExactElements(HaveField("Ready", true)))
-	// Ignore writes of the status: on a busy machine, the operator may write the status for an
-	// earlier change late.
+	// Ignore writes of the status: on a busy machine, the operator may write the status of an
+	// earlier change only now.
 	Expect(slices.DeleteFunc(operator.WritesAtRest(dojo.Namespace)[before:], isStatus)).To(BeEmpty(),
 		"a plan makes the operator write")
 	applied(ctx, next)
@@ -135,8 +129,8 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 	return report
 }
 
-// expectPlanned waits for the planned writes, and expects no other writes. It ignores repeated
-// writes and writes of the status.
+// expectPlanned waits for the planned writes, and expects no other writes. It ignores repetitions
+// of a write, and writes of the status.
 func expectPlanned(ctx context.Context, report planReport, dojo *corev1api.Dojo, before int) {
 	GinkgoHelper()
 	hashed := report.hashed()
@@ -152,13 +146,11 @@ func isStatus(write string) bool {
 	return strings.HasPrefix(write, "patch dojos/") && strings.HasSuffix(write, "/status")
 }
 
-// pluginRequest is an event of the audit log.
 type pluginRequest struct {
 	Verb, RequestURI string
 	ObjectRef        struct{ Namespace, Resource string }
 }
 
-// requestsOfPlugin returns the requests of kubectl dojo in the audit log.
 func requestsOfPlugin() (all []pluginRequest) {
 	GinkgoHelper()
 	log, err := auditlog.Open(cluster.AuditLog())

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Create implements client.Writer.
+// Create implements [client.Writer].
 func (c *planningClient) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
 	var options client.CreateOptions
 	options.ApplyOptions(opts)
@@ -18,7 +18,7 @@ func (c *planningClient) Create(ctx context.Context, o client.Object, opts ...cl
 		func() error { return c.Client.Create(ctx, o, opts...) })
 }
 
-// Update implements client.Writer.
+// Update implements [client.Writer].
 func (c *planningClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
 	var options client.UpdateOptions
 	options.ApplyOptions(opts)
@@ -26,7 +26,7 @@ func (c *planningClient) Update(ctx context.Context, o client.Object, opts ...cl
 		func() error { return c.Client.Update(ctx, o, opts...) })
 }
 
-// Patch implements client.Writer.
+// Patch implements [client.Writer].
 func (c *planningClient) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 	var options client.PatchOptions
 	options.ApplyOptions(opts)
@@ -41,7 +41,7 @@ func (c *planningClient) Patch(ctx context.Context, o client.Object, p client.Pa
 		func() error { return c.Client.Patch(ctx, o, p, opts...) })
 }
 
-// Apply implements client.Writer.
+// Apply implements [client.Writer].
 func (c *planningClient) Apply(
 	ctx context.Context, o runtime.ApplyConfiguration, opts ...client.ApplyOption,
 ) error {
@@ -49,27 +49,28 @@ func (c *planningClient) Apply(
 	return c.Client.Apply(ctx, o, opts...)
 }
 
-// Delete implements client.Writer.
+// Delete implements [client.Writer].
 func (c *planningClient) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
 	c.end(ctx)
 	return c.Client.Delete(ctx, o, opts...)
 }
 
-// DeleteAllOf implements client.Writer.
+// DeleteAllOf implements [client.Writer].
 func (c *planningClient) DeleteAllOf(ctx context.Context, o client.Object, opts ...client.DeleteAllOfOption) error {
 	c.end(ctx)
 	return c.Client.DeleteAllOf(ctx, o, opts...)
 }
 
-// Status implements client.Client.
+// Status implements [client.Client].
 func (c *planningClient) Status() client.SubResourceWriter { return c.SubResource("status") }
 
-// SubResource implements client.Client.
+// SubResource implements [client.Client].
 func (c *planningClient) SubResource(name string) client.SubResourceClient {
 	return endingClient{c.Client.SubResource(name), c}
 }
 
-// endingClient ends the window before each write.
+// endingClient writes subresources. Before each write, it ends the comparison of the last plan with
+// the operator's writes.
 type endingClient struct {
 	client.SubResourceClient
 

@@ -14,31 +14,32 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// planOutcome is the answer of kubectl dojo plan to a change of a Dojo.
+// planOutcome is the result of `kubectl dojo plan` for a change of a Dojo.
 type planOutcome struct {
 	planReport
-	// Refused reports that the API server refused the dry run of the change itself.
+	// Refused reports whether the API server refused the dry run of the change itself.
 	Refused bool
 }
 
-// window is the time from a change of a Dojo to the next act of the spec.
+// window records the effects of a change of a Dojo, up to the next action of the spec.
 type window struct {
-	// Refused reports that the API server refused the change.
+	// Refused reports whether the API server refused the change itself.
 	Refused bool
 	// Written are the operator's successful writes.
 	Written []string
-	// Rewritten reports that admission policies change objects back. The operator may then send a
-	// patch that changes nothing, and no plan has this patch.
+	// Rewritten reports whether mutating admission policies exist. Because they undo changes, the
+	// operator may send patches without effect, which no plan contains.
 	Rewritten bool
-	// Ready reports whether the changed Dojo is Ready at the end of the window. Degraded is the
-	// reason if it is Degraded instead, or empty.
+	// Ready reports whether the Dojo is Ready at the end of the window. Degraded is the reason if
+	// the Dojo is Degraded, or else empty.
 	Ready    bool
 	Degraded string
 }
 
-// mismatches compares a plan with the writes and the state in the window. A plan must contain each
-// write. If the Dojo reaches the planned state, the operator must have sent each planned write. A
-// plan contains the API server's refusal of a child, but no failures of other controllers.
+// mismatches compares a plan with the operator's writes after the change, and with the Dojo's
+// state. The plan must contain each write. If the Dojo has reached the planned state, the operator
+// must have sent each planned write. The plan must predict that the API server refuses a child, but
+// not failures of other controllers.
 func (p planOutcome) mismatches(name string, w window) (all []string) {
 	if p.Refused != w.Refused {
 		return []string{fmt.Sprintf("the API server refuses the change: plan %t, apply %t", p.Refused, w.Refused)}
@@ -72,15 +73,14 @@ func (p planOutcome) mismatches(name string, w window) (all []string) {
 	return all
 }
 
-// ended reports whether the Dojo has reached the planned state: Ready, or Degraded for the planned
-// reason.
+// ended reports whether the Dojo has reached the planned state: it is Ready as planned, or Degraded
+// for a planned reason.
 func (r planReport) ended(name string, w window) bool {
 	ready, problems := r.endOf(name)
 	return ready && w.Ready || w.Degraded != "" && slices.ContainsFunc(problems,
 		func(problem string) bool { return strings.HasPrefix(problem, w.Degraded+": ") })
 }
 
-// endOf returns the planned state of a Dojo.
 func (r planReport) endOf(name string) (ready bool, problems []string) {
 	for _, dojo := range r.Dojos {
 		if dojo.Name == name {
@@ -90,7 +90,8 @@ func (r planReport) endOf(name string) (ready bool, problems []string) {
 	return false, nil
 }
 
-// hashed returns the planned writes whose names end with an unknown hash. "*" replaces the hash.
+// hashed returns the planned writes of objects whose names end with an unknown hash. In the result,
+// "*" replaces the hash.
 func (r planReport) hashed() map[string]bool {
 	hashed := map[string]bool{}
 	for _, w := range r.writes() {
@@ -101,7 +102,6 @@ func (r planReport) hashed() map[string]bool {
 	return hashed
 }
 
-// distinct returns the planned writes as distinctWrites does.
 func (r planReport) distinct(hashed map[string]bool) []string {
 	planned := []string{}
 	for _, w := range r.writes() {
@@ -110,8 +110,8 @@ func (r planReport) distinct(hashed map[string]bool) []string {
 	return distinctWrites(planned, hashed)
 }
 
-// distinctWrites returns each write once. It hides unknown hashes, and drops writes of a Dojo's
-// status.
+// distinctWrites returns each write once. It replaces unknown hashes by "*", and drops writes of a
+// Dojo's status.
 func distinctWrites(all []string, hashed map[string]bool) (distinct []string) {
 	for _, w := range all {
 		if hashed[withoutHash(w)] {
@@ -125,8 +125,9 @@ func distinctWrites(all []string, hashed map[string]bool) (distinct []string) {
 	return slices.Compact(distinct)
 }
 
-// manifest returns the manifest that changes a live Dojo (nil for a new one) into the next Dojo. A
-// null removes a field that kubectl apply would keep because no earlier manifest had it.
+// manifest returns the manifest that changes the Dojo live into next. live is nil for a new Dojo.
+// If no earlier manifest had a field, kubectl apply would keep the field, so the manifest removes
+// it by a null.
 func manifest(live, next map[string]any) map[string]any {
 	made := map[string]any{"apiVersion": next["apiVersion"], "kind": next["kind"]}
 	if spec, ok := withNulls(live["spec"], next["spec"]).(map[string]any); ok {

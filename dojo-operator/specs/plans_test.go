@@ -30,13 +30,13 @@ import (
 	"jutsu.com/operators/test/environment/spec"
 )
 
-// With PLANS=1 each spec also tests kubectl dojo plan. Before a spec creates, updates or patches a
-// Dojo, the wrapped client waits until the operator is at rest. It runs the plugin on the manifest
-// of the change, with the flags of the running operator, and remembers the end of the audit log.
-// The window of the plan ends at the next action of the spec: a write of any object, a command of
-// the plugin, a change of the installed kinds or of the platform's files, or the end of the spec.
-// If plans were wrong, the spec fails at its end and lists all of them.
-// out/dojo-operator/plans-*.log has a line for each change.
+// With PLANS=1, each spec also tests kubectl dojo plan. Before the spec creates, updates or patches
+// a Dojo, planningClient waits until the operator sends no writes. It runs kubectl dojo plan on the
+// manifest of the change, with the flags of the running operator. It remembers the end of the audit
+// log. Then the change opens a window, which ends at the next action of the spec. An action is a
+// write of any object, a command of kubectl dojo, a change of the installed kinds or of the
+// platform's files, or the end of the spec. If a plan was wrong, the spec fails at its end and
+// lists all wrong plans. The file out/dojo-operator/plans-*.log has a line for each change.
 //
 // At the end of a window, these statements must be true:
 //   - The plan lists each successful write of the operator in the namespace, except writes of a
@@ -57,60 +57,61 @@ import (
 //   - a change in a namespace with more than eight Dojos, because such a spec is about load;
 //   - a change before the operator restarts with other flags, because the plan used the old flags.
 //
-// The plugin's dry runs use the user's rights. A plan therefore shows no refusal that only the
-// operator gets: because the operator lacks a right, or by the operator's own policy. A plan
-// assumes success, so it shows no failure of another controller and no passed deadline. While a
-// mutating admission policy exists, a plan may lack patches, because the policy may undo a change.
+// kubectl dojo sends its dry runs with the user's rights. So a plan lacks a refusal that only the
+// operator gets, because of the operator's rights or a policy for the operator. A plan assumes
+// success, so it shows no failure of another controller and no passed deadline. While a mutating
+// admission policy exists, a plan may lack patches, because the policy may undo a change.
 var (
 	planEveryChange = os.Getenv("PLANS") != ""
 	plans           = &planningClient{}
 )
 
 const (
-	// restTime is the time without a write after which the operator counts as at rest. It is longer
-	// than a reconcile takes on a busy machine.
+	// restTime is the time without a write after which the operator counts as at rest. A reconcile
+	// takes less time, even on a busy machine.
 	restTime = 500 * time.Millisecond
 	restPoll = 50 * time.Millisecond
-	// untilRest is the longest wait for rest. If the operator is not at rest by then, the change is
-	// not planned.
+	// untilRest limits the wait until the operator is at rest. After this time, the change is not
+	// planned.
 	untilRest = 5 * time.Second
-	// mostDojos is the maximum number of Dojos in a namespace that is planned. A spec about load
-	// creates more Dojos at once.
+	// mostDojos is the maximum number of Dojos in a namespace in which changes are planned. Specs
+	// about load create more Dojos.
 	mostDojos = 8
 )
 
-// ofOperatorAlone matches refusals that only the operator gets, and not the user who plans: the
-// operator lacks a right, or the operator's own policy refuses a write.
+// ofOperatorAlone matches refusals that the operator gets and the user of kubectl dojo plan does
+// not: the operator lacks a right, or a policy for the operator refuses the write.
 var ofOperatorAlone = regexp.MustCompile(
 	`forbidden: User "system:serviceaccount:|ValidatingAdmissionPolicy 'dojo-operator`)
 
-// planningClient plans changes of Dojos. Each of its writes ends the window of the last change.
+// planningClient plans each change of a Dojo before it sends the change. Each of its writes ends
+// the window of the former change.
 type planningClient struct {
 	client.Client
 
-	mu   sync.Mutex // held while a change is planned and sent
+	mu   sync.Mutex // held while the client plans and sends a change
 	open *openWindow
 	log  []string // a line for each change of the spec
-	// faults has the mismatches of the spec.
+	// faults lists the differences between plans and writes in the current spec.
 	faults []string
 }
 
-// openWindow is a window that has not ended.
+// openWindow is the window of the last change: until it ends, the operator's writes count for this
+// change.
 type openWindow struct {
 	planOutcome
 	dojo    client.ObjectKey
 	change  string
 	refused bool
-	// from is the number of the operator's requests before the change.
+	// from is the number of requests that the operator had sent before the change.
 	from int
 	args []string
 }
 
-// of starts a new log, and returns a client that plans changes and sends them through another
-// client.
+// of makes c send its writes through another client, and starts a new log.
 func (c *planningClient) of(other client.Client) client.Client {
 	c.Client = other
-	_ = os.Remove(c.logFile()) // the log of an earlier run
+	_ = os.Remove(c.logFile()) // the log file of an earlier run
 	return c
 }
 
@@ -118,7 +119,6 @@ func (c *planningClient) logFile() string {
 	return filepath.Join(filepath.Dir(operator.LogFile()), fmt.Sprintf("plans-%d.log", GinkgoParallelProcess()))
 }
 
-// asGiven returns the fields of a Dojo as the spec sends them.
 func (c *planningClient) asGiven(o client.Object) func() (map[string]any, error) {
 	return func() (map[string]any, error) {
 		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
@@ -128,7 +128,8 @@ func (c *planningClient) asGiven(o client.Object) func() (map[string]any, error)
 	}
 }
 
-// write sends a write. A write of a Dojo is planned first, and opens a window.
+// write sends a write. If it is a write of a Dojo, it first plans the write, and then opens a
+// window.
 func (c *planningClient) write(
 	ctx context.Context, o client.Object, verb string, dryRun []string, next func() (map[string]any, error),
 	send func() error,
@@ -158,8 +159,8 @@ func (c *planningClient) write(
 	return err
 }
 
-// plan runs kubectl dojo plan for a change while the operator is at rest. If plan skips the change,
-// it returns the reason.
+// plan runs kubectl dojo plan for a change, while the operator is at rest. If it does not plan the
+// change, skipped is the reason.
 func (c *planningClient) plan(
 	ctx context.Context, w *openWindow, next func() (map[string]any, error),
 ) (skipped string) {
@@ -216,8 +217,8 @@ func firstLine(text string) string {
 	return line
 }
 
-// file writes the manifest to a file, together with the other Dojos of the namespace that are not
-// Ready yet.
+// file writes a file with the manifest of the change. The file also contains all other Dojos of the
+// namespace that are not Ready yet, so that the plan includes their writes.
 func (c *planningClient) file(ctx context.Context, changed client.ObjectKey, first map[string]any) (string, error) {
 	all := &corev1api.DojoList{}
 	if err := c.List(ctx, all, client.InNamespace(changed.Namespace)); err != nil {
@@ -243,8 +244,8 @@ func (c *planningClient) file(ctx context.Context, changed client.ObjectKey, fir
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// stateOf returns whether a Dojo is Ready, and the reason if it is Degraded, both for its current
-// spec.
+// stateOf reports whether a Dojo is Ready. If it is Degraded, degraded is the reason. Both are for
+// the current generation.
 func stateOf(d *corev1api.Dojo) (ready bool, degraded string) {
 	reasonOf := func(kind string) string {
 		condition := meta.FindStatusCondition(d.Status.Conditions, kind)
@@ -256,7 +257,7 @@ func stateOf(d *corev1api.Dojo) (ready bool, degraded string) {
 	return reasonOf("Ready") != "", reasonOf("Degraded")
 }
 
-// rest waits until the operator writes nothing in a namespace.
+// rest waits until the operator is at rest in a namespace. It returns false after untilRest.
 func (c *planningClient) rest(ctx context.Context, namespace string) bool {
 	count := func() int { return len(operator.Writes(namespace)) }
 	quiet, writes := time.Now(), count()
@@ -269,8 +270,8 @@ func (c *planningClient) rest(ctx context.Context, namespace string) bool {
 	return wait.PollUntilContextTimeout(ctx, restPoll, untilRest, true, atRest) == nil
 }
 
-// successfulWrites returns the operator's successful writes in a namespace, except writes of a
-// Dojo's status.
+// successfulWrites returns the operator's successful writes in a namespace, without writes of a
+// Dojo's status. It skips the first requests in the audit log, up to from.
 func successfulWrites(namespace string, from int) (all []string) {
 	requests := operator.Requests()
 	for i := from; i < len(requests); i++ {
@@ -281,8 +282,8 @@ func successfulWrites(namespace string, from int) (all []string) {
 	return all
 }
 
-// writeIn returns the write of an audit event, or "" if it is not a successful write in the
-// namespace.
+// writeIn returns the write in an audit event. It returns "" if the event is not a successful write
+// in the namespace.
 func writeIn(namespace string, e *auditv1.Event) string {
 	if e.ObjectRef == nil || e.ObjectRef.Namespace != namespace || strings.Contains(e.RequestURI, "dryRun=") ||
 		e.ResponseStatus == nil || e.ResponseStatus.Code >= 300 {
@@ -291,7 +292,6 @@ func writeIn(namespace string, e *auditv1.Event) string {
 	return spec.WriteOf(e)
 }
 
-// end ends the open window, because the spec is about to act.
 func (c *planningClient) end(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -310,11 +310,12 @@ func (c *planningClient) close(ctx context.Context) {
 	}
 	seen := c.state(ctx, w)
 	if w.ended(w.dojo.Name, seen) {
-		c.rest(ctx, w.dojo.Namespace) // the operator may still write after the status
+		c.rest(ctx, w.dojo.Namespace) // the operator may still send writes after the write of the status
 		seen = c.state(ctx, w)
 	}
 	faults := w.mismatches(w.dojo.Name, seen)
-	// A busy machine may delay the operator's last writes, so the comparison is repeated.
+	// Compare again after a while, because the operator's last writes may be late on a busy
+	// machine.
 	_ = wait.PollUntilContextTimeout(ctx, restTime, untilRest, true, func(ctx context.Context) (bool, error) {
 		if len(faults) > 0 && w.ended(w.dojo.Name, seen) {
 			seen = c.state(ctx, w)
@@ -332,7 +333,6 @@ func (c *planningClient) close(ctx context.Context) {
 	c.note(w, map[bool]string{true: "ok: ", false: "MISMATCH: "}[len(faults) == 0]+result)
 }
 
-// state returns the results of a change so far: the operator's writes and the Dojo's conditions.
 func (c *planningClient) state(ctx context.Context, w *openWindow) window {
 	seen := window{Refused: w.refused, Written: successfulWrites(w.dojo.Namespace, w.from)}
 	d := &corev1api.Dojo{}
@@ -354,7 +354,7 @@ func (c *planningClient) note(w *openWindow, result string) {
 	GinkgoWriter.Println("plan of", w.change, result)
 }
 
-// If plans were wrong, a spec fails at its end and lists all of them.
+// If a plan was wrong, the spec fails at its end and lists all wrong plans.
 var _ = AfterEach(func(ctx context.Context) {
 	if !planEveryChange {
 		return

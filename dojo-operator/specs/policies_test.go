@@ -26,7 +26,7 @@ var _ = Describe("Children that mutating admission policies rewrite", func() {
 
 	It("are in sync for every kind", func(ctx context.Context) {
 		ns := newNamespace(ctx)
-		// Dry-run writes of this Dojo's children show whether the policies are in force.
+		// Dry-run writes of this Dojo's children show when the API server applies the policies.
 		earlier := dojoWithEverything(ctx, ns, "kyoto")
 		for _, field := range appliedFields {
 			rewrite(ctx, field, ns, admissionv1.Create, admissionv1.Update)
@@ -68,10 +68,9 @@ var _ = Describe("Children that mutating admission policies rewrite", func() {
 	})
 })
 
-// rewrite makes the API server change a field of all objects of a kind in a namespace.
 func rewrite(ctx context.Context, field appliedField, namespace string, operations ...admissionv1.OperationType) {
 	GinkgoHelper()
-	value, err := json.Marshal(field.other) // JSON is also a valid CEL expression
+	value, err := json.Marshal(field.other) // a JSON value is also a CEL expression
 	Expect(err).NotTo(HaveOccurred())
 	kind := ofKind(field.kind, namespace, "").GroupVersionKind()
 	mapping, err := k8s.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
@@ -92,8 +91,8 @@ func rewrite(ctx context.Context, field appliedField, namespace string, operatio
 			MatchConditions: []admissionv1.MatchCondition{{
 				Name: "name", Expression: fmt.Sprintf("object.metadata.name.endsWith(%q)", field.suffix),
 			}, {
-				// CloudNativePG's objects of these kinds may lack the field that the policy
-				// replaces.
+				// CloudNativePG creates objects of these kinds, too. They may lack the field that
+				// the policy replaces.
 				Name: "not-of-cloudnative-pg",
 				Expression: "!has(object.metadata.labels) || " +
 					"!('app.kubernetes.io/managed-by' in object.metadata.labels) || " +
@@ -122,8 +121,8 @@ func rewrite(ctx context.Context, field appliedField, namespace string, operatio
 	}
 }
 
-// rewritten returns a child's field after a dry-run patch of the child, during which the API server
-// applies the policies.
+// rewritten returns the value of a child's field after a dry-run patch. The API server applies the
+// policies during the patch.
 func rewritten(field appliedField, dojo *corev1api.Dojo) func(context.Context) (any, error) {
 	annotate := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"example.org/test": "1"}}}`))
 	return func(ctx context.Context) (any, error) {
@@ -133,8 +132,8 @@ func rewritten(field appliedField, dojo *corev1api.Dojo) func(context.Context) (
 	}
 }
 
-// rewrittenJob returns the image of a Job after its dry-run create, during which the API server
-// applies the policies.
+// rewrittenJob returns the image of a Job after its dry-run create. The API server applies the
+// policies during the create.
 func rewrittenJob(namespace string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "test"}}

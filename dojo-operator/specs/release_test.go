@@ -24,8 +24,8 @@ import (
 	"jutsu.com/operators/test/testcluster/cnpgtest"
 )
 
-// Pods with an image of registry.invalid stay in the phase that the spec sets. All other pods end
-// at once.
+// Pods with an image of registry.invalid stay in the phase that a spec sets. All other pods end at
+// once: kwok, which simulates the nodes, ends them.
 const (
 	imageOne, imageTwo    = "registry.example.org/dojo:1", "registry.example.org/dojo:2"
 	heldImage, heldImage2 = "registry.invalid/dojo:2", "registry.invalid/dojo:3"
@@ -62,7 +62,6 @@ func releaseJobs(ctx context.Context, namespace string) []batchv1.Job {
 	return jobs.Items
 }
 
-// eventuallyOneRelease waits for a single Job of an image, and returns it.
 func eventuallyOneRelease(ctx context.Context, namespace, image string) *batchv1.Job {
 	GinkgoHelper()
 	var job *batchv1.Job
@@ -84,7 +83,6 @@ func releasePods(ctx context.Context, namespace string) []corev1.Pod {
 	return pods.Items
 }
 
-// playRelease puts the container of the only pod of a Job into a state.
 func playRelease(ctx context.Context, job *batchv1.Job, phase corev1.PodPhase, state corev1.ContainerState) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) error {
@@ -100,8 +98,8 @@ func playRelease(ctx context.Context, job *batchv1.Job, phase corev1.PodPhase, s
 	}).Should(Succeed())
 }
 
-// runRelease lets the container run. The pod's phase is not Running, because kwok would then end
-// the pod.
+// runRelease sets the container's state to running. The pod stays Pending, because kwok would end a
+// running pod.
 func runRelease(ctx context.Context, job *batchv1.Job) {
 	GinkgoHelper()
 	playRelease(ctx, job, corev1.PodPending, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}})
@@ -128,7 +126,6 @@ func imageOf(dojo *corev1api.Dojo) func(context.Context) (string, error) {
 	}
 }
 
-// releasesCreated lists the names of the Jobs of release steps that the operator has created.
 func releasesCreated(namespace string) (names []string) {
 	for _, write := range operator.Writes(namespace) {
 		if name, found := strings.CutPrefix(write, "create jobs/"); found && strings.Contains(name, "-release-") {
@@ -284,8 +281,8 @@ var _ = Describe("The release step of a Dojo", func() {
 			Finalizers:      []string{"example.org/held"},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(second, batchv1.SchemeGroupVersion.WithKind("Job"))},
 		}, Spec: held.Spec}
-		// The node does not exist. On a fake node, kwok would end the pod. Without a node, PodGC,
-		// which runs every 20 s, would fail the pod when it is deleted.
+		// The pod is on a node that does not exist. On a fake node, kwok would end the pod. Without
+		// a node, PodGC, which runs every 20 s, would set the deleted pod to Failed.
 		pod.Spec.NodeName = "lost"
 		Expect(k8s.Create(ctx, pod)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) {

@@ -18,7 +18,7 @@ import (
 
 const (
 	goodImage   = "registry.example.org/dojo:1"
-	brokenImage = "registry.invalid/dojo:2" // fake nodes pull no image from this registry
+	brokenImage = "registry.invalid/dojo:2" // no fake node runs an image of this registry
 )
 
 func withRollout(rollout corev1api.Rollout) func(*corev1api.Dojo) {

@@ -74,7 +74,8 @@ var _ = Describe("The rollout of a Dojo", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("exceeded quota: none"))
 		attempts := 0
-		// A second attempt may follow: events of other children requeue the Dojo after two seconds.
+		// A second attempt may follow, because events of other children requeue the Dojo after two
+		// seconds.
 		Eventually(func() int {
 			before := attempts
 			attempts = len(creations(ns, "deployments"))
@@ -164,7 +165,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 			dojo := newDojo(ns, fmt.Sprintf("tokyo-%d", i), replicas(2))
 			Expect(k8s.Create(ctx, dojo)).To(Succeed())
 			dojos = append(dojos, dojo)
-			// At each kill, the latest Dojo is new, and the first Dojo may already be Ready.
+			// At each kill, the last Dojo is new, and the first Dojo may be Ready already.
 			if i%4 == 3 {
 				operator.Kill(ctx)
 				operator.Start(ctx)
@@ -210,7 +211,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 		operator.Stop()
 		before := len(operator.Writes(ns))
 		operator.Start(ctx)
-		// When a second Dojo is Ready, the operator has also reconciled the first Dojo.
+		// Once a second Dojo is Ready, the operator has also reconciled the first Dojo.
 		other := newDojo(ns, "kyoto")
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		eventuallyReady(ctx, other)
@@ -219,7 +220,6 @@ var _ = Describe("The life cycle of a Dojo", func() {
 	})
 })
 
-// creations lists the times of the operator's creates of a resource in a namespace.
 func creations(namespace, resource string) []time.Time {
 	GinkgoHelper()
 	var times []time.Time
@@ -232,7 +232,8 @@ func creations(namespace, resource string) []time.Time {
 	return times
 }
 
-// revisions returns the revisions of the credentials in the Dojo's Secret and in its pod template.
+// revisions returns a function that gets the credentials revisions in the Dojo's Secret and in its
+// pod template, as a set.
 func revisions(dojo *corev1api.Dojo) func(context.Context) (map[string]bool, error) {
 	const annotation = "core.jutsu.com/credentials-revision"
 	return func(ctx context.Context) (map[string]bool, error) {
@@ -245,8 +246,6 @@ func revisions(dojo *corev1api.Dojo) func(context.Context) (map[string]bool, err
 	}
 }
 
-// expectAlike expects that Dojos with the same spec have the same children, except for names and
-// revisions.
 func expectAlike(ctx context.Context, dojos []*corev1api.Dojo) {
 	GinkgoHelper()
 	var first []string
@@ -280,8 +279,8 @@ func isProgressing(dojo *corev1api.Dojo) bool {
 	return meta.IsStatusConditionTrue(dojo.Status.Conditions, "Progressing")
 }
 
-// watchStatus records every state of a Dojo. The returned function ends the watch, and returns the
-// states.
+// watchStatus records each version of a Dojo. The returned function ends the watch and returns
+// these versions.
 func watchStatus(ctx context.Context, dojo *corev1api.Dojo) func() []*corev1api.Dojo {
 	GinkgoHelper()
 	watcher, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: k8s.Scheme()})

@@ -152,7 +152,6 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 	})
 })
 
-// request requests another password.
 func request(ctx context.Context, dojo *corev1api.Dojo, value string) {
 	GinkgoHelper()
 	edit(ctx, dojo, func(dojo *corev1api.Dojo) {
@@ -160,14 +159,13 @@ func request(ctx context.Context, dojo *corev1api.Dojo, value string) {
 	})
 }
 
-// login is the user and password that a pod has.
 type login struct{ user, password string }
 
 func accepted(dojo *corev1api.Dojo, l login) bool {
 	return cloudNativePG.Accepts(dojo.Namespace, dojo.Status.Database.ClusterName, l.user, l.password)
 }
 
-// credentialsOf returns a pod's credentials, and adds them to secrets.
+// credentialsOf returns the credentials that new pods get, and registers the password as a secret.
 func credentialsOf(ctx context.Context, dojo *corev1api.Dojo) login {
 	GinkgoHelper()
 	secret := secretOf(dojo)
@@ -178,8 +176,9 @@ func credentialsOf(ctx context.Context, dojo *corev1api.Dojo) login {
 }
 
 // refusedPods watches the pods of a Dojo. The returned function ends the watch, and lists the
-// running pods whose credentials Postgres refused. A pod keeps the credentials of the revision in
-// its annotation. The list includes terminating pods, since they may still serve.
+// running pods whose credentials Postgres refused. A pod has the credentials of the revision in its
+// annotation, until it ends. The list includes terminating pods, because they may still serve
+// requests.
 func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
 	const revision = "core.jutsu.com/credentials-revision"
 	dojo = dojo.DeepCopy()
@@ -202,7 +201,7 @@ func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
 			"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": dojo.Name}) != nil {
 			return
 		}
-		// A login that was valid when the API server listed the pods is valid in before or in
+		// If a login was valid when the API server listed the pods, it is valid in before or in
 		// after.
 		after := valid()
 		for _, pod := range pods.Items {

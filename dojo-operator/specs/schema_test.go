@@ -104,8 +104,8 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		edit(ctx, database, takeRecord)
 		Eventually(ctx, func(ctx context.Context) []batchv1.Job { return schemaJobs(ctx, dojo) }).
 			Should(HaveLen(1), "the record was taken away, to run it once more")
-		// The spec waits for the record, which is missing while the SQL runs. The status may be
-		// older than the Job.
+		// Wait for the annotation that records the SQL, because it is missing while the SQL runs.
+		// The status may be older than the Job.
 		Eventually(ctx, refetch(database)).Should(HaveField("GetAnnotations()", HaveKeyWithValue(digest, ran)))
 		eventuallyReady(ctx, dojo)
 		again := schemaJobs(ctx, dojo)[0].UID
@@ -132,13 +132,13 @@ var _ = Describe("The schema of a Dojo's database", func() {
 	It("is updated after the pods of the former Job have gone, and before a new image", func(ctx context.Context) {
 		sql := tables()
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
-		// The Dojo has no SQL from a Secret, because the operator hashes a Secret slowly. It would
-		// hash the Secret twice before it waits for the held pod, and ten seconds after the pod's
-		// creation it would already report the pod as stalled.
+		// The Dojo has no SQL from a Secret, because hashing a Secret is slow. The operator would
+		// hash the Secret twice before it waits for the held pod. Ten seconds after the pod's
+		// creation, it would already report the pod as stalled.
 		dojo := dojoInCluster(ctx, ns, withSQL, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.InitSQL = dojo.Spec.Postgres.InitSQL[:1]
 		})
-		// The spec copies the pod without its Job and its node, because kwok ends a pod on a node
+		// Create a copy of the pod that has no Job and no node, because kwok ends a pod on a node
 		// at once.
 		held := schemaPod(ctx, ns)
 		labels := maps.Clone(held.Labels)
@@ -180,7 +180,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 	It("keeps pods from starting when its SQL fails, and reports the message of psql", func(ctx context.Context) {
 		pg := existingCluster(ctx, ns, "pg")
 		edit(ctx, pg,
-			func(o *unstructured.Unstructured) { // pods with this image stay in the phase that the spec sets
+			func(o *unstructured.Unstructured) { // kwok leaves pods with this image in the phase that the spec sets
 				Expect(unstructured.SetNestedField(o.Object, "registry.invalid/postgres:17", "spec", "imageName")).To(Succeed())
 			})
 		Eventually(ctx, refetch(pg)).Should(haveField("status.image", "registry.invalid/postgres:17"))
@@ -206,7 +206,6 @@ var _ = Describe("The schema of a Dojo's database", func() {
 	})
 })
 
-// schemaPod returns the pod of the schema's Job.
 func schemaPod(ctx context.Context, namespace string) corev1.Pod {
 	GinkgoHelper()
 	var pods corev1.PodList

@@ -36,8 +36,8 @@ var _ = Describe("The operator's process", func() {
 		Expect(k8s.Create(ctx, grant)).To(Succeed())
 		DeferCleanup(k8s.Delete, grant)
 		Expect(cluster.AwaitMetricsReader(ctx, ns, reader.Name)).To(Succeed())
-		// The reader gets a new token, because the operator may have cached the denial of the old
-		// token.
+		// Get a new token for the reader, because the operator may have cached the denial of the
+		// old token.
 		config, err = cluster.ServiceAccountConfig(ctx, ns, reader.Name)
 		Expect(err).NotTo(HaveOccurred())
 		var text string
@@ -56,7 +56,7 @@ var _ = Describe("The operator's process", func() {
 
 	It("hands over to a standby on SIGTERM", Serial, func(ctx context.Context) {
 		first := operator.Process()
-		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty()) // otherwise the standby may become the leader
+		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty()) // otherwise the second process could become the leader
 		before, err := operator.Leader(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		operator.Start(ctx)

@@ -100,7 +100,7 @@ var _ = Describe("The size of a database", func() {
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		eventuallyDegraded(ctx, other, corev1api.ReasonUnknownSize)
 		Expect(message(other, "Degraded")).To(ContainSubstring("not valid"))
-		eventuallyReady(ctx, dojo) // the standbys' new endpoint may cause a rollout
+		eventuallyReady(ctx, dojo) // the pods may roll, because the standbys get an endpoint
 	})
 
 	DescribeTable("is refused by the API "+

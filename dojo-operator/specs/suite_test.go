@@ -17,13 +17,14 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// The specs run the operator's binary, built with the race detector, against a real Kubernetes API
-// with controllers and fake nodes. The operator's ServiceAccount, permissions, arguments and
-// environment come from the production overlay in deploy/.
+// The specs run the operator's binary, built with the race detector, against a real API server with
+// the Kubernetes controllers and fake nodes. The operator's ServiceAccount, permissions, arguments
+// and environment come from the production overlay in deploy/.
 const (
-	// progressDeadline is short, but much longer than a rollout takes on fake nodes.
+	// progressDeadline is short, so that the specs reach it, and much longer than a rollout on fake
+	// nodes.
 	progressDeadline = 10 * time.Second
-	// soon is the longest wait for immediate effects. It is long, since the machine may be busy.
+	// soon limits the wait for an immediate effect. It is long, because the machine may be busy.
 	soon = 30 * time.Second
 )
 
@@ -40,7 +41,7 @@ var (
 	_ = operator.UsesItsPermissions()
 )
 
-// The operator is built once for all processes of the test runner.
+// One process of the test runner builds the operator for all processes.
 var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path []byte) {
 	discord, err := environment.Discord.CRDs()
 	Expect(err).NotTo(HaveOccurred())
@@ -63,8 +64,8 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 	})
 })
 
-// prometheusKinds returns the files of the prometheus-operator kinds that the operator uses. The
-// files of all prometheus-operator kinds are six times as large.
+// prometheusKinds returns the CRD files of the prometheus-operator kinds that the operator uses.
+// The CRD files of all kinds are six times as large.
 func prometheusKinds(ctx context.Context) (files []string) {
 	folder, err := testcluster.PrometheusOperatorCRDs(ctx)
 	Expect(err).NotTo(HaveOccurred())

@@ -52,9 +52,9 @@ var _ = Describe("A suspended Dojo", func() {
 		err := k8s.List(ctx, &pods, client.InNamespace(ns), labels)
 		return pods.Items, err
 	}
-	// orderOf returns the operator's writes of the Deployment and the Cluster, without repetitions.
-	// The operator may write an object twice: one patch moves fields to the operator's field
-	// manager, and then an apply follows.
+	// orderOf returns the writes of the Deployment and the Cluster in their order. It counts
+	// repetitions of a write once: a patch may move fields to the operator's field manager before
+	// an apply.
 	orderOf := func(writes []string) []string {
 		return slices.Compact(slices.DeleteFunc(slices.Clone(writes), func(write string) bool {
 			return !strings.HasSuffix(write, " deployments/tokyo") && !strings.HasSuffix(write, " clusters/tokyo-db")
@@ -132,10 +132,10 @@ var _ = Describe("A suspended Dojo", func() {
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"all": "SELECT 2"},
 		}
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
-		edit(ctx, dojo, func(dojo *corev1api.Dojo) { // an image that cannot be pulled
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { // no node can pull this image
 			dojo.Spec.Postgres.Cluster.ImageName = "registry.invalid/postgresql:17"
 		})
-		// The Job of the SQL uses the image that the Cluster reports.
+		// Wait, because the Job that runs the SQL uses the image in the Cluster's status.
 		Eventually(ctx, refetch(theCluster)).Should(haveField("status.image", "registry.invalid/postgresql:17"))
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "all"}}}
@@ -232,7 +232,7 @@ var _ = Describe("A suspended Dojo", func() {
 		dojo := created(ctx, replicas(2))
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
-		Eventually(ctx, pods).Should(BeEmpty()) // the Deployment's status omits terminating pods
+		Eventually(ctx, pods).Should(BeEmpty()) // the Deployment's status does not count terminating pods
 		edit(ctx, deploymentOf(dojo), func(live *appsv1.Deployment) { live.Spec.Replicas = new(int32(5)) })
 		Eventually(ctx, refetch(deploymentOf(dojo))).Should(HaveField("Spec.Replicas", HaveValue(BeZero())))
 		edit(ctx, dojo, suspend(false))

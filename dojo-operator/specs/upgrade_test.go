@@ -92,7 +92,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable))
 		Expect(message(dojo, "Available")).To(Equal("No pod runs while Postgres in the Cluster " + ns +
 			"/tokyo-db is upgraded to version 17."))
-		operator.Restart(ctx) // the new process must continue the upgrade
+		operator.Restart(ctx) // the new process must continue the upgrade where the old process stopped
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
 		upgraded(ctx, "17")
 		Expect(backups(ctx)).To(Equal([]string{"tokyo-after-", "tokyo-before", "tokyo-db-202"}))
@@ -124,8 +124,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 
 	It("takes another backup when it is requested again after a reversal", func(ctx context.Context) {
 		created(ctx, nightly)
-		// No Deployment controls this pod, so the pod stays, and the upgrade cannot end the step
-		// Stopping.
+		// This pod stays, because no Deployment controls it. So the upgrade remains in the step
+		// Stopping, which waits until all pods have ended.
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "stuck", Labels: map[string]string{
 				"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo",
@@ -205,8 +205,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFail)
 		upgrade(ctx, pg17)
-		// The message must show the failure, because the reason does not: an upgrade that exceeds
-		// the deadline has the reason UpgradeFailed even before it fails.
+		// Only the message shows that the upgrade has failed: the reason is UpgradeFailed as soon
+		// as the upgrade exceeds the deadline.
 		Eventually(ctx, refetch(dojo)).Should(And(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed),
 			haveMessage("DatabaseReady", And(ContainSubstring("from Postgres 16 to 17 has failed, and no pod runs. See "+
 				"`kubectl logs job/tokyo-db-1-major-upgrade -n "+ns+"`. "), ContainSubstring("set the version to 16 again: the data "+
@@ -356,7 +356,6 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 	})
 })
 
-// refetchedImage gets the image of the application.
 func refetchedImage(ctx context.Context, dojo *corev1api.Dojo) string {
 	GinkgoHelper()
 	deployment, err := refetch(deploymentOf(dojo))(ctx)

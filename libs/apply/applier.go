@@ -31,18 +31,20 @@ const (
 	maxRemembered = 4096
 )
 
-// ErrStale reports that the cache lacks our last writes, so a plan would be based on old state.
+// ErrStale reports that the cache does not show our last writes yet, so a plan would be based on
+// old state.
 var ErrStale = errors.New("the cache lags behind our own writes")
 
-// Reasons are the condition reasons for failed writes. The owner's kind documents its reasons.
+// Reasons are the condition reasons for failed writes, from the documented reasons of the owner's
+// kind.
 type Reasons struct {
 	Refused              string
 	NamespaceTerminating string
-	// NameConflict (Degraded): a foreign object has the name.
+	// NameConflict is the reason of a Degraded issue: a foreign object has the name.
 	NameConflict string
 }
 
-// Applier carries out plans.
+// Applier executes plans: it writes and deletes objects.
 type Applier struct {
 	Owner        string // field manager of all writes
 	Expectations *expectations.Set
@@ -50,7 +52,7 @@ type Applier struct {
 	client  client.Client
 	reasons Reasons
 	clock   clock.PassiveClock
-	// A lost cache entry does no harm: it costs a write without effect, or an earlier retry.
+	// An entry that the LRU evicts costs at most a write without effect, or an earlier retry.
 	unchanged *cache.LRUExpireCache // values of type Unchanged, keyed by the owner's UID
 	refused   *cache.LRUExpireCache // time of the first refusal, keyed by expectations.Key
 	existing  *cache.LRUExpireCache // time of the first AlreadyExists error, keyed by expectations.Key
@@ -67,15 +69,16 @@ func New(c client.Client, owner string, reasons Reasons, now clock.PassiveClock)
 	}
 }
 
-// Unchanged returns the owner's objects that are out of sync even after a write.
+// Unchanged returns those objects of an owner that stay out of sync although they were written.
 func (a *Applier) Unchanged(owner types.UID) Unchanged {
 	known, _ := a.unchanged.Get(owner)
 	u, _ := known.(Unchanged)
 	return u
 }
 
-// Run carries out the plan of an owner. Run skips the write of an object only if the write of an
-// object in its After failed.
+// Run executes the plan of an owner, the object that is reconciled. If the write of the finalizers
+// fails, Run writes nothing else. Run skips an object if an object in its field After was skipped
+// or its write has failed.
 func (a *Applier) Run(ctx context.Context, owner client.Object, plan Plan) Results {
 	var results Results
 	if plan.Finalizers != nil {
@@ -146,7 +149,7 @@ func (a *Applier) send(ctx context.Context, o *Object) (client.Object, error) {
 }
 
 func (a *Applier) create(ctx context.Context, desired *unstructured.Unstructured) (client.Object, error) {
-	object := &unstructured.Unstructured{Object: maps.Clone(desired.Object)} // the desired state must not change
+	object := &unstructured.Unstructured{Object: maps.Clone(desired.Object)} // a copy, because the desired state must not change
 	object.Object["metadata"] = maps.Clone(desired.Object["metadata"].(map[string]any))
 	annotations := map[string]string{ShapeAnnotation: shape(desired)}
 	maps.Copy(annotations, desired.GetAnnotations())
@@ -177,7 +180,8 @@ func (a *Applier) upgrade(ctx context.Context, o *Object) error {
 
 func (a *Applier) replaceSpec(ctx context.Context, o *Object) error {
 	patch, err := json.Marshal([]map[string]any{
-		// The API server refuses the patch if a new object with another UID has the name.
+		// The API server refuses the patch if another object with a different UID has taken the
+		// name.
 		{"op": "replace", "path": "/metadata/uid", "value": o.Live.GetUID()},
 		{"op": "replace", "path": "/spec", "value": o.ReplaceSpec},
 	})
@@ -187,7 +191,7 @@ func (a *Applier) replaceSpec(ctx context.Context, o *Object) error {
 	return a.client.Patch(ctx, o.Desired.DeepCopy(), client.RawPatch(types.JSONPatchType, patch))
 }
 
-// changed compares an object before and after a write. It ignores the status, which other clients
+// changed reports whether a write changed an object. It ignores the status, which other clients
 // change concurrently.
 func changed(before, after client.Object) bool {
 	state := func(o client.Object) []any {
@@ -217,8 +221,8 @@ func (a *Applier) delete(ctx context.Context, old Deletion) error {
 	return nil
 }
 
-// abandon replaces the owner references by one to an owner that does not exist. The garbage
-// collector then deletes the object:
+// abandon replaces the object's owner references by a reference to an owner that does not exist.
+// The garbage collector then deletes the object:
 // https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents.
 func (a *Applier) abandon(ctx context.Context, owner client.Object, old Deletion) error {
 	gvk, err := a.client.GroupVersionKindFor(owner)

@@ -151,7 +151,8 @@ func TestRewritesAreRememberedOfEachObject(t *testing.T) {
 	}
 }
 
-// A missing object is created, never adopted.
+// A create fails if the name exists, and an apply fails if the UID has changed. So neither changes
+// a foreign object.
 func TestOnlyTheObservedObjectIsWritten(t *testing.T) {
 	t.Parallel()
 	desired := deployment(wanted{new(int32(3)), "dojo:1", nil, false})
@@ -210,7 +211,6 @@ func TestOnlyTheObservedObjectIsWritten(t *testing.T) {
 	}
 }
 
-// A pinned write fails if another client has changed the object.
 func TestPinned(t *testing.T) {
 	t.Parallel()
 	for _, pinned := range []bool{false, true} {
@@ -271,8 +271,8 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// An apply keeps foreign fields, for example a value beside our valueFrom. The API server then
-// calls the object invalid, and only a replaced spec helps.
+// An apply keeps the fields of other clients, for example a value beside our valueFrom. The API
+// server then calls the object invalid, and only a replacement of the whole spec helps.
 func TestReplaceSpec(t *testing.T) {
 	t.Parallel()
 	for name, allowed := range map[string]bool{"replaced": true, "not allowed to": false} {
@@ -356,7 +356,7 @@ func TestDelete(t *testing.T) {
 		fails     error
 		stale     bool
 		reason    string
-		satisfied bool // the applier accepts a cache that still shows the object
+		satisfied bool // whether the expectations accept a cache that still shows the object
 	}{
 		"there": {},
 		"held back by another client's finalizer": {

@@ -12,7 +12,6 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// BenchmarkInSync compares a Deployment with its desired state, as each reconcile does.
 func BenchmarkInSync(b *testing.B) {
 	w := newWorld(b)
 	names := make([]string, 10)

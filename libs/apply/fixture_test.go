@@ -54,10 +54,10 @@ func newWorld(t applytest.TB) *world {
 	return w
 }
 
-// restart replaces the applier, so that it remembers nothing, as after a restart of the operator.
+// restart replaces the applier by a new one without memory, as a restart of the operator does.
 func (w *world) restart(c client.Client) { w.applier = apply.New(c, us, reasons, w.clock) }
 
-// plan plans an object. The live object has the given type and is stripped as in the cache.
+// plan returns the planned write of an object. It strips the live object as the cache does.
 func plan[L apply.Live](w *world, empty L, desired *unstructured.Unstructured) *apply.Object {
 	w.t.Helper()
 	live := applytest.Get(w.t, w.server, desired.GetNamespace(), desired.GetName(), empty)
@@ -74,7 +74,7 @@ func (w *world) run(objects ...*apply.Object) apply.Results {
 	return w.applier.Run(testContext, w.owner, p)
 }
 
-// written returns the requests with an effect since the last call.
+// written returns the writes since the last call that changed an object.
 func (w *world) written() []string {
 	writes := w.server.Writes
 	w.server.Writes = nil
@@ -104,7 +104,7 @@ spec:
     }}}}}
 `
 
-// widgetSpec has every kind of list and map.
+// widgetSpec has every kind of list and map: atomic, set and keyed by name; granular and atomic.
 const widgetSpec = `
 colour: red
 tags: [a, b]
@@ -114,7 +114,6 @@ selector: {k: v, l: w}
 groups: [{name: dojo, rules: [{alert: Down}, {alert: Slow}]}, {name: more, rules: []}]
 `
 
-// widget returns the desired state of a Widget: the spec in YAML, with the changes applied.
 func widget(t applytest.TB, spec string, changes ...func(spec map[string]any)) *unstructured.Unstructured {
 	t.Helper()
 	var fields map[string]any
@@ -141,7 +140,6 @@ func emptyWidget() *unstructured.Unstructured {
 	return o
 }
 
-// set and drop return a change of a spec: set sets the field, drop removes the field.
 func set(field string, value any) func(map[string]any) {
 	return func(spec map[string]any) { spec[field] = value }
 }
@@ -150,7 +148,7 @@ func drop(field string) func(map[string]any) {
 	return func(spec map[string]any) { delete(spec, field) }
 }
 
-// group turns a change of a group into a change of a spec, which applies to the spec's first group.
+// group returns a change of a spec that applies a change to the spec's first group.
 func group(change func(map[string]any)) func(map[string]any) {
 	return func(spec map[string]any) { change(spec["groups"].([]any)[0].(map[string]any)) }
 }
@@ -165,12 +163,10 @@ func object(pairs ...string) map[string]any {
 	return all
 }
 
-// inSpec turns a change of a spec into a change of a live Widget.
 func inSpec(change func(map[string]any)) func(*unstructured.Unstructured) {
 	return func(o *unstructured.Unstructured) { change(o.Object["spec"].(map[string]any)) }
 }
 
-// annotate adds another client's annotation.
 func annotate[L client.Object](o L) {
 	annotations := map[string]string{"example.org/note": "hands off"}
 	maps.Copy(annotations, o.GetAnnotations())
@@ -179,7 +175,7 @@ func annotate[L client.Object](o L) {
 
 func relabel[L client.Object](o L) { o.SetLabels(map[string]string{"app": "another"}) }
 
-// applied creates an object by an apply, so that Apply owns all of it.
+// applied creates an object by a server-side apply, so that we own all its fields by Apply.
 func (w *world) applied(desired *unstructured.Unstructured) {
 	w.t.Helper()
 	config := client.ApplyConfigurationFromUnstructured(desired.DeepCopy())

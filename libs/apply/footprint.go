@@ -14,8 +14,8 @@ func footprint(o any) int {
 	return int(v.Type().Size()) + referenced(v)
 }
 
-// A map has a header and slots. The number of slots is a power of two, at least 8. At most 7/8 of
-// them are in use (internal/runtime/maps).
+// A Go map has a header of mapHeader bytes, and slots. The number of slots is a power of two, at
+// least 8. At most 7/8 of the slots are in use (internal/runtime/maps).
 const mapHeader = 64
 
 // referenced returns the bytes that v refers to, without v itself. API objects have no cycles.
@@ -40,7 +40,7 @@ func referenced(v reflect.Value) int {
 }
 
 func referencedByStruct(v reflect.Value) (bytes int) {
-	if v.Type() == reflect.TypeFor[time.Time]() { // the location is shared
+	if v.Type() == reflect.TypeFor[time.Time]() { // all times share one Location
 		return 0
 	}
 	for i := range v.NumField() {

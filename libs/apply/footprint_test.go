@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// The footprint is approximately the growth of the process's heap.
+// The footprint is approximately the growth of the heap when the object is decoded.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestFootprint(t *testing.T) {

@@ -23,10 +23,12 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// ShapeAnnotation has a hash of the fields that were desired when the object was created by POST.
+// ShapeAnnotation has a hash of the names of the fields that were desired when the object was
+// created by POST.
 const ShapeAnnotation = "jutsu.com/created-shape"
 
-// InSync reports whether we own exactly the desired fields of the live object, with our values.
+// InSync reports whether, by managedFields, we own exactly the desired fields of the live object,
+// and whether they have our values.
 func InSync(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	applied, updated := ownedFields(owner, live)
 	owned, same := compare(values(live), ownable(desired), union(applied, updated))
@@ -72,8 +74,8 @@ func extract(live any, fields *fieldpath.Set) any {
 	return live
 }
 
-// ownedFields returns the fields that owner owns by Apply and by Update. A POST and a replaced spec
-// leave fields owned by Update.
+// ownedFields returns the fields that owner owns by Apply and by Update. Owner owns fields by
+// Update after a POST or after the patch that replaces the spec.
 func ownedFields(owner string, o metav1.Object) (applied, updated *fieldpath.Set) {
 	applied, updated = fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range o.GetManagedFields() {
@@ -111,7 +113,8 @@ func values(o client.Object) map[string]any {
 	return fields
 }
 
-// ownable removes the identifying fields, which have no owners.
+// ownable returns the desired fields without apiVersion, kind, name and namespace, which never have
+// an owner in managedFields.
 func ownable(desired *unstructured.Unstructured) map[string]any {
 	fields := maps.Clone(desired.Object)
 	metadata, _ := fields["metadata"].(map[string]any)
@@ -150,14 +153,15 @@ func compareAt(at fieldpath.PathElement, live, desired any, fields *fieldpath.Se
 	if inner := fields.WithPrefix(at); !inner.Empty() {
 		return compare(live, desired, inner)
 	}
-	owned, same = fields.Members.Has(at), equal(live, desired) // a scalar, or owned as a whole
+	owned, same = fields.Members.Has(at), equal(live, desired) // a scalar, or an atomic list or map
 	if _, ok := desired.(map[string]any); ok {
 		owned = owned && same // we may own the map but no field in it, if other clients changed every field
 	}
 	return owned, same
 }
 
-// elementOf returns the path element of our list item. It is empty if we do not own the item.
+// elementOf returns the path element of a desired list item. The element is empty if we do not own
+// the item.
 func elementOf(fields *fieldpath.Set, item any) fieldpath.PathElement {
 	for _, all := range []iter.Seq[fieldpath.PathElement]{fields.Members.All(), fields.Children.All()} {
 		for at := range all {
@@ -185,8 +189,8 @@ func child(of any, at fieldpath.PathElement) (value any, ok bool) {
 
 const scale = "scale"
 
-// matches reports whether at is the path element of item. It ignores the controller's UID, because
-// recordOf has removed that UID from the owned fields.
+// matches reports whether at is the path element of item. It ignores the UID in an owner reference,
+// because recordOf has removed the controller's UID from the owned fields.
 func matches(at fieldpath.PathElement, item any) bool {
 	if at.Key == nil {
 		return at.Value != nil && equal(item, (*at.Value).Unstructured())
@@ -218,14 +222,15 @@ func surplus(fields *fieldpath.Set, desired *unstructured.Unstructured) bool {
 	return found
 }
 
-// outgrown reports whether a field that we own by Update may be obsolete. While the desired shape
-// is still the shape of the POST, undesired fields are the API server's defaults and not obsolete.
+// outgrown reports whether a field that we own by Update may be obsolete. After a POST we also own
+// the API server's defaults by Update. These are not obsolete while the same fields are desired as
+// at the POST.
 func outgrown(updated *fieldpath.Set, live client.Object, desired *unstructured.Unstructured) bool {
 	return !updated.Empty() && live.GetAnnotations()[ShapeAnnotation] != shape(desired) && surplus(updated, desired)
 }
 
 // drifted reports whether another client changed or removed a desired field: we then no longer own
-// the field. If we still own a field with another value, only the spec is new, which is no drift.
+// the field. If we still own the field, a different value comes from a new spec and is no drift.
 // Replicas that an autoscaler set are no drift either.
 func drifted(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	fields := OwnedFields(owner, live)
@@ -257,7 +262,7 @@ func outline(want any) any {
 	return keys
 }
 
-// hash returns 64 bits of SHA-256. v must come from JSON.
+// hash returns 64 bits of SHA-256 as hexadecimal digits. v must consist of JSON values.
 func hash(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -267,8 +272,8 @@ func hash(v any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Unchanged has the objects that are out of sync even after a write. The value for each object is
-// the fingerprint of its live and desired state after that write. The map is immutable.
+// Unchanged has the objects that stay out of sync although they were written. The value for each
+// object is the fingerprint of its live and desired state after that write. The map is immutable.
 type Unchanged map[expectations.Key]string
 
 func (u Unchanged) has(owner string, live client.Object, desired *unstructured.Unstructured) bool {
@@ -291,8 +296,9 @@ func version(o client.Object) string {
 	return o.GetResourceVersion()
 }
 
-// SecretInSync reports whether a Secret has the labels and we own the keys. The metadata suffices:
-// if another client changes the value of a key, that client owns the key, and we do not.
+// SecretInSync reports whether a Secret has the labels and we own the data keys. The values need
+// not be read: if another client changes the value of a key, that client becomes the owner of the
+// key.
 func SecretInSync(owner string, secret metav1.Object, labels map[string]string, keys []string) bool {
 	fields := OwnedFields(owner, secret)
 	return k8slabels.SelectorFromSet(labels).Matches(k8slabels.Set(secret.GetLabels())) &&

@@ -153,7 +153,6 @@ func TestWidgetInSync(t *testing.T) {
 	}
 }
 
-// If another client writes our field, we no longer own it, even if the value stays the same.
 func TestOwnershipIsTakenBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,15 +12,16 @@ import (
 const (
 	// MaxKept bounds the memory, in bytes, of an object that a cache keeps whole.
 	MaxKept = 128 << 10
-	// maxName is in bytes. We need a limit, because the API server does not limit names in references.
+	// maxName is the maximum length of a name in an owner reference, in bytes. The API server does
+	// not limit these names.
 	maxName            = 317
 	tooLargeAnnotation = "jutsu.com/too-large"
 )
 
 // Keep strips an object for the cache, unless managedFields say that owner has written the object.
-// Labels and owner references say less, because any client can set them. A client can even pose as
-// the manager owner, so Keep also strips objects above MaxKept. From the objects that it does not
-// strip, Keep removes the managed fields of other managers.
+// Labels and owner references are no proof, because any client can set them. A client can also
+// write under the name of owner, so Keep strips all objects above MaxKept. From all other objects,
+// Keep removes the managed fields of other managers.
 func Keep(owner string, o client.Object, strip func()) {
 	unmark(o)
 	if !Written(owner, o) {
@@ -38,7 +39,8 @@ func Keep(owner string, o client.Object, strip func()) {
 	o.SetAnnotations(annotations)
 }
 
-// TooLarge reports whether the cache stripped an object that may be ours: leave it alone.
+// TooLarge reports whether Keep stripped an object above MaxKept that may be ours. Do not change
+// such an object.
 func TooLarge(o metav1.Object) bool { return o.GetAnnotations()[tooLargeAnnotation] != "" }
 
 // unmark removes the too-large annotation if a client has set it.

@@ -82,8 +82,8 @@ func TestController(t *testing.T) {
 	}
 }
 
-// We own the same fields in both objects, so the cache holds these fields once. Keep drops the
-// fields of other managers, except those of the scale subresource. Every entry keeps its time.
+// Two objects in which we own the same fields share one copy of these fields. Keep drops the fields
+// of other managers, except the fields of the scale subresource. Every entry keeps its time.
 func TestKeepSharesEqualOwnership(t *testing.T) {
 	t.Parallel()
 	const fields = `{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"%s\"}":{}}}}`
@@ -106,7 +106,7 @@ func TestKeepSharesEqualOwnership(t *testing.T) {
 	}
 	a, b := object("a"), object("b")
 	want := a.DeepCopy()
-	for _, o := range []*corev1.Service{a, b, a} { // a transform must be idempotent
+	for _, o := range []*corev1.Service{a, b, a} { // a twice, because a transform must be idempotent
 		apply.Keep(us, o, func() { t.Error("is stripped") })
 	}
 	if a.ManagedFields[1].FieldsV1 != b.ManagedFields[1].FieldsV1 {

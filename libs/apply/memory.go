@@ -20,8 +20,9 @@ type partKey struct {
 	content string
 }
 
-// Share returns the equal part of an earlier object, if one is known, and otherwise part itself.
-// The cache thus stores equal parts once. Its objects are immutable, so they can share parts.
+// Share returns an earlier value that equals part, or part itself if none is known. Cached objects
+// with equal parts, such as equal volumes of Pods, thus hold the part in memory only once. Cached
+// objects are immutable, so they can share parts.
 func Share[T any, P interface {
 	*T
 	Marshal() ([]byte, error)
@@ -36,7 +37,8 @@ func Share[T any, P interface {
 	return knownPart(reflect.TypeFor[T](), string(content), part)
 }
 
-// ShareStrings replaces each string by an earlier equal string, to hold equal strings once.
+// ShareStrings replaces each string by an earlier equal string, so that memory holds equal strings
+// only once.
 func ShareStrings[S ~string](all ...*S) {
 	for _, s := range all {
 		if *s != "" && len(*s) <= maxPart {

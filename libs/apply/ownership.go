@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// knownRecords is the size of the cache: enough for some records of each kind.
+	// knownRecords is the maximum number of records in the cache, enough for several per kind.
 	knownRecords = 128
-	// maxRecord bounds a cached record, in bytes. A Deployment's has 3 KiB.
+	// maxRecord is the maximum size of a cached record, in bytes. A Deployment's record has 3 KiB.
 	maxRecord = 8 << 10
 )
 
@@ -26,12 +26,12 @@ type record struct {
 	set    *fieldpath.Set
 }
 
-// records caches owned fields. Without the controller's UID, nearly all objects of a kind own the
-// same fields and share one record.
+// records caches parsed entries of managedFields. Without the controller's UID, nearly all objects
+// of a kind have the same entry and share one record.
 var records = lru.New(knownRecords)
 
-// recordOf returns the fields of an entry, without the controller's UID. Unreadable fields count as
-// not owned, so the object is applied again.
+// recordOf parses an entry of managedFields and removes the controller's UID. Unreadable fields
+// count as not owned, so the object is applied again.
 func recordOf(o metav1.Object, entry *metav1.ManagedFieldsEntry) *record {
 	text := entry.FieldsV1.GetRawString()
 	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
@@ -79,8 +79,9 @@ func compact(owner string, o client.Object) {
 	o.SetManagedFields(entries)
 }
 
-// upgradePatch merges our entries into one Apply entry, as client-go's csaupgrade does. The patch
-// names entries by position, so it must fail if the resourceVersion is not the observed one.
+// upgradePatch merges all our entries of managedFields into one Apply entry, as client-go's
+// csaupgrade does. The patch names entries by position, so it must fail if the resourceVersion has
+// changed.
 func upgradePatch(owner string, live client.Object, all *fieldpath.Set) ([]byte, error) {
 	text, err := all.ToJSON()
 	if err != nil {
@@ -89,7 +90,7 @@ func upgradePatch(owner string, live client.Object, all *fieldpath.Set) ([]byte,
 	fields := (&record{fields: metav1.NewFieldsV1(string(text))}).withUID(live)
 	entries, ourIndex := live.GetManagedFields(), -1
 	var patch []map[string]any
-	for i := len(entries) - 1; i >= 0; i-- { // last first, since a removal moves the later entries
+	for i := len(entries) - 1; i >= 0; i-- { // last first, because a removal moves the later entries
 		if entries[i].Manager != owner || entries[i].Subresource != "" {
 			continue
 		}

@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Plan is the work that makes a part of an object match its spec. It is read-only.
+// Plan is the work that makes the objects of an owner, or of one part of it, match the owner's
+// spec. It is read-only.
 type Plan struct {
 	// Finalizers replaces the owner's finalizers, before all other writes. Nil changes nothing.
 	Finalizers []string
@@ -22,37 +23,40 @@ type Plan struct {
 	Apply []*Object
 	// Delete are the objects to delete, after the writes.
 	Delete []Deletion
-	// Abandon are the objects that the garbage collector should delete. The operator then needs no
-	// permission to delete these objects, only to patch them.
+	// Abandon are the objects that the garbage collector should delete, after [Applier.Run] has
+	// replaced their owner reference. The operator then needs no permission to delete these
+	// objects, only to patch them.
 	Abandon []Deletion
-	// Issues are known regardless of the writes.
+	// Issues are the problems that are known before the writes.
 	Issues []conditions.Issue
 }
 
 // Object is an object to write.
 type Object struct {
 	expectations.Key
-	// Desired has exactly our fields. Live is our existing object, or nil.
+	// Desired has exactly the fields that we want to own. Live is the existing object, or nil.
 	Desired *unstructured.Unstructured
 	Live    client.Object
-	// After are the objects that must be written first. If the write of such an object fails, this
-	// object waits.
+	// After are the objects that must be written first. If one of these writes fails, this object
+	// is not written.
 	After []expectations.Key
-	// Part is the owner's part, as in conditions.Issue.
+	// Part is the part of the owner that the object belongs to, as in conditions.Issue.
 	Part string
-	// Drift reports whether another client changed or removed our fields. A newly desired field also
-	// sets Drift, so rely on Drift only while the spec is unchanged.
+	// Drift reports whether another client changed or removed our fields. A field that is desired
+	// for the first time also sets Drift, so rely on Drift only while the spec is unchanged.
 	Drift bool
-	// Rotation reports whether the write passes on changed credentials.
+	// Rotation reports whether the write distributes changed credentials.
 	Rotation bool
-	// Pinned makes the write fail if the object has changed since Desired was computed from it.
+	// Pinned reports whether the write must fail if the object has changed since Desired was
+	// computed from it.
 	Pinned bool
-	// synced says that [Sync] planned the write. If the write does not bring the object into sync,
-	// the applier records this, and Sync does not plan the same write again.
+	// synced reports whether [Sync] planned the write. If the object stays out of sync after this
+	// write, the applier records that, and Sync does not plan the same write again.
 	synced  bool
 	Invalid Refusal
 	// ReplaceSpec replaces the whole spec if the API server calls our apply invalid. An apply keeps
-	// foreign fields, and some exclude our own (a value beside our valueFrom). Nil replaces nothing.
+	// the fields of other clients, which may exclude ours: a value beside our valueFrom is invalid.
+	// If ReplaceSpec is nil, the spec is not replaced.
 	ReplaceSpec map[string]any
 }
 
@@ -62,7 +66,7 @@ type Deletion struct {
 	Object client.Object
 }
 
-// Typed converts an apply configuration of client-go's builders into a desired state.
+// Typed converts an apply configuration, made with client-go's builders, into a desired state.
 func Typed(config runtime.ApplyConfiguration) *unstructured.Unstructured {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(config)
 	if err != nil {
@@ -77,7 +81,7 @@ type Live interface {
 	client.Object
 }
 
-// Write returns the object to write over the live one, or to create.
+// Write plans the write of an object: a create if live is nil, and otherwise an apply.
 func Write[L Live](owner string, live L, desired *unstructured.Unstructured) *Object {
 	o := &Object{Key: keyOf(desired), Desired: desired}
 	var absent L
@@ -87,8 +91,8 @@ func Write[L Live](owner string, live L, desired *unstructured.Unstructured) *Ob
 	return o
 }
 
-// Sync returns nil if the live object is in sync, or if unchanged shows that another write would
-// have no effect. Otherwise it returns the result of [Write].
+// Sync returns nil if the live object is in sync, or if unchanged says that another write would
+// have no effect. Otherwise it plans the write as [Write] does.
 func Sync[L Live](owner string, live L, desired *unstructured.Unstructured, unchanged Unchanged) *Object {
 	var absent L
 	if live != absent && (InSync(owner, live, desired) || unchanged.has(owner, live, desired)) {
@@ -120,7 +124,7 @@ func (p *Plan) Report(issue *conditions.Issue) {
 	}
 }
 
-// ForPart sets the part of all objects and issues.
+// ForPart sets the field Part of all objects and issues, and returns the plan.
 func (p Plan) ForPart(part string) Plan {
 	for _, o := range p.Apply {
 		o.Part = part
@@ -146,7 +150,7 @@ func Join(plans ...Plan) Plan {
 	return all
 }
 
-// Outcome is the result of a write.
+// Outcome is the result of one write.
 type Outcome string
 
 // The results of a write.
@@ -159,21 +163,21 @@ const (
 	Failed     Outcome = "failed"
 )
 
-// Result is the result for one object of a plan.
+// Result is the outcome for one object of a plan.
 type Result struct {
 	Object  *Object
 	Outcome Outcome
 	err     error
 }
 
-// Results are the results of a plan.
+// Results are the results of all writes of a plan.
 type Results struct {
-	// Objects are the objects that Run tried to write, in the plan's order. Objects that wait for a
-	// failed object are missing.
+	// Objects are the objects that Run tried to write, in the plan's order, without the objects
+	// that Run skipped.
 	Objects []Result
 	Issues  []conditions.Issue
-	// Stale reports that the plan is outdated, or that a write did not bring its object into sync.
-	// Reconcile again after StaleRetry, and until then report nothing.
+	// Stale reports whether the plan is outdated, or whether a write did not bring its object into
+	// sync. Reconcile again after StaleRetry, and report nothing until then.
 	Stale bool
 }
 
@@ -188,7 +192,7 @@ func (r *Results) fail(part string, err error) {
 	}
 }
 
-// Wrote reports whether an object was written.
+// Wrote reports whether an object was written without an error.
 func (r *Results) Wrote(key expectations.Key) bool {
 	return slices.ContainsFunc(r.Objects, func(o Result) bool { return o.Object.Key == key && o.Outcome != Failed })
 }

@@ -16,16 +16,16 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// Reader reads the basis of a plan.
+// Reader reads the objects from which a reconcile computes its [Plan].
 type Reader struct {
-	Cache        client.Reader // reads from watches
+	Cache        client.Reader // reads from the informers' cache
 	Live         client.Reader // reads from the API server
 	Expectations *expectations.Set
 	Unchanged    Unchanged
 }
 
 // Get reads an object from the cache. It returns nil for a missing object, and ErrStale if the
-// cache lacks our last write.
+// cache does not show our last write yet.
 func Get[L Live](ctx context.Context, r Reader, kind string, name types.NamespacedName, into L) (L, error) {
 	var absent L
 	err := r.Cache.Get(ctx, name, into)
@@ -42,8 +42,7 @@ func Get[L Live](ctx context.Context, r Reader, kind string, name types.Namespac
 	return into, nil
 }
 
-// Metadata returns an empty object to read metadata into, for kinds that are cached without the
-// rest.
+// Metadata returns an empty object for kinds that the cache holds as metadata only.
 func Metadata(apiVersion, kind string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}}
 }
@@ -73,7 +72,7 @@ func (r Reader) ReadSecret(ctx context.Context, name types.NamespacedName) (*cor
 }
 
 // ConfirmAbsent asks the API server for a Secret that the cache lacks, and returns its metadata or
-// nil. Without this a lagging cache would lead to a second random password.
+// nil. Without this request, a lagging cache would cause a second random password.
 func (r Reader) ConfirmAbsent(ctx context.Context, name types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
 	live := Metadata("v1", "Secret")
 	if err := r.Live.Get(ctx, name, live); apierrors.IsNotFound(err) {

@@ -19,29 +19,32 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// No watch reports changes of quotas and policies, so the operator retries with growing pauses.
+// A refused write is retried with growing pauses, because no watch reports changes of quotas and
+// policies. maxLag is the time for which an AlreadyExists error counts as cache lag.
 const (
 	minRefusedRetry, maxRefusedRetry = 15 * time.Second, 10 * time.Minute
 	maxLag                           = 2 * time.Second
 )
 
-// Refusal describes the issue of a refused object.
+// Refusal has the reason and the advice of the issue that reports a refused write.
 type Refusal struct {
 	Reason string
-	// Advice follows the API server's error in the message: sentences that say how to fix it.
+	// Advice follows the API server's error in the message. Its sentences say how to fix the
+	// problem.
 	Advice string
 }
 
 // failure turns the API server's error, such as an exceeded quota, into an issue or an error. It
-// drops the text of a Secret's error, which may quote the Secret. A conflict is retried quietly.
-// Refused pods cause no error here: see workload/refused_pods.go of dojo-operator.
+// drops the text of a Secret's error, which may quote the Secret. A conflict causes a retry without
+// a report. Pods that a controller cannot create cause no error here: see workload/refused_pods.go
+// of dojo-operator.
 func (a *Applier) failure(key expectations.Key, what string, err error, invalid Refusal) error {
 	refused, refusal := conditions.Refused(err), invalid
 	if !apierrors.IsInvalid(err) || invalid.Reason == "" {
 		refusal = Refusal{a.reasons.Refused, "Check quotas, admission policies and the operator's permissions."}
 	}
 	switch {
-	case replaced(err): // another object has the name: the next reconcile will read it
+	case replaced(err): // another object has taken the name: the next reconcile will read that object
 		return ErrStale
 	case apierrors.IsAlreadyExists(err):
 		return a.exists(key, what)
@@ -60,8 +63,8 @@ func (a *Applier) failure(key expectations.Key, what string, err error, invalid 
 		what, strings.TrimSuffix(err.Error(), "."), refusal.Advice).After(retryAfter(a.failingFor(a.refused, key)))
 }
 
-// exists handles a create that failed because an object has the name. Either the cache lags, or the
-// object is foreign: a tenant can compute the name of a Job and create an object with this name.
+// exists handles AlreadyExists for a create. Either the cache lags, or the existing object is
+// foreign: a tenant can predict the name of our Job and create an object with this name.
 func (a *Applier) exists(key expectations.Key, what string) error {
 	duration := a.failingFor(a.existing, key)
 	if duration < maxLag {

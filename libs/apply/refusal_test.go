@@ -26,19 +26,20 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// password is a secret value in the objects, which an admission webhook quotes in its messages.
+// password is in the objects. A simulated admission webhook quotes it in its messages.
 const password = "hollow purple"
 
 var things = schema.GroupResource{Resource: "things"}
 
-// answer returns an error of the API server, with a text of an admission webhook.
+// answer returns an error of the API server with the message of an admission webhook.
 func answer(code int32, reason, message string) error {
 	return &apierrors.StatusError{
 		ErrStatus: metav1.Status{Code: code, Reason: metav1.StatusReason(reason), Message: message},
 	}
 }
 
-// failing returns the world's API. While err is set, all writes except deletions fail.
+// failing returns a client of w.server. While *err is set, all writes except deletions fail with
+// *err.
 func (w *world) failing(err *error) client.Client {
 	return interceptor.NewClient(w.server, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
@@ -195,8 +196,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// If the API server calls an object invalid, the issue has the reason in the object's field
-// Invalid.
+// If the API server calls an object invalid, the issue has the reason and advice of Object.Invalid.
 func TestAnInvalidObjectHasItsOwnReason(t *testing.T) {
 	t.Parallel()
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Thing"}, tokyo,
@@ -235,7 +235,7 @@ func TestRefusedIsRetriedAfterGrowingPauses(t *testing.T) {
 		{30 * time.Second, 30 * time.Second}, {time.Minute, time.Minute}, {5 * time.Minute, 5 * time.Minute},
 		{10 * time.Minute, 10 * time.Minute}, {20 * time.Minute, 10 * time.Minute},
 		{31 * time.Minute, 10 * time.Minute},
-		{24 * time.Hour, 15 * time.Second}, // after so long a pause, the applier has forgotten the first refusal
+		{24 * time.Hour, 15 * time.Second}, // after a day the applier has forgotten the first refusal
 	} {
 		w.clock.SetTime(start.Add(step.after))
 		if got := refused(); got < step.least || got > step.least+step.least/10 {
@@ -258,7 +258,8 @@ func TestRefusedIsRetriedAfterGrowingPauses(t *testing.T) {
 	}
 }
 
-// An existing object that the cache lacks counts as cache lag at first, and later as a conflict.
+// An AlreadyExists error for an object that the cache lacks counts as cache lag at first, and later
+// as a name conflict.
 func TestAnUnknownObjectIsAConflictAfterAWhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -284,7 +285,6 @@ func TestAnUnknownObjectIsAConflictAfterAWhile(t *testing.T) {
 	}
 }
 
-// advice ends the message of a refusal.
 const advice = ". Check quotas, admission policies and the operator's permissions."
 
 func TestSuccessEndsEveryRefusal(t *testing.T) {

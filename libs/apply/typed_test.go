@@ -21,7 +21,6 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// wanted has the parts of a desired Deployment that vary between the tests.
 type wanted struct {
 	replicas *int32
 	image    string
@@ -188,7 +187,7 @@ func TestDeploymentInSync(t *testing.T) {
 	}
 }
 
-// An upgrade merges two entries into one.
+// An upgrade merges our two entries in managedFields into one, so later writes need no upgrade.
 func TestUpgradeHappensOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

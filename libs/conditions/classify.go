@@ -19,10 +19,10 @@ func answer(err error) metav1.Status {
 	return status.Status()
 }
 
-// StatusCode returns the HTTP status of the API server's response; 0 without one.
+// StatusCode returns the HTTP status of the API server's response, or 0 if err has no response.
 func StatusCode(err error) int { return int(answer(err).Code) }
 
-// StatusDetails returns the details of the API server's response; empty without any.
+// StatusDetails returns the details of the API server's response, which may be empty.
 func StatusDetails(err error) metav1.StatusDetails {
 	if d := answer(err).Details; d != nil {
 		return *d
@@ -31,8 +31,8 @@ func StatusDetails(err error) metav1.StatusDetails {
 }
 
 // Conflict reports whether another client has written the object since it was read, or owns an
-// applied field. Retry a conflict without a report. An admission webhook can also deny with the
-// code 409. Such a denial names neither the object nor a cause, and is no conflict but a refusal.
+// applied field. Retry a conflict, and do not report it. A denial by an admission webhook with code
+// 409 is no conflict: it names neither the object nor a cause.
 func Conflict(err error) bool {
 	return apierrors.IsConflict(err) &&
 		(StatusDetails(err).Name != "" || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict))
@@ -43,7 +43,7 @@ func Conflict(err error) bool {
 func Refused(err error) bool {
 	switch code := StatusCode(err); code {
 	case http.StatusConflict:
-		return !Conflict(err) && StatusDetails(err).Name == "" // only AlreadyExists names the object, and is no refusal
+		return !Conflict(err) && StatusDetails(err).Name == "" // AlreadyExists names the object and is no refusal; a webhook's denial names none
 	case http.StatusUnauthorized:
 		return denied(err)
 	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -53,14 +53,14 @@ func Refused(err error) bool {
 	}
 }
 
-// denied reports whether an Unauthorized error is the answer of a ValidatingAdmissionPolicy. Only
-// such an answer names the object without a cause UnexpectedServerResponse: the API server's own
-// answer names no object, and client-go adds this cause to the answer of a proxy.
+// denied reports whether a 401 is a denial by a ValidatingAdmissionPolicy, which names the object.
+// A 401 of the API server's authentication names no object. To a 401 of a proxy, client-go adds the
+// cause UnexpectedServerResponse.
 func denied(err error) bool {
 	return StatusDetails(err).Name != "" && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// Redacted reduces an error of the API server to its status, such as "403 Forbidden", because an
+// Redacted replaces the API server's error by its status, such as "403 Forbidden", because an
 // admission webhook may quote the refused Secret. Redacted returns other errors unchanged.
 func Redacted(err error) error {
 	code := StatusCode(err)

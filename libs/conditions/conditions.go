@@ -30,7 +30,7 @@ const (
 	ReasonRetrying = "Retrying"
 )
 
-// Availability says whether the object is usable now.
+// Availability says whether the object is usable now, with a reason and a message.
 type Availability struct {
 	usable, nothingDesired bool
 	reason, message        string
@@ -79,7 +79,9 @@ func derive(availability Availability, worst *Issue) [4]metav1.Condition {
 	}
 }
 
-// SetPart sets a part's condition: True with reason and message, or False with its worst issue.
+// SetPart sets the condition of one part of an object, such as "DatabaseReady". The condition is
+// True with the given reason and message. If the part has issues, it is False with the reason and
+// message of the worst issue.
 func SetPart(conds *[]metav1.Condition, generation int64, part string, issues []Issue, reason, message string) {
 	worst := Worst(OfPart(part, issues))
 	if worst != nil {
@@ -90,7 +92,8 @@ func SetPart(conds *[]metav1.Condition, generation int64, part string, issues []
 	meta.SetStatusCondition(conds, c)
 }
 
-// maxMessage is in bytes. The API server accepts 32768 characters.
+// maxMessage is the maximum length of a condition's message, in bytes. The API server accepts 32768
+// characters.
 const maxMessage = 4096
 
 func condition(kind string, isTrue bool, reason, message string) metav1.Condition {

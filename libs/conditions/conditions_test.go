@@ -75,7 +75,7 @@ func TestSetNeverContradictsItself(t *testing.T) {
 	}
 }
 
-// checkForm checks the API server's requirements of metav1.Condition.
+// checkForm checks that the API server accepts the conditions.
 func checkForm(t *testing.T, conds []metav1.Condition) {
 	t.Helper()
 	if len(conds) != 4 {
@@ -88,7 +88,8 @@ func checkForm(t *testing.T, conds []metav1.Condition) {
 	}
 }
 
-// checkKstatus checks that the library behind Flux and Helm agrees on Ready.
+// checkKstatus checks that kstatus, the library with which Flux and Helm read conditions, agrees on
+// Ready.
 func checkKstatus(t *testing.T, conds []metav1.Condition, ready bool) {
 	t.Helper()
 	list := make([]any, 0, len(conds))

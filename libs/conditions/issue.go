@@ -14,24 +14,29 @@ import (
 
 const conflictRetry = 200 * time.Millisecond
 
-// Issue keeps an object from matching its spec. Make one with Progressing, Degraded or Of.
+// Issue is a reason why an object does not match its spec. Create one with [Progressing],
+// [Degraded] or [Of].
 type Issue struct {
 	// Type is the condition that the issue sets: TypeProgressing or TypeDegraded.
 	Type string
-	// Part is the condition of the affected part ("DatabaseReady"); empty for the whole object.
+	// Part is the condition of the affected part of the object ("DatabaseReady"). It is empty if
+	// the issue affects the whole object.
 	Part string
-	// Reason is a CamelCase word, from the kind's documented list.
+	// Reason is a CamelCase word from the list of reasons in the kind's API documentation.
 	Reason string
 	// Message names the object and the problem, and for Degraded the remedy.
 	Message string
-	// RequeueAfter is the time until the next reconcile; zero if a watch triggers it.
+	// RequeueAfter is the time until the next reconcile. It is zero if a watch triggers the
+	// reconcile.
 	RequeueAfter time.Duration
-	// WaitingFor names the object to be provided ("Secret default/dojo-app"), or is empty. The
-	// status records the start of the wait.
+	// WaitingFor names an object that must exist first ("Secret default/dojo-app"), or is empty.
+	// The status records the start of the wait.
 	WaitingFor string
-	// Unverified reports that the object's state cannot be checked now: it may match the spec.
+	// Unverified reports whether the object's state cannot be checked now. The object may match its
+	// spec.
 	Unverified bool
-	// Transient marks an issue that ends in a moment and is not reported.
+	// Transient reports whether the issue ends in a moment. Such an issue is not reported in the
+	// status.
 	Transient bool
 	// Err is the error of a call to retry with back-off; nil for other issues.
 	Err error
@@ -60,10 +65,10 @@ func (i *Issue) For(object string) *Issue {
 	return i
 }
 
-// WaitUntil returns waiting until the deadline, and exceeded after it. waiting requeues the object
-// at the deadline.
+// WaitUntil returns waiting until the deadline, and exceeded after the deadline. waiting requeues
+// the object at the deadline.
 func WaitUntil(now, since time.Time, deadline time.Duration, waiting, exceeded *Issue) *Issue {
-	remaining := min(deadline, deadline-now.Sub(since)) // since may be in the future, if another clock set it
+	remaining := min(deadline, deadline-now.Sub(since)) // the clock of another process may have set since to a future time
 	if remaining <= 0 {
 		return exceeded
 	}
@@ -117,8 +122,8 @@ func OfPart(part string, issues []Issue) []Issue {
 	return slices.DeleteFunc(slices.Clone(issues), func(i Issue) bool { return i.Part != part })
 }
 
-// Result returns the issues' errors, so that the queue backs off. Without errors it returns the
-// earliest RequeueAfter.
+// Result returns the errors of the issues, so that the workqueue backs off. Without errors it
+// returns the earliest RequeueAfter.
 func Result(issues []Issue) (reconcile.Result, error) {
 	var result reconcile.Result
 	var errs []error

@@ -11,7 +11,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// maxLogged is in bytes.
+// maxLogged is the maximum length of a logged message, in bytes.
 const maxLogged = 1024
 
 // LogChange logs one line if the reason of Ready changed. Call it after storing the conditions.

@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// A changed reason logs one line; a changed message or time logs none.
 func TestLogChange(t *testing.T) {
 	t.Parallel()
 	var lines []string
@@ -23,7 +22,7 @@ func TestLogChange(t *testing.T) {
 	var now []metav1.Condition
 	for _, step := range []struct {
 		worst *conditions.Issue
-		logs  string // empty for no line
+		logs  string // empty if nothing is logged
 	}{
 		{conditions.Progressing("WaitingForServer", "It does not exist."), `"from"="" "to"="WaitingForServer"`},
 		{conditions.Progressing("WaitingForServer", "It is not available."), ""},

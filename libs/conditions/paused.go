@@ -7,12 +7,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TypePaused is a condition that exists only while True: a user has paused the object. The text is
+// TypePaused is the type of a condition that exists only while a user has paused the object. It is
 // also the reason of the conditions Paused and Ready.
 const TypePaused = "Paused"
 
-// SetPaused adds or removes the condition Paused. If the paused object is Ready, the condition
-// Ready gets the same reason and message.
+// SetPaused adds or removes the condition Paused. If the condition Ready of a paused object is
+// True, SetPaused gives it the same reason and message.
 func SetPaused(conds *[]metav1.Condition, generation int64, paused bool, message string) {
 	if !paused {
 		meta.RemoveStatusCondition(conds, TypePaused)

@@ -10,8 +10,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// answeringOne starts a server that answers every call with one channel, and returns a Client for
-// this server, with a rate limit that no benchmark reaches.
+// answeringOne returns a Client for a server that answers every call with one channel. No benchmark
+// reaches its rate limit.
 func answeringOne(b *testing.B) *discordclient.Client {
 	b.Helper()
 	body := []byte(`{"id":"175928847299117063","type":0,"guild_id":"175928847299117000","name":"tokyo-alerts","position":3,"flags":0,"topic":"fire",` +
@@ -28,8 +28,7 @@ func answeringOne(b *testing.B) *discordclient.Client {
 	return c
 }
 
-// BenchmarkCall makes one call after the other, with an HTTP server on loopback in the same
-// process.
+// BenchmarkCall makes one call after the other to an HTTP server in the same process.
 func BenchmarkCall(b *testing.B) {
 	c := answeringOne(b)
 	b.ReportAllocs()
@@ -41,7 +40,7 @@ func BenchmarkCall(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 }
 
-// BenchmarkCallParallel calls from sixteen workers at once, with the server in the same process.
+// BenchmarkCallParallel calls from eight goroutines per CPU, with the server in the same process.
 func BenchmarkCallParallel(b *testing.B) {
 	c := answeringOne(b)
 	b.SetParallelism(8)

@@ -12,9 +12,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// Client makes the calls of one bot. A method makes one request, never waits and never repeats it.
-// Errors are *[Error] and *[RateLimited]. The audit log gets a method's reason, cut to 512 encoded
-// characters. An empty reason is not sent.
+// Client makes the calls of one bot. A method makes one request, never waits and never repeats the
+// request. Errors are *[Error] and *[RateLimited]. Discord records a method's reason in the audit
+// log. The Client cuts the reason to 512 encoded characters, and does not send an empty reason.
 type Client struct {
 	opts        Options
 	base        *url.URL
@@ -23,7 +23,7 @@ type Client struct {
 	limiter     *ratelimit.Limiter
 	outage      *outage
 	denials     *denials
-	refusals    *InvalidRequests // this bot's share of the refusals in Options.Invalid
+	refusals    *InvalidRequests // counts this bot's refused calls, as a share of Options.Invalid
 	usable      context.Context  //nolint:containedctx // ends, with the cause, once the token was refused
 	refuse      context.CancelCauseFunc
 }
@@ -52,8 +52,9 @@ func (c *Client) Options() Options { return c.opts }
 // Stats describes a Client's health.
 type Stats struct {
 	TokenRefused    bool
-	GlobalRemaining int // calls that are still possible in this second
-	// Refusals (401, 403, 429) within ten minutes. Discord bans the address at 10,000.
+	GlobalRemaining int // calls that GlobalPerSecond still allows in this second
+	// Responses with status 401, 403 and 429 within the last ten minutes, to all Clients that use
+	// the same Options.Invalid. Discord bans the IP address at 10,000.
 	Unauthorized, Forbidden, TooMany int
 }
 
@@ -70,13 +71,14 @@ func (c *Client) Done() <-chan struct{} { return c.usable.Done() }
 // Err returns an *[Error] of ClassBadToken once the token is refused, otherwise nil.
 func (c *Client) Err() error { return context.Cause(c.usable) }
 
-// RefuseToken records a refusal of the token that the Gateway reported.
+// RefuseToken records that the Gateway refused the token. The Client then sends no further call.
 func (c *Client) RefuseToken(op, why string) {
 	c.refuse(&Error{Class: ClassBadToken, Op: op, Message: why})
 }
 
-// MayCreateChannel returns an error if CreateChannel would fail now before it sends a request: a
-// *[RateLimited] or a refused token. Call it before recording an intent.
+// MayCreateChannel returns the error with which CreateChannel would fail now without sending a
+// request, such as a *[RateLimited] or a refused token. Call it before you persist the intent to
+// create the channel.
 func (c *Client) MayCreateChannel(ctx context.Context, guildID string) error {
 	return c.mayCreate(ctx, createChannel(guildID, ""), guildID)
 }

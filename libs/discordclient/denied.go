@@ -13,15 +13,17 @@ import (
 	"time"
 )
 
-// Pauses before a denied call is made again. The pauses are long, because Discord counts every
-// refusal. A pause ends, because Discord also denies calls by mistake.
+// How long a denied call is not repeated: after the first denial, and after further denials. The
+// pauses are long, because Discord bans an IP address after too many refusals. They end, because
+// Discord sometimes denies a call by mistake.
 const (
 	firstDenial = time.Minute
 	nextDenial  = 9 * time.Minute
 )
 
-// denials remembers denied calls. Objects are reconciled at every event of the guild, and without
-// denials they would repeat their denied calls each time. denials is safe for concurrent use.
+// denials remembers the calls that Discord denied (ClassDenied). Every event of a guild makes the
+// operator reconcile its objects, and each reconcile would send the denied calls again. denials is
+// safe for concurrent use.
 type denials struct {
 	circumstances func(major string) any // if nil, denials remembers nothing
 	now           func() time.Time
@@ -37,8 +39,8 @@ type denial struct {
 	ttl           time.Duration
 }
 
-// remembers reports whether to remember a denied call: a write or a list of webhooks. Other reads
-// are rare: they check one doubtful channel or one object's webhook.
+// remembers reports whether to remember a call if Discord denies it. This holds for writes and for
+// lists of webhooks. Other reads are rare: they check one doubtful channel or one object's webhook.
 func (d *denials) remembers(cl *call) bool {
 	return d.circumstances != nil && (cl.mutating() || strings.HasSuffix(cl.route, "/webhooks"))
 }
@@ -78,8 +80,8 @@ func (d *denials) record(cl *call, err error) {
 	d.calls[key] = denial{err: *e, circumstances: cl.circumstances, since: now, ttl: ttl}
 }
 
-// permissionFields are the fields whose values identify a denied call. For other fields, the value
-// does not matter: if Discord denies one topic, it denies every topic.
+// permissionFields are the request fields whose values can decide whether Discord denies a call.
+// The values of other fields do not matter: if Discord denies one topic, it denies every topic.
 var permissionFields = []string{"permission_overwrites", "permissions", "parent_id", "type", "features", "channel_id"}
 
 func (c *call) digest() [sha256.Size]byte {

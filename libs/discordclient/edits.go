@@ -19,7 +19,7 @@ type Change[T any] struct {
 	set   bool
 }
 
-// Set changes a field. An empty text or id clears it.
+// Set returns a Change that sets a field. An empty text or id clears the field.
 func Set[T any](value T) Change[T] { return Change[T]{value, true} }
 
 // IsZero reports whether the field stays unchanged. encoding/json's omitzero then omits it.
@@ -48,21 +48,23 @@ func (c Change[T]) MarshalJSON() ([]byte, error) {
 }
 
 // ChannelCreate describes a new channel. A private channel needs its Overwrites here. Otherwise the
-// channel is public for a moment.
+// channel is public until a later edit sets them.
 type ChannelCreate struct {
 	Name     string                `json:"name"` // 1 to 100 characters; see [NormaliseChannelName]
 	Type     discordgo.ChannelType `json:"type"`
 	ParentID string                `json:"parent_id,omitempty"`
 	Position *int                  `json:"position,omitempty"` // nil: Discord chooses
-	// Overwrites, at most 100. If nil, Discord copies the category's. An empty list sets none.
+	// Overwrites has at most 100 entries. If it is nil, Discord copies the overwrites of the
+	// category. If it is an empty list, the channel has no overwrites.
 	Overwrites []Overwrite `json:"permission_overwrites,omitzero"`
 	// The fields above hide the fields of ChannelEdit with the same names. Discord takes no Flags
 	// in a create: set them by an edit.
 	ChannelEdit
 }
 
-// ChannelEdit changes fields of a channel. A hidden limit allows two changes of name and topic per
-// channel in ten minutes: change both in one edit, and other fields in another.
+// ChannelEdit changes fields of a channel. Discord allows two changes of name and topic per channel
+// in ten minutes, and announces this limit in no header. So change name and topic in one edit, and
+// other fields in another edit.
 type ChannelEdit struct {
 	Name               Change[string]                `json:"name,omitzero"`
 	Type               Change[discordgo.ChannelType] `json:"type,omitzero"` // only between text and announcement
@@ -72,20 +74,20 @@ type ChannelEdit struct {
 	NSFW               Change[bool]                  `json:"nsfw,omitzero"`
 	Slowmode           Change[int]                   `json:"rate_limit_per_user,omitzero"`
 	DefaultAutoArchive Change[int]                   `json:"default_auto_archive_duration,omitzero"`
-	Overwrites         Change[[]Overwrite]           `json:"permission_overwrites,omitzero"` // replaces all; at most 100
+	Overwrites         Change[[]Overwrite]           `json:"permission_overwrites,omitzero"` // replaces all overwrites; at most 100
 	Bitrate            Change[int]                   `json:"bitrate,omitzero"`
 	UserLimit          Change[int]                   `json:"user_limit,omitzero"`
 	Region             Change[string]                `json:"rtc_region,omitzero"`
 	VideoQuality       Change[int]                   `json:"video_quality_mode,omitzero"`
-	Flags              Change[int]                   `json:"flags,omitzero"`          // replaces all
-	Tags               Change[[]Tag]                 `json:"available_tags,omitzero"` // replaces all; no id means new
+	Flags              Change[int]                   `json:"flags,omitzero"`          // replaces all flags
+	Tags               Change[[]Tag]                 `json:"available_tags,omitzero"` // replaces all tags; a tag without an id is new
 	DefaultReaction    Change[*Emoji]                `json:"default_reaction_emoji,omitzero"`
 	SortOrder          Change[*int]                  `json:"default_sort_order,omitzero"`
 	Layout             Change[int]                   `json:"default_forum_layout,omitzero"`
 	ThreadSlowmode     Change[int]                   `json:"default_thread_rate_limit_per_user,omitzero"`
 }
 
-// Without returns a copy of the edit without the fields of these JSON names.
+// Without returns a copy of the edit without the fields that have these JSON names.
 func (e ChannelEdit) Without(names ...string) ChannelEdit {
 	v := reflect.ValueOf(&e).Elem()
 	for i := range v.NumField() {
@@ -97,7 +99,8 @@ func (e ChannelEdit) Without(names ...string) ChannelEdit {
 	return e
 }
 
-// Create returns a ChannelCreate with the fields of the edit, except Overwrites, Position and Type.
+// Create returns a ChannelCreate with the fields of the edit, except Overwrites, Position, Type and
+// Flags.
 func (e ChannelEdit) Create() ChannelCreate {
 	in := ChannelCreate{Name: e.Name.value, ParentID: e.ParentID.value}
 	in.ChannelEdit = e.Without("name", "parent_id", "permission_overwrites", "position", "type", "flags")
@@ -111,7 +114,8 @@ func (e ChannelEdit) hidden() string {
 	return "name-topic"
 }
 
-// Move sets one position in a bulk change.
+// Move is the new position of one channel or role, for [Client.MoveChannels] and
+// [Client.MoveRoles].
 type Move struct {
 	ID       string `json:"id"`
 	Position int    `json:"position"`
@@ -146,8 +150,8 @@ func DataURI(format string, image []byte) string {
 type AuditQuery struct {
 	Action discordgo.AuditLogAction
 	UserID string // the user who acted
-	// TargetID selects entries about one object. Only Discord's OpenAPI description has this filter,
-	// so check that the entries in the response are about the object.
+	// TargetID selects entries about the object with this id. Discord documents this filter only in
+	// its OpenAPI description. So check in the response that the entries are about the object.
 	TargetID string
 	After    string // only entries newer than this id, oldest first
 	Before   string // only entries older than this id, newest first

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// Together, texts within these bounds fit into a condition's message (32768 characters).
+// These limits keep an error short enough for a Kubernetes condition's message (32768 characters).
 const (
 	maxFields     = 20
 	maxFieldDepth = 16
@@ -25,8 +25,9 @@ type errorBody struct {
 	Global     bool            `json:"global"`
 }
 
-// parseErrorBody reads an error body; ok is false for a proxy's HTML. It removes secrets before it
-// cuts long texts, so that no part of a secret remains.
+// parseErrorBody reads Discord's JSON error body. ok is false for any other body, such as a proxy's
+// HTML. parseErrorBody removes secrets before it cuts long texts, so that no part of a secret
+// remains.
 func parseErrorBody(body []byte, secrets ...Secret) (code int, message string, fields []Field, ok bool) {
 	var b errorBody
 	if err := json.Unmarshal(body, &b); err != nil || b.Code == 0 && b.Message == "" {
@@ -42,7 +43,8 @@ type collector struct {
 	fields  *[]Field
 }
 
-// walk reads Discord's error tree, which mirrors the request and has errors under "_errors".
+// walk reads Discord's tree of errors. The tree mirrors the request's JSON, and has the errors of a
+// field under "_errors".
 func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	var node map[string]json.RawMessage
 	if depth > maxFieldDepth || len(raw) == 0 || json.Unmarshal(raw, &node) != nil {
@@ -65,7 +67,7 @@ func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	}
 }
 
-// leaves reads the errors of one field. The code of an error is a string, although the OpenAPI
+// leaves reads the errors of one field. Discord sends their codes as strings, although its OpenAPI
 // description says integer.
 func (c collector) leaves(raw json.RawMessage, path string) {
 	var leaves []struct {

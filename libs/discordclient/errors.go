@@ -23,11 +23,12 @@ const (
 	// ClassGone means: the object does not exist. For a delete, this is success. Discord is known
 	// to send 10004 (unknown guild, or the bot is not a member) for healthy guilds: check twice.
 	ClassGone Class = "gone"
-	// ClassDenied means: the bot lacks a permission. Discord counts retries as refusals.
+	// ClassDenied means: the bot lacks a permission. Retries count as refusals; see
+	// [InvalidRequests].
 	ClassDenied Class = "denied"
 	// ClassBadToken means: Discord refuses the token. The Client sends no further call.
 	ClassBadToken Class = "bad-token"
-	// ClassInvalid means: the request is wrong; repeating it fails again.
+	// ClassInvalid means: the request is wrong. The same request fails again.
 	ClassInvalid Class = "invalid"
 	// ClassLimit means: a limit is reached (500 channels, 50 per category, 250 roles, 15 webhooks),
 	// or the call conflicts with other objects. The call may succeed later.
@@ -46,21 +47,23 @@ type RateLimited struct {
 	Op    string        // such as "create channel"
 	After time.Duration // time to wait, more than 0
 	// Scope is the limit: user (this bot and bucket), shared (all bots, this resource), global
-	// (this bot, all calls), tenant (half of all calls, see [WithTenant]), hidden (name and topic),
-	// unknown (a route's first call is in flight) or blocked (by Cloudflare, or too many refusals).
+	// (this bot, all calls), tenant (half of all calls, see [WithTenant]), hidden (changes of a
+	// channel's name or topic), unknown (the first call of a route is in flight) or blocked (by
+	// Cloudflare, or by the Client after too many refusals).
 	Scope string
-	Local bool // the call was not sent
-	// Refusals reports that [InvalidRequests] stopped the call.
+	Local bool // whether the Client refused the call without sending it
+	// Refusals reports whether the Client refused the call because of too many refusals by Discord;
+	// see [InvalidRequests].
 	Refusals bool
 }
 
-// Queued reports whether the caller has a place in the call queue (see [WithCaller]), because it
-// must wait for [Options].GlobalPerSecond or for its tenant's share of this limit.
+// Queued reports whether the caller has a place in the call queue (see [WithCaller]). It has a
+// place if it must wait for [Options].GlobalPerSecond or for its tenant's half of this limit.
 func (e *RateLimited) Queued() bool {
 	return e.Local && (e.Scope == ratelimit.ScopeGlobal || e.ExceedsShare())
 }
 
-// ExceedsShare reports whether the tenant has used up its share of [Options].GlobalPerSecond, see
+// ExceedsShare reports whether the tenant has used up its half of [Options].GlobalPerSecond; see
 // [WithTenant].
 func (e *RateLimited) ExceedsShare() bool { return e.Scope == ratelimit.ScopeTenant }
 
@@ -81,7 +84,7 @@ type Error struct {
 	Op      string  // such as "create channel"
 	Status  int     // HTTP status; 0 without a response
 	Code    int     // Discord's own error code, 0 for none
-	Message string  // Discord's message, or the failure's without a response
+	Message string  // Discord's message; without a response, the text of the failure
 	Fields  []Field // the rejected fields, ordered by path
 	unsent  bool
 	cause   error // context.Canceled, context.DeadlineExceeded or Guard's error: none holds a secret
@@ -131,7 +134,7 @@ func ClassOf(err error) Class {
 	return ClassTransient
 }
 
-// CodeOf returns Discord's error code; 0 for none.
+// CodeOf returns Discord's error code. It returns 0 if the error has none.
 func CodeOf(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -148,9 +151,9 @@ const (
 	fieldCodeMaxChannelParent = "CHANNEL_PARENT_MAX_CHANNELS"
 )
 
-// classifyForeign classifies a response without Discord's error body. Such a 401 may come from a
-// proxy, so it does not prove that the token is bad. A cut response does not prove that the object
-// is gone.
+// classifyForeign classifies a response without Discord's JSON error body. A 401 without this body
+// may come from a proxy, so it does not prove that the token is bad. cut reports whether the body
+// ended early: a 404 with a cut body does not prove that the object is gone.
 func classifyForeign(status int, cut, mutating bool) Class {
 	switch {
 	case status == 401, cut && !mutating:
@@ -171,7 +174,7 @@ func classify(status, code int, fields []Field, mutating bool) Class {
 		discordgo.ErrCodeMaximumGuildRolesReached, codeMaxGuildWebhooks, codeMaxOverwrites, codeTooManyGuildChannels:
 		return ClassLimit
 	case codeAntiAbuse, discordgo.ErrCodeMissingPermissions, discordgo.ErrCodeMissingAccess:
-		return ClassDenied // compatible servers send Missing Access with 400
+		return ClassDenied // Discord-compatible servers send Missing Access with status 400 instead of 403
 	case discordgo.ErrCodeAPIResourceIsCurrentlyOverloaded, discordgo.ErrCodeFeatureTemporarilyDisabledServerSide:
 		if mutating && status >= 500 {
 			return ClassUnknown // the server may have failed halfway; only a 4xx has no effect

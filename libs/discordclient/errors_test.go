@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// answering makes a Client that gets the same response to every call.
 func answering(t *testing.T, status int, header map[string]string, body string) (*discordclient.Client, *int) {
 	t.Helper()
 	calls := 0
@@ -109,7 +108,8 @@ func TestEveryAnswerHasItsClass(t *testing.T) {
 	}
 }
 
-// Discord withdrew the route that deletes a guild, and may answer as if the route never existed.
+// Discord withdrew the route that deletes a guild, and may answer as if the route had never
+// existed.
 func TestWithdrawnRoutesAreDenied(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -166,7 +166,7 @@ func TestRateLimitsOfDiscord(t *testing.T) {
 			}
 			want := 1
 			if c.scope == "shared" {
-				want = 0 // neither call counts: the shared limit is not the bot's fault
+				want = 0 // neither call counts as refused: other bots caused the shared limit
 			} else if c.others {
 				want = 2
 			}

@@ -11,7 +11,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// guard has the result for Options.Guard and counts the calls of Guard.
 type guard struct {
 	until time.Time
 	err   error
@@ -46,7 +45,8 @@ func TestAGuardRefusesMutatingCalls(t *testing.T) {
 	}
 }
 
-// The Client applies rate limits before it calls Guard, so no wait follows Guard's answer.
+// The Client applies rate limits before it calls Guard. So the call does not wait between Guard's
+// answer and the request.
 func TestLimitsApplyBeforeTheGuard(t *testing.T) {
 	t.Parallel()
 	g := &guard{}

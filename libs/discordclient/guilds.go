@@ -24,8 +24,8 @@ func (c *Client) EditGuild(ctx context.Context, id string, edit GuildEdit, reaso
 	return result[Guild](ctx, c, cl, edit, id)
 }
 
-// DeleteGuild deletes the bot's own guild. Discord withdrew this call in July 2025, so it fails
-// with ClassDenied. Compatible servers still have the call.
+// DeleteGuild deletes a guild that the bot owns. Discord withdrew this call in July 2025, so the
+// call fails with ClassDenied. Discord-compatible servers still have the call.
 func (c *Client) DeleteGuild(ctx context.Context, id string) error {
 	cl := write(http.MethodDelete, "delete guild", "/guilds/{guild_id}", discordgo.EndpointGuild(id), "")
 	return withdrawn(c.do(ctx, cl, nil, nil, id))

@@ -12,7 +12,8 @@ import (
 // discordEpoch is 2015-01-01 in milliseconds since 1970.
 const discordEpoch = 1420070400000
 
-// CreatedAt returns an object's time of creation, in milliseconds; the zero time if id is invalid.
+// CreatedAt returns the creation time of the object with this id, to the millisecond. It returns
+// the zero time if the id is invalid.
 func CreatedAt(id string) time.Time {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
@@ -21,7 +22,7 @@ func CreatedAt(id string) time.Time {
 	return time.UnixMilli(int64(n>>22) + discordEpoch)
 }
 
-// SnowflakeAt returns the smallest id of an object created at t or later; "0" before 2015.
+// SnowflakeAt returns the smallest id of an object created at t or later; "0" if t is before 2015.
 func SnowflakeAt(t time.Time) string {
 	ms := t.UnixMilli() - discordEpoch
 	if ms < 0 {
@@ -30,7 +31,7 @@ func SnowflakeAt(t time.Time) string {
 	return strconv.FormatUint(uint64(ms)<<22, 10)
 }
 
-// CompareIDs orders ids by number, so by age.
+// CompareIDs compares ids as numbers. A lower id is older.
 func CompareIDs(a, b string) int {
 	if len(a) != len(b) {
 		return cmp.Compare(len(a), len(b))
@@ -38,7 +39,8 @@ func CompareIDs(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// SortChannels sorts siblings as Discord shows them: voice-like last, then by position, then by id.
+// SortChannels sorts the channels of one category as Discord shows them: voice and stage channels
+// last, then by position, then by id.
 func SortChannels(channels []*Channel) {
 	voice := func(c *Channel) int {
 		if IsVoiceLike(c.Type) {

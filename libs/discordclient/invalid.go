@@ -15,19 +15,20 @@ const (
 	invalidWindow = 10 * time.Minute
 	invalidLimit  = 10000
 	invalidPause  = 10 * time.Second
-	// invalidStop leaves room for other processes at the same address.
+	// invalidStop is the number of refusals at which calls stop. The rest is for other processes at
+	// the same IP address.
 	invalidStop = invalidLimit * 9 / 10
 )
 
-// InvalidRequests counts the refusals (401, 403, 429) of the last ten minutes. Discord bans an
-// address at 10,000 refusals, so all Clients of a process should use the same count; see [Options].
-// It is safe for concurrent use.
+// InvalidRequests counts the refused calls (status 401, 403, 429) of the last ten minutes. Discord
+// bans an IP address at 10,000 refusals, so all Clients of a process should use the same count; see
+// [Options]. It is safe for concurrent use.
 type InvalidRequests struct {
 	mu    sync.Mutex
 	now   func() time.Time
 	times map[int][]time.Time // keyed by status; oldest first
-	whole *InvalidRequests    // the count that gave this share; nil if this is no share
-	share int                 // this share may use 1/share of the refusals that remain in whole
+	whole *InvalidRequests    // the count that Share was called on; nil if this count is no share
+	share int                 // this count may use 1/share of the refusals that remain in whole
 }
 
 // NewInvalidRequests makes an empty count. Only tests pass another clock than time.Now.
@@ -35,16 +36,17 @@ func NewInvalidRequests(now func() time.Time) *InvalidRequests {
 	return &InvalidRequests{now: now, times: map[int][]time.Time{}}
 }
 
-// Share returns a count that may use 1/oneIn of the refusals that remain in i. Each refusal in a
-// share lowers the rest for all shares, so shares never use up all of i. A caller with few refusals
-// can always continue.
+// Share returns a new count, such as a tenant's, that may use 1/oneIn of the refusals that remain
+// in i. Its refusals also count in i and so lower what remains for all shares. Therefore shares
+// never use up all of i, and a caller with few refusals can always continue.
 func (i *InvalidRequests) Share(oneIn int) *InvalidRequests {
 	part := NewInvalidRequests(i.now)
 	part.whole, part.share = i, oneIn
 	return part
 }
 
-// Whole returns the count at the root of the shares.
+// Whole returns the count from which i was made by one or more calls of Share. It returns i if i is
+// no share.
 func (i *InvalidRequests) Whole() *InvalidRequests {
 	for i.whole != nil {
 		i = i.whole
@@ -54,9 +56,9 @@ func (i *InvalidRequests) Whole() *InvalidRequests {
 
 type refusalsKey struct{}
 
-// WithRefusals returns a context for calls whose refusals count in the share in, such as a tenant's
-// share. The Client's own count and in must be shares of the same count. Once in is used up, only
-// the calls with this context stop.
+// WithRefusals returns a context for calls whose refusals count in the given count, such as a
+// tenant's share, instead of the Client's own count. Both counts must be shares of the same count.
+// Once the given count is used up, only the calls with this context stop.
 func WithRefusals(ctx context.Context, in *InvalidRequests) context.Context {
 	return context.WithValue(ctx, refusalsKey{}, in)
 }
@@ -68,7 +70,7 @@ func (c *Client) refusalsOf(ctx context.Context) *InvalidRequests {
 	return c.refusals
 }
 
-// Counts returns the number of responses with each of the three statuses within ten minutes.
+// Counts returns the number of responses with status 401, 403 and 429 within the last ten minutes.
 func (i *InvalidRequests) Counts() (unauthorized, forbidden, tooMany int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

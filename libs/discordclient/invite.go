@@ -11,7 +11,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// To set an overwrite, the bot also needs each permission in it.
+// PermissionsCore suffices for channels and webhooks, PermissionsGuild also for guild settings,
+// PermissionsOverwrites also for roles and overwrites. To set an overwrite, the bot also needs each
+// permission in the overwrite.
 const (
 	PermissionsCore       = permissions.ViewChannel | permissions.ManageChannels | permissions.ManageWebhooks // 536871952
 	PermissionsGuild      = PermissionsCore | permissions.ManageGuild | permissions.ViewAuditLog              // 536872112
@@ -29,8 +31,8 @@ func ToManage(t discordgo.ChannelType) permissions.Bits {
 	return always
 }
 
-// InviteURL returns the page to add the bot with exactly these permissions. web is [Client.WebURL];
-// a guildID preselects the guild. Source:
+// InviteURL returns the page that adds the bot to a guild with exactly these permissions. web is
+// [Client.WebURL]. A guildID that is not empty fixes the guild. Source:
 // https://discord.com/developers/docs/topics/oauth2#bot-authorization-flow.
 func InviteURL(web, applicationID string, wanted permissions.Bits, guildID string) string {
 	query := url.Values{

@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// watch counts 429 responses on the wire.
 type watch struct {
 	next    http.RoundTripper
 	tooMany atomic.Int64
@@ -28,7 +27,8 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// No header announces this limit of two changes in ten minutes.
+// Discord allows two changes of a channel's name and topic in ten minutes. No header announces this
+// limit.
 func TestHiddenLimitOfNamesAndTopics(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(so *discordtest.Options, _ *discordclient.Options) {

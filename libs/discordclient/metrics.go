@@ -45,7 +45,7 @@ func NewMetrics() *Metrics {
 			Buckets: []float64{.1, .5, 1, 2, 5, 15, 60, 300, 600},
 		}, []string{"scope"}),
 	}
-	// A series that starts at 0 shows its first increase.
+	// Create all series with the value 0. Prometheus then sees the first increase of each.
 	refused := []string{ratelimit.ScopeUser, ratelimit.ScopeShared, ratelimit.ScopeGlobal, ratelimit.ScopeBlocked}
 	for origin, scopes := range map[string][]string{
 		"discord": refused, "local": append(refused, ratelimit.ScopeTenant, ratelimit.ScopeHidden, ratelimit.ScopeUnknown),

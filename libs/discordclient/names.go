@@ -9,16 +9,17 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// MaxNameLength is in characters (https://discord.com/developers/docs/resources/channel).
+// MaxNameLength is the longest name of a channel, in characters. Source:
+// https://discord.com/developers/docs/resources/channel.
 const MaxNameLength = 100
 
-// NormaliseChannelName returns the name that Discord stores for a channel of a type. Discord
+// NormaliseChannelName returns the name that Discord stores for a channel of the type t. Discord
 // rewrites names silently: the response to a create has the new name.
 //
 // Categories, voice and stage channels only lose surrounding white space. For all others the
 // official client's rule applies: a run of white space, '-' or '~' becomes one '-', a leading '-'
 // and ASCII punctuation other than '-' and '_' are removed, letters become lower case. Other
-// characters, emoji among them, stay.
+// characters, such as emoji, stay.
 //
 // Only lower case and '-' for a space are certain. We have observed that punctuation disappears.
 // Users of the client have reported the rest, the order of the steps, and the effect of a rename.
@@ -53,9 +54,9 @@ func NormaliseChannelName(t discordgo.ChannelType, name string) string {
 	return b.String()
 }
 
-// SameChannelName reports whether a channel with the name live already counts as named want, so
-// that no rename is needed. answered is the name in the response to the last write of want, or
-// empty.
+// SameChannelName reports whether Discord's name live counts as the desired name want, so that no
+// rename is needed. answered is the name in Discord's response to the last create or rename with
+// want. It is empty if unknown.
 func SameChannelName(t discordgo.ChannelType, want, live, answered string) bool {
 	return live == want || live == NormaliseChannelName(t, want) || answered != "" && live == answered
 }

@@ -30,26 +30,27 @@ type Options struct {
 	APIURL string
 	// Timeout of one REST call. Default 15 s.
 	Timeout time.Duration
-	// GlobalPerSecond is the limit for all calls together. Calls other than creates and deletes take
-	// at most four fifths of the limit. Default [DefaultPerSecond].
+	// GlobalPerSecond is the number of calls that the Client may send per second. Calls other than
+	// creates and deletes take at most four fifths of the limit. Default [DefaultPerSecond].
 	GlobalPerSecond int
-	// Owner reports whether a tenant, see [WithTenant], may use all of GlobalPerSecond. Every other
-	// tenant takes at most half. The Client asks before each call of a tenant. Default: no tenant
-	// may.
+	// Owner reports whether a tenant (see [WithTenant]) owns the bot, and so may use all of
+	// GlobalPerSecond. Every other tenant may use at most half. The Client calls Owner before each
+	// call of a tenant. By default, no tenant owns the bot.
 	Owner func(tenant string) bool
-	// Invalid counts refused requests. Discord counts refusals by address, so give all Clients of a
-	// process the same count, or shares of the same count. A Client stops once it has caused as many
-	// refusals as remain to all Clients, so a bot that is always refused stops before the others. With
-	// [WithRefusals], a call's refusal counts in another share. Default: a count for this Client
-	// alone.
+	// Invalid counts refused requests. Discord counts refusals by IP address, so give all Clients
+	// of a process the same count, or shares of the same count. A Client stops once its own
+	// refusals equal the refusals that remain to all Clients. So a bot that is always refused stops
+	// before the others. With [WithRefusals], a call's refusal counts in another share. Default: a
+	// count for this Client alone.
 	Invalid *InvalidRequests
-	// Circumstances returns a value that changes when Discord's permission for a guild's, channel's
-	// or webhook's calls may change. While it stays equal, a denied call is not repeated for up to
-	// 9 minutes. Default: every call is made.
+	// Circumstances returns a value, such as overwrites and roles, for the id of a guild, channel
+	// or webhook. The value must change when Discord may start to permit calls for this id. While
+	// the value stays equal, the Client does not repeat a denied call for up to 9 minutes. Default:
+	// the Client repeats denied calls.
 	Circumstances func(id string) any
 	// Guard is called right before a mutating call is sent. If Guard returns an error, for example
-	// because another process leads, the call fails with ClassTransient. If until is not zero, the
-	// call ends by then. Default: every call is made.
+	// because the process lost the leader election, the call fails with ClassTransient. If until is
+	// not zero, the call is cancelled at until. Default: every call is made.
 	Guard   func() (until time.Time, err error)
 	Metrics *Metrics
 	// UserAgent has Discord's form "DiscordBot (url, version)". Default: this module's.
@@ -91,13 +92,13 @@ const apiVersion = "v10"
 
 var anyVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// ParseAPIURL parses the address of an API: "https://discord.com", "https://discord.com/api" and
-// "https://discord.com/api/v10" all return the last. Another version, a user or a query is an
-// error. The error does not quote a user or a query, which may be secret.
+// ParseAPIURL parses the address of an API. "https://discord.com", "https://discord.com/api" and
+// "https://discord.com/api/v10" all return "https://discord.com/api/v10". Another version, a user
+// or a query is an error. The error does not quote a user or a query, which may be secret.
 func ParseAPIURL(raw string) (*url.URL, error) {
 	base, err := url.Parse(strings.TrimRight(raw, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
-		base.User != nil || base.RawQuery != "" { // either may be a secret
+		base.User != nil || base.RawQuery != "" { // a user or a query may be a secret
 		return nil, errors.New("the API's address is not one such as " + DefaultAPIURL + ", without a user or a query")
 	}
 	version := path.Base(base.Path)

@@ -18,8 +18,8 @@ const (
 )
 
 // outage slows a Client down from the third failure in a row until Discord responds. The back-off
-// of each object is not enough: a thousand objects would still send hundreds of calls per second.
-// outage is safe for concurrent use.
+// of each reconciled object is not enough: a thousand objects would still send hundreds of calls
+// per second. outage is safe for concurrent use.
 type outage struct {
 	mu       sync.Mutex
 	now      func() time.Time
@@ -29,7 +29,7 @@ type outage struct {
 }
 
 // admit refuses most calls during an outage. It always admits the look-up of the Gateway, because
-// package gateway backs off by itself, and the views depend on the Gateway.
+// package gateway backs off by itself, and package guildcache depends on the Gateway.
 func (o *outage) admit(cl *call) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -44,7 +44,7 @@ func (o *outage) admit(cl *call) error {
 	return nil
 }
 
-// A call that its caller cancelled says nothing about Discord.
+// record ignores a call that its caller cancelled, because the call shows nothing about Discord.
 func (o *outage) record(err error) {
 	if errors.Is(err, context.Canceled) {
 		return
@@ -52,7 +52,7 @@ func (o *outage) record(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	e, ok := errors.AsType[*Error](err)
-	if ok && e.unsent { // a guard refused the call
+	if ok && e.unsent { // Options.Guard refused the call
 		return
 	}
 	if !ok || e.Status != 0 && e.Status < http.StatusInternalServerError {

@@ -12,7 +12,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// failing is a Discord that always answers with one status.
 type failing struct {
 	*httptest.Server
 	status, calls int

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// forbidding starts a Discord that refuses every call, and a client that may use one share of
-// whole.
+// forbidding starts a simulated Discord that refuses every call, and a Client whose refusals count
+// in one share of whole.
 func forbidding(t *testing.T) (client *discordclient.Client, whole *discordclient.InvalidRequests, calls *atomic.Int64) {
 	calls = &atomic.Int64{}
 	now := time.Unix(1_700_000_000, 0)
@@ -36,7 +36,7 @@ func forbidding(t *testing.T) (client *discordclient.Client, whole *discordclien
 	return client, whole, calls
 }
 
-// until calls Discord until the client refuses to send more calls. It returns how many calls
+// until calls Discord until the Client refuses to send more calls. It returns how many calls
 // Discord refused.
 func until(t *testing.T, c *discordclient.Client, ctx context.Context) (refused int) { //nolint:revive // t first
 	for ; refused < 10_000; refused++ {
@@ -50,7 +50,8 @@ func until(t *testing.T, c *discordclient.Client, ctx context.Context) (refused 
 	return refused
 }
 
-// Each tenant has a share of the refusals, whichever bot makes the tenant's calls.
+// Each tenant has its own share of the refusals that the process may cause, whichever bot makes the
+// tenant's calls.
 func TestRefusalsCountForTheirTenant(t *testing.T) {
 	t.Parallel()
 	c, whole, _ := forbidding(t)

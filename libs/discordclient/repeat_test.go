@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Frames of HTTP/2 (RFC 9113) for a peer whose answers always fail.
+// Constants of HTTP/2 frames (RFC 9113), for a server whose answers always fail.
 const (
 	frameHeaders, frameReset, frameSettings, framePing, frameGoAway = 1, 3, 4, 6, 7
 	flagEndStream, flagAck                                          = 1, 1
@@ -156,7 +156,8 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 		defer mu.Unlock()
 		from[conn] = true
 	})
-	// Shorten both times, but let the peer read a call before the client closes the connection.
+	// Shorten both times, but leave the server enough time to read a call before the client closes
+	// the connection.
 	tr.HTTP2.SendPingTimeout /= 30
 	tr.HTTP2.PingTimeout /= 30
 	c, err := New(Options{Token: NewSecret("token"), APIURL: srv.URL, Transport: tr, Timeout: time.Minute})

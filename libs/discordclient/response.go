@@ -18,15 +18,16 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// maxResponse exceeds every expected list: 500 channels with 100 overwrites each have about 6 MB.
+// maxResponse is the largest accepted response in bytes. The largest expected list, 500 channels
+// with 100 overwrites each, has about 6 MB.
 const maxResponse = 64 << 20
 
-// blockedPause is the pause after a refusal that names no time, such as Cloudflare's in HTML.
+// blockedPause is the time to wait after a 429 that names no time, such as Cloudflare's HTML page.
 const blockedPause = time.Minute
 
-// maxConnections bounds the connections of one call: net/http repeats a request without a body
-// endlessly if each connection fails in a certain way, and sleeps for a second before the third try
-// of a stream that an HTTP/2 server resets.
+// maxConnections is the number of connections that one call may use. Without this limit, net/http
+// repeats a request without a body endlessly if each connection fails in a certain way. It also
+// sleeps for a second before the third try of a stream that an HTTP/2 server resets.
 const maxConnections = 2
 
 var errAgain = errors.New("the connection failed, and so did another one")
@@ -62,8 +63,8 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 		err = errAgain
 	}
 	if sent := connected.Load() || asked.Load() == 0; err != nil {
-		// A replaced token cancels the call. Discord may have refused the call before that, so
-		// count a refusal.
+		// When a token is replaced, the calls with the old token are cancelled. Discord may have
+		// refused this call before its cancellation, so count a refusal.
 		if sent && errors.Is(err, context.Canceled) {
 			cl.count.add(http.StatusUnauthorized)
 		}
@@ -99,9 +100,9 @@ func (c *Client) guarded(ctx context.Context, cl *call) (context.Context, contex
 	return ctx, cancel, nil
 }
 
-// broken makes the error of a call without a whole response. If sent is false, the call certainly
-// had no effect: its context had already ended, or the transport reports its connections and the
-// call got none.
+// broken makes the error of a call without a complete response. If sent is false, the call
+// certainly had no effect: its context had already ended, or the transport reports its connections
+// and the call got no connection.
 func (c *Client) broken(cl *call, err error, sent bool) *Error {
 	class := ClassTransient
 	if sent && cl.mutating() {
@@ -113,12 +114,12 @@ func (c *Client) broken(cl *call, err error, sent bool) *Error {
 	return &Error{Class: class, Op: cl.op, Message: Sanitize(err.Error(), c.opts.Token), cause: contextCause(err)}
 }
 
-// "read tcp 10.1.2.3:40111->162.159.128.233:443: ..."
+// addresses matches "tcp 10.1.2.3:40111->162.159.128.233:443: " in the text of an error.
 var addresses = regexp.MustCompile(`\b((?:tcp|udp)[46]?) \S+:\d+: `)
 
 // Sanitize makes a foreign error's text safe for statuses and logs: one line of bounded length
 // without secrets and without texts that look like tokens. It also removes the addresses of
-// connections, because these would change a status at every retry.
+// connections. They differ at every retry, and each difference would change an object's status.
 func Sanitize(text string, secrets ...Secret) string {
 	return clean(addresses.ReplaceAllString(text, "$1: "), secrets...)
 }
@@ -159,9 +160,9 @@ func (c *Client) judge(cl *call, resp *response, refused *ratelimit.Refusal) err
 	return e
 }
 
-// refusal reads a 429. If header and body name different waits, the longer one applies. A response
-// without JSON and scope is from Cloudflare and blocks all calls. A response of Discord without a
-// scope limits only this bot.
+// refusal reads a 429. If header and body name different waits, the longer wait applies. A 429
+// without JSON and without a scope is from Cloudflare, which blocks all calls. A 429 from Discord
+// without a scope counts as a limit of this bot alone.
 func refusal(h http.Header, body []byte) *ratelimit.Refusal {
 	var b errorBody
 	err := json.Unmarshal(body, &b)

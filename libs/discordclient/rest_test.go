@@ -149,7 +149,6 @@ func TestWebhooks(t *testing.T) {
 	}
 }
 
-// post posts a message as Alertmanager does, and returns the response's status.
 func post(t *testing.T, hook discordclient.Webhook) int {
 	t.Helper()
 	body := strings.NewReader(`{"content":"fire","username":"Alertmanager"}`)

@@ -16,7 +16,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// usual are the permissions that the bot requests.
 const usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
 type rig struct {
@@ -30,7 +29,6 @@ type rig struct {
 
 type change func(*discordtest.Options, *discordclient.Options)
 
-// newRig starts a Discord, by default without rate limits, and makes a Client for it.
 func newRig(t *testing.T, changes ...change) *rig {
 	t.Helper()
 	so := discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1}
@@ -72,7 +70,6 @@ func (r *rig) create(in discordclient.ChannelCreate) *discordclient.Channel {
 	return c
 }
 
-// calls counts the calls that reached Discord.
 func (r *rig) calls() int {
 	n := 0
 	for _, c := range r.srv.RequestCounts() {
@@ -88,7 +85,6 @@ func wantClass(t *testing.T, err error, want discordclient.Class) {
 	}
 }
 
-// limited returns the rate limit in an error.
 func limited(t *testing.T, err error) *discordclient.RateLimited {
 	t.Helper()
 	l, ok := errors.AsType[*discordclient.RateLimited](err)
@@ -98,7 +94,6 @@ func limited(t *testing.T, err error) *discordclient.RateLimited {
 	return l
 }
 
-// output collects text to search for secrets.
 type output struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -14,7 +14,7 @@ import (
 // RoleCreate describes a new role. Discord puts it just above @everyone, below all other roles.
 type RoleCreate struct {
 	Name        string            `json:"name"`                  // 1 to 100 characters
-	Permissions *permissions.Bits `json:"permissions,omitempty"` // nil: the permissions of @everyone
+	Permissions *permissions.Bits `json:"permissions,omitempty"` // if nil, the role gets the permissions of @everyone
 	Colors      *RoleColors       `json:"colors,omitempty"`
 	Hoist       bool              `json:"hoist,omitempty"`
 	Mentionable bool              `json:"mentionable,omitempty"`
@@ -50,8 +50,8 @@ func (c *Client) GetRole(ctx context.Context, guildID, id string) (Role, error) 
 	return result[Role](ctx, c, cl, nil, guildID, id)
 }
 
-// CreateRole creates a role. After ClassUnknown, do not repeat the call: find out with package
-// recovery whether the role exists.
+// CreateRole creates a role. After an error of ClassUnknown the role may exist: do not repeat the
+// call, but look for the role with package recovery.
 func (c *Client) CreateRole(ctx context.Context, guildID string, in RoleCreate, reason string) (Role, error) {
 	return result[Role](ctx, c, createRole(guildID, reason), in, guildID)
 }
@@ -66,7 +66,7 @@ func (c *Client) EditRole(ctx context.Context, guildID, id string, edit RoleEdit
 	return result[Role](ctx, c, cl, edit, guildID, id)
 }
 
-// DeleteRole deletes a role, and removes it from members and overwrites.
+// DeleteRole deletes a role. Discord also removes the role from members and overwrites.
 func (c *Client) DeleteRole(ctx context.Context, guildID, id, reason string) error {
 	cl := write(http.MethodDelete, "delete role", routeRole, discordgo.EndpointGuildRole(guildID, id), reason)
 	return c.do(ctx, cl, nil, nil, guildID, id)
@@ -87,14 +87,14 @@ func (c *Client) GetMember(ctx context.Context, guildID, userID string) (Member,
 	return result[Member](ctx, c, cl, nil, guildID, userID)
 }
 
-// AddMemberRole gives a member a role. It succeeds if the member has it already.
+// AddMemberRole gives a member a role. It also succeeds if the member already has the role.
 func (c *Client) AddMemberRole(ctx context.Context, guildID, userID, roleID, reason string) error {
 	endpoint := discordgo.EndpointGuildMemberRole(guildID, userID, roleID)
 	cl := write(http.MethodPut, "add role to member", routeMemberRole, endpoint, reason)
 	return c.do(ctx, cl, nil, nil, guildID, userID, roleID)
 }
 
-// RemoveMemberRole takes a role from a member. It succeeds if the member does not have it.
+// RemoveMemberRole takes a role from a member. It also succeeds if the member lacks the role.
 func (c *Client) RemoveMemberRole(ctx context.Context, guildID, userID, roleID, reason string) error {
 	endpoint := discordgo.EndpointGuildMemberRole(guildID, userID, roleID)
 	cl := write(http.MethodDelete, "remove role from member", routeMemberRole, endpoint, reason)

@@ -20,16 +20,16 @@ import (
 )
 
 type call struct {
-	op            string // "create channel"
+	op            string // such as "create channel"
 	method        string
-	route         string // path template of Discord's documentation; key of limits and metrics
+	route         string // path template of Discord's documentation; key of rate limits and metrics
 	url           string // discordgo's endpoint
 	major         string // major parameter of the rate limit
-	hidden        string // key of a hidden rate limit
+	hidden        string // key of a rate limit that no header announces; empty for none
 	reason        string // for the audit log
 	body          []byte
 	circumstances any              // see [Options.Circumstances]
-	count         *InvalidRequests // counts refusals
+	count         *InvalidRequests // where a refusal of this call counts
 }
 
 func (c *call) mutating() bool { return c.method != http.MethodGet }
@@ -96,8 +96,8 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	return nil
 }
 
-// result makes a call and returns the decoded response. A channel, guild, role or webhook without
-// an id is an error.
+// result makes a call and returns the decoded response. It returns an error for a channel, guild,
+// role or webhook without an id.
 func result[T any](ctx context.Context, c *Client, cl call, in any, ids ...string) (out T, err error) {
 	var zero T
 	if err := c.do(ctx, cl, in, &out, ids...); err != nil {
@@ -114,8 +114,8 @@ func (g Guild) id() string    { return g.ID }
 func (r Role) id() string     { return r.ID }
 func (w Webhook) id() string  { return w.ID }
 
-// request takes the path after the API version from a discordgo endpoint. Scheme, host and version
-// come from the configured base URL.
+// request makes the HTTP request of a call. It takes the path after the API version from a
+// discordgo endpoint. Scheme, host and version come from the configured base URL.
 func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, error) {
 	var body io.Reader = http.NoBody
 	if in != nil {

@@ -33,10 +33,11 @@ type Channel struct {
 	Position int                   `json:"position"`  // neither unique nor contiguous; see [SortChannels]
 	NSFW     bool                  `json:"nsfw"`
 	Slowmode int                   `json:"rate_limit_per_user"` // seconds between two messages of one user, 0 to 21600
-	// Minutes until new threads are hidden: 60, 1440, 4320 or 10080; 0 for Discord's default.
+	// Minutes until Discord hides a new thread: 60, 1440, 4320 or 10080; 0 for Discord's default.
 	DefaultAutoArchive int         `json:"default_auto_archive_duration"`
 	Overwrites         []Overwrite `json:"permission_overwrites"` // ordered by id
-	// PositionUnknown: compatible servers omit a single channel's position, which is then 0.
+	// PositionUnknown reports whether the position is unknown; Position is then 0.
+	// Discord-compatible servers omit the position in responses about a single channel.
 	PositionUnknown bool `json:"-"`
 
 	// Voice and stage channels only. Bitrate is in bits per second. UserLimit 0 is no limit. An
@@ -57,8 +58,8 @@ type Channel struct {
 	Layout          int    `json:"default_forum_layout"`
 	ThreadSlowmode  int    `json:"default_thread_rate_limit_per_user"`
 
-	// Hidden reports that the bot may not view the channel. Since 2026-11-16 the Gateway sends only
-	// the ID, GuildID, Type and Position of a hidden channel, and lists omit hidden channels.
+	// Hidden reports whether the bot may not view the channel. Since 2026-11-16 the Gateway sends
+	// only the ID, GuildID, Type and Position of a hidden channel, and lists omit hidden channels.
 	// Source: https://docs.discord.com/developers/resources/channel#obfuscated-channels.
 	Hidden bool `json:"-"`
 }
@@ -128,17 +129,17 @@ const (
 type Tag struct {
 	ID        string `json:"id,omitempty"` // empty for a new tag
 	Name      string `json:"name"`
-	Moderated bool   `json:"moderated"` // only moderators may apply it
+	Moderated bool   `json:"moderated"` // whether only moderators may apply the tag
 	Emoji
 }
 
-// Emoji is a guild's own emoji (ID), a Unicode one (Name), or none.
+// Emoji is a guild's own emoji (ID), a Unicode emoji (Name), or no emoji (both nil).
 type Emoji struct {
 	ID   *string `json:"emoji_id"`
 	Name *string `json:"emoji_name"`
 }
 
-// ParseEmoji parses an id or a Unicode emoji; empty is none.
+// ParseEmoji parses an id or a Unicode emoji. An empty text means no emoji.
 func ParseEmoji(text string) Emoji {
 	switch _, err := strconv.ParseUint(text, 10, 64); {
 	case text == "":
@@ -163,8 +164,8 @@ func IsForumLike(t discordgo.ChannelType) bool {
 	return t == discordgo.ChannelTypeGuildForum || t == discordgo.ChannelTypeGuildMedia
 }
 
-// IsVoiceLike reports whether members talk in channels of the type. Discord shows these below all
-// other channels.
+// IsVoiceLike reports whether members talk in channels of the type. Discord shows these channels
+// below all other channels of their category.
 func IsVoiceLike(t discordgo.ChannelType) bool {
 	return t == discordgo.ChannelTypeGuildVoice || t == discordgo.ChannelTypeGuildStageVoice
 }
@@ -172,7 +173,8 @@ func IsVoiceLike(t discordgo.ChannelType) bool {
 // IsThread reports whether the channel is a thread.
 func (c *Channel) IsThread() bool { return (&discordgo.Channel{Type: c.Type}).IsThread() }
 
-// GuildChannels removes threads, sorts by id and sets GuildID, which the Gateway omits.
+// GuildChannels prepares a list of a guild's channels. It removes threads, sorts by id, and sets
+// GuildID, which the channels of the Gateway's GUILD_CREATE event lack.
 func GuildChannels(list []*Channel, guildID string) []*Channel {
 	list = slices.DeleteFunc(list, func(c *Channel) bool { return c == nil || c.ID == "" || c.IsThread() })
 	for _, c := range list {
@@ -189,12 +191,12 @@ type Overwrite = permissions.Overwrite
 type Role struct {
 	ID          string           `json:"id"`
 	Name        string           `json:"name"`
-	Position    int              `json:"position"` // a higher role is above; not unique, see [SortRoles]
+	Position    int              `json:"position"` // a higher position is a higher rank; not unique, see [SortRoles]
 	Permissions permissions.Bits `json:"permissions"`
 	Colors      RoleColors       `json:"colors"`
-	Hoist       bool             `json:"hoist"` // Discord lists the role's members separately
+	Hoist       bool             `json:"hoist"` // whether Discord lists the role's members separately
 	Mentionable bool             `json:"mentionable"`
-	Managed     bool             `json:"managed"` // belongs to a bot or an integration
+	Managed     bool             `json:"managed"` // whether the role belongs to a bot or an integration
 	Tags        RoleTags         `json:"tags"`
 }
 
@@ -208,7 +210,7 @@ func (r *Role) GetName() string { return r.Name }
 func (*Role) GetParentID() string { return "" }
 
 // RoleColors are the colours of a role, 0 (none) to 0xFFFFFF. Secondary makes a gradient, Tertiary
-// a holographic role; both need ENHANCED_ROLE_COLORS. Source:
+// a holographic role. Both need the feature ENHANCED_ROLE_COLORS. Source:
 // https://docs.discord.com/developers/topics/permissions#role-object-role-colors-object.
 type RoleColors struct {
 	Primary   int  `json:"primary_color"`
@@ -219,10 +221,10 @@ type RoleColors struct {
 // RoleTags describe the owner of a managed role.
 type RoleTags struct {
 	BotID   string `json:"bot_id"` // user id of the bot; empty for none
-	Booster bool   `json:"-"`      // the role of members who boost the guild
+	Booster bool   `json:"-"`      // whether this is the role of members who boost the guild
 }
 
-// UnmarshalJSON reads the tags of a role. Discord sends null for true.
+// UnmarshalJSON reads the tags of a role. Discord sends null for a true tag, and omits a false tag.
 func (t *RoleTags) UnmarshalJSON(raw []byte) error {
 	type plain RoleTags
 	sent := struct {
@@ -236,7 +238,7 @@ func (t *RoleTags) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads a role of Discord. Servers from before 2025 send one colour only.
+// UnmarshalJSON reads a role. Servers with the API from before 2025 send only the field color.
 func (r *Role) UnmarshalJSON(raw []byte) error {
 	type plain Role
 	sent := struct {
@@ -315,7 +317,7 @@ func (g *Guild) UnmarshalJSON(raw []byte) error {
 
 const featureCommunity = "COMMUNITY"
 
-// mutableFeatures are the features that an edit of a guild replaces. Source:
+// mutableFeatures are the features, besides COMMUNITY, that an edit of a guild replaces. Source:
 // https://docs.discord.com/developers/resources/guild#guild-object-mutable-guild-features.
 var mutableFeatures = []string{"DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_DISABLED"}
 
@@ -323,8 +325,8 @@ var mutableFeatures = []string{"DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_
 func (g *Guild) IsCommunity() bool { return slices.Contains(g.Features, featureCommunity) }
 
 // WithCommunity returns the [GuildEdit].Features that enable Community and keep the guild's mutable
-// features. Only an administrator may enable Community. The edit must name both channels of a
-// Community guild, even unchanged ones. Sources:
+// features. Only an administrator may enable Community. The edit must also name the guild's rules
+// channel and public updates channel, even if they do not change. Sources:
 // https://docs.discord.com/developers/resources/guild#modify-guild,
 // https://github.com/discord/discord-api-docs/issues/6015.
 func (g *Guild) WithCommunity() []string {
@@ -365,7 +367,7 @@ type Webhook struct {
 	Name          string                `json:"name"`
 	ApplicationID string                `json:"application_id"` // of the creating bot; empty if a user created it
 	Token         Secret                `json:"token"`          // only the creating application gets it
-	URL           Secret                `json:"-"`              // at the API host; empty without Token
+	URL           Secret                `json:"-"`              // address at the API's host; empty without Token
 }
 
 // User is the bot's own user.
@@ -381,7 +383,7 @@ type Application struct {
 	Flags ApplicationFlags `json:"flags"`
 }
 
-// ApplicationFlags has a bit for each privilege. Source:
+// ApplicationFlags are the public flags of an application. Source:
 // https://discord.com/developers/docs/resources/application#application-object-application-flags.
 type ApplicationFlags uint64
 
@@ -398,7 +400,7 @@ type GuildName struct {
 	Name string `json:"name"`
 }
 
-// AuditEntry is one entry of the audit log. Discord writes it later than the event, or never.
+// AuditEntry is one entry of the audit log. Discord may write it late, or never.
 type AuditEntry struct {
 	ID       string                   `json:"id"`
 	Action   discordgo.AuditLogAction `json:"action_type"`

@@ -35,16 +35,16 @@ func (c *Client) webhooks(ctx context.Context, cl call, id string) ([]Webhook, e
 	return hooks, err
 }
 
-// CreateWebhook creates a webhook. After ClassUnknown, do not repeat the call: list the channel's
-// webhooks, which include the token, and read the audit log. A name has 1 to 80 characters and
-// contains neither "discord" nor "clyde".
+// CreateWebhook creates a webhook. After an error of ClassUnknown the webhook may exist. Do not
+// repeat the call: look for the webhook in the channel's list, which includes its token, and in the
+// audit log. A name has 1 to 80 characters and contains neither "discord" nor "clyde".
 func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason string) (Webhook, error) {
 	endpoint := discordgo.EndpointChannelWebhooks(channelID)
 	cl := write(http.MethodPost, "create webhook", "/channels/{channel_id}/webhooks", endpoint, reason)
 	return c.webhook(ctx, cl, map[string]string{"name": name}, channelID)
 }
 
-// GetWebhook returns a webhook. A webhook of the bot's own application requires no permission.
+// GetWebhook returns a webhook. For a webhook of its own application, the bot needs no permission.
 func (c *Client) GetWebhook(ctx context.Context, id string) (Webhook, error) {
 	return c.webhook(ctx, get("get webhook", "/webhooks/{webhook_id}", discordgo.EndpointWebhook(id)), nil, id)
 }

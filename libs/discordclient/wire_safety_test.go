@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A success with an empty body or a null is an error, not an empty list or an object without an id.
+// A response of status 200 with an empty object or a null is an error, not an empty list or an
+// object without an id.
 func TestNullAndEmptyAnswersAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"null", " null\n", "{}"} {

@@ -15,9 +15,9 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Asking has the flags of a command that writes.
+// Asking has the flags and the input of a command that asks the user to confirm its change.
 type Asking struct {
-	// Yes confirms every question except the question for a name.
+	// Yes (--yes) skips the question of Confirm, but not that of ConfirmName.
 	Yes  bool
 	name string
 	in   *bufio.Reader
@@ -28,13 +28,14 @@ func (a *Asking) Bind(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&a.Yes, "yes", "y", false, "do not ask")
 }
 
-// BindName adds --confirm, for a change that asks for the name of an object, such as "the Dojo".
+// BindName adds --confirm, which answers the question of ConfirmName. object describes the object
+// in the help text, such as "the Dojo".
 func (a *Asking) BindName(cmd *cobra.Command, object string) {
 	cmd.Flags().StringVar(&a.name, "confirm", "", "`NAME` of "+object+", instead of typing it when asked")
 }
 
-// Confirm asks whether to apply the change that was shown. If the user answers yaml, Confirm prints
-// text and asks again.
+// Confirm asks whether to apply the change that the caller has printed. If the user answers yaml,
+// Confirm prints text and asks again.
 func (a *Asking) Confirm(ctx context.Context, p *Plugin, text string) error {
 	if a.Yes {
 		return nil
@@ -56,7 +57,8 @@ func (a *Asking) Confirm(ctx context.Context, p *Plugin, text string) error {
 	}
 }
 
-// ConfirmName prints the question and asks for the name of an object, such as "the Dojo".
+// ConfirmName prints the question and asks the user to type the object's name. object describes the
+// object, such as "the Dojo".
 func (a *Asking) ConfirmName(ctx context.Context, p *Plugin, object, name, question string) error {
 	answer := a.name
 	if answer == "" {
@@ -72,7 +74,7 @@ func (a *Asking) ConfirmName(ctx context.Context, p *Plugin, object, name, quest
 	return nil
 }
 
-// read reads a line. The end of the input counts as no confirmation.
+// read reads a line. It returns ErrNotConfirmed at the end of the input.
 func (a *Asking) read(ctx context.Context, p *Plugin) (string, error) {
 	if a.in == nil {
 		a.in = bufio.NewReader(p.In)
@@ -82,7 +84,7 @@ func (a *Asking) read(ctx context.Context, p *Plugin) (string, error) {
 		err  error
 	}
 	lines := make(chan line, 1)
-	go func() { // a terminal cannot be read with a deadline
+	go func() { // a read of a terminal has no deadline; the goroutine lets ctx end the wait
 		text, err := a.in.ReadString('\n')
 		lines <- line{text, err}
 	}()
@@ -94,7 +96,7 @@ func (a *Asking) read(ctx context.Context, p *Plugin) (string, error) {
 			p.Print("\n")
 			return "", fmt.Errorf("no answer: %w; --yes does not ask", ErrNotConfirmed)
 		}
-		if !term.IsTerminal(p.In) { // only a terminal shows the line break of the answer
+		if !term.IsTerminal(p.In) { // a terminal echoes the user's line break; other inputs do not
 			p.Print("\n")
 		}
 		return strings.TrimSpace(got.text), nil

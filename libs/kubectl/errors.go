@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// The exit codes.
 const (
 	exitWell  = 0
 	exitError = 1
@@ -23,18 +22,18 @@ const (
 	exitIll   = 3
 )
 
-// usageError reports wrong use of the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// Usage returns an error about wrong use of the command line, which ends with the exit code 2.
+// Usage returns an error about wrong use of the command line. The plugin then exits with code 2.
 func Usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 var (
-	// ErrIll ends a command whose answer reports a problem.
+	// ErrIll is the error of a command whose output reports a problem. The plugin exits with code 3
+	// and does not print ErrIll.
 	ErrIll = errors.New("something is wrong")
-	// ErrNotConfirmed ends a command if the user has not confirmed its change.
+	// ErrNotConfirmed is the error of a command whose change the user has not confirmed.
 	ErrNotConfirmed = errors.New("nothing was changed")
 )
 
@@ -52,9 +51,9 @@ func ExitCode(err error) int {
 	return exitError
 }
 
-// forbidden matches a refusal by the API server's authorization (forbiddenMessage in
-// pkg/endpoints/handlers/responsewriters/errors.go of k8s.io/apiserver). Quotas and policies use
-// other words.
+// forbidden matches a 403 by the API server's RBAC (forbiddenMessage in
+// pkg/endpoints/handlers/responsewriters/errors.go of k8s.io/apiserver). The 403s of quotas and
+// admission policies have other texts.
 var forbidden = regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)" in API group "([^"]*)"` +
 	`(?: in the namespace "([^"]*)"| (at the cluster scope))?`)
 
@@ -80,7 +79,6 @@ func (p *Plugin) explain(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// where names the API server.
 func (p *Plugin) where() string {
 	if p.Server == "" {
 		return "the API server"

@@ -26,12 +26,12 @@ type Kind struct {
 	ClusterScoped bool
 }
 
-// KindOf returns a kind whose objects have a namespace.
+// KindOf returns a namespaced kind.
 func KindOf(group schema.GroupVersion, kind, plural string) Kind {
 	return Kind{GroupVersionKind: group.WithKind(kind), Plural: plural}
 }
 
-// Global returns the kind as one whose objects have no namespace.
+// Global returns a cluster-scoped copy of the kind.
 func (k Kind) Global() Kind {
 	k.ClusterScoped = true
 	return k
@@ -65,7 +65,7 @@ func (k Kind) Resource() string {
 	return schema.GroupResource{Group: k.Group, Resource: k.Plural}.String()
 }
 
-// AccessReview is the kind with which a user asks for their own rights.
+// AccessReview is the kind of the requests by which users ask the API server for their own rights.
 var AccessReview = KindOf(
 	authorizationv1.SchemeGroupVersion, "SelfSubjectAccessReview", "selfsubjectaccessreviews").Global()
 
@@ -83,22 +83,22 @@ func Mapper(all []Kind) meta.RESTMapper {
 	return m
 }
 
-// SchemeOf returns a function that returns a scheme with the Go types of kinds. The function makes
-// the scheme on its first call, because that takes milliseconds.
+// SchemeOf returns a function that returns a scheme with the Go types of kinds. The function
+// creates the scheme on its first call, because the creation takes milliseconds.
 func SchemeOf(kinds ...func(*runtime.Scheme) error) func() *runtime.Scheme {
 	return sync.OnceValue(func() *runtime.Scheme {
 		s := runtime.NewScheme()
 		for _, add := range kinds {
 			if err := add(s); err != nil {
-				panic(err) // two Go types for one kind
+				panic(err) // possible only if two Go types have the same kind
 			}
 		}
 		return s
 	})
 }
 
-// NotServed reports whether an error says that the API server does not serve a kind. The server
-// then answers with a page instead of a Status, and client-go adds a cause about this to the error.
+// NotServed reports whether the API server does not serve the kind of a request. Its 404 response
+// then has plain text instead of a Status, so client-go adds the cause UnexpectedServerResponse.
 func NotServed(err error) bool {
 	status := apierrors.APIStatus(nil)
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {

@@ -15,11 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxNames bounds the names in an error.
 const maxNames = 10
 
 // Named reads an object in the namespace of the command line. If the namespace has no object of the
-// kind, the error ends with the text otherwise, which should say what to do.
+// kind, the error ends with the text otherwise, which should say how to find or create one.
 func (p *Plugin) Named(ctx context.Context, kind Kind, name string, into client.Object, otherwise string) error {
 	err := p.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, into)
 	if apierrors.IsNotFound(err) && !NotServed(err) {
@@ -41,7 +40,6 @@ func (p *Plugin) Unknown(ctx context.Context, kind Kind, name, otherwise string)
 		kind.Kind, name, p.Namespace, strings.Join(have, ", "))
 }
 
-// names lists the objects of a kind in the namespace of the command line.
 func (p *Plugin) names(ctx context.Context, kind Kind) (names []string, _ error) {
 	in := client.InNamespace(p.Namespace)
 	if kind.ClusterScoped {
@@ -56,7 +54,8 @@ func (p *Plugin) names(ctx context.Context, kind Kind) (names []string, _ error)
 	return names, err
 }
 
-// Complete completes the first argument with names of objects in the namespace of the command line.
+// Complete returns the shell completion of a command's first argument: the names of objects in the
+// namespace of the command line.
 func (p *Plugin) Complete(kind Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -78,7 +77,7 @@ func (p *Plugin) completed(cmd *cobra.Command, kind Kind, typed string) (found [
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// Connected returns a function that connects and then calls run.
+// Connected returns a cobra RunE function that calls Connect and then run.
 func (p *Plugin) Connected(run func(context.Context, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := p.Connect(); err != nil {
@@ -88,7 +87,7 @@ func (p *Plugin) Connected(run func(context.Context, []string) error) func(*cobr
 	}
 }
 
-// About returns a command about one object of a kind. The command completes the object's name.
+// About returns a command about one object of a kind. Shell completion completes the object's name.
 func (p *Plugin) About(
 	kind Kind, use, short, long string, run func(ctx context.Context, name string) error,
 ) *cobra.Command {
@@ -99,7 +98,7 @@ func (p *Plugin) About(
 	}
 }
 
-// Merge merges fields into an object.
+// Merge sends fields as a JSON merge patch of an object.
 func (p *Plugin) Merge(
 	ctx context.Context, kind Kind, namespace, name string, fields map[string]any, o ...client.PatchOption,
 ) error {

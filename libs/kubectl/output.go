@@ -34,7 +34,7 @@ func (o *Output) Set(text string) error {
 	return nil
 }
 
-// Bind adds the flag to a command.
+// Bind adds the flag -o to a command.
 func (o *Output) Bind(cmd *cobra.Command) {
 	cmd.Flags().VarP(o, "output", "o", "print json or yaml, for programs")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))

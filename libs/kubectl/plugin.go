@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubectl has the parts that our plugins of kubectl share: the connection as the user, exit
-// codes, errors in a user's words, questions before a change, output for programs.
+// Package kubectl has the code that our kubectl plugins share: the connection with the user's
+// kubeconfig, exit codes, readable errors, confirmation of changes, and JSON or YAML output.
 package kubectl
 
 import (
@@ -28,13 +28,13 @@ type Options struct {
 	genericiooptions.IOStreams
 	// Version is the version of the binary.
 	Version string
-	// Env reads the environment, which may turn colours off.
+	// Env returns an environment variable. NO_COLOR and TERM may turn colours off.
 	Env func(string) string
 	// Clock is the source of the time.
 	Clock clock.WithTicker
 }
 
-// Plugin holds the state of one run. Make one with New.
+// Plugin is one run of a kubectl plugin. Create it with [New].
 type Plugin struct {
 	Options
 	// Connect sets Client, Config, Namespace and Server.
@@ -43,10 +43,11 @@ type Plugin struct {
 	Namespace, Server string
 
 	Style term.Style
-	// Missing is the end of the error about a kind that the API server lacks. It says what
-	// to do.
+	// Missing ends the error about a kind that the API server does not serve. It says how to
+	// install the kind.
 	Missing string
-	// Roles returns the name of our ClusterRole that grants a right, or "". Roles may be nil.
+	// Roles returns the name of our ClusterRole that grants verb on resource, or "" if none does.
+	// Roles may be nil.
 	Roles func(verb, resource string) string
 
 	name   string
@@ -66,10 +67,10 @@ func New(name string, scheme *runtime.Scheme, kinds []Kind, o Options) *Plugin {
 // Now returns the time.
 func (p *Plugin) Now() time.Time { return p.Clock.Now() }
 
-// Print prints a part of the answer.
+// Print writes a formatted text to standard output.
 func (p *Plugin) Print(format string, args ...any) { _, _ = fmt.Fprintf(p.Out, format, args...) }
 
-// Note prints a note to the error output, which is not part of the answer.
+// Note writes a formatted text to standard error.
 func (p *Plugin) Note(format string, args ...any) { _, _ = fmt.Fprintf(p.ErrOut, format, args...) }
 
 // Command returns the name of the plugin's command, such as "kubectl dojo".
@@ -79,7 +80,7 @@ func (p *Plugin) Command() string { return "kubectl " + p.name }
 func (p *Plugin) FieldOwner() string { return "kubectl-" + p.name }
 
 // Run runs a command line, prints its error, and returns the exit code: 0 for success, 1 for an
-// error, 2 for wrong use, 3 for an answer that reports a problem.
+// error, 2 for wrong use, 3 if the output reports a problem.
 func (p *Plugin) Run(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	root.SetIn(p.In)
@@ -92,7 +93,7 @@ func (p *Plugin) Run(ctx context.Context, root *cobra.Command, args []string) in
 	return ExitCode(err)
 }
 
-// Group is a heading of the help, with its commands.
+// Group is a group of commands below one heading of the help text.
 type Group struct {
 	ID, Title string
 	Commands  []*cobra.Command
@@ -182,7 +183,7 @@ func Exactly(n int, missing string) cobra.PositionalArgs {
 	}
 }
 
-// Connect makes the client, with the user's rights. It sends no request.
+// Connect creates the Kubernetes client from the user's kubeconfig. It sends no request.
 func (p *Plugin) Connect() error {
 	loader := p.flags.ToRawKubeConfigLoader()
 	namespace, _, err := loader.Namespace()

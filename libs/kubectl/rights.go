@@ -10,14 +10,14 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-// Right is a right in a namespace.
+// Right is an RBAC permission in a namespace: a verb on a kind or on its subresource.
 type Right struct {
 	Verb        string
 	Kind        Kind
 	Subresource string
 }
 
-// To returns one right for each kind: verb on objects of the kind.
+// To returns one right for each kind: the verb on objects of the kind.
 func To(verb string, kinds ...Kind) (all []Right) {
 	for _, kind := range kinds {
 		all = append(all, Right{Verb: verb, Kind: kind})

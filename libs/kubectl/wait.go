@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	// pollInterval is the time between two readings while a command waits. A watch would need an
-	// additional right.
+	// pollInterval is the time between two reads of an object while a command waits for it. A watch
+	// would need the additional right "watch".
 	pollInterval = time.Second
-	// followInterval is the time between two readings while a user watches.
+	// followInterval is the time between two reads while a user follows the output (flag -w).
 	followInterval = 2 * time.Second
-	// clearScreen moves the cursor of a terminal to the top and erases what is below.
+	// clearScreen moves the terminal's cursor to the top left and erases the rest of the screen.
 	clearScreen = "\x1b[H\x1b[J"
 )
 
-// Follow shows a text again whenever it changes, until the user interrupts it.
+// Follow calls read every two seconds and prints the returned text if it has changed. It ends
+// without an error when the user interrupts the command.
 func (p *Plugin) Follow(ctx context.Context, read func(context.Context) (string, error)) error {
 	ticker := p.Clock.NewTicker(followInterval)
 	defer ticker.Stop()
@@ -49,10 +50,11 @@ func (p *Plugin) Follow(ctx context.Context, read func(context.Context) (string,
 	}
 }
 
-// ErrTimeout ends a wait that has taken too long.
+// ErrTimeout is the error of [Plugin.Poll] after its timeout.
 var ErrTimeout = errors.New("it has taken too long")
 
-// Poll calls done until it returns true or an error, or until the timeout.
+// Poll calls done every second until done returns true or an error. After the timeout, Poll returns
+// [ErrTimeout].
 func (p *Plugin) Poll(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Not parallel: --kubeconfig is bound to a global of controller-runtime.
+// These tests are not parallel, because controller-runtime binds --kubeconfig to a global variable.
 
 func parse(args []string, out io.Writer) (*Flags, error) {
 	f := &Flags{}
@@ -22,7 +22,6 @@ func parse(args []string, out io.Writer) (*Flags, error) {
 	return f, err
 }
 
-// settings returns the options of a manager.
 func settings(f *Flags) map[string]any {
 	m := f.managerOptions("lease.example.com")
 	return map[string]any{

@@ -18,7 +18,8 @@ type forbidden struct {
 	namespaces map[string]bool
 }
 
-// maxNamespaces bounds the series: users can write any namespace into a reference.
+// maxNamespaces bounds the number of time series, because users can name any namespace in a
+// reference.
 const maxNamespaces = 5000
 
 func newForbidden() *forbidden {

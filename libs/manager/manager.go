@@ -35,10 +35,10 @@ import (
 
 // Options are the settings of one operator.
 type Options struct {
-	// Name of the operator, such as "dojo-operator".
+	// Name is the operator's name, such as "dojo-operator".
 	Name string
-	// Version is for the metric <name>_build_info and for the user agent. Requests for the Lease
-	// have another user agent, which controller-runtime sets.
+	// Version is a label of the metric <name>_build_info and part of the user agent. Requests for
+	// the Lease have another user agent, which controller-runtime sets.
 	Version string
 	Lease   string
 	Kinds   []func(*runtime.Scheme) error
@@ -51,7 +51,7 @@ type Options struct {
 // Manager is a manager whose clients write only while the process leads.
 type Manager struct {
 	ctrl.Manager
-	// Fence guards writes outside of the manager's clients; nil without leader election.
+	// Fence guards writes that do not use the manager's clients. It is nil without leader election.
 	Fence *fence.Fence
 }
 
@@ -101,7 +101,7 @@ func (f *Flags) fenced(kubeconfig *rest.Config, settings ctrl.Options) (*Manager
 	if m.Manager, err = ctrl.NewManager(kubeconfig, settings); err != nil {
 		return nil, err
 	}
-	// The lock records its events with the manager, so the manager must exist first.
+	// The Lease's lock records events through the manager, so the manager must exist first.
 	lock.Interface, err = leaderelection.NewResourceLock(kubeconfig, m, leaderelection.Options{
 		LeaderElection: true, LeaderElectionID: settings.LeaderElectionID,
 		LeaderElectionNamespace: f.leaseNamespace, RenewDeadline: f.renewDeadline,
@@ -135,7 +135,7 @@ func (f *Flags) managerOptions(lease string) ctrl.Options {
 	}
 }
 
-// synced checks the caches, not the leadership: a standby must be ready too.
+// synced checks the caches, but not the leadership: a standby must be ready too.
 func synced(c cache.Cache, kinds []client.Object) healthz.Checker {
 	return func(req *http.Request) error {
 		for _, kind := range kinds {

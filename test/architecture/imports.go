@@ -11,10 +11,11 @@ import (
 	"strings"
 )
 
-// Graph maps each package of the project to its imports. Names are paths from the project's root.
+// Graph maps each package of the project to its imports. A package is named by its path from the
+// project's root.
 type Graph map[string][]string
 
-// Check returns the violations of a table in the form of [Imports].
+// Check returns the violations of a table that has the form of [Imports].
 func Check(table string, graph Graph) (violations []string) {
 	rows, violations := parse(table)
 	add := func(format string, args ...any) { violations = append(violations, fmt.Sprintf(format, args...)) }
@@ -52,14 +53,13 @@ func Check(table string, graph Graph) (violations []string) {
 	return violations
 }
 
-// ships reports whether a package is part of a release:
-// of an operator, of the kubectl plugin, or of a library.
+// ships reports whether a package is part of a release: of an operator, a kubectl plugin or a
+// library.
 func ships(name string) bool {
 	folder, _, _ := strings.Cut(name, "/")
 	return folder != "test" && folder != "tools" && path.Base(name) != "specs" && !strings.HasSuffix(name, "test")
 }
 
-// matches reports whether a pattern without braces matches a package.
 func matches(pattern, name string) bool {
 	if folder, below := strings.CutSuffix(pattern, "/..."); below {
 		return name == folder || strings.HasPrefix(name, folder+"/")

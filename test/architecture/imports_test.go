@@ -22,13 +22,13 @@ const prefix = "jutsu.com/operators/"
 
 var update = flag.Bool("update", false, "write the table into docs/understand/architecture.md")
 
-// TestImports compares what the packages of the project import with the table.
+// TestImports compares the imports of the project's packages with the table.
 func TestImports(t *testing.T) {
 	root, err := project.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// go.work does not contain the tools, so the test lists each tool's module alone.
+	// The tools are not in go.work, so the test lists the module of each tool separately.
 	programs, err := filepath.Glob(filepath.Join(root, "tools", "*", "main.go"))
 	if err != nil || programs == nil {
 		t.Fatalf("no program of ours in tools: %v", err)
@@ -46,8 +46,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// list adds packages and their imports to a graph. workspace is the value of GOWORK: "off" lists
-// the packages of a module that is not in go.work.
+// list adds packages and their imports to a graph. workspace is the value of GOWORK. The value
+// "off" is for packages of a module that is not in go.work.
 func list(t *testing.T, graph Graph, folder, workspace, packages string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "list", "-f",
@@ -72,7 +72,7 @@ func list(t *testing.T, graph Graph, folder, workspace, packages string) {
 	}
 }
 
-// TestPage compares the table that docs/understand/architecture.md shows with Imports.
+// TestPage expects that docs/understand/architecture.md shows the table Imports.
 func TestPage(t *testing.T) {
 	page, err := project.Path("docs/understand/architecture.md")
 	if err != nil {
@@ -98,8 +98,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCheck makes one change in the packages or in the table of a small project, and expects
-// violations from Check.
+// TestCheck changes one thing in the packages or in the table of a small project, and expects
+// certain violations from Check.
 func TestCheck(t *testing.T) {
 	const table = `
 [libs]
@@ -222,7 +222,7 @@ dojo/internal/{worktest,specs}: ./environment
 
 const move = "move the code that needs it, or hand over the value from above"
 
-// imports returns a change that adds imports to an existing or a new package.
+// imports returns a change of the graph that adds imports to a package. The package may be new.
 func imports(name string, more ...string) func(Graph) {
 	return func(g Graph) { g[name] = append(g[name], more...) }
 }

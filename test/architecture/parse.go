@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// row is a line of the table. Patterns are paths from the root of the project, without braces.
+// row is a line of the table. Its patterns are paths from the project's root, without braces.
 type row struct {
 	text     string
 	packages []string
 	imports  []string
-	// section holds the imports that every row of the section may use.
+	// section has imports that the packages of all its rows may use.
 	section *section
 }
 
@@ -30,8 +30,8 @@ func (r *row) allows(imported string) bool {
 	return slices.ContainsFunc(r.imports, allows) || slices.ContainsFunc(r.section.imports, allows)
 }
 
-// unused returns the patterns of a row that match nothing. For the first row of a section, the
-// result includes the section's own patterns that match nothing.
+// unused returns the patterns of a row that match nothing. For the first row of a section, it also
+// returns the section's own patterns that match nothing.
 func (r *row) unused(graph Graph) (patterns []string) {
 	packages := slices.Collect(maps.Keys(graph))
 	patterns = slices.Concat(unmatched(r.packages, packages), unmatched(r.imports, importsOf(graph, r)))
@@ -45,7 +45,6 @@ func (r *row) has(name string) bool {
 	return slices.ContainsFunc(r.packages, func(pattern string) bool { return matches(pattern, name) })
 }
 
-// importsOf returns all imports of the packages that the rows match.
 func importsOf(graph Graph, rows ...*row) (imports []string) {
 	for name, imported := range graph {
 		if slices.ContainsFunc(rows, func(r *row) bool { return r.has(name) }) {
@@ -55,7 +54,6 @@ func importsOf(graph Graph, rows ...*row) (imports []string) {
 	return imports
 }
 
-// unmatched returns the patterns that match no element of names.
 func unmatched(patterns, names []string) (unmatched []string) {
 	for _, pattern := range patterns {
 		if !slices.ContainsFunc(names, func(name string) bool { return matches(pattern, name) }) {
@@ -65,7 +63,6 @@ func unmatched(patterns, names []string) (unmatched []string) {
 	return unmatched
 }
 
-// parse reads a table.
 func parse(table string) (rows []*row, violations []string) {
 	current := &section{}
 	for _, line := range joined(table) {
@@ -87,8 +84,8 @@ func parse(table string) (rows []*row, violations []string) {
 	return rows, violations
 }
 
-// joined returns the lines of a table without comments.
-// Continuation lines are appended to their line.
+// joined returns the lines of a table without comments. It appends indented lines to the line that
+// they continue.
 func joined(table string) (lines []string) {
 	for line := range strings.Lines(table) {
 		line, _, _ = strings.Cut(line, "#")
@@ -104,7 +101,7 @@ func joined(table string) (lines []string) {
 	return lines
 }
 
-// expand returns the patterns of a list as paths from the root of the project.
+// expand returns the patterns in a list as paths from the project's root.
 func (s *section) expand(list string) (patterns []string) {
 	for _, word := range strings.Fields(list) {
 		for _, pattern := range braces(word) {
@@ -119,8 +116,8 @@ func (s *section) expand(list string) (patterns []string) {
 	return patterns
 }
 
-// braces expands {a,b} as a shell does. It expands an
-// inner pair first, so the result may repeat words.
+// braces expands {a,b} as a shell does. It expands an inner pair of braces first, so the result may
+// repeat words.
 func braces(word string) (expanded []string) {
 	end := max(0, strings.IndexByte(word, '}'))
 	begin := strings.LastIndexByte(word[:end], '{')

@@ -28,7 +28,6 @@ import (
 )
 
 const (
-	// livesAtOnce is the number of objects of the measured tenant that exist at the same time.
 	livesAtOnce = 3
 
 	abuseCreated = "created to Ready"
@@ -36,19 +35,20 @@ const (
 	abuseDeleted = "deleted to gone"
 )
 
-// tenant creates, edits and deletes objects in the
-// benchmark's namespace while another tenant attacks.
+// tenant creates, edits and deletes objects in the benchmark's namespace, while another tenant
+// attacks the operator.
 type tenant struct {
 	object func(i int) client.Object
-	// beside returns objects that are created before the object, and deleted after it.
+	// beside returns objects that the tenant creates before its object, and deletes after it.
 	beside func(i int) []client.Object
 	edit   func(client.Object)
 	ready  func(client.Object) bool
-	// finish makes an operator's writes after a create or an edit.
-	// It is nil if an operator or the cluster makes the object ready.
+	// finish makes the object ready after a create or an edit, with the writes that an operator
+	// would make. It is nil if an operator or the cluster makes the object ready.
 	finish func(ctx context.Context, s *stage, o client.Object) error
-	// least, if not nil, does the same work without an operator. The times of least are lower
-	// bounds. An attack slows least too, so the bench measures least during each attack.
+	// least, if not nil, does the same work without an operator. Its times are the lower bounds of
+	// the operator's times. An attack slows least too, so the bench measures least during each
+	// attack.
 	least *tenant
 }
 
@@ -97,8 +97,8 @@ func channelTenant(c crowd) tenant {
 
 const wanted = "example.org/wanted"
 
-// finishConfigMap makes as many writes as discord-operator makes for a channel: a first write, like
-// the finalizer, and one write after each change.
+// finishConfigMap makes as many writes as discord-operator makes for a channel: one like the write
+// of the finalizer, and one after each create or edit.
 func finishConfigMap(ctx context.Context, s *stage, o client.Object) error {
 	if o.(*corev1.ConfigMap).Data == nil {
 		label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"example.org/direct":"yes"}}}`))
@@ -134,7 +134,8 @@ func (b *bench) abuse(ctx context.Context, s *stage, at sheet, t tenant, attacks
 	before := must(s.operator.Leader(ctx, s.Admin))
 	p := s.startProcess(ctx)
 	s.awaitLeader(ctx, before)
-	// These lives last until the operator no longer retries refused objects.
+	// The tenant works until the operator no longer retries the objects that the API server or
+	// Discord refused.
 	t.live(ctx, s, lives, b.lives, all)
 	_, peak := residentBytes(p.PID())
 	at.add("a start under all attacks: peak RSS", peak/mib, "MiB")
@@ -167,7 +168,7 @@ func (l *lifeTimes) addTo(at sheet, phase string) {
 	}
 }
 
-// bound adds lower bounds of the measured times. l has the times without an operator.
+// bound adds the times in l, which were measured without an operator, as lower bounds of figures.
 func (l *lifeTimes) bound(at sheet, phase string) {
 	if len(l.created) == 0 {
 		return
@@ -178,8 +179,8 @@ func (l *lifeTimes) bound(at sheet, phase string) {
 	}
 }
 
-// live runs at least n lives, and more until flooded is closed. If t.least is set, a life without
-// the operator follows each life with the operator.
+// live creates, edits and deletes at least n objects, and more until flooded is closed. If t.least
+// is set, each object is followed by the same work without the operator.
 func (t tenant) live(ctx context.Context, s *stage, first, n int, flooded <-chan struct{}) (own, least *lifeTimes) {
 	own, least = &lifeTimes{}, &lifeTimes{}
 	var mu sync.Mutex
@@ -245,7 +246,7 @@ func (t tenant) life(ctx context.Context, s *stage, i int, all *lifeTimes, mu *s
 		if err := finish(after); err != nil {
 			return err
 		}
-		return s.await(ctx, o, func(err error) (bool, error) { // the cache may still lack the edit
+		return s.await(ctx, o, func(err error) (bool, error) { // the cache may not have the edit yet
 			if err != nil {
 				return false, err
 			}
@@ -291,8 +292,8 @@ func (s *stage) await(ctx context.Context, o client.Object, done func(error) (bo
 	return nil
 }
 
-// deployedAsIs runs the operator with its Deployment's
-// arguments and environment, such as GOMEMLIMIT.
+// deployedAsIs runs the operator with the arguments and the environment of its Deployment, such as
+// GOMEMLIMIT.
 func deployedAsIs(o *environment.Options) { o.Deployed = true }
 
 func (b *bench) abuseDojos(ctx context.Context, s *stage, at sheet) {

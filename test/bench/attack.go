@@ -25,30 +25,34 @@ import (
 )
 
 const (
-	// The attacker uses these namespaces. audit-policy.yaml names them, too.
+	// The attackers' objects are in these namespaces. audit-policy.yaml names them, too.
 	abuseNamespace, quotaNamespace = "abuse", "abuse-quota"
-	// keptChannel is the victim's DiscordChannel.
+	// keptChannel is the DiscordChannel of the victim, which is the tenant that the attackers try
+	// to harm.
 	keptChannel = "kept"
-	// attackPace is long enough that the figures show the operator and not a busy API server.
+	// attackPace is the pause between two creates. A shorter pause would measure a busy API server
+	// instead of the operator.
 	attackPace = 20 * time.Millisecond
 
-	// An attack of size n creates n Dojos, n/forgedOf forged objects, n/serversOf servers, or
-	// n/serversOf objects with references.
+	// An attack of size n creates n Dojos, n/forgedOf objects that look like an operator's
+	// children, or n/serversOf DiscordServers. It can also create n/serversOf objects that refer to
+	// objects of the victim.
 	serversOf, forgedOf = 20, 10
 )
 
 type attack struct {
 	name string
 	// begin prepares an attack that creates n Dojos, or fewer objects of another kind. The objects
-	// stay after the attack.
+	// still exist after the attack.
 	begin func(ctx context.Context, s *stage, n int) background
 }
 
-// background creates an attack's objects. If the attack then also edits objects, it calls flooded
-// before the first edit, and returns when ending is closed.
+// background creates an attack's objects. An attack that also edits its objects calls flooded when
+// all of them exist. It then edits until ending is closed.
 type background func(ctx context.Context, flooded func(), ending <-chan struct{}) error
 
-// start runs an attack. It closes flooded when all objects exist.
+// start runs an attack in a goroutine. It closes flooded when all objects exist. The function end
+// stops the attack.
 func (do background) start(ctx context.Context) (flooded <-chan struct{}, end func()) {
 	created, ending, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	done := sync.OnceFunc(func() { close(created) })
@@ -123,7 +127,8 @@ func forgedForChannels(ctx context.Context, s *stage, n int) background {
 		client.FieldOwner(environment.Discord.Name))
 }
 
-// forge adds labels, an owner, annotations that the operators read, and 450 KiB of metadata.
+// forge adds labels, an owner reference, annotations that the operators read, and 450 KiB of
+// metadata.
 func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerReference) client.Object {
 	o.SetNamespace(abuseNamespace)
 	o.SetName(fmt.Sprintf("forged-%04d", i))
@@ -137,8 +142,8 @@ func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerR
 	o.SetAnnotations(map[string]string{
 		corev1api.AllowedNamespacesAnnotation: long, v1alpha1.AllowedServersAnnotation: long})
 	owners := []metav1.OwnerReference{*owner}
-	// The references take 70 KiB. They name an existing owner, because Kubernetes would otherwise
-	// garbage-collect the object.
+	// The owner references take 70 KiB. They name an existing owner, because Kubernetes would
+	// garbage-collect an object whose owner does not exist.
 	for range 500 {
 		also := *owner
 		also.Controller, also.BlockOwnerDeletion = nil, nil
@@ -155,8 +160,8 @@ func forgedSecret() client.Object {
 	return &corev1.Secret{Data: map[string][]byte{"data": bytes.Repeat([]byte("d"), filling)}}
 }
 
-// forgedKinds makes objects of the kinds that dojo-operator watches. The objects are large and
-// start no containers.
+// forgedKinds returns large objects of the kinds that dojo-operator watches. No object starts a
+// container.
 var forgedKinds = []func() client.Object{
 	forgedSecret,
 	func() client.Object {
@@ -206,7 +211,8 @@ func dojoReferences(_ context.Context, s *stage, n int) background {
 	})
 }
 
-// refusedTokens creates servers whose token Discord refuses, and edits their Secret each second.
+// refusedTokens creates servers with a token that Discord refuses, and edits their Secret each
+// second.
 func refusedTokens(ctx context.Context, s *stage, n int) background {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "bot"},
 		StringData: map[string]string{"token": wrongToken(0)}}
@@ -248,11 +254,12 @@ func refusedServer(s *stage, i int) client.Object {
 	}
 }
 
-// wrongToken has the form of a bot token. The operator does not send other tokens to Discord.
+// wrongToken returns a text in the form of a bot token. The operator sends no other text to
+// Discord.
 func wrongToken(i int) string { return fmt.Sprintf("wrong.token.%027d", i) }
 
-// channelReferences creates channels in the victim's group and server. Each channel adopts the
-// victim's channel and names the Secret of the victim's webhook.
+// channelReferences creates channels in the victim's group and server. Each channel tries to adopt
+// the victim's channel, and names the Secret of the victim's webhook.
 func channelReferences(kept *v1alpha1.DiscordChannel) func(context.Context, *stage, int) background {
 	return func(_ context.Context, s *stage, n int) background {
 		return flood(s, n/serversOf, func(i int) client.Object {

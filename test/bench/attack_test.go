@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// The objects must fit into the 1.5 MiB that etcd stores, together with their managedFields.
+// etcd stores at most 1.5 MiB per object, including its managedFields.
 func TestForgedObjectsAreAsLargeAsPossible(t *testing.T) {
 	for i, kind := range forgedKinds {
 		o := forge(kind(), i, environment.Dojo, &metav1.OwnerReference{Kind: "Dojo", Name: "tokyo", UID: "1"})

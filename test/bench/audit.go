@@ -30,11 +30,11 @@ type request struct {
 		} `json:"metadata"`
 	} `json:"responseObject"`
 
-	// noop is true for a successful write that changed nothing.
+	// noop reports whether a successful write changed nothing.
 	noop bool
 }
 
-// resource returns the resource with its subresource, such as "dojos/status".
+// resource returns the resource, with its subresource if there is one, such as "dojos/status".
 func (r *request) resource() string {
 	if r.Object.Subresource != "" {
 		return r.Object.Resource + "/" + r.Object.Subresource
@@ -46,10 +46,10 @@ const (
 	classLease    = "lease"    // leader election
 	classRead     = "read"     // get, list, watch
 	classEvent    = "event"    // Events
-	classStatus   = "status"   // writes of our objects' status
-	classIntent   = "intent"   // writes of our objects' finalizer
+	classStatus   = "status"   // writes to the status of our kinds
+	classIntent   = "intent"   // writes of the finalizer to objects of our kinds
 	classChild    = "child"    // children: a Dojo's Secret, Deployment, Service ..., a channel's Secret
-	classInternal = "internal" // access reviews for the metrics
+	classInternal = "internal" // reviews of access to the metrics
 )
 
 func (r *request) class() string {
@@ -78,8 +78,8 @@ type auditLog struct {
 	*auditlog.Log
 	agent    string          // the beginning of the operator's user agent
 	requests []*request      // of all processes of the operator
-	seen     map[string]bool // the keys are AuditIDs: the log has each watch twice
-	versions map[string]bool // resourceVersions in the answers to writes
+	seen     map[string]bool // The keys are audit IDs. The log has two entries for each watch.
+	versions map[string]bool // the resourceVersions in the responses to writes
 }
 
 func openAuditLog(path, agent string) (*auditLog, error) {
@@ -99,8 +99,8 @@ func (a *auditLog) add(line []byte) error {
 		return nil
 	}
 	a.seen[r.AuditID] = true
-	// Every change gets a new resourceVersion. A version
-	// that was seen before shows a write without change.
+	// Every change gets a new resourceVersion. If the response to a write has a resourceVersion
+	// that the log has already named, the write changed nothing.
 	if version := r.Answer.Metadata.ResourceVersion; version != "" && r.write() && r.Status.Code < 300 {
 		r.noop = a.versions[version]
 		a.versions[version] = true

@@ -16,7 +16,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// group is a group of scenarios that a test runs together. It lists only figures that hold on any
+// group is a group of scenarios that one test runs. It lists only figures that are the same on every
 // machine.
 type group struct {
 	scenarios []string

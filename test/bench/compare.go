@@ -16,16 +16,16 @@ import (
 type significance string
 
 const (
-	// differs means that the two sets of runs are unlikely to have the same distribution
-	// (Mann-Whitney test, p < 0.05).
+	// differs means that the Mann-Whitney test finds different distributions of the two sets of
+	// runs (p < 0.05).
 	differs significance = "DIFFERS"
 	noise   significance = "noise"
 	// unknown means too few runs for p < 0.05.
 	unknown significance = "too few runs"
 )
 
-// enough is the fewest runs per report that allow p < 0.05: two reports of 4 runs have 70
-// orders, and only 2 orders separate the reports completely.
+// enough is the fewest runs per report that allow p < 0.05. The values of two reports with 4 runs
+// each have 70 possible orders. In only 2 orders, all values of one report are lower.
 const enough = 4
 
 type compared struct {
@@ -60,7 +60,7 @@ func compare(args []string, out io.Writer) error {
 	if len(all) == 0 {
 		return errors.New("the two files have no figure in common")
 	}
-	_, _ = io.WriteString(out, comparison(all)) // a failed write to the terminal is ignored
+	_, _ = io.WriteString(out, comparison(all)) // an error of the terminal is ignored
 	if before.Machine != after.Machine {
 		_, _ = fmt.Fprintf(out, "NOT the same machine: %s, and %s\n", before.Machine, after.Machine)
 	}

@@ -30,8 +30,8 @@ func (c children) create(ctx context.Context, by client.Client) error {
 	return nil
 }
 
-// direct creates the children of n Dojos without an operator. The measured times are lower bounds
-// for the scenario load.
+// direct creates the children of n Dojos without an operator. The times are lower bounds for the
+// scenario load.
 func (b *bench) direct(ctx context.Context, s *stage, at sheet, made []children) {
 	b.say("%s: creating the children of %d Dojos without the operator", at.scenario, at.n)
 	watch := newStopwatch(ctx, s, &appsv1.Deployment{}, at.n, rolledOut)

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// The operator reserves a fifth of Discord's 50 calls per second for creates and deletes, so it
-	// makes at most 40 edits and reads per second. Repairs with this pause stay below that limit.
+	// Discord allows 50 calls per second. The operator reserves a fifth for creates and deletes, so
+	// it makes at most 40 edits and reads per second. With this pause, repairs need only 25.
 	drifts     = 100
 	driftPause = 40 * time.Millisecond
 
@@ -47,7 +47,8 @@ func (b *bench) loadDiscord(ctx context.Context, s *stage, d *simulated, at shee
 	s.awaitQuiet(ctx, b.quiet)
 }
 
-// createChannels returns the time when each channel's create began, and a stopwatch for Ready.
+// createChannels returns the time when the create of each channel began, and a stopwatch that
+// records when each channel is Ready.
 func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at sheet) (map[string]time.Time,
 	*stopwatch) {
 	b.say("%s: creating %d channels", at.scenario, at.n)
@@ -62,7 +63,8 @@ func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at s
 	return began, watch
 }
 
-// addDiscordCosts reports the calls and reconciles per channel, without the creates of groups.
+// addDiscordCosts reports Discord calls and reconciles per channel. It does not count the creates
+// of the groups' categories.
 func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, moment time.Time) {
 	creates, hooks, others := 0, 0, 0
 	for route, n := range d.RequestCounts() {
@@ -83,8 +85,8 @@ func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, mome
 	at.add("reconciles", now.total(metricReconciles, "controller", "discordchannel")/float64(at.n), "per channel")
 }
 
-// addChannelWrites reports the writes per channel and the fewest possible writes: the finalizer,
-// the final status, and a Secret if the channel has a webhook.
+// addChannelWrites reports the writes per channel, with their lower bounds: one for the finalizer,
+// one for the final status, and one for a Secret if the channel has a webhook.
 func addChannelWrites(s *stage, d *simulated, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	t := count(slices.DeleteFunc(requests, func(r *request) bool {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures the operators: `make bench`. It prints a table and writes
-// out/bench/figures.json and profiles. It does not fail because of a figure.
+// Command bench measures the operators: `make bench`. It prints a table, and writes profiles and
+// out/bench/figures.json. No value of a figure makes it fail.
 //
 // The API server (whose audit log counts requests), the controllers and the operator's binary are
 // real; nodes and Discord are simulated. Metrics and profiles come from the operator's own
@@ -24,8 +24,8 @@
 //	roles.go     many roles at once: calls, and their order
 //	resync.go    polling without the Gateway: calls, and the delay of drift correction
 //
-// A scenario measures one thing on a stage (stage.go: a cluster with operators on demand) and adds
-// figures with their lower bounds to a sheet of the report (report.go, table.go). It waits with
-// watches (stopwatch.go) and counts requests from the audit log (audit.go). To add a scenario,
-// write the function and add it to the parts in run.go.
+// A scenario measures one thing in a test cluster (stage.go). It adds figures with their lower
+// bounds to the report (report.go, table.go). It waits for objects with watches (stopwatch.go), and
+// counts requests in the audit log (audit.go). To add a scenario, write its function and add the
+// function to the parts of a run in run.go.
 package main

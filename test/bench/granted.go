@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// granted is the attack of a tenant that has every grant that a server can give.
+// granted is the attack of a tenant that has every grant that a DiscordServer can give.
 func granted(ctx context.Context, s *stage, n int) background {
 	all := &v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "server-0"}}
@@ -41,15 +41,15 @@ func granted(ctx context.Context, s *stage, n int) background {
 	}
 }
 
-// disturb edits object i. It deletes and recreates a channel with the policy Retain instead, and
-// the former channel stays on Discord.
+// disturb edits object i. A channel with the deletionPolicy Retain is deleted and recreated
+// instead, so that the former channel stays on Discord.
 func (s *stage) disturb(ctx context.Context, i, second int) error {
 	o := grantedObject(i)
 	if c, isChannel := o.(*v1alpha1.DiscordChannel); isChannel && c.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
 		if err := client.IgnoreNotFound(s.Admin.Delete(ctx, o)); err != nil {
 			return err
 		}
-		// The old object may still exist.
+		// The old object may still exist, because a finalizer delays its deletion.
 		if err := s.Admin.Create(ctx, grantedObject(i)); !apierrors.IsAlreadyExists(err) {
 			return err
 		}
@@ -73,17 +73,17 @@ func grantedObject(i int) client.Object {
 var (
 	otherServer = v1alpha1.ServerReference{Namespace: namespace, Name: "server-0"}
 
-	// grantedObjects makes objects that burden the operator: Discord or the operator refuses them,
-	// they need many calls to Discord, or their channels stay on Discord.
+	// grantedObjects returns objects that cost the operator much work. Discord or the operator
+	// refuses them, they need many calls to Discord, or their channels stay on Discord.
 	grantedObjects = []func(i int) client.Object{
-		func(int) client.Object { // only administrators may write these permissions
+		func(int) client.Object { // Discord lets only administrators set these permissions.
 			return grantedChannel(v1alpha1.DiscordChannelSpec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{
 				{Role: "@everyone", Allow: []v1alpha1.Permission{"ManageRoles"}}}})
 		},
 		func(int) client.Object {
 			return grantedChannel(v1alpha1.DiscordChannelSpec{DeletionPolicy: v1alpha1.DeletionPolicyRetain})
 		},
-		func(int) client.Object { // an unknown role
+		func(int) client.Object { // a role that does not exist
 			return grantedChannel(v1alpha1.DiscordChannelSpec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{
 				{Role: "none", Allow: []v1alpha1.Permission{"ViewChannel"}}}})
 		},
@@ -97,7 +97,7 @@ func grantedChannel(spec v1alpha1.DiscordChannelSpec) client.Object {
 	return &v1alpha1.DiscordChannel{Spec: spec}
 }
 
-// grantedRole lists the maximum of members. None of them is in the server.
+// grantedRole has as many members as the API allows. None of these users is a member of the guild.
 func grantedRole(permission v1alpha1.Permission, i int) client.Object {
 	r := &v1alpha1.DiscordRole{Spec: v1alpha1.DiscordRoleSpec{ServerRef: otherServer, Name: "granted",
 		Permissions: []v1alpha1.Permission{permission}}}

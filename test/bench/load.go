@@ -25,8 +25,8 @@ const (
 	sourceSecret = "dojo-app"
 	creators     = 32
 
-	// These constants are the fewest writes per Dojo. The operator writes the status for
-	// Progressing and for Ready, and the children Secret, Deployment and Service.
+	// The lower bounds of writes per Dojo. The operator writes the status twice (Progressing,
+	// Ready), and three children: the Secret, the Deployment and the Service.
 	leastStatusWrites = 2
 	leastChildWrites  = 3
 
@@ -67,8 +67,8 @@ func (b *bench) createDojos(ctx context.Context, s *stage, at sheet) {
 	at.add("operator's CPU time", cpuSeconds(s.current().PID())-cpu, "s")
 }
 
-// addLastChild reports the time until the operator wrote the last child. The rest of the time to
-// Ready depends mainly on the cluster.
+// addLastChild reports the time until the operator has written the last child of all Dojos. After
+// that, the time until Ready depends mainly on the cluster.
 func addLastChild(s *stage, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	last := moment
@@ -80,7 +80,6 @@ func addLastChild(s *stage, at sheet, moment time.Time) {
 	at.add("first created to last child written", last.Sub(moment).Seconds(), "s")
 }
 
-// requiredWrites are the fewest possible writes per Dojo.
 type requiredWrites struct{ status, child float64 }
 
 // addRequests reports the operator's requests per Dojo since moment, without leader election.
@@ -115,8 +114,8 @@ func addResident(at sheet, p *process) {
 	at.add("operator's peak RSS", peak/mib, "MiB")
 }
 
-// createAll calls create n times. It returns the time when each call began; the keys are the names
-// that create returns.
+// createAll calls create n times. It returns the time when each call began, by the name that the
+// call returned.
 func createAll(ctx context.Context, n int, create func(context.Context, int) (string, error)) map[string]time.Time {
 	began := make(map[string]time.Time, n)
 	var mu sync.Mutex
@@ -154,7 +153,6 @@ func credentials(password string) *corev1.Secret {
 	}
 }
 
-// ready reports whether a Dojo is Ready in its current generation.
 func ready(o client.Object) bool {
 	d := o.(*corev1api.Dojo)
 	return d.Status.ObservedGeneration == d.Generation &&

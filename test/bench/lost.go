@@ -9,12 +9,12 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// foreignCreates is the number of other users' creates in
-// the audit log. Half of them follow the lost creates.
+// foreignCreates is the number of creates by other users in Discord's audit log. Half of them
+// follow the creates with lost responses.
 const foreignCreates = 10_000
 
-// lost drops the answers to the creates of all channels,
-// in a guild with many foreign audit log entries.
+// lost drops Discord's responses to the creates of all channels. The guild's audit log has many
+// entries of other users.
 func (b *bench) lost(ctx context.Context, s *stage, at sheet) {
 	d := s.discord
 	d.FillAuditLog(d.guilds[0], foreignCreates/2)

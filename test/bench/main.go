@@ -31,8 +31,8 @@ type options struct {
 	outage    time.Duration
 	resync    time.Duration // the period of polling without the Gateway
 	idle      time.Duration
-	// flood is the number of Dojos that an attacker creates.
-	// Attacks with other kinds create fewer objects.
+	// flood is the number of Dojos that an attacker creates. An attacker creates fewer objects of
+	// other kinds.
 	flood            int
 	lives            int
 	repeat           int
@@ -40,8 +40,8 @@ type options struct {
 	out              string
 	only             string
 	profileAPIServer bool
-	// quiet is the time without a request after which the bench regards an operator as idle. It is
-	// longer than any pause of an operator.
+	// quiet is the time without requests after which the bench regards an operator as idle. It is
+	// longer than any pause between two requests of a busy operator.
 	quiet    time.Duration
 	operator []string
 }

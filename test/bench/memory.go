@@ -44,18 +44,17 @@ func (b *bench) memory(ctx context.Context, s *stage, at sheet) {
 	}
 }
 
-// usage is the memory of a process in bytes.
 type usage struct{ rss, peak, heap float64 }
 
-// footprint starts b.repeat processes one after the other, and returns the medians of their usage
-// at rest.
+// footprint starts b.repeat operator processes one after the other. It returns the medians of their
+// memory usage at rest.
 func (b *bench) footprint(ctx context.Context, s *stage) usage {
 	var rss, peak, heap []float64
 	for range b.repeat {
 		b.say("memory: starting the operator")
 		p := s.startLeader(ctx)
 		s.awaitQuiet(ctx, b.quiet)
-		now, most := residentBytes(p.PID()) // before liveHeap, which itself costs memory
+		now, most := residentBytes(p.PID()) // before liveHeap, which itself uses memory
 		live := p.liveHeap(ctx)
 		check(p.Stop(environment.Grace))
 		rss, peak, heap = append(rss, now), append(peak, most), append(heap, live)

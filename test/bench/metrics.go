@@ -15,7 +15,8 @@ const metricReconciles = "controller_runtime_reconcile_total"
 
 type scraped map[string]*dto.MetricFamily
 
-// total sums all series of a metric, or only the series with the label.
+// total returns the sum of all series of a metric. With a label (name and value), it sums only the
+// series that have the label.
 func (s scraped) total(name string, label ...string) float64 {
 	sum := 0.0
 	for _, m := range s[name].GetMetric() {

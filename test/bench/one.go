@@ -15,8 +15,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// one creates one Dojo at a time beside the existing
-// Dojos. It returns the median of seconds to Ready.
+// one creates one Dojo at a time in a cluster with existing Dojos, whose number is beside. It
+// returns the median time until a new Dojo is Ready, in seconds.
 func (b *bench) one(ctx context.Context, s *stage, beside int) float64 {
 	b.say("%s: creating %d Dojos one after the other, beside %d", s.scenario, b.repeat, beside)
 	return b.single(ctx, s, "one", &corev1api.Dojo{}, ready, func(name string) []client.Object {
@@ -26,7 +26,8 @@ func (b *bench) one(ctx context.Context, s *stage, beside int) float64 {
 	})
 }
 
-// oneDirect creates the children of one Dojo at a time without the operator.
+// oneDirect does the same as one without the operator: it creates the children of one Dojo at a
+// time.
 func (b *bench) oneDirect(ctx context.Context, s *stage) float64 {
 	b.say("%s: creating the children of %d Dojos without the operator", s.scenario, b.repeat)
 	made := childrenOf(ctx, s, 1)[0]
@@ -35,15 +36,16 @@ func (b *bench) oneDirect(ctx context.Context, s *stage) float64 {
 	})
 }
 
-// oneBeside reports the time of one more Dojo. The lower bound is s.alone, the time of a Dojo in an
-// empty cluster.
+// oneBeside reports the time of one more Dojo in a cluster with many. The lower bound is s.alone,
+// the time of a Dojo in an empty cluster.
 func (b *bench) oneBeside(ctx context.Context, s *stage, at sheet) {
 	at.addAgainst(s.alone, "one more Dojo: created to Ready", b.one(ctx, s, at.n), "s")
 	at.add("its children, made directly: created to available", b.oneDirect(ctx, s), "s")
 }
 
-// single creates and deletes the objects that made returns, b.repeat times with different names. It
-// returns the median of the seconds until the object of the given kind is done.
+// single calls made b.repeat times with different names, and creates and deletes the returned
+// objects. It returns the median time in seconds until done is true for the object of the type
+// kind.
 func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client.Object,
 	done func(client.Object) bool, made func(name string) []client.Object) float64 {
 	var took []float64
@@ -65,7 +67,7 @@ func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client
 	return quantile(took, 0.5)
 }
 
-// renamed returns a copy of a child with another name in place of the first Dojo's name.
+// renamed copies a child object, and replaces the first Dojo's name in it by name.
 func renamed[O client.Object](child O, name string) O {
 	text := must(json.Marshal(child))
 	var other O

@@ -19,8 +19,9 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// A process cannot end a CPU profile early, so longer profiles are merged from slices. The API
-// server's slices are longer, because each slice costs the API server more.
+// A process cannot end a CPU profile early, so a longer profile is merged from slices of this
+// length. Each slice costs CPU time, and it costs the API server more, so the API server's slices
+// are longer.
 const (
 	slice          = 2 * time.Second
 	apiServerSlice = 5 * time.Second
@@ -62,7 +63,7 @@ func heapAlloc(text string) (float64, error) {
 	return bytes, nil
 }
 
-// fetch gets a profile; query is the path below /debug/pprof.
+// fetch gets a profile. query is the URL's part after /debug/pprof/.
 type fetch func(ctx context.Context, query string) ([]byte, error)
 
 // profiled runs work. It writes the process's CPU profile (FILE.cpu.pb.gz) and all allocations

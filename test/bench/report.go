@@ -18,7 +18,7 @@ import (
 
 type figure struct {
 	Scenario string `json:"scenario"`
-	// N is the number of objects of the scenario's kind. 0 means none.
+	// N is the number of objects in the scenario. 0 means that the scenario has none.
 	N     int     `json:"n,omitempty"`
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -26,7 +26,7 @@ type figure struct {
 	Least *float64 `json:"least,omitempty"`
 	// Unit is for readers: s, MiB, per Dojo ...
 	Unit string `json:"unit"`
-	// Runs are the values of the single runs. With several runs, Value is their median.
+	// Runs are the values of the single runs. If there are several, Value is their median.
 	Runs []float64 `json:"runs,omitempty"`
 }
 
@@ -49,7 +49,7 @@ type report struct {
 	When      time.Time `json:"when"`
 	Operators []string  `json:"operators"` // with their versions
 	Machine   string    `json:"machine"`
-	// Flags are the operators' flags that differ from the default.
+	// Flags are the operators' flags with a value other than the default.
 	Flags   []string `json:"flags,omitempty"`
 	Figures []figure `json:"figures"`
 }

@@ -23,11 +23,12 @@ func (b *bench) withoutGateway(ctx context.Context, s *stage, at sheet) {
 	d.Gateway().Drop(0)
 	b.say("%s: reading every %s instead of hearing from the Gateway", at.scenario, b.resync)
 	read := d.readings(ctx, 3)
-	// The lower bound: the operator reads the guild, its channels, and the bot's roles.
+	// Three calls are the lower bound: the operator reads the guild, its channels, and the bot's
+	// roles.
 	at.addAgainst(3, "calls that read a guild", read, "per period")
 	textChannels := d.textChannels()
 	textChannels = textChannels[:min(len(textChannels), drifts)]
-	// The drifts spread over two periods, so that all moments of a period count alike.
+	// The drifts spread over two periods, so that they happen at all moments of a period.
 	took := d.repairs(ctx, textChannels, 2*b.resync/time.Duration(len(textChannels)))
 	unit := fmt.Sprintf("s, at a period of %s", b.resync)
 	at.add("drift to repair without events, p50", quantile(took, 0.5), unit)
@@ -43,10 +44,10 @@ func (d *simulated) readings(ctx context.Context, times int) (callsEach float64)
 	return callsEach
 }
 
-// callsPerReading returns the GET calls per reading of the guild, without calls about the Gateway.
-// Each reading lists the channels once, so the number of lists is the number of readings. A reading
-// may cause a reconcile that reads the bot's roles after the next list, so callsPerReading rounds
-// the calls of each route.
+// callsPerReading returns the GET calls that the operator makes each time it reads a guild, without
+// calls about the Gateway. Each such reading lists the channels once, so the lists separate the
+// readings. A late reconcile can read the bot's roles after the next list, so the average of each
+// route is rounded.
 func callsPerReading(requests []discordtest.Request, times int) (callsEach float64, complete bool) {
 	lists, calls := 0, map[string]int{}
 	for _, r := range requests {

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// mostRoles is Discord's limit per guild besides @everyone and the bot's role.
+	// mostRoles is Discord's limit per guild of 250, without @everyone and the bot's role.
 	mostRoles = 248
 
 	createRole = "POST /guilds/{guild_id}/roles"
 	moveRoles  = "PATCH /guilds/{guild_id}/roles"
 	patchRole  = "PATCH /guilds/{guild_id}/roles/{role_id}"
-	// patchChannel changes any number of a channel's fields in one call.
+	// patchChannel changes any number of fields of a channel in one call.
 	patchChannel = "PATCH /channels/{channel_id}"
 
 	roleToReady = "role created to Ready"
@@ -97,7 +97,8 @@ func (b *bench) editOne(ctx context.Context, s *stage, at sheet) {
 	})
 }
 
-// edited adds the calls of an edit, which should be one call of the route and no other call.
+// edited reports the calls after an edit. The lower bounds are one call of the route and no other
+// call.
 func (s sheet) edited(ctx context.Context, b *bench, on *stage, route, what string, edit func()) {
 	before := on.discord.RequestCounts()
 	edit()

@@ -39,8 +39,8 @@ func (b *bench) rotation(ctx context.Context, s *stage, at sheet) {
 	}
 	at.addSpread("new password to all pods replaced", spreadOf(began, done))
 	allReady(ctx, s)
-	// The fewest writes are two of the status (Progressing, Ready) and two of children (the Secret,
-	// the Deployment).
+	// A rotation needs at least two status writes (Progressing, Ready) and two writes to children
+	// (the Secret, the Deployment).
 	addRequests(s, at, moment, requiredWrites{status: 2, child: 2})
 }
 

@@ -47,7 +47,8 @@ func run(ctx context.Context, o *options, progress io.Writer) (*report, error) {
 	return mergeRuns(runs), nil
 }
 
-// run saves the report after each part, so that a failure loses no finished part.
+// run saves the report after each part, so that a failure does not lose the figures of earlier
+// parts.
 func (b *bench) run(ctx context.Context, save func() error) error {
 	parts := slices.Concat(b.dojoParts(), b.discordParts())
 	var left time.Duration
@@ -85,7 +86,7 @@ const (
 	scenarioAbuse    = "abuse"
 )
 
-// scenarios lists all scenarios in the order of a run.
+// scenarios lists all scenarios in the order in which they run.
 var scenarios = []string{
 	scenarioLoad, scenarioOne, scenarioIdle, scenarioRotation, scenarioRestart, scenarioTakeover, scenarioDirect,
 	scenarioMemory,
@@ -137,8 +138,8 @@ func (b *bench) abuseTakes(life time.Duration) time.Duration {
 	return time.Minute + time.Duration(4*b.lives/livesAtOnce)*life + time.Duration(b.flood)*attackPace/2
 }
 
-// withDojos runs the Dojo scenarios on one stage. Each scenario
-// after load finds all Dojos Ready, and leaves them Ready.
+// withDojos runs the Dojo scenarios in one cluster. The first scenario, load, creates the Dojos.
+// Each later scenario finds them Ready, and leaves them Ready.
 func (b *bench) withDojos(ctx context.Context, n int) error {
 	var made []children
 	if err := b.onStage(ctx, environment.Dojo, nil, func(s *stage) {
@@ -149,7 +150,7 @@ func (b *bench) withDojos(ctx context.Context, n int) error {
 			{scenarioLoad, b.load}, {scenarioOne, b.oneBeside}, {scenarioIdle, b.idleTraffic}, {scenarioRotation, b.rotation},
 			{scenarioRestart, b.restart}, {scenarioTakeover, b.takeover},
 		} {
-			repeated := next.name == scenarioTakeover && n != slices.Max(b.dojos) // takeovers do not depend on n
+			repeated := next.name == scenarioTakeover && n != slices.Max(b.dojos) // the time of a takeover does not depend on n
 			if next.name != scenarioLoad && !b.wants(next.name) || repeated {
 				continue
 			}
@@ -193,7 +194,7 @@ func (b *bench) discordParts() []part {
 			}
 		}
 	}
-	// With a bot per guild, the figures show the operator's limit and not Discord's rate limit.
+	// With one bot per guild, the operator limits the speed, and not Discord's rate limit.
 	if b.wants(scenarioGuilds) {
 		matrix(scenarioGuilds, crowd{guilds: b.guilds, channels: perGroup, bots: b.guilds, webhooks: true})
 	}
@@ -249,7 +250,7 @@ func (s *stage) sheet(b *bench, scenario string, n int) sheet {
 	return sheet{b.report, scenario, n}
 }
 
-// profile returns the path of a profile without its suffix, which names the kind of profile.
+// profile returns the path of a profile without its suffix. The suffix names the kind of profile.
 func (b *bench) profile(format string, args ...any) string {
 	name := strings.NewReplacer(", ", "-", " ", "-").Replace(fmt.Sprintf(format, args...))
 	return filepath.Join(filepath.Dir(b.out), "profiles", name)

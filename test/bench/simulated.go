@@ -26,7 +26,6 @@ const (
 	callsPerSecond = 50
 )
 
-// crowd describes the simulated Discord: its guilds, its bots and its latency.
 type crowd struct {
 	guilds   int
 	channels int // per guild
@@ -60,13 +59,14 @@ func (c crowd) calls() float64 {
 	return 1
 }
 
-// least returns the shortest possible duration in seconds. A bot makes 50 calls at once and then 50
-// per second. The last channel adds the latency of its own calls.
+// least returns the shortest possible time in seconds for the calls. A bot makes 50 calls at once
+// and then 50 per second. The calls for the last channel add their latency.
 func (c crowd) least(calls float64) float64 {
 	return max(0, calls/float64(c.bots)/callsPerSecond-1) + c.calls()*c.latency.Seconds()
 }
 
-// simulated enforces only the global rate limit: Discord does not publish the limits of routes.
+// simulated enforces only Discord's global rate limit, because Discord does not publish the limits
+// of its routes.
 type simulated struct {
 	*discordtest.Server
 	crowd

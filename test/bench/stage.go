@@ -50,7 +50,8 @@ type stage struct {
 	end       context.CancelFunc
 }
 
-// onStage runs measure on a new cluster. It returns the error that check or must has raised.
+// onStage runs measure on a new cluster. It returns the error that check or must has passed to
+// panic.
 func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd, measure func(*stage),
 	change ...func(*environment.Options)) (err error) {
 	ctx, end := context.WithCancel(ctx)
@@ -72,7 +73,8 @@ func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd
 
 type failure struct{ error }
 
-// check ends the scenario on an error; call it only in the scenario's goroutine.
+// check ends the scenario with a panic that onStage recovers, so only the scenario's own goroutine
+// may call it.
 func check(err error) {
 	if err != nil {
 		panic(failure{err})

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// stopwatch records when watched objects first satisfy done.
+// stopwatch records the time when done first returns true for each watched object.
 type stopwatch struct {
 	informer cache.Informer
 	handle   toolscache.ResourceEventHandlerRegistration
@@ -68,7 +68,8 @@ func (w *stopwatch) await(ctx context.Context) map[string]time.Time {
 
 type spread struct{ p50, p99, total float64 }
 
-// spreadOf measures total from the first start to the last end.
+// spreadOf returns quantiles of the durations. Its total is the time from the first start to the
+// last end.
 func spreadOf(began, done map[string]time.Time) spread {
 	var took []float64
 	var first, last time.Time
@@ -85,8 +86,8 @@ func spreadOf(began, done map[string]time.Time) spread {
 	return spread{p50: quantile(took, 0.5), p99: quantile(took, 0.99), total: last.Sub(first).Seconds()}
 }
 
-// quantile returns the smallest value that is at least as large as the share q of all values. For
-// no values it returns 0.
+// quantile returns the lowest value for which at least the fraction q of all values is not higher.
+// It returns 0 if there are no values.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

@@ -61,7 +61,7 @@ func ofSizes(values []string) string {
 	return strings.Join(values, " / ")
 }
 
-// ofRuns returns the largest deviation of a run from the median. It is empty for a single run.
+// ofRuns formats the largest deviation of a run from the median. It returns "" for a single run.
 func ofRuns(f figure) string {
 	if len(f.Runs) < 2 || f.Value == 0 {
 		return ""

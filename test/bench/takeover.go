@@ -13,7 +13,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// takeover stops, and then kills, the leader of two operator processes.
+// takeover runs two operator processes. It measures how fast the second one leads after the leader
+// was stopped, and after the leader was killed.
 func (b *bench) takeover(ctx context.Context, s *stage, at sheet) {
 	for _, how := range []struct {
 		name string
@@ -35,7 +36,8 @@ func (b *bench) takeover(ctx context.Context, s *stage, at sheet) {
 	}
 }
 
-// takeover returns the seconds until the other process leads, and until it has reconciled a change.
+// takeover returns the seconds until the second process is the leader, and until it has reconciled
+// a change.
 func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet time.Duration) (leads, acts float64) {
 	leader := s.current()
 	before := must(s.operator.Leader(ctx, s.Admin))

@@ -15,7 +15,6 @@ import (
 
 const kib, mib = 1 << 10, 1 << 20
 
-// residentBytes returns the process's resident memory, and 0 on systems without /proc.
 func residentBytes(pid int) (now, peak float64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -36,7 +35,6 @@ func statusBytes(status, name string) float64 {
 	return 0
 }
 
-// cpuSeconds returns the CPU time of a process, and 0 on systems without /proc.
 func cpuSeconds(pid int) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -45,7 +43,6 @@ func cpuSeconds(pid int) float64 {
 	return statSeconds(string(text))
 }
 
-// apiServerPID returns the API server's process id, and 0 on systems without /proc.
 func (s *stage) apiServerPID() int {
 	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is valid
 	for _, command := range commands {
@@ -63,7 +60,8 @@ func (s *stage) apiServerPID() int {
 }
 
 // statSeconds adds fields 14 and 15 (user and system time) of proc_pid_stat(5). Field 2 is a name
-// in parentheses that may itself contain parentheses and spaces.
+// in parentheses. The name may contain parentheses and spaces, so the parsing starts after the last
+// ")".
 func statSeconds(stat string) float64 {
 	const ticksPerSecond = 100 // USER_HZ, the same on every architecture of Go
 	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Each constant is the number of names for objects of a kind. At any moment, the object with such a
-// name may or may not exist.
+// Each constant is the number of object names of a kind. A slot is the number of such a name. At
+// any moment, an object with the name may exist or not.
 const (
 	groupSlots   = 4
 	channelSlots = 10
@@ -24,14 +24,15 @@ const pause = 1000 * time.Millisecond
 
 type actionKind struct {
 	name string
-	// weight is the relative frequency of the action.
+	// weight is the relative frequency of this kind of action.
 	weight int
-	// slots is the number of objects that the action chooses from. 0 means that it needs no object.
+	// slots is the number of objects from which an action chooses one. 0 means that the action
+	// needs no object.
 	slots int
-	// first is 1 if a run does this action for every slot at its start, and otherwise 0.
+	// first is 1 if a run does this action for every slot at its start. Otherwise it is 0.
 	first int
-	// do runs the action and describes it for the journal. An error means that the action was not
-	// possible at this moment. It is not a violation.
+	// do runs the action, and describes it for the journal. An error means that the action was not
+	// possible at this moment. Such an error is not a violation of an invariant.
 	do func(r *run, ctx context.Context, a action) (what string, err error)
 }
 
@@ -119,8 +120,8 @@ var actionKinds = []actionKind{
 	{"take-role", 2, 0, 0, (*run).takeRole},
 }
 
-// action is one random action. The run's seed determines all fields. The effect also depends on the
-// current state of the object.
+// action is one random action. The run's seed determines all its fields. Its effect also depends on
+// the object's current state.
 type action struct {
 	kind *actionKind
 	// slot is the number of the object, less than kind.slots.
@@ -148,7 +149,7 @@ type sequence struct {
 	first []action
 }
 
-// newSequence depends only on the seed and on actionKinds.
+// newSequence returns a sequence that depends only on the seed and on actionKinds.
 func newSequence(seed uint64, actionKinds []actionKind) *sequence {
 	//nolint:gosec // G404: the same seed has to give the same
 	s := &sequence{random: rand.New(rand.NewPCG(seed, 1)), actionKinds: actionKinds}

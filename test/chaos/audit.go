@@ -23,7 +23,8 @@ func (r *request) String() string {
 		r.ObjectRef.Name), " ")
 }
 
-// ours reports whether an operator wrote an object other than a Lease or an access review.
+// ours reports whether an operator sent the request, and the request wrote an object other than a
+// Lease or an access review.
 func (r *request) ours() bool {
 	byOperator := strings.HasPrefix(r.UserAgent, environment.Dojo.Name+"/") ||
 		strings.HasPrefix(r.UserAgent, environment.Discord.Name+"/")
@@ -34,7 +35,7 @@ func (r *request) ours() bool {
 func writesIn(log *auditlog.Log) (all []string, err error) {
 	err = log.Each(func(line []byte) error {
 		var r request
-		if json.Unmarshal(line, &r) == nil && r.ours() { // a killed API server may leave a broken line
+		if json.Unmarshal(line, &r) == nil && r.ours() { // an API server that was killed may leave an incomplete line
 			all = append(all, r.String())
 		}
 		return nil

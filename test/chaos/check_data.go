@@ -19,7 +19,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// rowKeeper is the simulated CloudNativePG, which stores rows.
+// rowKeeper is the simulated CloudNativePG. It stores the rows of databases, and their backups.
 type rowKeeper interface {
 	Rows(cluster types.UID, database string) []string
 	Restorable(backup types.UID, database string) []string
@@ -36,8 +36,8 @@ type dataWorld struct {
 	offered         map[string]string // maps a major version of Postgres to its image
 }
 
-// gatherData reads the state of the Dojos with a
-// database. It also lets each application commit a row.
+// gatherData reads the state of the Dojos that have a database. It also lets each application
+// commit a row, to see if the database works.
 func (r *run) gatherData(ctx context.Context) (*dataWorld, error) {
 	w := &dataWorld{postgres: r.Postgres}
 	var dojos corev1api.DojoList
@@ -96,11 +96,11 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 	cluster := w.named("Cluster", d.Name+"-db")
 	own := d.Spec.Postgres.Cluster
 	switch {
-	case d.DeletionTimestamp != nil && w.finalBackupBlocks(d, cluster): // the final backup waits for Postgres
+	case d.DeletionTimestamp != nil && w.finalBackupBlocks(d, cluster): // Postgres must run to make the final backup
 		return expectation{[]string{corev1api.ReasonFinalBackupFailed, corev1api.ReasonDeletionStalled}}
 	case d.DeletionTimestamp != nil:
 		return isReady
-	// The Dojo may report an error of its Cluster instead of ChildRefused.
+	// The Dojo has two errors. Its condition may name the error of its Cluster, or ChildRefused.
 	case w.databaseElsewhere(d) && cluster != nil && own != nil:
 		return expectation{append(w.expectVersion(d, cluster).reasons, corev1api.ReasonChildRefused)}
 	case w.databaseElsewhere(d):
@@ -113,7 +113,7 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 	return w.expectVersion(d, cluster)
 }
 
-// finalBackupBlocks reports whether a failed final backup blocks the deletion of a Dojo.
+// finalBackupBlocks reports whether a Dojo is not deleted because its final backup fails.
 func (w *dataWorld) finalBackupBlocks(d *corev1api.Dojo, cluster *unstructured.Unstructured) bool {
 	policy := d.BackupPolicy()
 	if policy == nil || !policy.FinalBackup || d.Spec.Postgres.ReclaimPolicy != corev1api.ReclaimDelete || cluster == nil {
@@ -153,8 +153,9 @@ func (w *dataWorld) expectVersion(d *corev1api.Dojo, cluster *unstructured.Unstr
 	return isReady
 }
 
-// missing returns the reason if a row is lost. A row is not lost if the row is in a database that
-// starts or in a Backup of the Dojo's status, or if a user has deleted the database.
+// missing returns the reason if a committed row is lost. A row is not lost if a database that
+// starts or a Backup in the Dojo's status has it. It is not lost either if a user has deleted its
+// database.
 func (w *dataWorld) missing(row acknowledged) string {
 	cluster := w.byUID(row.cluster)
 	there := cluster != nil && slices.Contains(w.postgres.Rows(row.cluster, row.database), row.text)
@@ -172,7 +173,7 @@ func (w *dataWorld) missing(row acknowledged) string {
 	case !there:
 		return "the database was dropped, and nobody has asked for it"
 	case d == nil || d.BackupPolicy() == nil || d.Annotations[corev1api.UpgradeWithoutBackupAnnotation] != "":
-		return "" // an upgrade without a backup has failed
+		return "" // a user asked for an upgrade without a backup, and the upgrade failed
 	case !w.inBackup(row, namedBackups(d)...):
 		return fmt.Sprintf("Postgres does not start, and the Backups %v do not have it", namedBackups(d))
 	}
@@ -188,8 +189,9 @@ func (w *dataWorld) byUID(uid types.UID) *unstructured.Unstructured {
 	return nil
 }
 
-// deletedWithData reports whether the row's Dojo, or a later Dojo of the same name, was deleted
-// with the policy Delete, and whether that Dojo asked for a final backup.
+// deletedWithData looks for the row's Dojo and for later Dojos of the same name. It reports whether
+// one of them was deleted with the reclaimPolicy Delete, and whether that Dojo asked for a final
+// backup.
 func (w *dataWorld) deletedWithData(row acknowledged) (deleted, final bool) {
 	var former []*corev1api.Dojo
 	leaving := slices.DeleteFunc(objects(w.dojos), func(o client.Object) bool { return o.GetDeletionTimestamp() == nil })
@@ -232,7 +234,8 @@ func (w *dataWorld) inBackup(row acknowledged, prefixes ...string) bool {
 	})
 }
 
-// giveUpFinalBackups turns final backups off, as the messages of blocked Dojos advise.
+// giveUpFinalBackups turns off the final backups, as the messages of Dojos whose deletion is
+// blocked advise.
 func (r *run) giveUpFinalBackups(ctx context.Context) error {
 	var dojos corev1api.DojoList
 	if err := r.Admin.List(ctx, &dojos, client.InNamespace(archive)); err != nil {

@@ -27,7 +27,8 @@ const (
 
 func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
 
-// origin returns the UID from a reason that the operator writes: "Kind UID namespace/name".
+// origin returns the UID of an object from an audit log reason that the operator wrote: "Kind UID
+// namespace/name".
 func origin(e discordtest.AuditEntry) types.UID {
 	if fields := strings.Fields(e.Reason); len(fields) == 3 {
 		return types.UID(fields[1])
@@ -37,7 +38,8 @@ func origin(e discordtest.AuditEntry) types.UID {
 
 var creates, deletes = []int{auditChannelCreate, auditRoleCreate}, []int{auditChannelDelete, auditRoleDelete}
 
-// origins maps the ids of external resources that the bot created to the UIDs of their objects.
+// origins maps the id of each resource that the bot created on Discord to the UID of its Kubernetes
+// object.
 func (w *world) origins(actions ...int) map[string]types.UID {
 	made := map[string]types.UID{}
 	for _, e := range w.guild.Audit {
@@ -48,15 +50,16 @@ func (w *world) origins(actions ...int) map[string]types.UID {
 	return made
 }
 
-// unproven reports whether the audit log lacks the create of a channel or role.
+// unproven reports whether a fault dropped the audit log entry for the create of a channel or role.
+// The operator cannot know the creator of such a channel or role.
 func (w *world) unproven(id string) bool {
 	return slices.ContainsFunc(w.guild.Audit, func(e discordtest.AuditEntry) bool {
 		return e.Lost && slices.Contains(creates, e.Action) && e.TargetID == id
 	})
 }
 
-// ambiguous reports whether an object without a
-// channel matches several channels of unknown creator.
+// ambiguous reports whether an object without a channel matches several channels, and the audit log
+// does not name the creators of these channels.
 func (w *world) ambiguous(has, name, parent string, of int) bool {
 	fits := 0
 	for _, c := range w.guild.Channels {
@@ -80,8 +83,8 @@ type holder struct {
 	id     string // of the external resource
 	policy v1alpha1.DeletionPolicy
 	adopt  string // id
-	// matched is true if the operator bound the object to a resource without proof. The operator
-	// then retains the resource.
+	// matched reports whether the operator bound the object to the only matching resource, without
+	// an audit log entry as proof. The operator does not delete such a resource.
 	matched bool
 }
 
@@ -111,8 +114,8 @@ func (w *world) holders() map[types.UID]holder {
 }
 
 // checkDuplicates finds resources that were created while their object already had one. It ignores
-// a resource if the audit log lost its create, because another object may own the resource. If no
-// object owns the resource, checkOrphans finds it.
+// a resource if the audit log lost its create, because that resource may belong to another object.
+// checkOrphans finds a resource that belongs to no object.
 func checkDuplicates(w *world) (wrong violations) {
 	live := map[types.UID][]string{}
 	for _, e := range w.guild.Audit {
@@ -134,8 +137,8 @@ func checkDuplicates(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkLosses finds resources that the operator deleted although their object still exists, and
-// roles that it deleted although their DiscordRole had the policy Retain.
+// checkLosses finds resources that the operator deleted although their object still exists. It also
+// finds roles that the operator deleted although their DiscordRole had the deletionPolicy Retain.
 func checkLosses(w *world) (wrong violations) {
 	made, holders := w.origins(creates...), w.holders()
 	for _, e := range w.guild.Audit {
@@ -153,8 +156,8 @@ func checkLosses(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkResources compares categories and channels on Discord with the specs, and expects that no
-// two objects share a category or a channel.
+// checkResources compares categories and channels on Discord with the specs of their objects. It
+// also checks that no two objects have the same category or channel.
 func checkResources(w *world) (wrong violations) {
 	owner := map[string]string{}
 	for _, g := range w.groups {
@@ -226,7 +229,7 @@ func typeOf(c *v1alpha1.DiscordChannel) int {
 	return discordtest.TypeText
 }
 
-// tagsDiffer compares names and moderation: the actions set nothing else.
+// tagsDiffer compares names and moderation only, because the actions set no other field of a tag.
 func tagsDiffer(spec []v1alpha1.ForumTag, live []discordtest.Tag) []string {
 	same := slices.EqualFunc(spec, live, func(want v1alpha1.ForumTag, have discordtest.Tag) bool {
 		return want.Name == have.Name && want.Moderated == have.Moderated
@@ -241,7 +244,8 @@ var permissionBits = map[v1alpha1.Permission]discordtest.Permissions{
 	"ViewChannel": discordtest.PermViewChannel, "SendMessages": discordtest.PermSendMessages,
 }
 
-// overwritesDiffer ignores the overwrite that gives the bot access.
+// overwritesDiffer compares a channel's permission overwrites with the spec, except for the
+// overwrite that gives the bot access.
 func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live discordtest.Channel) []string {
 	if spec == nil {
 		return nil
@@ -267,8 +271,8 @@ func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live disco
 	return []string{fmt.Sprintf("overwrites are %v and should be %v", have, want)}
 }
 
-// checkOrder finds siblings in the wrong order. The
-// guild lists channels in the order that users see.
+// checkOrder finds channels and categories in the wrong order. The guild lists them in the order
+// that users see.
 func checkOrder(w *world) (wrong violations) {
 	ranks := map[string]int32{}
 	for _, g := range w.groups {
@@ -309,7 +313,7 @@ func checkOrphans(w *world) (wrong violations) {
 		where := fmt.Sprintf("%q (%s) on Discord", c.name, c.id)
 		uid, ours := made[c.id]
 		switch {
-		case c.byHand, ofGuest[c.id] != "" && held[c.id].Object == nil: // guestLeftovers covers the guest's resources
+		case c.byHand, ofGuest[c.id] != "" && held[c.id].Object == nil: // guestLeftovers checks these resources of the guest
 		case !ours:
 			wrong.add("no orphan", where, "its creator is unknown")
 		case held[c.id].Object != nil && held[c.id].GetUID() != uid && !w.unproven(c.id):
@@ -317,8 +321,9 @@ func checkOrphans(w *world) (wrong violations) {
 				id(held[c.id].Object), w.nameOf(uid))
 		case held[c.id].Object != nil:
 		case holders[uid].Object != nil && holders[uid].GetDeletionTimestamp() != nil:
-			// The operator recovers a lost create of a deleted object only when no other object
-			// depends on that object.
+			// The resource is the result of a create whose response was lost. While the object is
+			// being deleted, the operator looks for this resource only after all dependents of the
+			// object are gone.
 		case holders[uid].Object != nil:
 			wrong.add("no orphan", where, "made for %s, which has %q", id(holders[uid].Object), holders[uid].id)
 		case w.gone[uid] == nil:
@@ -331,7 +336,6 @@ func checkOrphans(w *world) (wrong violations) {
 	return wrong
 }
 
-// nameOf returns the name of an existing or deleted object.
 func (w *world) nameOf(uid types.UID) string {
 	if h := w.holders()[uid]; h.Object != nil {
 		return id(h.Object)
@@ -342,8 +346,8 @@ func (w *world) nameOf(uid types.UID) string {
 	return string(uid)
 }
 
-// checkUserChannels finds channels of users that the
-// operator changed or deleted without being asked.
+// checkUserChannels finds channels that users created, and that the operator changed or deleted
+// although no object adopts them.
 func checkUserChannels(w *world) (wrong violations) {
 	const invariant = "what users made is theirs"
 	adopted, deletable := map[string]bool{}, map[string]bool{}
@@ -351,7 +355,8 @@ func checkUserChannels(w *world) (wrong violations) {
 		adopted[h.adopt] = true
 		deletable[h.adopt] = deletable[h.adopt] || h.policy == v1alpha1.DeletionPolicyDelete
 		if byHand := w.byHand(h.id); byHand && w.unproven(h.id) {
-			// The audit log lost the user's create, so the operator may bind the only match.
+			// The audit log lost the user's create. The operator cannot know the creator, so it may
+			// bind an object to the channel if this channel is the only match.
 			adopted[h.id], deletable[h.id] = true, true
 		} else if byHand && h.id != h.adopt {
 			wrong.add(invariant, id(h.Object), "it adopted %s without spec.adopt", h.id)

@@ -18,7 +18,6 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// find returns the object with the name, or nil.
 func find[O client.Object](list []O, name string) (found O) {
 	for _, o := range list {
 		if o.GetName() == name {
@@ -83,7 +82,8 @@ func variable(d *appsv1.Deployment, name string) string {
 	return ""
 }
 
-// credentialsDiffer compares a Dojo's Secret with its source without revealing a password.
+// credentialsDiffer compares a Dojo's Secret with the Secret that it copies. The result names keys,
+// but no password.
 func (w *world) credentialsDiffer(d *corev1api.Dojo) []string {
 	from := d.Name + "-db"
 	if db := d.Status.Database; db != nil && strings.HasPrefix(db.Login, "dojo2_") {
@@ -122,8 +122,8 @@ func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
 	return all
 }
 
-// databases finds databases that remain after the deletion of a Dojo with the reclaimPolicy Delete,
-// and Dojos without a database.
+// databases finds Postgres objects that remain although their Dojo was deleted with the
+// reclaimPolicy Delete. It also finds Dojos without these objects.
 func (w *world) databases() (wrong violations) {
 	wanted, second := map[string]bool{"Cluster " + sharedCluster: true}, map[string]bool{}
 	for _, d := range w.dojos {
@@ -137,7 +137,7 @@ func (w *world) databases() (wrong violations) {
 		for _, kind := range kinds {
 			wanted[kind+" "+d.Name+"-db"] = true
 		}
-		second["DatabaseRole "+d.Name+"-db-2"] = true // exists after the first rotation
+		second["DatabaseRole "+d.Name+"-db-2"] = true // exists only after a password rotation
 	}
 	retained := w.retained()
 	for _, o := range w.custom {

@@ -17,17 +17,17 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// grantInvariant limits the guest. Most other invariants protect the first tenant.
+// grantInvariant is violated if the guest gets more than its grant. Most other invariants protect
+// the first tenant.
 const grantInvariant = "a tenant gets no more than it is granted"
 
-// More of Discord's audit log action types.
 const (
 	auditMemberRoles = 25
 	auditRoleUpdate  = 31
 )
 
-// guestReasons are allowed for an object that asks for something that is not granted, does not
-// exist or belongs to another tenant.
+// guestReasons are the allowed reasons of a guest's object that is not Ready. Such an object asks
+// for something that is not granted, does not exist, or belongs to another tenant.
 var guestReasons = []string{
 	v1alpha1.ReasonNotAllowed, v1alpha1.ReasonWaitingForGroup, v1alpha1.ReasonWaitingForRole,
 	v1alpha1.ReasonRoleNotFound, v1alpha1.ReasonAmbiguousRole, v1alpha1.ReasonAdoptNotFound,
@@ -36,8 +36,8 @@ var guestReasons = []string{
 	v1alpha1.ReasonNotOnDiscord,
 }
 
-// madeForGuests maps the id of each resource that the
-// operator created for the guest to the UID of its object.
+// madeForGuests maps the id of each resource that the operator created for the guest to the UID of
+// the guest's object.
 func (w *world) madeForGuests() map[string]types.UID {
 	made := map[string]types.UID{}
 	for _, e := range w.guild.Audit {
@@ -65,8 +65,8 @@ func (w *world) checkGuest() (wrong violations) {
 	return append(wrong, w.guestLeftovers(made)...)
 }
 
-// guestAtRest finds objects that were not reconciled,
-// or are Ready with permissions above the ceiling.
+// guestAtRest finds objects that the operator has not reconciled, or that are Ready although they
+// ask for permissions above the ceiling of the grant.
 func guestAtRest(o client.Object) (wrong violations) {
 	conds, observed := statusOf(o)
 	ready := meta.FindStatusCondition(conds, conditions.TypeReady)
@@ -104,7 +104,7 @@ func (w *world) guestRoles(made map[string]types.UID) (wrong violations) {
 	for _, role := range w.roles {
 		first[role.Status.RoleID] = true
 	}
-	lowest := "" // id of the lowest role so far that is not the guest's
+	lowest := "" // the id of the lowest role so far that does not belong to the guest
 	for _, r := range w.guild.RankedRoles() {
 		where := fmt.Sprintf("%q (%s) on Discord", r.Name, r.ID)
 		_, byHand := w.userRoles[r.ID]
@@ -128,8 +128,8 @@ func (w *world) guestRoles(made map[string]types.UID) (wrong violations) {
 	return wrong
 }
 
-// checkGuestActions finds resources that the operator
-// changed for the guest but had not created for it.
+// checkGuestActions finds resources that the operator changed for the guest, but had created for
+// another tenant or not at all.
 func (w *world) checkGuestActions(made map[string]types.UID) (wrong violations) {
 	for _, e := range w.guild.Audit {
 		target := e.TargetID

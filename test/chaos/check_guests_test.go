@@ -24,7 +24,6 @@ func guestEntry(action int, id, uid string) discordtest.AuditEntry {
 	return e
 }
 
-// worldWithGuest is validWorld with a guest that has a group and a role with a member.
 func worldWithGuest() *world {
 	ready := conds("Reconciled", "Available", "Ready")
 	of := func(uid string) metav1.ObjectMeta {

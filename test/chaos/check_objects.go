@@ -58,7 +58,8 @@ func checkVersion(o client.Object) (wrong violations) {
 	return wrong
 }
 
-// expectation is the expected state at rest: Ready, or not Ready for one of these reasons.
+// expectation is the state that an object must have after the operators are idle: Ready, or not
+// Ready for one of the reasons.
 type expectation struct{ reasons []string }
 
 var isReady = expectation{}
@@ -104,7 +105,7 @@ func checkStatus(o client.Object, want expectation) (wrong violations) {
 	return wrong
 }
 
-// expectServer expects a server that is being deleted to wait for its dependents.
+// expectServer expects that a server in deletion waits for its dependents.
 func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
 	if s.DeletionTimestamp != nil && len(w.groups)+len(w.channels)+len(w.roles)+len(w.guests.all()) > 0 {
 		return expectation{[]string{v1alpha1.ReasonWaitingForDependents}}
@@ -112,8 +113,8 @@ func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
 	return isReady
 }
 
-// expectGroup expects a group to wait for a missing role. A group that is being deleted must wait
-// for the deletion of its channels.
+// expectGroup expects that a group waits if one of its roles does not exist. A group in deletion
+// must wait until its channels are deleted.
 func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	for _, c := range w.channels {
 		if ref := c.Spec.GroupRef; g.DeletionTimestamp != nil && ref != nil && ref.Name == g.Name {
@@ -129,9 +130,9 @@ func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	return isReady
 }
 
-// expectChannel expects a channel to wait for a missing role, for a missing group, or for a group
-// without a category on Discord. It expects a conflict if another DiscordChannel already has the
-// channel to adopt.
+// expectChannel expects that a channel waits if a role or its group does not exist, or if the group
+// has no category on Discord. It expects a conflict if spec.adopt names a channel that already
+// belongs to another DiscordChannel.
 func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	parent := ""
 	if ref := c.Spec.GroupRef; ref != nil {
@@ -164,9 +165,9 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	return isReady
 }
 
-// expectDojo expects a Dojo with alerts to wait for its DiscordChannel. The operator moves no data,
-// so expectDojo expects the reason ChildRefused if a former Dojo of the same name has left a
-// database in another Cluster.
+// expectDojo expects that a Dojo with alerts waits for its DiscordChannel. The operator moves no
+// data. If a former Dojo of the same name has left a database in another Cluster, expectDojo
+// expects the reason ChildRefused.
 func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	if w.databaseElsewhere(d) {
 		return expectation{[]string{corev1api.ReasonChildRefused}}
@@ -183,7 +184,8 @@ func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	return isReady
 }
 
-// databaseElsewhere reports whether the DatabaseRole of a Dojo belongs to another Cluster.
+// databaseElsewhere reports whether the DatabaseRole of a Dojo belongs to a Cluster other than the
+// one in the Dojo's spec.
 func (w *world) databaseElsewhere(d *corev1api.Dojo) bool {
 	if d.Spec.Postgres == nil || d.DeletionTimestamp != nil {
 		return false

@@ -23,14 +23,14 @@ const (
 )
 
 // releases checks every observed version of Jobs, Deployments and pods of Dojos with release steps.
+// A release step is a Job that must succeed before the Deployment gets a new image.
 type releases struct {
 	mu sync.Mutex
-	// succeeded maps a Dojo's UID and a step to the time
-	// when the status says that the step succeeded.
+	// succeeded maps a Dojo's UID and the name of a step to the time when the step succeeded,
+	// according to the Dojo's status.
 	succeeded map[types.UID]map[string]time.Time
 }
 
-// dojo records the steps that a Dojo's status lists as succeeded.
 func (s *releases) dojo(d *corev1api.Dojo) {
 	status := d.Status.Release
 	if status == nil || status.FinishedAt == nil {
@@ -51,7 +51,6 @@ func (s *releases) dojo(d *corev1api.Dojo) {
 	}
 }
 
-// object checks a Job, a Deployment or a pod.
 func (s *releases) object(o client.Object) (wrong violations) {
 	switch o := o.(type) {
 	case *batchv1.Job:
@@ -85,8 +84,8 @@ func brokenImage(o client.Object, labels map[string]string, spec corev1.PodSpec)
 	return wrong
 }
 
-// together checks that no two release pods of a Dojo run
-// at the same time. pods come from one list.
+// together finds release pods of the same Dojo that run at the same time. All pods come from one
+// list, so they existed at the same moment.
 func (s *releases) together(pods []corev1.Pod) (wrong violations) {
 	first := map[string]string{}
 	for i := range pods {
@@ -104,7 +103,8 @@ func (s *releases) together(pods []corev1.Pod) (wrong violations) {
 	return wrong
 }
 
-// checkReleases compares Dojos at rest with their release steps.
+// checkReleases expects the image of spec in a Dojo's Deployment and in its status.release, after
+// the operators are idle.
 func checkReleases(w *world) (wrong violations) {
 	for _, d := range w.dojos {
 		if d.Spec.Release == nil || d.DeletionTimestamp != nil {

@@ -16,7 +16,7 @@ type onDiscord struct {
 	byHand   bool
 }
 
-// resources lists all channels and roles, without the roles that Discord manages.
+// resources lists all channels, and all roles that Discord does not manage itself.
 func (w *world) resources() (all []onDiscord) {
 	for _, c := range w.guild.Channels {
 		all = append(all, onDiscord{c.ID, c.Name, w.byHand(c.ID)})
@@ -66,7 +66,8 @@ func (w *world) lacksRole(spec []v1alpha1.PermissionOverwrite) bool {
 	})
 }
 
-// expectRole expects a DiscordRole to wait if it matches several roles of unknown creator.
+// expectRole expects that a DiscordRole waits if it matches several roles, and the audit log does
+// not name the creators of these roles.
 func (w *world) expectRole(role *v1alpha1.DiscordRole) expectation {
 	fits := 0
 	for _, r := range w.guild.Roles {
@@ -133,8 +134,8 @@ func (w *world) roleDiffers(role *v1alpha1.DiscordRole, live discordtest.Role) [
 	return all
 }
 
-// rolesInOrder finds roles in the wrong order and roles above
-// the bot's. The highest role has the lowest spec.position.
+// rolesInOrder finds roles in the wrong order and roles above the bot's. Discord's highest role
+// must have the lowest spec.position.
 func rolesInOrder(w *world, owner map[string]string, ranks map[string]int32) (wrong violations) {
 	above, last := false, int32(-1)
 	ranked := w.guild.RankedRoles()
@@ -153,8 +154,8 @@ func rolesInOrder(w *world, owner map[string]string, ranks map[string]int32) (wr
 	return wrong
 }
 
-// checkUserRoles finds roles of users that were changed or deleted. It ignores positions, which
-// change when other roles move.
+// checkUserRoles finds changed or deleted roles of users. It ignores positions, because they change
+// when other roles move.
 func checkUserRoles(w *world) (wrong violations) {
 	const invariant = "what users made is theirs"
 	bound := map[string]bool{}
@@ -169,7 +170,8 @@ func checkUserRoles(w *world) (wrong violations) {
 		now, there := w.roleOnDiscord(roleID)
 		now.Position = was.Position
 		switch {
-		// The audit log lost the user's create, so the operator may bind the only match.
+		// The audit log lost the user's create. The operator cannot know the creator, so it may
+		// bind an object to the role if this role is the only match.
 		case bound[roleID] && w.unproven(roleID):
 		case !there:
 			wrong.add(invariant, where, "it was deleted")

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// checkAbuser finds everything that the tenant without
-// grants got. The other invariants protect the first tenant.
+// checkAbuser finds everything that the tenant without grants got. The invariants of the other
+// files protect the first tenant.
 func checkAbuser(w *world) (wrong violations) {
 	const invariant = "a tenant gets nothing that it is not granted"
 	for _, o := range slices.Concat(objects(w.abuse.servers), objects(w.abuse.channels), objects(w.abuse.dojos)) {
@@ -54,8 +54,8 @@ func checkAbuser(w *world) (wrong violations) {
 	return wrong
 }
 
-// secretOfTenant allows the Secret of a Dojo that uses the
-// tenant's own credentials, and Secrets that the tenant wrote.
+// secretOfTenant reports a Secret that an operator has written in the tenant's namespace. It allows
+// the Secret of a Dojo that uses the tenant's own credentials, unless the tenant created it.
 func secretOfTenant(all *abuse, s client.Object, invariant string) (wrong violations) {
 	allowed := slices.ContainsFunc(all.dojos, func(d *corev1api.Dojo) bool {
 		return s.GetName() == d.Name+"-credentials" && d.Spec.CredentialsRef.Namespace == ""

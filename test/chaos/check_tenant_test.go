@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// worldWithAbuser is validWorld with a tenant without grants.
 func worldWithAbuser() *world {
 	of := metav1.ObjectMeta{Namespace: abuser, Name: refusedName(0), Generation: 1}
 	own := metav1.ObjectMeta{Namespace: abuser, Name: refusedName(0) + "-credentials",

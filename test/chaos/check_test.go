@@ -63,7 +63,7 @@ func madeFor(action int, id, uid string) discordtest.AuditEntry {
 	return discordtest.AuditEntry{Action: action, UserID: botID, TargetID: id, Reason: "Kind " + uid + " ns/name"}
 }
 
-// validWorld returns a world with every kind of object and without a violation.
+// validWorld returns a world with objects of every kind. It violates no invariant.
 func validWorld() *world {
 	ready, one, slow := conds("Reconciled", "Available", "Ready"), int32(1), int32(3)
 	channel := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", channelUID),
@@ -273,8 +273,8 @@ func refersToRole(w *world, name, roleID string) {
 
 func now() *metav1.Time { t := metav1.Now(); return &t }
 
-// recreateChannel adds to the audit log that an earlier channel was created for the same
-// DiscordChannel, and, if deleted is true, that the earlier channel was deleted.
+// recreateChannel adds to the audit log that an earlier channel was created for the DiscordChannel
+// of validWorld. If deleted is true, it also adds the deletion of the earlier channel.
 func recreateChannel(w *world, deleted bool) {
 	log := []discordtest.AuditEntry{madeFor(auditChannelCreate, "299", channelUID)}
 	if deleted {
@@ -548,8 +548,8 @@ func TestWebhookIsAbandonedOnlyAfterASpecChange(t *testing.T) {
 	}
 }
 
-// An interrupted watch may miss an object or its last versions. Later lists contain what the watch
-// has missed.
+// An interrupted watch may miss an object or its last versions. The lists after the interruption
+// have these.
 func TestDeletedObjectsHaveTheirLastVersion(t *testing.T) {
 	t.Parallel()
 	object := func(uid, version string) client.Object {

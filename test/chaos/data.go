@@ -42,14 +42,15 @@ type acknowledged struct {
 	database, text string
 }
 
-// ledger records committed rows and the Clusters that users have deleted.
+// ledger records the rows that applications have committed, and the Clusters that users have
+// deleted.
 type ledger struct {
 	mu              sync.Mutex
 	rows            []acknowledged
 	deletedClusters map[types.UID]bool
 	next            int
-	// refused maps a Dojo's name to the error of the application's last write, or to "" if that
-	// write committed a row.
+	// refused maps a Dojo's name to the error of its application's last write. The error is "" if
+	// that write committed a row.
 	refused map[string]string
 }
 
@@ -113,8 +114,8 @@ func (r *run) editDataOf(ctx context.Context, slot int, change func(*corev1api.D
 	return what, r.patch(ctx, d, before)
 }
 
-// upgradeData asks for a random version of Postgres. During an upgrade, half of the calls ask for
-// the former version instead.
+// upgradeData sets a random version of Postgres. During an upgrade, half of the calls set the
+// former version again.
 func (r *run) upgradeData(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	return r.editDataOf(ctx, a.slot, func(d *corev1api.Dojo) string {
@@ -275,7 +276,8 @@ func (r *run) writeRows(ctx context.Context, _ action) (string, error) {
 	return strconv.Itoa(committed) + " committed", nil
 }
 
-// writeRow reports whether a row was committed. An error comes from the API server.
+// writeRow lets a Dojo's application commit a row, and reports whether the commit succeeded. It
+// returns only errors of the API server.
 func (r *run) writeRow(ctx context.Context, name string) (bool, error) {
 	key := types.NamespacedName{Namespace: archive, Name: name}
 	var d corev1api.Dojo

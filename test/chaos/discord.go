@@ -17,10 +17,11 @@ import (
 // errGone means that a channel or role disappeared between a user's read and edit.
 var errGone = errors.New("it has just gone")
 
-// byHand does what a user does in the Discord app. It turns a panic of discordtest into errGone.
+// byHand runs what a user does in the Discord app. It turns a panic of discordtest, which means
+// that the channel or role does not exist, into errGone.
 func byHand(do func()) (err error) {
 	defer func() {
-		if recover() != nil { // the channel or role does not exist
+		if recover() != nil {
 			err = errGone
 		}
 	}()
@@ -36,7 +37,6 @@ func (r *run) recordUserChannel(id string) {
 	r.userChannels[id] = userChannel{Channel: c, synced: synced}
 }
 
-// anyUserChannel returns the id of a channel that users created, or "".
 func (r *run) anyUserChannel(random *rand.Rand) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,8 +76,8 @@ func (r *run) handCreateChannel(_ context.Context, a action) (string, error) {
 	return fmt.Sprintf("#%s (%s)", c.Name, c.ID), err
 }
 
-// foreignCreates fills the audit log with entries of another
-// bot, and creates channels that a user deletes later.
+// foreignCreates adds entries of another bot to the audit log. It also creates channels that a user
+// deletes later.
 func (r *run) foreignCreates(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	entries, while := 50+random.IntN(500), time.Duration(5+random.IntN(15))*time.Second
@@ -99,8 +99,8 @@ func (r *run) deleteOnDiscord(id string) error {
 	return byHand(func() { r.discord.DeleteChannelByHand(id) })
 }
 
-// hideChannel hides one channel at a time. If a second call hid a channel of a hidden category, it
-// would find the channel hidden, and would restore this state at its end.
+// hideChannel hides at most one channel at a time. Otherwise a second call could hide a channel of
+// a category that is already hidden. At its end, the second call would restore the hidden state.
 func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	while := time.Duration(1+random.IntN(15)) * time.Second
@@ -115,8 +115,8 @@ func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	r.overwrite(c.ID, hidden)
 	r.later(ctx, while, func(context.Context) {
 		r.overwrite(c.ID, c.Overwrites)
-		// After the deletion of the category, its channels still have the overwrites that hide
-		// them.
+		// If the category was deleted meanwhile, its channels still have copies of the overwrites
+		// that hide it.
 		for _, left := range r.discord.Guild(r.guild).Channels {
 			if slices.Equal(left.Overwrites, hidden) {
 				r.overwrite(left.ID, nil)

@@ -26,8 +26,8 @@ func (r *run) stopOperator(_ context.Context, a action) (string, error) {
 	return k.name, k.signal(syscall.SIGTERM, true)
 }
 
-// freezeOperator freezes a process, sometimes for longer than its Lease. When such a process
-// continues, it still believes that it is the leader.
+// freezeOperator freezes a process, sometimes for longer than its Lease lasts. A frozen leader
+// still believes that it is the leader when it continues.
 func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 	k, while := r.replicas[a.slot], time.Duration(1+a.random().IntN(7))*time.Second
 	if err := k.signal(syscall.SIGSTOP, true); err != nil {
@@ -37,9 +37,9 @@ func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("%s for %s", k.name, while), nil
 }
 
-// freezeLeaders freezes first one replica of each operator and then the other, for longer than a
-// Lease lasts. A user deletes channels just before a former leader continues, so that the former
-// and the new leader both find the channels missing.
+// freezeLeaders freezes one replica of each operator and then the second, for longer than a Lease
+// lasts. A user deletes channels just before the frozen replicas continue. A former leader and the
+// new leader then both find that the channels are missing.
 func (r *run) freezeLeaders(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	first, while := random.IntN(replicas), time.Duration(6000+random.IntN(3000))*time.Millisecond
@@ -84,7 +84,8 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	r.later(ctx, away, func(ctx context.Context) {
 		for err := r.Cluster.Restart(ctx, component); err != nil &&
 			ctx.Err() == nil; err = r.Cluster.Restart(ctx, component) {
-			// Restarts of the controllers also fail while the API server is down.
+			// A restart of the controllers also fails while the API server is down, so it is
+			// repeated.
 			r.journal.say("  %s is restarted: %s", component, firstLine(err.Error()))
 			_ = wait(ctx, probeInterval)
 		}
@@ -92,11 +93,11 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	return fmt.Sprintf("for %s", away), nil
 }
 
-// spuriousErrors makes Discord fail calls at random. After 401 or 403, the operator retries the
-// call only after a minute.
+// spuriousErrors makes random calls to Discord fail. After 401 or 403, the operator waits a minute
+// before it repeats the call.
 var spuriousErrors = discordtest.Weakness{Unauthorized: 0.001, Forbidden: 0.003, ServerErrors: 0.005}
 
-// weaklyConsistent adds to w that some answers are up to two seconds old or incomplete.
+// weaklyConsistent changes w so that some responses are up to two seconds old or incomplete.
 func weaklyConsistent(w discordtest.Weakness) discordtest.Weakness {
 	w.Stale, w.Missing = 0.1, 0.03
 	return w
@@ -116,8 +117,8 @@ var callFaults = []struct {
 	{"global 429", discordtest.RateLimited(2*time.Second, "global")},
 }
 
-// garbledSuccess carries a call out and answers garbage.
-// The status is 200, which Discord sends only for success.
+// garbledSuccess executes a call and responds with garbage. The status is 200, so the operator can
+// know that the call succeeded.
 func garbledSuccess() discordtest.Action {
 	a := discordtest.Garbage()
 	a.Effect = true
@@ -134,7 +135,7 @@ func (r *run) failDiscord(ctx context.Context, a action) (string, error) {
 
 func (r *run) byBot(q discordtest.Request) bool { return q.BotID == r.botID }
 
-// loseCreates carries the next creates out and drops their answers.
+// loseCreates executes the next creates, but drops their responses.
 func (r *run) loseCreates(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	n := 1 + random.IntN(3)
@@ -147,7 +148,7 @@ func (r *run) loseCreates(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("the answers to the next %d", n), nil
 }
 
-// loseAuditLog drops the next audit log entries, of any user.
+// loseAuditLog drops the next audit log entries of the bot and all users.
 func (r *run) loseAuditLog(_ context.Context, a action) (string, error) {
 	n := 1 + a.random().IntN(3)
 	r.discord.Faults().LoseAudit(n)
@@ -170,7 +171,7 @@ func (r *run) dropGateway(_ context.Context, a action) (string, error) {
 	return end.name, nil
 }
 
-// refuseGateway makes Gateway connections fail for a while, so that the operator polls.
+// refuseGateway makes Gateway connections fail for a while, so that the operator must poll.
 func (r *run) refuseGateway(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	while := time.Duration(3+random.IntN(10)) * time.Second

@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// guest is the namespace of a tenant with a grant in the first tenant's server.
+	// guest is the namespace of a tenant. The first tenant's DiscordServer grants it groups and
+	// roles.
 	guest   = "chaos-guest"
 	ceiling = discordtest.PermViewChannel | discordtest.PermSendMessages
 )
@@ -38,8 +39,8 @@ func allowGuest(spec *v1alpha1.DiscordServerSpec) {
 		Namespaces: namespaces, Permissions: []v1alpha1.Permission{"ViewChannel", "SendMessages"}}
 }
 
-// guestSetup returns the guest's namespace, and a
-// ClusterRole that lets the operator read namespace labels.
+// guestSetup returns the guest's namespace, and a ClusterRole with which the operator can read the
+// labels of namespaces.
 func guestSetup() []client.Object {
 	name := metav1.ObjectMeta{Name: "discord-operator-namespaces"}
 	return []client.Object{
@@ -205,8 +206,8 @@ func (r *run) editGuest(ctx context.Context, a action) (string, error) {
 	return kindOf(o) + what, r.patch(ctx, o, before)
 }
 
-// deleteGuest deletes an object of the guest. If the object would leave a resource on Discord, the
-// operator delays the deletion until releaseGuests changes the object's policies.
+// deleteGuest deletes an object of the guest. If the deletion would leave a resource on Discord,
+// the operator waits until releaseGuests changes the object's policies.
 func (r *run) deleteGuest(ctx context.Context, a action) (string, error) {
 	o := pick(a.random(), guestObjects(a.slot))
 	ctx, cancel := r.withTimeout(ctx)
@@ -214,7 +215,8 @@ func (r *run) deleteGuest(ctx context.Context, a action) (string, error) {
 	return "deleted its " + kindOf(o), r.Admin.Delete(ctx, o)
 }
 
-// releaseGuests changes policies so that the guest's objects delete their resources.
+// releaseGuests sets policies with which the deletion of the guest's objects also deletes their
+// resources on Discord.
 func (r *run) releaseGuests(ctx context.Context) error {
 	patch := client.RawPatch(types.MergePatchType,
 		[]byte(`{"spec":{"deletionPolicy":"Delete","managementPolicy":"Manage"}}`))

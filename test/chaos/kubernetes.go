@@ -25,7 +25,7 @@ const (
 	sharedCluster     = "shared"
 )
 
-// These lists are short, so that objects and users often choose the same name.
+// The lists are short, so that several objects and users choose the same name.
 var (
 	channelNames = []string{"alerts", "deploys", "general", "incidents"}
 	groupNames   = []string{"Alerts", "Teams"}
@@ -39,7 +39,8 @@ func oneIn(random *rand.Rand, n int) bool { return random.IntN(n) == 0 }
 
 func uniqueWord(random *rand.Rand) string { return fmt.Sprintf("%016x", random.Uint64()) }
 
-// withTimeout leaves a busy API server enough time, and does not wait long while it is down.
+// withTimeout limits a request to five seconds. That is enough for a busy API server, and a short
+// wait for one that is down.
 func (r *run) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, 5*time.Second)
 }
@@ -66,7 +67,7 @@ func (r *run) createChannel(ctx context.Context, a action) (string, error) {
 	for range random.IntN(4) {
 		changeChannel(random, c)
 	}
-	// Users create only text channels, so only a text channel can adopt a user's channel.
+	// Users create only text channels, so only a text channel can adopt one of them.
 	if c.Spec.Type == "" && oneIn(random, 8) {
 		if id := r.anyUserChannel(random); id != "" {
 			c.Spec.Adopt = &v1alpha1.Adoption{ID: id}
@@ -155,7 +156,8 @@ func changeTags(random *rand.Rand, c *v1alpha1.DiscordChannel) string {
 	return fmt.Sprintf("tags %v", tags)
 }
 
-// overwrites returns overwrites for a channel or group. Some of them deny the bot access.
+// overwrites returns permission overwrites for a channel or group. Some of them deny the bot
+// access.
 func overwrites(random *rand.Rand) []v1alpha1.PermissionOverwrite {
 	return pick(random, [][]v1alpha1.PermissionOverwrite{
 		nil, {},
@@ -254,7 +256,8 @@ func (r *run) breakWebhookSecret(ctx context.Context, a action) (string, error) 
 	return "nonsense into " + secret.Name, r.Admin.Patch(ctx, secret, nonsense)
 }
 
-// revokeToken resets the bot's token. The Secret gets the new token up to 15 seconds later.
+// revokeToken resets the bot's token. Up to 15 seconds later, it writes the new token to the
+// Secret.
 func (r *run) revokeToken(ctx context.Context, a action) (string, error) {
 	r.mu.Lock()
 	token, err := r.discord.RotateToken(r.token)

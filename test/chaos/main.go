@@ -25,11 +25,12 @@ type options struct {
 	duration time.Duration
 	// actions is the number of actions per round.
 	actions int
-	// roundTimeout bounds the time that the operators get after a round to reconcile everything.
+	// roundTimeout limits the time in which the operators must reconcile everything at the end of a
+	// round.
 	roundTimeout time.Duration
 	// quiet is the time for which the operators must stay idle at the end of a round.
 	quiet time.Duration
-	// only matches the names of enabled actions. nil enables all.
+	// only matches the names of enabled actions. nil enables all actions.
 	only *regexp.Regexp
 }
 
@@ -61,7 +62,6 @@ everything is reconciled, then the checks. It ends at the first violation, with 
 
 Usage: make chaos [ARGS="flags"]`
 
-// parse prints errors and the answer to --help on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := environment.Flags("chaos", help, out)

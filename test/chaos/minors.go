@@ -23,17 +23,18 @@ import (
 const (
 	postgresRepository = "registry.example.org/postgresql:"
 	lastMinor          = 9
-	// anyMinor in allowed stands for versionPolicy.minor: Automatic.
+	// anyMinor as an element of minors.allowed means versionPolicy.minor: Automatic.
 	anyMinor = "any"
 )
 
-// minors records the minor versions that the platform offers and that users allow.
+// minors records the minor versions of Postgres in the platform's catalog, and the minor versions
+// that users allow.
 type minors struct {
 	mu      sync.Mutex
 	offered map[string]bool            // set of images
 	now     map[string]string          // maps a major version to its image
-	allowed map[string]map[string]bool // maps a Dojo's name to the allowed versions
-	last    map[string]string          // maps a Cluster's UID and major version to the image
+	allowed map[string]map[string]bool // maps a Dojo's name to the minor versions that users allow
+	last    map[string]string          // maps a Cluster's UID and major version to its last image
 }
 
 func newMinors() *minors {
@@ -42,8 +43,8 @@ func newMinors() *minors {
 
 func (s *stage) catalogFolder() string { return filepath.Join(s.folder, "catalog") }
 
-// offer writes the platform's catalog. Each replica of the operator reads the catalog within ten
-// seconds.
+// offer writes the platform's catalog of Postgres images. Each replica of the operator reads the
+// catalog within ten seconds.
 func (s *stage) offer(minor func() int) (string, error) {
 	s.minors.mu.Lock()
 	defer s.minors.mu.Unlock()
@@ -67,7 +68,8 @@ func (s *stage) writeCatalog(text string) error {
 	return os.WriteFile(filepath.Join(s.catalogFolder(), "catalog.yaml"), []byte(text), 0o600)
 }
 
-// offerMinors offers other minor versions, which may be lower, or makes the catalog invalid.
+// offerMinors changes the minor versions in the catalog, also to lower ones, or makes the catalog
+// invalid.
 func (r *run) offerMinors(_ context.Context, a action) (string, error) {
 	random := a.random()
 	if oneIn(random, 6) {
@@ -76,7 +78,8 @@ func (r *run) offerMinors(_ context.Context, a action) (string, error) {
 	return r.offer(func() int { return random.IntN(lastMinor) })
 }
 
-// allowMinor allows a Dojo newer minor versions: all, only the one in its status, or none.
+// allowMinor sets which newer minor versions a Dojo may get: all, only the version in its status,
+// or none.
 func (r *run) allowMinor(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	return r.editDataOf(ctx, a.slot, func(d *corev1api.Dojo) string {
@@ -120,9 +123,9 @@ func (m *minors) current() map[string]string {
 	return maps.Clone(m.now)
 }
 
-// cluster checks an observed version of a Cluster. The image must be from the catalog. A new minor
-// version must be higher than the last version, and a user must have allowed it. Actions call allow
-// before they change the Dojo, so the map allowed is never too late.
+// cluster checks an observed version of a Cluster. Its image must be from the catalog. A new minor
+// version must be higher than the last one, and a user must have allowed it. Actions call allow
+// before they edit the Dojo, so the map allowed is complete when the operator acts.
 func (m *minors) cluster(o client.Object) (wrong violations) {
 	cluster := o.(*unstructured.Unstructured)
 	image, _, _ := unstructured.NestedString(cluster.Object, "spec", "imageName")
@@ -159,8 +162,8 @@ func minorOf(image string) int {
 	return n
 }
 
-// checkMinors checks Dojos at rest. With the policy Automatic, a Dojo must have the newest minor
-// version. With another policy, the Dojo's status must name the newest minor version.
+// checkMinors checks Dojos after the operators are idle. With the policy Automatic, a Dojo must
+// have the newest minor version. Otherwise its status must name the newest minor version.
 func (w *dataWorld) checkMinors() (wrong violations) {
 	for _, d := range w.dojos {
 		cluster, own := w.named("Cluster", d.Name+"-db"), d.Spec.Postgres.Cluster

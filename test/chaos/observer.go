@@ -36,16 +36,16 @@ type observer struct {
 	mu         sync.Mutex
 	seen       int // number of versions
 	violations violations
-	// gone holds deleted objects. An interrupted watch may miss a
-	// short-lived object, or the last versions of a deleted one, so
-	// listed also holds the objects of all lists and of our own edits.
+	// gone holds deleted objects. An interrupted watch may miss a short-lived object, or the last
+	// versions of a deleted object. For this reason, listed holds the objects of all lists, and the
+	// objects that our edits returned.
 	gone, listed map[types.UID]client.Object
-	// requested holds all webhook names that a channel's
-	// spec has had, and "" for a spec without webhook.
+	// requested maps a channel's UID to all webhook names that its spec has had. The name is "" for
+	// a spec without a webhook.
 	requested map[types.UID]map[string]bool
 	// reported holds the ids of all webhooks that any status has named.
 	reported map[string]bool
-	// texts are searched for secrets.
+	// texts holds the texts since the last call of takeTexts. The run searches them for secrets.
 	texts []text
 }
 
@@ -129,7 +129,8 @@ func (w *observer) cluster(o client.Object) {
 	w.violations = append(w.violations, found...)
 }
 
-// ofRelease lists the pods itself: watches may deliver versions of different objects out of order.
+// ofRelease lists the pods itself, because watches may deliver versions of several objects in
+// another order than the API server wrote them.
 func (w *observer) ofRelease(o client.Object) {
 	found := w.releases.object(o)
 	if o.GetNamespace() == namespace && o.GetLabels()["app.kubernetes.io/name"] == releaseLabel {
@@ -158,9 +159,10 @@ func (w *observer) noteWebhook(c *v1alpha1.DiscordChannel) {
 	w.requested[c.UID][name] = true
 }
 
-// abandoned finds webhooks that the operator leaves on Discord (docs/understand/discord.md): no
-// status has ever named the webhook, and the webhook in the channel's spec has changed its name or
-// was removed or added. hooks maps the ids of webhooks to the UIDs of their channels.
+// abandoned finds webhooks that the operator knowingly leaves on Discord
+// (docs/understand/discord.md). No status has ever named such a webhook, and the channel's spec has
+// since requested another webhook or none. hooks maps the ids of webhooks to the UIDs of their
+// channels.
 func (w *observer) abandoned(hooks map[string]types.UID) map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,7 +179,7 @@ func (w *observer) deleted(o client.Object) {
 	w.gone[o.GetUID()] = o
 }
 
-// wrote records an object as an edit returned it.
+// wrote records an object in the version that an edit returned.
 func (w *observer) wrote(o client.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -209,7 +211,6 @@ func (w *observer) versions() int {
 	return w.seen
 }
 
-// deletedObjects returns all deleted objects. now has all objects that exist.
 func (w *observer) deletedObjects(now []client.Object) map[types.UID]client.Object {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -231,7 +232,6 @@ func newer(o, than client.Object) bool {
 	return err == nil && order > 0
 }
 
-// takeTexts returns the texts since the last call.
 func (w *observer) takeTexts() []text {
 	w.mu.Lock()
 	defer w.mu.Unlock()

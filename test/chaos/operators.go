@@ -17,8 +17,8 @@ import (
 
 const restartPause = 500 * time.Millisecond
 
-// leaseFlags make Leases short. With the defaults, a run
-// would mostly wait for Leases of killed leaders to expire.
+// leaseFlags make Leases short. With the default duration, a run would mostly wait until the Leases
+// of killed leaders expire.
 var leaseFlags = []string{"--lease-duration=5s", "--lease-renew-deadline=4s", "--lease-retry-period=500ms"}
 
 // replica restarts the process of an operator when it ends, as a kubelet does.
@@ -30,7 +30,7 @@ type replica struct {
 
 	mu      sync.Mutex
 	process *environment.Process // nil while it is down
-	// signalled is true after an action has sent a signal that may end the process.
+	// signalled reports whether an action has sent the process a signal that may end it.
 	signalled bool
 }
 
@@ -61,7 +61,6 @@ func (k *replica) run(ctx context.Context) {
 	}
 }
 
-// set records the new process. It reports whether an action had signalled the former process.
 func (k *replica) set(p *environment.Process) (signalled bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

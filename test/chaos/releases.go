@@ -19,7 +19,8 @@ import (
 
 const (
 	releaseSlots = 3
-	// releaseLabel is the name label of Jobs and pods of release steps.
+	// releaseLabel is the value of the label app.kubernetes.io/name on Jobs and pods of release
+	// steps. A release step is a Job that runs before the pods of a new image.
 	releaseLabel = "dojo-release"
 	// brokenImages is the prefix of images that cannot be pulled. A release step with such an image
 	// never succeeds.
@@ -92,7 +93,7 @@ func (r *run) deleteOfRelease(ctx context.Context, a action, kind client.Object)
 	}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
 
-// fixReleases replaces broken images, so that all Dojos can become Ready.
+// fixReleases replaces images that cannot be pulled, so that all Dojos can become Ready.
 func (r *run) fixReleases(ctx context.Context) error {
 	var failed error
 	for slot := range releaseSlots {

@@ -17,7 +17,7 @@ import (
 
 var panicked = regexp.MustCompile(`(?m)^panic:|^fatal error:|Observed a panic|DATA RACE`)
 
-// revealed finds secrets in texts that users can read, and panics in the operators' logs.
+// revealed searches the texts that users can read for secrets, and the operators' logs for panics.
 func (r *run) revealed(ctx context.Context) (wrong violations) {
 	texts := r.observer.takeTexts()
 	for _, k := range r.replicas {

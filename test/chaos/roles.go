@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// roleNames is short, so that objects and users often choose the same name.
+// The list is short, so that several objects and users choose the same name.
 var roleNames = []string{"Grade 1", "Grade 2", "Special Grade"}
 
 const fewUsers = 5
@@ -66,8 +66,8 @@ func (r *run) changeMembers(random *rand.Rand, role *v1alpha1.DiscordRole) strin
 	return fmt.Sprintf("%d members", len(role.Spec.Members))
 }
 
-// someUsers returns random users. One call in three may return more users than a rate limit lets
-// the operator edit at once.
+// someUsers returns random users. One call in three may return so many users that Discord's rate
+// limit delays the operator.
 func (r *run) someUsers(random *rand.Rand) (some []v1alpha1.UserID) {
 	most := fewUsers
 	if oneIn(random, 3) {
@@ -79,7 +79,6 @@ func (r *run) someUsers(random *rand.Rand) (some []v1alpha1.UserID) {
 	return some
 }
 
-// editRole skips roles that are being deleted.
 func (r *run) editRole(ctx context.Context, a action) (string, error) {
 	role, what := &v1alpha1.DiscordRole{}, ""
 	err := r.edit(ctx, roleName(a.slot), role, func() {
@@ -127,7 +126,7 @@ func (r *run) handCreateRole(_ context.Context, a action) (string, error) {
 	return fmt.Sprintf("%q (%s)", role.Name, role.ID), err
 }
 
-// handEditRole never moves a role above the bot's.
+// handEditRole edits a role as a user of Discord. It never moves the role above the bot's role.
 func (r *run) handEditRole(_ context.Context, a action) (string, error) {
 	random := a.random()
 	role, err := r.anyRole(random)
@@ -167,7 +166,8 @@ func (r *run) botPosition() int {
 	return guild.Roles[i].Position
 }
 
-// handLiftRole moves a role above the bot's for a while. The bot cannot edit the role there.
+// handLiftRole moves a role above the bot's role for a while. During that time, the bot cannot edit
+// the moved role.
 func (r *run) handLiftRole(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	role, err := r.anyRole(random)

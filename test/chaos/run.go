@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// deletionRound is the last round, which deletes everything.
+// deletionRound is the name of the last round. It deletes all objects.
 const deletionRound = "the end"
 
 const probeInterval = 500 * time.Millisecond
@@ -32,10 +32,10 @@ type run struct {
 	observer *observer
 	secrets  *secrets
 	audit    *auditlog.Log
-	// pending counts faults that end later.
+	// pending counts faults that have begun and still have to end.
 	pending sync.WaitGroup
 	slowest time.Duration // the slowest round
-	// apiServerKilled is true if an action of this round killed the API server.
+	// apiServerKilled reports whether an action of this round killed the API server.
 	apiServerKilled bool
 }
 
@@ -114,7 +114,8 @@ func (r *run) rounds(ctx context.Context) (n int, err error) {
 	return n - 1, r.awaitReconciled(ctx, deletionRound)
 }
 
-// act runs one action. If the observer has found a violation, act returns it as an error instead.
+// act runs one action. If the observer has found a violation, act returns the violation as an error
+// instead.
 func (r *run) act(ctx context.Context, a action) error {
 	if err := wait(ctx, a.pause); err != nil {
 		return err
@@ -127,7 +128,7 @@ func (r *run) act(ctx context.Context, a action) error {
 	return ctx.Err()
 }
 
-// later runs do after the duration while, or as soon as ctx is done.
+// later calls do after the time while, or as soon as ctx is done.
 func (r *run) later(ctx context.Context, while time.Duration, do func(context.Context)) {
 	r.pending.Go(func() {
 		_ = wait(ctx, while)
@@ -161,10 +162,10 @@ func (r *run) endFaults(ctx context.Context) error {
 	}
 }
 
-// restoreCollector restarts the controllers after the API server was killed. If an owner was
-// deleted and recreated meanwhile, the garbage collector sees only an update of the owner, because
-// its UpdateFunc (k8s.io/kubernetes/pkg/controller/garbagecollector) does not compare UIDs. The
-// collector then keeps the former owner's dependents until the controllers restart.
+// restoreCollector restarts the controllers if the API server was killed. If an owner was deleted
+// and recreated while the API server was down, the garbage collector sees only an update of the
+// owner, because its UpdateFunc (k8s.io/kubernetes/pkg/controller/garbagecollector) does not
+// compare UIDs. It then keeps the dependents of the former owner until it restarts.
 func (r *run) restoreCollector(ctx context.Context) error {
 	if !r.apiServerKilled {
 		return nil
@@ -176,7 +177,8 @@ func (r *run) restoreCollector(ctx context.Context) error {
 	return nil
 }
 
-// awaitReconciled returns the remaining violations if the operators take longer than roundTimeout.
+// awaitReconciled waits until there are no violations, and returns the remaining ones after
+// roundTimeout.
 func (r *run) awaitReconciled(ctx context.Context, what string) error {
 	began := time.Now()
 	for {

@@ -28,8 +28,8 @@ const (
 	namespace = "chaos"
 	replicas  = 2
 	nodes     = 2
-	// recoveryWait is the longest wait of the operator before it recovers a lost create.
-	// auditJitter must be shorter.
+	// recoveryWait is the operator's longest wait before it recovers a create whose response was
+	// lost. auditJitter, the longest delay of audit log entries, must be shorter.
 	recoveryWait, auditJitter = 4 * time.Second, 2 * time.Second
 	// sensei is the name of a role that overwrites refer to.
 	sensei = "Sensei"
@@ -41,7 +41,7 @@ type stage struct {
 	folder   string // of logs and evidence
 	seed     uint64
 	journal  *journal
-	replicas []*replica // the first replica of each operator, then the second ones
+	replicas []*replica // the first replica of each operator, and then the second of each
 	ending   context.CancelFunc
 	working  sync.WaitGroup
 
@@ -51,7 +51,7 @@ type stage struct {
 	botID   string
 	guild   string // id
 
-	hiding atomic.Bool // true while a channel is hidden from the bot
+	hiding atomic.Bool // reports whether a channel is hidden from the bot
 
 	mu           sync.Mutex // guards the fields below
 	token        string     // the bot's valid token
@@ -109,8 +109,8 @@ func (s *stage) ready(ctx context.Context) error {
 	return nil
 }
 
-// startDiscord uses strict limits, but a short limit of renames and no limit of reconnects. With
-// Discord's limits of renames and reconnects, a run would take hours.
+// startDiscord uses strict limits, except for two: the limit of renames is short, and there is no
+// limit of reconnects. With Discord's own limits of renames and reconnects, a run would take hours.
 func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
 	limits := discordtest.StrictLimits()
 	limits.NameTopic.Per = 10 * time.Second
@@ -136,7 +136,6 @@ func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
 
 const botPermissions = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// setUp installs the operators and creates the objects that exist throughout.
 func (s *stage) setUp(ctx context.Context) error {
 	for _, o := range environment.All {
 		if err := s.Install(ctx, o); err != nil {
@@ -171,7 +170,8 @@ func (s *stage) setUp(ctx context.Context) error {
 	return nil
 }
 
-// close stops the replicas before the environment, because they restart processes that end.
+// close stops the replicas before the environment, because a replica restarts its process when the
+// process ends.
 func (s *stage) close() error {
 	if s.ending != nil {
 		s.ending()

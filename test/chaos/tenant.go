@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// abuser is the namespace of a tenant without
-	// grants. A quota refuses the children of its Dojos.
+	// abuser is the namespace of a tenant without grants. A quota refuses the children of its
+	// Dojos.
 	abuser     = "chaos-abuser"
 	forgedSize = 100 << 10
-	// wrongToken has the form of a bot token. The operator does not send other tokens to Discord.
+	// wrongToken has the form of a bot token. The operator sends no other text to Discord.
 	wrongToken = "wrong.token.from-the-beginning-on"
 )
 
@@ -46,7 +46,7 @@ func abuserSetup() []client.Object {
 	}
 }
 
-// abuseToken creates a server with a wrong token, and changes the Secret.
+// abuseToken creates a server with a wrong token, and then changes the token's Secret.
 func (r *run) abuseToken(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)},
@@ -68,8 +68,8 @@ func (r *run) abuseToken(ctx context.Context, a action) (string, error) {
 	return what, r.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, patch))
 }
 
-// abuseChannel creates a channel that may adopt a channel of the first tenant. The Secret of its
-// webhook has the name of a webhook's Secret of the first tenant.
+// abuseChannel creates a channel that may try to adopt a channel of the first tenant. It asks for a
+// webhook Secret with the name of a Secret in the first tenant's namespace.
 func (r *run) abuseChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)}}
@@ -93,7 +93,8 @@ func (r *run) abuseChannel(ctx context.Context, a action) (string, error) {
 	return "#" + c.Spec.Name + describe(c), r.create(ctx, c)
 }
 
-// abuseDojo creates a Dojo whose children the quota refuses, or whose credentials are not shared.
+// abuseDojo creates a Dojo. Either the quota refuses its children, or it refers to credentials that
+// are not shared with its namespace.
 func (r *run) abuseDojo(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	d := &corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)}}
@@ -111,16 +112,16 @@ func (r *run) abuseDojo(ctx context.Context, a action) (string, error) {
 	return what, r.create(ctx, d)
 }
 
-// abuseObject creates an object that looks like an operator's child,
-// with the name that such a child has in the first tenant's namespace.
+// abuseObject creates an object that looks like a child of an operator. Its name is the name of
+// such a child in the first tenant's namespace.
 func (r *run) abuseObject(ctx context.Context, a action) (string, error) {
 	o := forged(a.random(), a.slot)
 	owner := &corev1api.Dojo{}
 	withTimeout, cancel := r.withTimeout(ctx)
 	defer cancel()
 	key := types.NamespacedName{Namespace: abuser, Name: refusedName(a.slot)}
-	// The object gets an owner only if the owner exists. Otherwise Kubernetes would garbage-collect
-	// the object.
+	// The object gets an owner reference only if the owner exists, because Kubernetes would
+	// garbage-collect an object whose owner does not exist.
 	if r.Admin.Get(withTimeout, key, owner) == nil {
 		o.SetOwnerReferences([]metav1.OwnerReference{
 			*metav1.NewControllerRef(owner, corev1api.GroupVersion.WithKind("Dojo"))})

@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// world is the state of Kubernetes and Discord at one moment, with its history.
+// world is the state of Kubernetes and Discord at one moment. It also has deleted objects.
 type world struct {
 	servers  []*v1alpha1.DiscordServer
 	groups   []*v1alpha1.DiscordGroup
@@ -50,14 +50,14 @@ type world struct {
 	members      map[string][]string
 	// gone holds the last versions of deleted objects.
 	gone map[types.UID]client.Object
-	// abandoned has the ids of webhooks that an interrupted create made and no spec requests any
-	// more.
+	// abandoned has the ids of webhooks that the operator created and could not record in a status,
+	// and that no spec requests any more.
 	abandoned map[string]bool
 }
 
 type userChannel struct {
 	discordtest.Channel
-	// synced is true if the channel has the same overwrites as its category.
+	// synced reports whether the channel has the same permission overwrites as its category.
 	synced bool
 }
 
@@ -70,7 +70,8 @@ var customKinds = []schema.GroupVersionKind{
 	{Group: "monitoring.coreos.com", Version: "v1alpha1", Kind: "AlertmanagerConfig"},
 }
 
-// gather reads Discord last. If the operators act meanwhile, the caller must gather again.
+// gather reads Kubernetes first and Discord last. The two states differ if an operator acts
+// meanwhile, so the caller must then gather again.
 func (r *run) gather(ctx context.Context) (*world, error) { //nolint:funlen // one list for each kind
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -16,12 +16,13 @@ import (
 )
 
 var (
-	// namesTests matches a row whose last column names tests.
+	// namesTests matches a table row whose last column names tests in backticks, or says "not
+	// offered".
 	namesTests  = regexp.MustCompile(`(?m)^\| [^|]* \| [^|]* \| (` + "`" + `[^|]*` + "`" + `|not offered) \|$`)
 	inBackticks = regexp.MustCompile("`([^`]+)`")
 )
 
-// Each row of the tables names test functions, or words of a spec's title.
+// Each table row must name test functions, or words in the title of an end-to-end spec, that exist.
 func TestBoundariesHaveTests(t *testing.T) {
 	tests := sourcesOfTests(t)
 	descriptions := titlesIn(tests)

@@ -17,8 +17,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rule is a validation rule. It bounds a field of an embedded Kubernetes type, because the type's
-// schema has no bound. at is the path that has the rule, and text is a part of the rule.
+// rule is a CEL validation rule that bounds a field of an embedded Kubernetes type, because the
+// schema of such a type has no bounds. at is the path of the field that has the rule. text is a
+// part of the rule.
 type rule struct{ at, text string }
 
 func resourceRules(at string) map[string]rule {
@@ -33,7 +34,7 @@ func resourceRules(at string) map[string]rule {
 	}
 }
 
-// labelRule bounds keys and values of a map of strings.
+// labelRule returns the rule that bounds the length of keys and values in a map of strings.
 func labelRule(at string, name, value int) map[string]rule {
 	text := fmt.Sprintf("self.all(key, size(key) <= %d && size(self[key]) <= %d)", name, value)
 	return map[string]rule{at + "{}": {at, text}}
@@ -51,8 +52,8 @@ func itemRules(at, item string, most int, optional, required []string) map[strin
 	return rules
 }
 
-// ruled maps a kind to its rules. In each inner map, the key is the path of a field, and the value
-// is the rule that the field needs.
+// ruled lists the rules of each kind. The keys of the inner maps are paths of fields, and the
+// values are the rules that bound them.
 var ruled = map[string][]map[string]rule{
 	"Dojo": {
 		resourceRules(".spec.resources"), resourceRules(".spec.postgres.cluster.resources"),
@@ -81,7 +82,7 @@ var ruled = map[string][]map[string]rule{
 	"DiscordRole":    nil,
 }
 
-// Paths of the namespace selectors in DiscordServer and DiscordGroup.
+// These are the paths of the namespace selectors in DiscordServer and DiscordGroup.
 const selector, roleSelector = ".spec.allowedNamespaces.selector", ".spec.allowedRoles.namespaces.selector"
 
 func selectorRules(at string) map[string]rule {
@@ -95,8 +96,8 @@ func selectorRules(at string) map[string]rule {
 	}
 }
 
-// unbounded lists strings that only the size of the object bounds: the API server refuses a rule
-// for a list within a list because of its estimated cost.
+// unbounded lists strings that are bounded only by the maximal size of an object. They are in a
+// list within a list. The API server refuses rules for them because of their estimated cost.
 var unbounded = map[string][]string{
 	"DiscordServer": {selector + ".matchExpressions[].values[]", roleSelector + ".matchExpressions[].values[]"},
 	"DiscordGroup":  {selector + ".matchExpressions[].values[]"},
@@ -106,7 +107,8 @@ type field struct {
 	*apiextensionsv1.JSONSchemaProps
 	// path contains [] for the items of a list and {} for the values of a map.
 	path string
-	// described is the description of the field, or else of its nearest described ancestor.
+	// described is the field's description. If the field has none, it is the description of its
+	// nearest ancestor that has one.
 	described string
 }
 
@@ -124,7 +126,7 @@ func fields(f field, visit func(field)) {
 	}
 }
 
-// open reports whether a field has no bound.
+// open reports whether the schema of a field has no bound.
 func open(s *apiextensionsv1.JSONSchemaProps) bool {
 	switch {
 	case s.Type == "array":
@@ -136,7 +138,7 @@ func open(s *apiextensionsv1.JSONSchemaProps) bool {
 	}
 }
 
-// No client can make a field of our kinds arbitrarily large, in spec or status.
+// No client may be able to make a field of our kinds arbitrarily large, in spec or status.
 func TestKindsAreBounded(t *testing.T) {
 	for kind, schema := range ourKinds(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -183,13 +185,14 @@ func holds(s *apiextensionsv1.JSONSchemaProps, text string) bool {
 	})
 }
 
-// ofNames are well-known bounds that need no
-// documentation: Kubernetes names and labels, Discord ids.
+// ofNames are well-known bounds that need no documentation: the lengths of Kubernetes names and
+// labels, and of Discord ids.
 var ofNames = []int64{253, 63, 50, 20}
 
 var size = regexp.MustCompile(`size\(.+?\) <= (\d+)`)
 
-// Each bound is in the description of its field, or of the nearest described ancestor.
+// Each bound must be in the description of its field, or else of the nearest ancestor with a
+// description.
 func TestBoundsAreDocumented(t *testing.T) {
 	for kind, schema := range ourKinds(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -218,7 +221,6 @@ func TestBoundsAreDocumented(t *testing.T) {
 	}
 }
 
-// ourKinds returns the schema of each kind that the operators serve.
 func ourKinds(t *testing.T) map[string]*apiextensionsv1.JSONSchemaProps {
 	t.Helper()
 	files, err := filepath.Glob("../../deploy/*/crds/*_*.yaml")

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// The command in docs/learn/quickstart.md lists all kinds that the operator creates. The text names
-// the one kind that the page's cluster lacks.
+// A kubectl command in docs/learn/quickstart.md lists all kinds of objects that the operator
+// creates. The page also names the only kind that its cluster does not have.
 func TestChildrenOfTheDocs(t *testing.T) {
 	g := NewWithT(t)
 	line := regexp.MustCompile(`kubectl get -l app\.kubernetes\.io/instance=\S+ ([a-z.,\\\n]+)\n`).
@@ -28,7 +28,7 @@ func TestChildrenOfTheDocs(t *testing.T) {
 	}
 	var role rbacv1.ClusterRole
 	g.Expect(pick(render(t, environment.Dojo.Base()), "ClusterRole", environment.Dojo.Name, &role)).To(Succeed())
-	created := []string{"pods"} // Deployments and Jobs create them
+	created := []string{"pods"} // no rule allows it, because Deployments and Jobs create the pods
 	for _, rule := range role.Rules {
 		if slices.Contains(rule.Verbs, "create") && !slices.Contains(rule.Resources, "events") {
 			created = append(created, rule.Resources...)

@@ -29,10 +29,10 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// waitLimit is long enough for controllers on a busy machine.
 const waitLimit = 3 * time.Minute
 
-// warnings collects the API server's warnings: deprecated versions, violations of pod security.
+// warnings collects the warnings of the API server, such as deprecated versions and violations of
+// pod security.
 type warnings struct {
 	mu    sync.Mutex
 	texts []string
@@ -44,7 +44,6 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.texts = append(w.texts, text)
 }
 
-// startCluster starts an empty cluster.
 func startCluster(t *testing.T) (client.Client, *warnings) {
 	t.Helper()
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true, Nodes: 2})
@@ -83,7 +82,7 @@ var both = []shipped{
 	}},
 }
 
-// TestDeploy installs operators and samples like `kubectl apply --server-side -k`.
+// TestDeploy installs the operators and their samples as `kubectl apply --server-side -k` does.
 func TestDeploy(t *testing.T) {
 	t.Parallel()
 	admin, warned := startCluster(t)
@@ -138,7 +137,6 @@ func apply(t *testing.T, admin client.Client, folder string) []*unstructured.Uns
 	return objects
 }
 
-// awaitKinds waits until the API server serves the kinds of operators.
 func awaitKinds(t *testing.T, admin client.Client, operators ...shipped) {
 	t.Helper()
 	for _, o := range operators {
@@ -149,7 +147,7 @@ func awaitKinds(t *testing.T, admin client.Client, operators ...shipped) {
 	}
 }
 
-// rendered caches rendered folders, because rendering CustomResourceDefinitions takes seconds.
+// rendered caches rendered folders, because rendering the CustomResourceDefinitions takes seconds.
 var rendered sync.Map
 
 func render(t *testing.T, folder string) []*unstructured.Unstructured {
@@ -173,7 +171,8 @@ func render(t *testing.T, folder string) []*unstructured.Unstructured {
 
 func production(o environment.Operator) string { return o.Folder() + "/overlays/production" }
 
-// runsRestricted expects the operator's pods to run under pod security "restricted".
+// runsRestricted expects that the operator's namespace enforces the pod security standard
+// "restricted", and that the operator's pods run there.
 func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 	t.Helper()
 	g := NewWithT(t)
@@ -184,7 +183,8 @@ func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "careless"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.invalid/main"}}},
 	}
-	// A new namespace first refuses the pod because its default ServiceAccount does not exist yet.
+	// The first errors differ: a new namespace refuses every pod until its default ServiceAccount
+	// exists.
 	g.Eventually(func() error { return admin.Create(t.Context(), careless) }).WithTimeout(waitLimit).
 		Should(MatchError(ContainSubstring("violates PodSecurity")), "an unrestricted pod")
 	var deployment appsv1.Deployment
@@ -196,7 +196,7 @@ func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 	g.Expect(*deployment.Spec.Replicas).To(BeNumerically(">", 1), "one that works and one that takes over")
 }
 
-// Every sample is in the kustomization.
+// The kustomization of the samples must list every sample file.
 func TestSamplesAreComplete(t *testing.T) {
 	for _, o := range both {
 		t.Run(o.Name, func(t *testing.T) {
@@ -234,7 +234,8 @@ func kindsOf(objects []*unstructured.Unstructured) []string {
 	return slices.Sorted(maps.Keys(kinds))
 }
 
-// generations returns the generation of each object, or its resourceVersion if it has none.
+// generations returns the generation of each object. It returns the resourceVersion of an object
+// without a generation.
 func generations(ctx context.Context, g *WithT, admin client.Client,
 	objects []*unstructured.Unstructured) map[string]any {
 	found := map[string]any{}

@@ -14,13 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tables maps each object of Discord to the page with the table of its fields.
+// tables maps each Discord object to the page of docs/reference with the table of the object's
+// fields.
 var tables = map[string]string{
 	"server": "discordserver.md", "role": "discordrole.md", "channel": "discordchannel.md",
 	"overwrite": "discordchannel.md", "webhook": "discordchannel.md",
 }
 
-// writable maps each object of Discord to the calls that write it.
+// writable maps each Discord object to the API calls that write it.
 var writable = map[string][]string{
 	"server": {"patch /guilds/{guild_id}"},
 	"role": {
@@ -31,7 +32,7 @@ var writable = map[string][]string{
 	"webhook":   {"post /channels/{channel_id}/webhooks", "patch /webhooks/{webhook_id}"},
 }
 
-// docs/reference has every writable field of Discord's OpenAPI description.
+// docs/reference must have every field that Discord's OpenAPI description allows clients to write.
 func TestPagesHaveEveryFieldOfDiscord(t *testing.T) {
 	t.Parallel()
 	described := os.Getenv("DISCORD_OPENAPI")
@@ -70,7 +71,6 @@ func TestPagesHaveEveryFieldOfDiscord(t *testing.T) {
 	}
 }
 
-// at returns a nested object of JSON, or nil.
 func at(o map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		o, _ = o[key].(map[string]any)
@@ -78,7 +78,8 @@ func at(o map[string]any, keys ...string) map[string]any {
 	return o
 }
 
-// addFields adds the fields of a schema, of all its alternatives and of the items of a list.
+// addFields adds the names of a schema's fields. It follows references, alternatives and the items
+// of lists.
 func addFields(fields map[string]bool, description, schema map[string]any) {
 	if ref, ok := schema["$ref"].(string); ok {
 		addFields(fields, description, at(description, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...))

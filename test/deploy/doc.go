@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deploy tests the manifests of deploy/ and the pages about them against a real API server.
+// Package deploy tests the manifests of deploy/, and the docs pages about them, against a real API
+// server.
 package deploy

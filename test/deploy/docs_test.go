@@ -26,7 +26,6 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// pages maps pages to the minimum number of manifests that each must have.
 var pages = map[string]int{
 	"README.md": 1, "docs/do/database.md": 2, "docs/do/restore.md": 1, "docs/do/backups.md": 1, "docs/do/channels.md": 3,
 	"docs/do/teams.md": 4, "docs/do/pods.md": 1, "docs/do/expose.md": 2, "docs/platform/disaster.md": 1,
@@ -40,8 +39,8 @@ var (
 	metric   = regexp.MustCompile("`((?:dojo|discord)_[a-z_]+)")
 )
 
-// The API server accepts every manifest of the docs. The test completes a manifest with only a spec
-// to a Dojo.
+// The API server must accept every manifest of the docs. If a manifest has only a spec, the test
+// adds the other fields of a Dojo.
 func TestManifestsOfTheDocs(t *testing.T) {
 	t.Parallel()
 	admin, _, _ := startAPIServer(t)
@@ -66,7 +65,6 @@ func TestManifestsOfTheDocs(t *testing.T) {
 	}
 }
 
-// allPages returns the README and every page below docs.
 func allPages(t *testing.T) []string {
 	t.Helper()
 	g := NewWithT(t)
@@ -88,11 +86,11 @@ func allPages(t *testing.T) []string {
 	return all
 }
 
-// notRun lists tasks whose commands other tests cover: test/deploy and tools/charts install the
+// notRun lists pages whose commands other tests run: test/deploy and tools/charts install the
 // operators, test/observability evaluates Argo CD's health checks, and TestLoad loads images.
 var notRun = []string{"docs/do/install.md", "docs/do/gitops.md", "docs/do/kind-k3d.md"}
 
-// An end-to-end spec runs the commands of each section of the tasks.
+// Each section of the pages in docs/do must have an end-to-end spec that runs its commands.
 func TestCommandsOfTheDocsAreRun(t *testing.T) {
 	var specs strings.Builder
 	files, err := filepath.Glob("../e2e/*_test.go")
@@ -124,8 +122,8 @@ func TestCommandsOfTheDocsAreRun(t *testing.T) {
 	}
 }
 
-// The API server accepts the sample of docs/do/teams.md,
-// which grants the teams only their references.
+// The API server must accept the sample of docs/do/teams.md. The sample grants the teams only the
+// references that they need.
 func TestSampleOfTenants(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -161,8 +159,8 @@ func TestSampleOfTenants(t *testing.T) {
 	g.Expect(sharing).To(Equal(teams))
 }
 
-// objectsOf parses the objects of our kinds in a block. It completes a manifest with only a spec to
-// a Dojo.
+// objectsOf parses the objects of our kinds in a code block. If a manifest has only a spec,
+// objectsOf adds the other fields of a Dojo.
 func objectsOf(t *testing.T, block string) (all []*unstructured.Unstructured) {
 	t.Helper()
 	documents := utilyaml.NewYAMLToJSONDecoder(strings.NewReader(block))
@@ -193,7 +191,8 @@ func objectsOf(t *testing.T, block string) (all []*unstructured.Unstructured) {
 	}
 }
 
-// The sources define every metric of docs/metrics.md.
+// Each metric in docs/metrics.md must occur in the source code of an operator or of
+// libs/discordclient.
 func TestMetricsOfTheDocs(t *testing.T) {
 	g := NewWithT(t)
 	var sources strings.Builder

@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// TestInputsOfSuites tries .ci/inputs with files that do and do not affect a suite of .ci/run.
+// TestInputsOfSuites asks .ci/inputs for the suites of .ci/run that depend on a file. Some files
+// affect the suite, and others do not.
 func TestInputsOfSuites(t *testing.T) {
 	t.Parallel()
 	for suite, test := range map[string]struct{ with, without []string }{

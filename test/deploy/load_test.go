@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// TestLoad runs tools/load with stand-ins for kind and k3d that print their arguments.
+// TestLoad runs tools/load. Fake programs replace kind and k3d, and print their arguments.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	root, err := project.Root()
@@ -70,7 +70,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// archiveOf writes an image archive like `make images`, with nothing but its index.
+// archiveOf writes an archive in the format of `make images`. It has only the index, and no image.
 func archiveOf(t *testing.T, file, operator string) {
 	t.Helper()
 	var archive strings.Builder

@@ -34,7 +34,8 @@ const (
 	guildID       = "1401681709430341710" // guild of the sample
 )
 
-// The namespaces of the sample, and another one.
+// The operators watch the namespaces of the sample (teams and platform), and do not watch the
+// namespace unwatched.
 var teams, platform, unwatched = []string{"team-a", "team-b"}, "platform", "team-c"
 
 // namespaced is a cluster in which both operators are installed as in deploy/samples/install.
@@ -52,8 +53,8 @@ func startNamespaced(t *testing.T) *namespaced {
 	postgres, err := testcluster.CloudNativePGCRDs(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	crds := []string{postgres}
-	// The cluster starts with the kinds, because a quota counts objects of a later kind only after
-	// half a minute.
+	// The kinds exist from the start. For kinds that are added later, Kubernetes enforces a quota
+	// only after half a minute.
 	for _, o := range environment.All {
 		folder, err := o.CRDs()
 		g.Expect(err).NotTo(HaveOccurred())
@@ -90,7 +91,8 @@ func startNamespaced(t *testing.T) *namespaced {
 	return n
 }
 
-// kustomization installs the sample with the simulated Discord.
+// kustomization writes a kustomization that installs the sample, and connects it to the simulated
+// Discord.
 func (n *namespaced) kustomization(t *testing.T) string {
 	t.Helper()
 	return writeKustomization(t, "install", func(up string) map[string]any {
@@ -110,7 +112,8 @@ func (n *namespaced) kustomization(t *testing.T) string {
 	})
 }
 
-// Operators that watch only some namespaces work in these, and request nothing in others.
+// Operators that watch only some namespaces must work in these, and must send no request about
+// other namespaces.
 func TestNamespaced(t *testing.T) {
 	t.Parallel()
 	n := startNamespaced(t)
@@ -118,7 +121,7 @@ func TestNamespaced(t *testing.T) {
 	g.Expect(n.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unwatched}})).To(Succeed())
 	tenants := n.applyTenants(t)
 	there := slices.DeleteFunc(slices.Clone(tenants), func(o *unstructured.Unstructured) bool {
-		return o.GetKind() == "Dojo" // Dojos wait for prometheus-operator's kinds
+		return o.GetKind() == "Dojo" // the API server has no kinds of prometheus-operator yet, and Dojos wait for them
 	})
 	var elsewhere []*unstructured.Unstructured
 	for _, namespace := range append(slices.Clone(teams), unwatched) {
@@ -172,7 +175,6 @@ func (n *namespaced) applyTenants(t *testing.T) []*unstructured.Unstructured {
 	return manifests.Without(objects, "Secret")
 }
 
-// teamObjects returns a Dojo with its credentials, and a channel.
 func teamObjects(t *testing.T, namespace string) []*unstructured.Unstructured {
 	t.Helper()
 	of := func(apiVersion, kind, name string, content map[string]any) *unstructured.Unstructured {
@@ -201,7 +203,6 @@ func teamObjects(t *testing.T, namespace string) []*unstructured.Unstructured {
 	return all
 }
 
-// condition returns a function that reads the status of a condition, or "" if it is missing.
 func (n *namespaced) condition(t *testing.T, o *unstructured.Unstructured, kind string) func() string {
 	return func() string { return n.field(t, o, kind, "status") }
 }
@@ -221,7 +222,7 @@ func (n *namespaced) field(t *testing.T, o *unstructured.Unstructured, kind, fie
 	return ""
 }
 
-// The sample's ResourceQuota allows a team no DiscordServer of its own.
+// The ResourceQuota of the sample must forbid teams to create a DiscordServer.
 func (n *namespaced) refusesServers(t *testing.T) {
 	server := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"tokenSecretRef": map[string]any{"name": "discord-bot"}, "serverId": guildID,
@@ -304,8 +305,8 @@ func (n *namespaced) patch(t *testing.T, namespace, merge string) *unstructured.
 	return dojo
 }
 
-// expectConfined expects that an operator made no request outside its namespaces, and that the API
-// server refused none of its requests.
+// expectConfined expects that an operator sent no request about other namespaces than those it
+// watches, and that the API server refused none of its requests.
 func (n *namespaced) expectConfined(t *testing.T, o environment.Operator) {
 	t.Helper()
 	g := NewWithT(t)

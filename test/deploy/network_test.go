@@ -21,8 +21,8 @@ const (
 	metricsPort  = 9187
 )
 
-// The labels of CloudNativePG's pods come from CloudNativePG's pkg/specs/pods.go and jobs.go
-// (1.30). test/e2e compares these labels with real pods.
+// The pod labels of CloudNativePG are copied from pkg/specs/pods.go and jobs.go of CloudNativePG
+// 1.30. test/e2e compares these labels with real pods.
 func (n *namespaced) confinesTeams(t *testing.T) {
 	g := NewWithT(t)
 	var policies networkingv1.NetworkPolicyList
@@ -85,7 +85,7 @@ func peer(namespace string, labels map[string]string) netpol.Peer {
 	}
 }
 
-// podOf returns a pod that dojo-operator manages and that has the name in its name label.
+// podOf returns a pod of dojo-operator whose label app.kubernetes.io/name has the given value.
 func (n *namespaced) podOf(t *testing.T, namespace, name string) netpol.Peer {
 	t.Helper()
 	g := NewWithT(t)

@@ -38,7 +38,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// variant is a base or an overlay, with components added.
+// variant is an operator's base or overlay, with added components.
 type variant struct {
 	operator   environment.Operator
 	overlay    string
@@ -52,8 +52,8 @@ func (v variant) String() string {
 	return strings.Join(append([]string{v.operator.Name, v.overlay}, v.components...), "+")
 }
 
-// variants returns several variants of the base and of every overlay: without components, with each
-// single component, and with all components.
+// variants returns variants of the base and of every overlay: without components, with each single
+// component, and with all components.
 func variants(t *testing.T) []variant {
 	t.Helper()
 	var all []variant
@@ -75,7 +75,6 @@ func variants(t *testing.T) []variant {
 	return all
 }
 
-// kustomizations lists the subfolders of an operator's folder that have a kustomization.
 func kustomizations(t *testing.T, o environment.Operator, below string) []string {
 	t.Helper()
 	g := NewWithT(t)
@@ -92,7 +91,7 @@ func kustomizations(t *testing.T, o environment.Operator, below string) []string
 	return found
 }
 
-// write writes the variant as a user's kustomization, and returns its folder.
+// write writes a kustomization like that of a user who chose the variant, and returns its folder.
 func (v variant) write(t *testing.T) string {
 	t.Helper()
 	return writeKustomization(t, strings.NewReplacer("/", "-", "+", "_").Replace(v.String()),
@@ -131,8 +130,8 @@ func writeKustomization(t *testing.T, name string, content func(up string) map[s
 	return folder
 }
 
-// TestOverlays applies all variants to a real API server, which also warns of pods that violate pod
-// security.
+// TestOverlays applies all variants to a real API server. The API server warns if a pod violates
+// pod security.
 func TestOverlays(t *testing.T) {
 	admin, warned, config := startAPIServer(t)
 	for _, o := range environment.All {
@@ -169,8 +168,9 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// accepted remembers accepted objects as JSON, so that the tests apply each object once. Overlays
-// share most objects, and large CustomResourceDefinitions take long.
+// accepted remembers the objects that the API server has accepted, as JSON. The tests then apply
+// each object only once, although overlays share most objects. Large CustomResourceDefinitions take
+// long.
 type accepted struct {
 	config *rest.Config
 	mapper meta.RESTMapper
@@ -179,7 +179,8 @@ type accepted struct {
 	objects map[string]bool
 }
 
-// expect checks only objects that have not been accepted before.
+// expect applies each object that has not been accepted before, and expects no error and no
+// warning.
 func (a *accepted) expect(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g, warned := NewWithT(t), &warnings{}
@@ -215,7 +216,7 @@ func (a *accepted) add(object string) {
 	a.objects[object] = true
 }
 
-// startAPIServer starts no controllers. The API server has prometheus-operator's kinds.
+// startAPIServer starts an API server without controllers. It serves prometheus-operator's kinds.
 func startAPIServer(t *testing.T) (client.Client, *warnings, *rest.Config) {
 	t.Helper()
 	g := NewWithT(t)
@@ -232,8 +233,8 @@ func startAPIServer(t *testing.T) (client.Client, *warnings, *rest.Config) {
 	return admin, warned, cluster.Config()
 }
 
-// makeNamespaces creates the objects' namespaces, because a dry run of the Namespace objects
-// creates no namespace.
+// makeNamespaces creates the namespaces of the objects. The test applies the Namespace objects by
+// dry run, which creates nothing.
 func makeNamespaces(t *testing.T, admin client.Client, objects []*unstructured.Unstructured) {
 	t.Helper()
 	names := map[string]bool{}
@@ -249,7 +250,8 @@ func makeNamespaces(t *testing.T, admin client.Client, objects []*unstructured.U
 	}
 }
 
-// Users render with kubectl, which must give the same objects as our library.
+// Users render with kubectl. expectSameOfKubectl expects that kubectl renders the same objects as
+// the library of this test.
 func expectSameOfKubectl(t *testing.T, folder string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)
@@ -265,7 +267,7 @@ func expectSameOfKubectl(t *testing.T, folder string, objects []*unstructured.Un
 	for {
 		o := &unstructured.Unstructured{}
 		if err := documents.Decode(o); err != nil {
-			break // after an error, the objects that are missing fail the test
+			break // the comparison below reports the objects that are missing after an error
 		}
 		got[nameOf(o)] = o.Object
 	}
@@ -281,8 +283,8 @@ func nameOf(o *unstructured.Unstructured) string {
 	return strings.Join([]string{o.GroupVersionKind().Group, o.GetKind(), o.GetNamespace(), o.GetName()}, "/")
 }
 
-// expectHardened checks settings that pod security does not
-// cover. All selectors of pods must match the operator's pods.
+// expectHardened checks security settings that pod security does not cover. It also expects that
+// all selectors of pods match the operator's pods.
 func expectHardened(t *testing.T, o environment.Operator, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)
@@ -315,7 +317,7 @@ func expectHardened(t *testing.T, o environment.Operator, objects []*unstructure
 	g.Expect(ports).To(HaveKey(service.Spec.Ports[0].TargetPort.String()))
 }
 
-// expectConfined expects a NetworkPolicy for the operator's pods. Only ports of the container
+// expectConfined expects a NetworkPolicy for the operator's pods: only ports of the container
 // accept connections, only selected clients reach the metrics, and no egress rule is empty.
 func expectConfined(t *testing.T, o environment.Operator, objects []*unstructured.Unstructured) {
 	t.Helper()
@@ -397,7 +399,8 @@ func deploymentOf(g *WithT, objects []*unstructured.Unstructured, name string) *
 	return &deployment
 }
 
-// pick decodes an object and refuses unknown fields.
+// pick decodes the object with the kind and name. It returns an error if the object has unknown
+// fields.
 func pick(objects []*unstructured.Unstructured, kind, name string, into any) error {
 	i := slices.IndexFunc(objects,
 		func(o *unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == name })

@@ -20,10 +20,12 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// refusal has an empty message if the policies accept the object.
+// refusal has the manifest of an object, and the message with which the policies must refuse it.
+// The message is empty if they must accept the object.
 type refusal struct{ object, message string }
 
-// expectRefusals retries until the API server has compiled the policies and knows the namespaces.
+// expectRefusals retries, because the API server needs time to compile new policies and to see new
+// namespaces.
 func expectRefusals(t *testing.T, c client.Client, tries map[string]refusal) {
 	t.Helper()
 	g := NewWithT(t)
@@ -50,7 +52,7 @@ func aDojo(namespace string, spec ...string) string {
 		"spec: {accountId: a, title: b, " + strings.Join(spec, ", ") + "}"
 }
 
-// Each sample policy refuses and accepts as documented.
+// Each sample policy must refuse and accept objects as its documentation says.
 func TestPolicySamples(t *testing.T) {
 	t.Parallel()
 	admin, _, _ := startAPIServer(t)
@@ -190,8 +192,8 @@ func TestPolicySamples(t *testing.T) {
 	})
 }
 
-// The sample policies check changes of a Dojo, also by kubectl scale. They ignore unchanged values,
-// so that the operator can remove the finalizer of a Dojo that violates them.
+// The sample policies must check changes of a Dojo, also by kubectl scale. They must ignore
+// unchanged values, so that the operator can remove the finalizer of a Dojo that violates them.
 func TestPolicySamplesRuleChanges(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -226,8 +228,9 @@ func TestPolicySamplesRuleChanges(t *testing.T) {
 	g.Expect(patched(`{"metadata": {"finalizers": null}}`)).To(Succeed())
 }
 
-// The sample policy refuses a new spec.serviceAccountName even if the namespace's annotation allows
-// this ServiceAccount. Users can still edit a Dojo that already has a ServiceAccount.
+// The sample policy must refuse a new spec.serviceAccountName, even if the namespace's annotation
+// allows this ServiceAccount. Users must still be able to edit a Dojo that already has a
+// ServiceAccount.
 func TestServiceAccountsOff(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -262,7 +265,8 @@ func TestServiceAccountsOff(t *testing.T) {
 	g.Expect(update("serviceAccountName", "default")).To(Succeed())
 }
 
-// Admission policies limit the operators' writes.
+// ValidatingAdmissionPolicies must limit what the operators can write, beyond their RBAC
+// permissions.
 func TestAdmission(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -341,8 +345,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// An operator cannot take over the Secret of another client by adding the operator's label. It may
-// restore this label on a Secret that it has written itself.
+// An operator must not be able to take over another client's Secret by adding the operator's label.
+// It may restore this label on a Secret that it has written itself.
 func expectForeignSecretsKept(t *testing.T, admin, operator client.Client, name string) {
 	t.Helper()
 	g := NewWithT(t)

@@ -24,7 +24,7 @@ var (
 	roleRow     = regexp.MustCompile("^\\| `([^`]+)`(?: `([^`]+)`)? \\| ([a-z, ]+) \\| (.+) \\|$")
 )
 
-// docs/platform/rbac.md lists exactly the permissions of the deployed roles.
+// docs/platform/rbac.md must list exactly the permissions of the deployed roles.
 func TestDocumentedPermissions(t *testing.T) {
 	g := NewWithT(t)
 	path, err := project.Path("docs", "platform", "rbac.md")
@@ -67,7 +67,7 @@ func TestDocumentedPermissions(t *testing.T) {
 	}
 }
 
-// permissions formats rules like the page: "verb resource.group/subresource name".
+// permissions formats rules as the page does: "verb resource.group/subresource name".
 func permissions(rules []rbacv1.PolicyRule) []string {
 	var all []string
 	for _, rule := range rules {

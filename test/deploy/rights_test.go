@@ -16,8 +16,9 @@ import (
 
 const enforcement = "components/owner-references-permission-enforcement"
 
-// Operators may delete Secrets only with the component owner-references-permission-enforcement. The
-// component extends the operator's ClusterRole, or its Roles if components/namespaced is used.
+// Operators must have the right to delete Secrets only with the component
+// owner-references-permission-enforcement. The component extends the operator's ClusterRole, or its
+// Roles if the component namespaced is used.
 func TestDeletionOfSecrets(t *testing.T) {
 	some := map[string][]string{environment.Discord.Name: {"Role " + platform + "/discord-operator"}}
 	for _, o := range environment.All {
@@ -44,7 +45,6 @@ func TestDeletionOfSecrets(t *testing.T) {
 	}
 }
 
-// mayDeleteSecrets lists the roles that allow the deletion of Secrets.
 func mayDeleteSecrets(t *testing.T, objects []*unstructured.Unstructured) (roles []string) {
 	t.Helper()
 	for _, o := range objects {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// scratch is a git repository with a copy of .ci/run. Its suite "playground" has one input file.
+// scratch is a git repository with a copy of .ci/run. Its suite "playground" depends on one file.
 type scratch struct {
 	t    *testing.T
 	root string
@@ -50,7 +50,6 @@ func (s *scratch) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit returns the name of the new commit.
 func (s *scratch) commit() string {
 	s.t.Helper()
 	s.git("add", "--all")
@@ -70,7 +69,8 @@ func (s *scratch) run(cache, landed string, args ...string) string {
 	return string(out)
 }
 
-// .ci/run skips a suite only if the suite's input files are the same as in the last landed commit.
+// .ci/run may skip a suite only if the files that can affect the suite are the same as in the last
+// landed commit.
 func TestSuitesThatAChangeCannotAffectAreSkipped(t *testing.T) {
 	t.Parallel()
 	const runs, skipped = "the suite runs", "playground: skipped: none of its 1 input files has changed since"

@@ -21,8 +21,9 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// TestUserRoles asks a real API server for users' rights. Some users have Kubernetes' own roles,
-// into which components aggregate our rules. Other users have only our role.
+// TestUserRoles asks a real API server for the rights of users. Some users have a role of
+// Kubernetes, such as edit, to which our components aggregate rules. Other users have only a role
+// of ours.
 func TestUserRoles(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -53,7 +54,7 @@ func TestUserRoles(t *testing.T) {
 		g.Expect(admin.Create(t.Context(), review)).To(Succeed())
 		return review.Status.Allowed
 	}
-	g.Eventually(func() (missing []string) { // the roles are aggregated one by one; the authorizer follows later
+	g.Eventually(func() (missing []string) { // the controller aggregates one role after the other, and the authorizer sees the rules later
 		for user, verbs := range map[string][]string{
 			"view": {"get"}, "edit": {"get", "create"}, "admin": {"get", "create", "deletecollection"},
 		} {
@@ -109,7 +110,7 @@ func TestUserRoles(t *testing.T) {
 	expectRealRequests(t, cluster.Config())
 }
 
-// Our rules are in Kubernetes' own roles only if the component is used.
+// Kubernetes' own roles must have our rules only if the user adds the component aggregated-roles.
 func TestAggregationIsAChoice(t *testing.T) {
 	for _, o := range environment.All {
 		for folder, want := range map[string][]string{
@@ -133,7 +134,8 @@ func TestAggregationIsAChoice(t *testing.T) {
 	}
 }
 
-// expectRealRequests makes requests that confirm the answers of TestUserRoles.
+// expectRealRequests makes requests as some of the users, to confirm the rights that TestUserRoles
+// has read.
 func expectRealRequests(t *testing.T, config *rest.Config) {
 	t.Helper()
 	g := NewWithT(t)

@@ -22,8 +22,8 @@ var (
 	makeCall = regexp.MustCompile(`(?m)^[^#\n]*\bmake "?([a-z][a-z0-9-]*)`)
 )
 
-// Every use of an action names a commit, with the commit's tag in a comment. All uses of an action
-// name the same commit.
+// Each use of an action must name a commit, with the commit's tag in a comment. All uses of the
+// same action must name the same commit.
 func TestActionsArePinned(t *testing.T) {
 	used := map[string]string{}
 	for name, content := range workflows(t) {
@@ -46,7 +46,8 @@ func TestActionsArePinned(t *testing.T) {
 	}
 }
 
-// Every make target in workflows and .ci/run exists, and ci.yaml runs every step of .ci/run once.
+// Every make target that a workflow or .ci/run calls must exist, and ci.yaml must run every step of
+// .ci/run once.
 func TestWorkflowsRunWhatExists(t *testing.T) {
 	called := workflows(t)
 	called[".ci/run"] = text(t, ".ci/run")
@@ -103,7 +104,7 @@ func TestWorkflowsRunWhatExists(t *testing.T) {
 	}
 }
 
-// makes expects that make knows a target. It uses make --dry-run, so make builds nothing.
+// makes expects that the Makefile has a target. It runs make --dry-run, so nothing is built.
 func makes(t *testing.T, file, target string) {
 	t.Helper()
 	root, err := project.Root()
@@ -116,8 +117,9 @@ func makes(t *testing.T, file, target string) {
 	}
 }
 
-// The release workflow attests the provenance. Each operator's workflow must grant the permissions
-// for that, because a called workflow has no more permissions than its caller.
+// The release workflow attests the provenance of artifacts. It is called by each operator's
+// workflow. The caller must grant the permissions for the attestation, because a called workflow
+// cannot have more permissions than its caller.
 func TestProvenance(t *testing.T) {
 	type job struct {
 		Permissions map[string]string
@@ -163,7 +165,6 @@ func TestProvenance(t *testing.T) {
 	}
 }
 
-// workflows maps the file name of each workflow to its content.
 func workflows(t *testing.T) map[string]string {
 	t.Helper()
 	root, err := project.Root()

@@ -25,7 +25,7 @@ func serviceAccount(o environment.Operator) string {
 	return "system:serviceaccount:" + o.Namespace + ":" + o.Name
 }
 
-// check returns an error with advice if an operator cannot run on this machine.
+// check returns an error with advice if the operator cannot run on this machine.
 func (t *target) check(ctx context.Context, o environment.Operator) error {
 	account := &corev1.ServiceAccount{}
 	err := t.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, account)
@@ -39,7 +39,8 @@ func (t *target) check(ctx context.Context, o environment.Operator) error {
 	return errors.Join(t.mayImpersonate(ctx, o), t.idle(ctx, o))
 }
 
-// mayImpersonate checks whether the context's user may impersonate the operator's ServiceAccount.
+// mayImpersonate returns an error if the context's user may not impersonate the operator's
+// ServiceAccount.
 func (t *target) mayImpersonate(ctx context.Context, o environment.Operator) error {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -58,7 +59,8 @@ func (t *target) mayImpersonate(ctx context.Context, o environment.Operator) err
   kubectl -n %[1]s create rolebinding impersonate-%[2]s --role=impersonate-%[2]s --user=YOU`, o.Namespace, o.Name)
 }
 
-// undeployed fails if an operator is deployed, or runs elsewhere against this cluster.
+// undeployed returns an error if an operator is deployed in the cluster, or if one runs elsewhere
+// and uses the cluster.
 func (t *target) undeployed(ctx context.Context, o environment.Operator) error {
 	deployment, err := t.deployment(ctx, o)
 	if err != nil {
@@ -71,8 +73,8 @@ func (t *target) undeployed(ctx context.Context, o environment.Operator) error {
 	return t.idle(ctx, o)
 }
 
-// idle fails if an operator already runs on this cluster, because a second process of the operator
-// would wait for the Lease.
+// idle returns an error if an operator already runs on this cluster, because a second process of
+// the operator would only wait for the Lease.
 func (t *target) idle(ctx context.Context, o environment.Operator) error {
 	deployment, err := t.deployment(ctx, o)
 	if err != nil {
@@ -93,7 +95,6 @@ func (t *target) idle(ctx context.Context, o environment.Operator) error {
 	return nil
 }
 
-// deployment returns the operator's Deployment, or nil if it does not exist.
 func (t *target) deployment(ctx context.Context, o environment.Operator) (*appsv1.Deployment, error) {
 	deployment := &appsv1.Deployment{}
 	err := t.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, deployment)
@@ -106,7 +107,6 @@ func (t *target) deployment(ctx context.Context, o environment.Operator) (*appsv
 	return deployment, nil
 }
 
-// lease returns the operator's Lease, or nil if it does not exist.
 func (t *target) lease(ctx context.Context, o environment.Operator) (*coordinationv1.Lease, error) {
 	lease := &coordinationv1.Lease{}
 	err := t.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Lease}, lease)
@@ -119,8 +119,8 @@ func (t *target) lease(ctx context.Context, o environment.Operator) (*coordinati
 	return lease, nil
 }
 
-// held returns the holder of a Lease and the time since the Lease was renewed. The holder is "" if
-// the Lease has expired or is missing.
+// held returns the holder of a Lease, and the time since its last renewal. The holder is "" if the
+// Lease does not exist or has expired.
 func held(lease *coordinationv1.Lease, now time.Time) (holder string, since time.Duration) {
 	if lease == nil || lease.Spec.HolderIdentity == nil || lease.Spec.RenewTime == nil ||
 		lease.Spec.LeaseDurationSeconds == nil {

@@ -22,9 +22,11 @@ import (
 
 type dependency struct {
 	name string
-	// detectedBy is a CustomResourceDefinition that exists if the dependency is installed.
+	// detectedBy is a CustomResourceDefinition that exists if and only if the dependency is
+	// installed.
 	detectedBy string
-	// released returns the path of the dependency's manifest in the module that tools/ pins.
+	// released returns the path of the dependency's manifest. The manifest is in a Go module, whose
+	// version tools/ pins.
 	released func(context.Context) (string, error)
 }
 
@@ -33,11 +35,11 @@ var dependenciesToInstall = []dependency{
 	{"prometheus-operator", "prometheusrules.monitoring.coreos.com", testcluster.PrometheusOperatorManifest},
 }
 
-// startTimeout bounds the start of a dependency's pods, image pulls included.
+// startTimeout limits the start of a dependency's pods, including the pulls of their images.
 const startTimeout = 5 * time.Minute
 
-// dependencies installs missing dependencies, and updates its own earlier installations. It does
-// not touch installations of others.
+// dependencies installs missing dependencies, and updates its own earlier installations. It leaves
+// an installation of another user unchanged.
 func dependencies(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	for _, d := range dependenciesToInstall {
 		others, err := t.ofOthers(ctx, d.detectedBy)
@@ -69,7 +71,8 @@ func dependencies(ctx context.Context, _ *options, t *target, out io.Writer) err
 	return nil
 }
 
-// ofOthers reports whether a CustomResourceDefinition exists that this program has not applied.
+// ofOthers reports whether the CustomResourceDefinition exists, and this program has not applied
+// it.
 func (t *target) ofOthers(ctx context.Context, name string) (bool, error) {
 	definition := &unstructured.Unstructured{}
 	definition.SetAPIVersion("apiextensions.k8s.io/v1")

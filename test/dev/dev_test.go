@@ -34,20 +34,18 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// These tests run the commands against a real API server and check their output.
+// These tests run the make targets against a real API server, and check their output.
 
 const (
-	// waitLimit is long enough for a control plane on a busy machine.
-	waitLimit = 3 * time.Minute
-	// upAndReady is the last line of output before the logs.
+	waitLimit  = 3 * time.Minute
 	upAndReady = "Ctrl-C stops the operators."
 )
 
-// cluster is a cluster with the kinds of CloudNativePG and prometheus-operator, but without our
-// operators' kinds.
+// cluster is a cluster that has the kinds of CloudNativePG and prometheus-operator, but not the
+// kinds of our operators.
 type cluster struct {
 	*environment.Environment
-	kubeconfig string // its context is named like kind's
+	kubeconfig string // the name of its context begins like that of a kind cluster
 }
 
 func startCluster(t *testing.T, o environment.Options) *cluster {
@@ -68,7 +66,6 @@ func startCluster(t *testing.T, o environment.Options) *cluster {
 	return c
 }
 
-// rename copies a kubeconfig and changes the name of its context.
 func (c *cluster) rename(t *testing.T, from, to, context string) {
 	t.Helper()
 	g := NewWithT(t)
@@ -93,8 +90,8 @@ var built = sync.OnceValue(func() error {
 	return nil
 })
 
-// command starts a shell line in the project's root, with its own temporary folder. It does not
-// rebuild binaries, because other tests use them.
+// command starts a shell command in the project's root, with its own temporary folder. The command
+// does not rebuild binaries, because other tests use them.
 func (c *cluster) command(t *testing.T, line string, variables ...string) (session *gexec.Session, tmp string) {
 	t.Helper()
 	root, err := project.Root()
@@ -127,7 +124,7 @@ func (c *cluster) command(t *testing.T, line string, variables ...string) (sessi
 	return session, tmp
 }
 
-// prints runs a line, expects its exit status, and returns its output.
+// prints runs a shell command, expects its exit status, and returns its output.
 func (c *cluster) prints(t *testing.T, status int, line string, variables ...string) string {
 	t.Helper()
 	session, _ := c.command(t, line, variables...)
@@ -139,7 +136,7 @@ func (c *cluster) prints(t *testing.T, status int, line string, variables ...str
 	return text
 }
 
-// anyOf runs a line and returns its output, whatever its exit status.
+// anyOf runs a shell command and returns its output. It ignores the exit status.
 func (c *cluster) anyOf(t *testing.T, line string) string {
 	t.Helper()
 	session, _ := c.command(t, line)
@@ -166,8 +163,8 @@ func (c *cluster) section(t *testing.T, title string) {
 	}
 }
 
-// TestQuickstart runs docs/learn/quickstart.md with fake nodes and a simulated CloudNativePG.
-// test/e2e checks the posted alert.
+// TestQuickstart runs docs/learn/quickstart.md with fake nodes and a simulated CloudNativePG. Fake
+// nodes run no containers, so test/e2e checks the alert that Alertmanager posts.
 func TestQuickstart(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -217,7 +214,7 @@ func TestQuickstart(t *testing.T) {
 		"the data of a Dojo outlives it")
 }
 
-// Every refusal says how to continue.
+// Each refusal must say how the user can continue.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -271,8 +268,8 @@ func TestRefusals(t *testing.T) {
 	g.Expect(c.prints(t, 0, "kubectl get crd -o name")).To(ContainSubstring("dojos.core.jutsu.com"))
 }
 
-// TestDependencies installs the dependencies twice, and expects that `make dependencies` leaves an
-// installation of others alone.
+// TestDependencies runs `make dependencies` twice, and expects that it leaves the installation of
+// another user unchanged.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -293,7 +290,7 @@ func TestDependencies(t *testing.T) {
 	g.Expect(c.prints(t, 0, "make dependencies")).To(ContainSubstring("CloudNativePG: is there, and left alone"))
 }
 
-// maySee lets a user read the objects of a namespace that `make dev` needs to read.
+// maySee lets a user read the objects that `make dev` must read in a namespace.
 func (c *cluster) maySee(t *testing.T, namespace, user string) {
 	t.Helper()
 	g, named := NewWithT(t), metav1.ObjectMeta{Namespace: namespace, Name: "see"}
@@ -323,8 +320,8 @@ func (c *cluster) versions(t *testing.T) map[string]string {
 	return versions
 }
 
-// actsAsServiceAccounts expects that the operators made every
-// request as their ServiceAccounts, and that none was forbidden.
+// actsAsServiceAccounts expects that the operators sent each request as their ServiceAccount, and
+// that the API server forbade none.
 func (c *cluster) actsAsServiceAccounts(t *testing.T) {
 	t.Helper()
 	g, requests := NewWithT(t), map[string]int{}
@@ -354,7 +351,6 @@ func (c *cluster) actsAsServiceAccounts(t *testing.T) {
 	}
 }
 
-// expectNoTraces expects that no file, process or Lease remains.
 func (c *cluster) expectNoTraces(t *testing.T, tmp string) {
 	t.Helper()
 	g := NewWithT(t)
@@ -365,7 +361,6 @@ func (c *cluster) expectNoTraces(t *testing.T, tmp string) {
 	}
 }
 
-// processes lists the processes with this TMPDIR.
 func processes(tmp string) (found []string) {
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, environment := range environments {

@@ -22,12 +22,12 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// crd is the kind that needs the most care: deleting
-// one deletes all objects of the kind it defines.
+// crd names the kind that needs the most care, because the deletion of a CustomResourceDefinition
+// also deletes all objects of the kind that it defines.
 const crd = "CustomResourceDefinition"
 
-// installed returns the objects of an operator's base
-// that `make install` applies: no pods, no Services.
+// installed returns the objects of an operator's base that `make install` applies: all except the
+// Deployment, the PodDisruptionBudget and the Services.
 func installed(o environment.Operator) ([]*unstructured.Unstructured, error) {
 	root, err := project.Root()
 	if err != nil {
@@ -37,8 +37,8 @@ func installed(o environment.Operator) ([]*unstructured.Unstructured, error) {
 	return manifests.Without(objects, "Deployment", "PodDisruptionBudget", "Service"), err
 }
 
-// install applies the operators without pods and Services. If an operator is deployed, its pods and
-// Services stay.
+// install applies the operators' manifests without pods and Services. If an operator is already
+// deployed, its pods and Services stay.
 func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	for _, o := range environment.All {
 		objects, err := installed(o)
@@ -58,7 +58,8 @@ func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	return nil
 }
 
-// served waits until the API server serves the kinds of the CustomResourceDefinitions in objects.
+// served waits until the API server serves the kinds that the CustomResourceDefinitions in objects
+// define.
 func (t *target) served(ctx context.Context, objects []*unstructured.Unstructured) error {
 	ctx, cancel := context.WithTimeout(ctx, cleaning)
 	defer cancel()
@@ -82,7 +83,6 @@ func (t *target) served(ctx context.Context, objects []*unstructured.Unstructure
 	return nil
 }
 
-// counted formats the number of objects of each kind.
 func counted(objects []*unstructured.Unstructured) string {
 	counts := map[string]int{}
 	var kinds []string
@@ -97,8 +97,9 @@ func counted(objects []*unstructured.Unstructured) string {
 	return strings.Join(kinds, ", ")
 }
 
-// uninstall refuses while an operator runs or is deployed. Unless keepKinds is set, it also refuses
-// while objects of our kinds exist, because deleting the kinds would delete these objects.
+// uninstall returns an error if an operator runs or is deployed. Unless keepKinds is set, it also
+// returns an error if objects of our kinds exist. The deletion of a CustomResourceDefinition would
+// delete these objects.
 func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error {
 	var users []*unstructured.Unstructured
 	for _, operator := range environment.All {
@@ -129,7 +130,7 @@ func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error 
 	return nil
 }
 
-// refusal lists the objects that would be deleted, with advice.
+// refusal returns an error that lists the objects that would be deleted, with advice.
 func refusal(objects []*unstructured.Unstructured) error {
 	const most = 10
 	var lines []string
@@ -171,7 +172,6 @@ func (t *target) objectsOf(ctx context.Context, o environment.Operator) (all []*
 	return all, nil
 }
 
-// listKind returns the list kind of a CustomResourceDefinition.
 func listKind(definition *unstructured.Unstructured) schema.GroupVersionKind {
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
@@ -180,8 +180,8 @@ func listKind(definition *unstructured.Unstructured) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"}
 }
 
-// remove deletes the installed objects in reverse order. It keeps the namespace if objects of users
-// are in it.
+// remove deletes the installed objects in reverse order. It keeps the namespace if the namespace
+// has objects that a user may have created.
 func (t *target) remove(ctx context.Context, o environment.Operator, keepKinds bool, out io.Writer) error {
 	objects, err := installed(o)
 	if err != nil {
@@ -212,7 +212,7 @@ func (t *target) remove(ctx context.Context, o environment.Operator, keepKinds b
 	return client.IgnoreNotFound(t.client.Delete(ctx, &corev1.Namespace{ObjectMeta: metaOf(o.Namespace)}))
 }
 
-// content lists objects in a namespace that users may have created.
+// content lists the objects in a namespace that users may have created.
 func (t *target) content(ctx context.Context, namespace string) (names []string, err error) {
 	for _, kind := range []schema.GroupVersionKind{
 		{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ConfigMap"},

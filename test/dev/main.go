@@ -18,18 +18,17 @@ import (
 
 type options struct {
 	command string
-	context string // empty for the current one
+	context string // the name of the kubectl context; "" means the current context
 
 	keepKinds bool // for uninstall
 
-	// Only run uses these options.
+	// The following options belong to the command run.
 	namespaces             string
 	simulateDiscord        bool
 	discordListen          string
 	dojoArgs, discordFlags string
 }
 
-// commands maps the name of a command to its function.
 var commands = map[string]func(context.Context, *options, *target, io.Writer) error{
 	"install":      install,
 	"uninstall":    uninstall,
@@ -48,7 +47,7 @@ A cluster that is not on this machine has to be confirmed: make install CONTEXT=
 Flags are given as ARGS="...".`
 
 func main() {
-	log.SetLogger(logr.Discard()) // this program logs nothing itself
+	log.SetLogger(logr.Discard()) // this program writes no log of its own
 	environment.Main("dev", func(ctx context.Context, args []string) error {
 		o, err := parse(args, os.Stdout)
 		if err != nil {
@@ -65,7 +64,6 @@ func main() {
 	})
 }
 
-// parse prints errors and --help on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := environment.Flags("dev", help, out)

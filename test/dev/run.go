@@ -25,13 +25,12 @@ import (
 )
 
 const (
-	// refresh is the interval between reads of a log or a Deployment.
 	refresh = 200 * time.Millisecond
-	// readyTimeout bounds the time until an operator has filled its caches.
+	// readyTimeout limits the time in which an operator must fill its caches.
 	readyTimeout = 2 * time.Minute
-	// cleaning bounds the requests to the cluster during clean-up.
+	// cleaning limits the time of the requests that remove objects from the cluster.
 	cleaning = 10 * time.Second
-	// simulatedServer is the server id that the samples use.
+	// simulatedServer is the Discord server id in the samples.
 	simulatedServer = "1401681709430341704"
 	// simulatedPort is discordtest's default port.
 	simulatedPort = "8065"
@@ -44,14 +43,14 @@ type session struct {
 	folder  string // of temporary kubeconfigs
 	logs    string
 	reaper  *process.Reaper
-	leased  map[environment.Operator]bool // true if the Lease existed before
+	leased  map[environment.Operator]bool // reports whether the Lease existed before the start
 	discord *environment.DiscordProcess
 	running map[environment.Operator]*environment.Process
 	ended   chan error
 	mu      sync.Mutex // guards running and out
 }
 
-// run runs both operators until Ctrl-C, or until one of them ends.
+// run runs both operators until Ctrl-C, or until one of the operators ends.
 func run(ctx context.Context, o *options, t *target, out io.Writer) (err error) {
 	for _, operator := range environment.All {
 		if err := t.check(ctx, operator); err != nil {
@@ -121,10 +120,10 @@ func (s *session) start(ctx context.Context) error {
 	return group.Wait()
 }
 
-// startDiscord listens on an address that pods can
-// reach: Alertmanager posts to the simulated Discord.
+// startDiscord starts the simulated Discord on an address that pods can reach, because Alertmanager
+// posts alerts to it.
 func (s *session) startDiscord(ctx context.Context) (err error) {
-	token, err := project.Path("out", "dev", "discord-bot.token") // the token is kept, so that the Secret stays valid
+	token, err := project.Path("out", "dev", "discord-bot.token") // the file stays, so that the token in the user's Secret stays valid
 	if err != nil {
 		return err
 	}
@@ -143,10 +142,10 @@ func (s *session) startDiscord(ctx context.Context) (err error) {
 	return err
 }
 
-// addressTowards returns this machine's address on the route to a server. For a local server it
-// uses the route to the Internet. It sends nothing.
+// addressTowards returns the address from which this machine would send to a server. For a server
+// on this machine, it uses the route to the Internet instead. It sends nothing.
 func addressTowards(server string) string {
-	host := "198.51.100.1" // a documentation network (RFC 5737)
+	host := "198.51.100.1" // this address is only in documentation (RFC 5737)
 	if parsed, err := url.Parse(server); err == nil && parsed.Hostname() != "localhost" {
 		if ip := net.ParseIP(parsed.Hostname()); ip == nil || !ip.IsLoopback() && !ip.IsUnspecified() {
 			host = parsed.Hostname()
@@ -154,13 +153,12 @@ func addressTowards(server string) string {
 	}
 	dialer, err := net.Dial("udp", net.JoinHostPort(host, "9")) //nolint:noctx // it does not wait
 	if err != nil {
-		return "127.0.0.1" // without a network, no pods run elsewhere
+		return "127.0.0.1" // without a network, all pods run on this machine
 	}
 	defer func() { _ = dialer.Close() }()
 	return dialer.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
-// startOperator starts an operator and returns when it is ready.
 func (s *session) startOperator(ctx context.Context, o environment.Operator) error {
 	kubeconfig := filepath.Join(s.folder, o.Name+".kubeconfig")
 	if err := s.kubeconfigAs(serviceAccount(o), kubeconfig); err != nil {
@@ -232,7 +230,6 @@ func (s *session) print(name, line string) {
 	_, _ = fmt.Fprintf(s.out, "%-16s | %s", name, line)
 }
 
-// next prints the next steps for the user.
 func (s *session) next() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,7 +247,6 @@ func (s *session) next() {
 	say(s.out, "\nMore: docs/learn/quickstart.md. Their logs follow. Ctrl-C stops the operators.\n")
 }
 
-// stop ends this run's processes and deletes its Leases.
 func (s *session) stop() error {
 	var ending errgroup.Group
 	for _, p := range s.running {
@@ -268,7 +264,8 @@ func (s *session) stop() error {
 	return errors.Join(append(errs, s.reaper.Clean())...)
 }
 
-// deleteLease deletes the operator's Lease, unless it existed before or another process holds it.
+// deleteLease deletes the operator's Lease. It keeps a Lease that existed before the start, or that
+// another process holds.
 func (s *session) deleteLease(ctx context.Context, o environment.Operator) error {
 	lease, err := s.lease(ctx, o)
 	if err != nil || lease == nil || s.leased[o] {

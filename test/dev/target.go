@@ -27,13 +27,13 @@ import (
 type target struct {
 	context string
 	server  string
-	named   bool                 // the command line names the context
-	raw     *clientcmdapi.Config // only this context, with its files inlined
+	named   bool                 // reports whether the command line names the context
+	raw     *clientcmdapi.Config // the kubeconfig with only this context; it contains the content of all files that it names
 	config  *rest.Config
 	client  client.Client // as the user of the context
 }
 
-// findTarget reads KUBECONFIG, or ~/.kube/config if it is unset.
+// findTarget reads the kubeconfig that KUBECONFIG names, or else ~/.kube/config.
 func findTarget(name string) (*target, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	loaded, err := rules.Load()
@@ -70,8 +70,8 @@ func findTarget(name string) (*target, error) {
 	return t, nil
 }
 
-// confirm shows the cluster. A remote cluster must be named on the command line or confirmed on the
-// terminal.
+// confirm shows the cluster to the user. If the cluster is not on this machine, the user must name
+// it on the command line or confirm it on the terminal.
 func (t *target) confirm(o *options, in *os.File, out io.Writer) error {
 	clients, err := discovery.NewDiscoveryClientForConfig(t.config)
 	if err != nil {
@@ -85,7 +85,8 @@ func (t *target) confirm(o *options, in *os.File, out io.Writer) error {
 	return t.confirmed(o, in, out)
 }
 
-// confirmed returns nil if the user confirms the cluster.
+// confirmed returns an error unless the user has named or confirms the cluster. A cluster on this
+// machine needs no confirmation.
 func (t *target) confirmed(o *options, in *os.File, out io.Writer) error {
 	switch {
 	case t.named || isLocal(t.context, t.server):
@@ -97,7 +98,6 @@ func (t *target) confirmed(o *options, in *os.File, out io.Writer) error {
 		"make %s CONTEXT=%s", t.context, makeTarget(o.command), t.context)
 }
 
-// makeTarget returns the make target that runs a command.
 func makeTarget(command string) string {
 	if command == "run" {
 		return "dev"
@@ -105,7 +105,7 @@ func makeTarget(command string) string {
 	return command
 }
 
-// ask accepts the name of the context, or y.
+// ask reads an answer from the terminal. The name of the context and y are a confirmation.
 func ask(in io.Reader, out io.Writer, context string) error {
 	_, _ = fmt.Fprintf(out, "This is not a cluster of this machine. Go on with %s? [y/N] ", context)
 	answer, err := bufio.NewReader(in).ReadString('\n')
@@ -118,7 +118,8 @@ func ask(in io.Reader, out io.Writer, context string) error {
 	return nil
 }
 
-// isLocal recognizes a cluster of this machine by its context's prefix or its address.
+// isLocal reports whether a cluster is on this machine, by the prefix of its context's name or by
+// its address.
 func isLocal(context, server string) bool {
 	for _, prefix := range []string{"kind-", "k3d-"} {
 		if strings.HasPrefix(context, prefix) {
@@ -137,8 +138,8 @@ func isLocal(context, server string) bool {
 	return host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// kubeconfigAs writes a kubeconfig that impersonates
-// another user. Only the file's owner may read it.
+// kubeconfigAs writes a kubeconfig that impersonates a user. Only the owner of the file may read
+// it.
 func (t *target) kubeconfigAs(user, path string) error {
 	c := t.raw.DeepCopy()
 	as := c.AuthInfos[c.Contexts[c.CurrentContext].AuthInfo]

@@ -9,11 +9,11 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// The methods in this file do what a user with all rights does in the Discord app. They cause the
-// same events and audit log entries, but no permissions or rate limits apply. A method panics if an
-// id does not exist.
+// The methods in this file simulate changes that a user with all permissions makes in the Discord
+// app. They cause the same Gateway events and audit log entries as REST calls, but no permissions
+// or rate limits apply. A method panics if an id does not exist.
 
-// Guild returns a copy of a guild with everything in it.
+// Guild returns a copy of a guild with its channels, roles, members, messages and audit log.
 func (s *Server) Guild(id string) Guild {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -49,8 +49,8 @@ func (s *Server) CreateChannelByHand(guildID string, ch Channel) string {
 	return made.ID
 }
 
-// EditChannelByHand changes a channel. It does not normalise names: old and localised guilds have
-// names that Discord would not allow today.
+// EditChannelByHand changes a channel. It does not normalise the name, because old and localised
+// guilds have names that Discord would not allow today.
 func (s *Server) EditChannelByHand(id string, edit func(*Channel)) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -63,7 +63,8 @@ func (s *Server) EditChannelByHand(id string, edit func(*Channel)) {
 	s.discord.ReplaceChannel(g, ch, after)
 }
 
-// DeleteChannelByHand deletes a channel or a category with all side effects.
+// DeleteChannelByHand deletes a channel or a category with the side effects that Discord has. For
+// example, the webhooks of the channel disappear.
 func (s *Server) DeleteChannelByHand(id string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -75,8 +76,8 @@ func (s *Server) DeleteChannelByHand(id string) {
 	s.discord.RemoveChannel(g, ch)
 }
 
-// CreateRoleByHand creates a role at its position and returns its id. The default position is 1,
-// the lowest. Several roles may have the same position.
+// CreateRoleByHand creates a role at r.Position and returns its id. The default position is 1, the
+// lowest position above @everyone. Several roles may have the same position.
 func (s *Server) CreateRoleByHand(guildID string, r Role) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -140,7 +141,7 @@ func (s *Server) EditGuildByHand(id string, edit func(*Guild)) {
 	s.discord.ReplaceGuild(g, after, g.OwnerID, "")
 }
 
-// CreateWebhookByHand creates a webhook of no application and returns it with its token.
+// CreateWebhookByHand creates a webhook that belongs to no application. The result has its token.
 func (s *Server) CreateWebhookByHand(channelID, name string) Webhook {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -171,8 +172,8 @@ func (s *Server) DeleteWebhookByHand(id string) {
 	})
 }
 
-// FillAuditLog writes n audit log entries, as if another bot had created n channels that no longer
-// exist. It sends no events.
+// FillAuditLog writes n audit log entries, as if another user had created n channels that no longer
+// exist. It sends no Gateway events.
 func (s *Server) FillAuditLog(guildID string, n int) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

@@ -19,8 +19,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// toSimulator redirects requests for discord.com to the simulator and refuses other hosts.
-// discordgo computes its URLs once, so only its transport can redirect a session.
+// toSimulator is an http.RoundTripper that redirects requests for discord.com to the simulator and
+// refuses other hosts. The library discordgo has fixed URLs, so only a transport can redirect it.
 type toSimulator struct{ base string }
 
 func (s toSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -36,8 +36,7 @@ func (s toSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// discordgoSession returns a session of the unmodified
-// library discordgo (API v9) with the simulator.
+// discordgoSession connects the unmodified library discordgo (API v9) with the simulator.
 func discordgoSession(t *testing.T, r *rig.Rig) *discordgo.Session {
 	t.Helper()
 	dg, err := discordgo.New("Bot " + r.Bot.Token)
@@ -113,7 +112,7 @@ func TestDiscordgoREST(t *testing.T) {
 func TestDiscordgoGateway(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
-	for range 40 { // enough for a compressed payload
+	for range 40 { // makes GUILD_CREATE large enough to be compressed
 		r.Srv.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "hall"})
 	}
 	dg := discordgoSession(t, r)
@@ -161,7 +160,6 @@ func TestDiscordgoGateway(t *testing.T) {
 	}
 }
 
-// next waits for an event of a type and skips others.
 func next[E any](t *testing.T, events chan any) E {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

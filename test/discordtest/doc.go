@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package discordtest is a Discord in memory, like httptest for http: REST (API v10 and v9), the
-// Gateway, and a page that shows servers, groups, channels and messages as a user sees them.
+// Package discordtest is a Discord in memory, as httptest is an HTTP server for tests: REST (API
+// v10 and v9), the Gateway, and a web page that shows guilds, categories, channels and messages as
+// a user sees them.
 //
 //	srv := discordtest.Run(t, discordtest.Options{})
 //	bot := srv.AddBot(discordtest.Bot{Name: "operator"})
@@ -10,81 +11,84 @@
 //	// point the client at srv.APIURL() with bot.Token
 //
 // A client that works with discordtest should work with Discord. The package enforces permissions,
-// field rules, name normalisation, limits, and rate limits, including the hidden limit of names and
-// topics. It simulates side effects of deletions and the delays of the audit log. Errors have
-// Discord's codes, statuses and nested bodies. Comments mark rules that Discord does not document;
-// Options makes the important rules configurable.
+// rules for fields, name normalisation, quantity limits and rate limits, including the limit of
+// name and topic changes, which no header shows. It simulates the side effects of deletions and the
+// delays of the audit log. Errors have Discord's codes, statuses and nested bodies. Comments mark
+// rules that Discord does not document. Options makes the important rules configurable.
 //
-// Channels that a bot may not view are hidden, as on Discord since 16 November 2026
-// (Options.ShowHidden shows them). The Gateway obfuscates them: it sets flag 1<<17, the name and
-// one overwrite; only id, type and position are real [D]. The list of channels omits them, and GET
-// returns 403 with 50001 [D], as do PATCH and DELETE [G]. A bot that gains access gets
-// CHANNEL_UPDATE, also for the category [D]. A bot that loses access gets an obfuscated
-// CHANNEL_UPDATE [G]. The audit log names hidden channels, and quantities count them [G].
+// In this comment, [S] marks Discord's OpenAPI description as the source of a rule, [D] Discord's
+// reference, [C] reports of users and libraries, and [G] a guess.
 //
-// [S] marks Discord's OpenAPI description as the source, [D] Discord's reference, [C] reports of
-// users and libraries, and [G] a guess.
+// Channels that a bot may not view are hidden, as on Discord since 16 November 2026. With
+// Options.ShowHidden, they are not. The Gateway obfuscates a hidden channel: flag 1<<17 is set, the
+// name and the only overwrite are placeholders, and only id, type and position are real [D]. The
+// list of channels omits it. GET returns 403 with 50001 [D], as do PATCH and DELETE [G]. A bot that
+// gains access gets CHANNEL_UPDATE, also for the category [D]. A bot that loses access gets an
+// obfuscated CHANNEL_UPDATE [G]. The audit log has entries about hidden channels, and quantity
+// limits count them [G].
 //
 // # Options for stricter tests
 //
-//   - Options.Weakness makes reads and edits find the state before the last write, or nothing [C]:
-//     Discord promises only eventual consistency [D]. The duration is a guess. Weakness also causes
-//     401 (4004 over the Gateway), 403 and 5xx for no reason [C].
+//   - Options.Weakness makes reads and edits find the state before the last write, or no object
+//     [C], because Discord promises only eventual consistency [D]. The duration is a guess.
+//     Weakness also causes 401 (4004 over the Gateway), 403 and 5xx without a reason [C].
 //   - The audit log drops entries after 45 days [D]. FillAuditLog adds entries of other users.
-//     AuditJitter gives each entry its own delay [C]. IgnoreTargetID ignores a filter that is in
-//     [S] but not in [D].
-//   - Limits.Sliding makes windows slide [G]. Limits.Buckets makes routes share buckets [D]; which
-//     routes do is not published. Limits.ChannelCreates and WebhookCreates are hidden limits [C]
-//     with guessed figures. StrictLimits has them all.
-//   - Options.Altered stores values differently or ignores them: topics, slowmode of announcement
-//     channels, icons, and locale and description outside Community guilds. [D] says for which
-//     types and guilds they are valid. It is a guess that they are otherwise ignored without an
-//     error, and that a new channel may lack its category's overwrites.
-//   - Limits.GuildsPerSession requires shards from 2,500 guilds on: GET /gateway/bot asks for them,
-//     and the Gateway closes a session without them with 4011 [D].
+//     AuditJitter gives each entry its own delay [C]. IgnoreTargetID ignores the query parameter
+//     target_id, which is in [S] but not in [D].
+//   - Limits.Sliding makes time windows slide [G]. Limits.Buckets makes several routes share a rate
+//     limit bucket [D], but Discord does not publish which routes. Limits.ChannelCreates and
+//     WebhookCreates are rate limits that no header shows [C], with guessed figures. StrictLimits
+//     returns limits with all of these.
+//   - Options.Altered ignores or changes sent values: topics, slowmode of announcement channels,
+//     icons, and locale and description outside Community guilds. [D] names the types and guilds
+//     for which these fields are valid. It is a guess that Discord otherwise ignores them without
+//     an error, and that a new channel may lack its category's overwrites.
+//   - Limits.GuildsPerSession requires shards from 2,500 guilds on: GET /gateway/bot recommends
+//     several shards, and the Gateway closes a session without them with 4011 [D].
 //   - Options.Compatible simulates a server with a Discord-compatible API, as one such server was
 //     observed to behave.
 //
-// # Known differences to Discord
+// # Known differences from Discord
 //
 // Missing:
 //   - threads (so webhooks cannot post in forums), direct messages, reactions, files, components,
 //     polls, invites;
 //   - thousands of members, edits of members over REST (except of their roles), timeouts, bans;
 //   - voice, stages, events, integrations, interactions, automatic moderation, follower webhooks;
-//   - the Gateway's etf encoding and zstd-stream, presence, member chunks; a second shard gets only
-//     its guilds.
+//   - the Gateway's etf encoding and zstd-stream, presence, member chunks. A session gets
+//     only the guilds of its shard.
 //
 // Simpler:
 //   - A response and its events are one step, and all clients see the same state at once, unless
-//     GatewayFaults.Delay, Miss and LoseOnWire, Weakness or Faults change that. On Discord, events
+//     Faults, Weakness or GatewayFaults (Delay, Miss, LoseOnWire) change that. On Discord, events
 //     may overtake responses, and audit log entries may overtake both.
 //   - GUILD_CREATE, roles and members are never stale.
-//   - By default, rate limits are fixed windows, and no routes share a bucket.
-//   - A 5xx is JSON unless a fault changes that (BadGateway, Banned). Anti-abuse blocks are not
-//     simulated.
-//   - Unknown fields of requests are ignored, as on Discord; the package contract finds them.
-//   - Images are checked and hashed; linked pictures are not fetched; text is not filtered.
+//   - By default, rate limits have fixed windows, and no routes share a bucket.
+//   - A 5xx is JSON unless a fault changes that (BadGateway). Anti-abuse blocks are not simulated.
+//   - Unknown fields of requests are ignored, as on Discord. The package contract finds them.
+//   - Images are checked and hashed, but linked pictures are not fetched. Text is not filtered.
 //
 // Guesses, each marked in the code:
-//   - Rare names of text channels are normalised in a certain way (Options.Normalise). Double white
-//     space in names of guilds stays.
-//   - A session can be resumed for Options.SessionLife. The events come in a certain order when a
-//     role or channel is deleted or hidden. An IDENTIFY without properties is refused with 4002.
-//   - Changes of name and topic count together (Limits.NameAndTopicApart), with scope shared.
-//   - The errors of a call come in this order: permission, form, quantity.
-//   - An icon of more than 1024 by 1024 pixels, or an animated one without ANIMATED_ICON, is
-//     refused with a certain code. The hash of an icon depends on its content.
-//   - An edit of a Community guild without COMMUNITY in its features leaves its two channels
-//     unchanged without an error.
-//   - A Community guild without the verification level and the filter is refused; Discord does not
-//     set them. The nested errors have certain codes.
-//   - Several codes have certain HTTP statuses, some nested errors certain codes. Creating a guild
-//     is refused, because bots can no longer create any.
-//   - Certain permissions count for overwrites, and for a create in a category.
-//   - New channels have certain positions. Positions stay when a category is deleted.
-//   - A new role shares position 1 with others. Positions of roles are stored as sent. Certain
-//     moves of roles are refused, and certain changes of roles of bots, integrations and boosts.
+//   - The normalisation of rare names of text channels (Options.Normalise). Double white space in
+//     names of guilds stays.
+//   - The time for which a session can be resumed (Options.SessionLife). The order of the events
+//     when a role or channel is deleted or hidden. The close code 4002 for an IDENTIFY without
+//     properties.
+//   - Changes of name and topic count together (Limits.NameAndTopicApart), and their 429 has scope
+//     shared.
+//   - The order of the checks of a call: permissions, fields of the body, quantity limits.
+//   - The code for an icon of more than 1024 by 1024 pixels, and for an animated icon without
+//     ANIMATED_ICON. The hash of an icon depends on its content.
+//   - An edit of a Community guild without COMMUNITY in its features leaves the rules and updates
+//     channel unchanged without an error.
+//   - A Community guild without the minimum verification level and filter is refused with certain
+//     codes, and Discord does not raise them itself.
+//   - The HTTP statuses of several error codes, and the codes of some nested errors. POST /guilds
+//     is refused, because bots can no longer create guilds.
+//   - Which permissions count for a change of overwrites, and for a create in a category.
+//   - The positions of new channels. Channels keep their positions when their category is deleted.
+//   - A new role shares position 1 with others. Positions of roles are stored as sent. Which moves
+//     of roles are refused, and which changes of roles of bots, integrations and boosts.
 //
 // One lock guards every decision, so a response and its events are one step. Tests move the clock
 // with Server.Advance.
@@ -92,12 +96,12 @@
 // # Files
 //
 //   - server.go, options.go, setup.go, app.go, faults.go: the methods for tests. setup.go makes
-//     bots, guilds, members and roles; app.go acts as a user of the Discord app; names.go has types
-//     of other packages.
-//   - rest/routes.go: the REST routes with their functions. rest/channels and its siblings: the
-//     rules for each route; rest/call: forms, access, errors; rest/faults: failing calls.
+//     bots, guilds, members and roles. app.go acts as a user of the Discord app. names.go exports
+//     types of the other packages.
+//   - rest/routes.go: the table of REST routes. rest/channels and its siblings: the rules for each
+//     route. rest/call: forms, access checks and errors. rest/faults: failing calls.
 //   - internal/model: the state, and the effects of its changes.
-//   - gateway/: connections, sessions, events and their faults. page/: the live page.
+//   - gateway/: connections, sessions, events and their faults. page/: the web page.
 //   - contract/: comparison with Discord's OpenAPI description. cmd/discordtest: the simulator as a
 //     process.
 package discordtest

@@ -11,18 +11,18 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// FailBefore answers with a 5xx and does not execute the call.
+// FailBefore answers with the given 5xx status and does not execute the call.
 func FailBefore(status int) Action {
 	return Action{Status: status, Body: gatewayError(status)}
 }
 
-// FailAfter executes the call and answers with a 5xx.
+// FailAfter executes the call and then answers with the given 5xx status.
 func FailAfter(status int) Action {
 	return Action{Effect: true, Status: status, Body: gatewayError(status)}
 }
 
-// GiveUp answers with a 5xx and executes the call later, like a proxy that times out before Discord
-// answers.
+// GiveUp answers with the given 5xx status at once, and executes the call after the time late. It
+// simulates a proxy that times out before Discord answers.
 func GiveUp(status int, late time.Duration) Action {
 	return Action{Late: late, Status: status, Body: gatewayError(status)}
 }
@@ -38,6 +38,7 @@ func DropAfter() Action { return Action{Effect: true, Drop: true} }
 func CutAnswer(n int) Action { return Action{Effect: true, Drop: true, Cut: n} }
 
 // Slow waits for the time before, executes the call, waits for the time after, and then answers.
+// Both times run on the simulator's clock.
 func Slow(before, after time.Duration) Action {
 	return Action{Effect: true, Before: before, After: after}
 }
@@ -45,7 +46,8 @@ func Slow(before, after time.Duration) Action {
 // Hold executes the call and delays the response until release is closed.
 func Hold(release <-chan struct{}) Action { return Action{Effect: true, Hold: release} }
 
-// RateLimited answers 429 with a scope (user, global, shared) and does not execute the call.
+// RateLimited answers 429 and does not execute the call. The value of X-RateLimit-Scope is scope:
+// user, global or shared.
 func RateLimited(after time.Duration, scope string) Action {
 	h := http.Header{}
 	status, body := (&call.TooMany{After: after, Scope: scope}).Write(h)
@@ -53,7 +55,8 @@ func RateLimited(after time.Duration, scope string) Action {
 	return Action{Status: status, Header: h, Body: string(model.JSON(body))}
 }
 
-// Banned answers 429 in HTML, as Cloudflare does for an address with too many invalid requests.
+// Banned answers 429 in HTML and does not execute the call. Cloudflare answers like this if an IP
+// address has sent too many invalid requests.
 func Banned(left time.Duration) Action {
 	a := call.CloudflareBan(left)
 	return Action{Status: a.Status, Header: a.Header, Body: string(a.Body)}

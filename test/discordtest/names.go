@@ -14,19 +14,19 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/faults"
 )
 
-// Types of the state (package model).
+// Types of the simulated state, from package model.
 type (
 	// Bot is an application with its bot user.
 	Bot = model.Bot
 	// GuildSpec describes a new guild.
 	GuildSpec = model.GuildSpec
-	// Guild is a copy of a guild with everything in it.
+	// Guild is a copy of a guild with its channels, roles, members, messages and audit log.
 	Guild = model.Guild
 	// Channel is a channel or a category (TypeCategory).
 	Channel = model.Channel
 	// Overwrite is a permission overwrite of a channel.
 	Overwrite = model.Overwrite
-	// Tag is a tag of a forum-like channel.
+	// Tag is a tag that posts in a forum or media channel can have.
 	Tag = model.Tag
 	// Emoji is a guild's own emoji or a Unicode one.
 	Emoji = model.Emoji
@@ -42,23 +42,24 @@ type (
 	AuditChange = model.Change
 )
 
-// Faults, limits and recorded calls.
+// Types of faults, limits and recorded REST calls.
 type (
 	// Fault selects REST calls for an Action.
 	Fault = faults.Fault
-	// Action describes the effect of a fault. Functions of this package return actions.
+	// Action describes what a fault does to a call. [FailBefore] and others return actions.
 	Action = faults.Action
-	// Gateway simulates Discord's Gateway (websocket). It has faults, and counts clients' actions.
+	// Gateway simulates Discord's Gateway (websocket). Tests set its faults and read its counts of
+	// connections, sessions and heartbeats.
 	Gateway = gateway.Gateway
 	// GatewayFaults are the faults of the Gateway.
 	GatewayFaults = gateway.Faults
 	// Limits are Discord's rate and quantity limits.
 	Limits = limits.Limits
-	// Weakness makes responses wrong for a moment.
+	// Weakness makes random REST responses wrong, for example stale for a moment after a write.
 	Weakness = model.Weakness
-	// Altered makes Discord store other values than a client has sent.
+	// Altered makes the simulator change or ignore sent values.
 	Altered = call.Altered
-	// Rate is a number of calls or other events per window of time.
+	// Rate is the largest number of calls, or of other events, per time window.
 	Rate = limits.Rate
 	// Request is a received REST call.
 	Request = call.Request
@@ -75,7 +76,7 @@ const (
 	TypeMedia        = model.TypeMedia
 )
 
-// Flags of forum-like channels.
+// Flags of forum and media channels.
 const (
 	FlagRequireTag        = model.FlagRequireTag
 	FlagHideMediaDownload = model.FlagHideMediaDownload
@@ -99,20 +100,19 @@ const (
 // DefaultLimits returns Discord's known limits.
 func DefaultLimits() *Limits { return limits.Default() }
 
-// StrictLimits returns DefaultLimits with further limits that Discord may have but does not
-// publish: sliding windows, shared buckets, hidden limits of creates. The figures are guesses.
+// StrictLimits returns DefaultLimits with sliding windows, shared buckets and limits of creates
+// that no header shows. Discord may have these, but does not publish them. The figures are guesses.
 func StrictLimits() *Limits { return limits.Strict() }
 
-// NoRateLimits returns only the limits of quantity (500 channels ...), for tests that must not
-// wait.
+// NoRateLimits returns only the quantity limits, for tests that must not wait.
 func NoRateLimits() *Limits { return limits.None() }
 
-// Routes returns all simulated REST routes, "METHOD /template", sorted.
+// Routes returns all simulated REST routes in the form "METHOD /template", sorted.
 func Routes() []string { return rest.Routes() }
 
-// NormaliseName returns the name that Discord stores for a text-like channel.
+// NormaliseName returns the name that Discord stores for a text, announcement, forum or media
+// channel.
 func NormaliseName(name string) string { return channels.NormaliseName(name) }
 
-// SnowflakeAt returns the smallest id that Discord can make at time t, for `after=` in audit log
-// queries.
+// SnowflakeAt returns the smallest id of time t, for `after=` in audit log queries.
 func SnowflakeAt(t time.Time) uint64 { return model.SnowflakeAt(t) }

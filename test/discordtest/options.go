@@ -10,72 +10,71 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/channels"
 )
 
-// Options configure a simulated Discord. The zero value is as close to Discord as possible; the
-// package comment lists the differences.
+// Options configure a simulated Discord. The zero value is as close to Discord as possible. The
+// package comment lists the remaining differences.
 type Options struct {
 	// Listen is the TCP address for Start; default "127.0.0.1:0" (a free port on loopback).
 	Listen string
-	// PublicURL is the address for clients (Gateway, webhook URLs), without a trailing slash.
-	// Default: Start's address. Set it for clients behind a proxy or in a cluster.
+	// PublicURL is the base of the URLs that clients get, without a trailing slash; default: the
+	// address of Start. Set it for clients behind a proxy or in a cluster.
 	PublicURL string
 	// Clock is the initial time; zero means now.
 	Clock time.Time
-	// Frozen stops the clock, so that only Advance moves it. Without Frozen, the clock follows real
-	// time, and Advance moves it forward.
+	// Frozen stops the simulator's clock, so that only Server.Advance moves it. Without Frozen, the
+	// clock follows real time, and Advance moves it forward in addition.
 	Frozen bool
-	// Seed makes everything random (faults, tokens) repeatable. Default 1.
+	// Seed is the seed of all random values (faults, tokens); default 1.
 	Seed uint64
-	// Limits are the rate and quantity limits; nil means DefaultLimits. StrictLimits adds limits.
+	// Limits are the rate and quantity limits; nil means DefaultLimits.
 	Limits *Limits
-	// Weakness makes random responses wrong. The zero value makes none wrong. Weaken changes it
-	// later.
+	// Weakness makes random REST responses wrong: stale, missing, 401, 403 or 5xx. With the zero
+	// value, no response is wrong. Server.Weaken replaces the value later.
 	Weakness Weakness
-	// Altered makes Discord store other values than a client has sent; default: the same values.
+	// Altered makes the simulator change or ignore sent values; default: neither.
 	Altered Altered
-	// AuditDelay is the time between an action and the appearance of its audit log entry; default
-	// 500 ms. A negative value means no delay. Discord documents no limit for this time.
+	// AuditDelay is the time between a change and the appearance of its audit log entry; default
+	// 500 ms. A negative value means no delay. Discord documents no maximum for this delay.
 	AuditDelay time.Duration
-	// AuditJitter is the longest time that an audit log entry is delayed in addition to AuditDelay;
-	// default none. Each entry gets a random delay, so entries may appear out of order.
+	// AuditJitter is the maximum of a random delay that each audit log entry gets in addition to
+	// AuditDelay; default none. With it, entries may appear in another order than their changes.
 	AuditJitter time.Duration
-	// IgnoreTargetID makes the audit log ignore the filter target_id. Discord documents this filter
-	// only in the OpenAPI description.
+	// IgnoreTargetID makes the audit log ignore the query parameter target_id, which Discord
+	// documents only in its OpenAPI description.
 	IgnoreTargetID bool
-	// HeartbeatInterval is the interval in HELLO; default 41.25 s. The Gateway closes a client with
-	// 4009 if it sends no heartbeat for one and a half intervals.
+	// HeartbeatInterval is the interval in the Gateway's HELLO; default 41.25 s. The Gateway closes
+	// a client with 4009 if it sends no heartbeat for one and a half intervals.
 	HeartbeatInterval time.Duration
 	// SessionLife is the time after a disconnect in which a client can resume a Gateway session;
 	// default 3 min. Discord documents no such time.
 	SessionLife time.Duration
-	// ShowHidden shows bots all channels, also channels that they may not view, as Discord did
+	// ShowHidden lets bots get all channels, even channels that they may not view, as on Discord
 	// until 16 November 2026. By default the Gateway obfuscates the channels that a bot may not
 	// view, and GET /guilds/{guild_id}/channels omits them.
 	ShowHidden bool
-	// Compatible simulates a server that implements Discord's API only in part. The differences
-	// were observed on such a server:
+	// Compatible simulates a server with a Discord-compatible API that differs from Discord. The
+	// differences were observed on one such server:
 	//
-	//   - errors have the HTTP status instead of Discord's error code, except 400 with 50013 for
-	//     missing permissions, and 500 for a parent_id of null;
+	//   - errors have the HTTP status as their code instead of Discord's error code, except 400
+	//     with 50013 for missing permissions; a parent_id of null gets 500;
 	//   - permission overwrites apply in the order in which they were sent, a new channel gets none
 	//     from its category, and no channels are hidden;
 	//   - GET /guilds/{guild_id} has no roles, responses about one channel and CHANNEL_UPDATE have
 	//     no position, and the audit log is always empty;
 	//   - edits of nsfw, rate_limit_per_user and a guild's description succeed without an effect;
-	//   - the Gateway sends each channel event twice, and only for channels that existed when the
-	//     session started.
+	//   - the Gateway sends CHANNEL_UPDATE and CHANNEL_DELETE twice for channels that existed when
+	//     the session started, and never for newer channels.
 	Compatible bool
-	// Normalise returns the name that Discord stores for a text-like channel; default
-	// NormaliseName. Discord does not document the order of the steps, so tests can set another
-	// function.
+	// Normalise returns the name that Discord stores for a text, announcement, forum or media
+	// channel; default NormaliseName. Discord does not document the order of its steps.
 	Normalise func(name string) string
-	// AnyUserAgent also accepts requests of bots without a user agent "DiscordBot (url, version)".
-	// Discord may block such requests.
+	// AnyUserAgent accepts bots whose User-Agent is not "DiscordBot (url, version)". Otherwise they
+	// get 403, because Discord may block them.
 	AnyUserAgent bool
 	// AllowGuildDeletion lets bots delete the guilds that they own, as Discord did until July 2025
-	// and compatible servers still do. Otherwise the simulator refuses the deletion with 20001.
+	// and compatible servers still do. By default the simulator refuses the deletion with 20001.
 	AllowGuildDeletion bool
-	// KeepRequests is the number of calls that Requests remembers; default 20000. RequestCounts
-	// counts all calls.
+	// KeepRequests is the number of newest calls that Server.Requests returns; default 20000.
+	// Server.RequestCounts counts all calls.
 	KeepRequests int
 	// Log receives the simulator's messages, never tokens; default: discarded.
 	Log *slog.Logger

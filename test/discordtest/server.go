@@ -36,8 +36,8 @@ type Server struct {
 	http *http.Server
 }
 
-// New makes a Discord without bots and guilds. Call Start, or
-// mount the server as a handler and set Options.PublicURL.
+// New makes a Discord without bots and guilds. Then call Start, or mount the server as an
+// http.Handler and set Options.PublicURL.
 func New(opts Options) *Server {
 	opts = opts.withDefaults()
 	d := model.New(clock.New(opts.Clock, opts.Frozen),
@@ -64,7 +64,7 @@ func New(opts Options) *Server {
 	return s
 }
 
-// Run starts a Discord that ends with the test.
+// Run creates and starts a Discord, and closes it at the end of the test.
 func Run(t testing.TB, opts Options) *Server {
 	t.Helper()
 	s := New(opts)
@@ -103,7 +103,7 @@ func (s *Server) served() *http.Server {
 	return s.http
 }
 
-// Close ends all connections, Gateway sessions and timers. It may be called twice.
+// Close ends all connections, Gateway sessions and timers. A second call has no effect.
 func (s *Server) Close() {
 	s.rest.Faults.Release()
 	s.gateway.Close()
@@ -126,7 +126,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// URL returns the server's address, "http://127.0.0.1:port". The live page has the same address.
+// URL returns the server's address: Options.PublicURL, or "http://127.0.0.1:port". A web page at
+// this address shows guilds, channels and messages.
 func (s *Server) URL() string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -139,20 +140,21 @@ func (s *Server) APIURL() string { return s.URL() + "/api/v10" }
 // Now returns the simulator's time.
 func (s *Server) Now() time.Time { return s.discord.Clock.Now() }
 
-// Advance moves the simulator's clock forward. Audit log entries, heartbeat deadlines and other
-// timers that are due by then have run when Advance returns.
+// Advance moves the simulator's clock forward. Before it returns, it runs the timers that have
+// become due: audit log entries, heartbeat deadlines and others.
 func (s *Server) Advance(d time.Duration) { s.discord.Clock.Advance(d) }
 
-// ServeHTTP answers REST calls, Gateway connections and the live page.
+// ServeHTTP answers REST calls, Gateway connections and requests for the web page.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Faults returns the faults of REST calls.
+// Faults returns the faults of REST calls, so that tests can add and remove faults.
 func (s *Server) Faults() *faults.Faults { return s.rest.Faults }
 
-// Gateway returns the simulated Gateway, with its faults and counts.
+// Gateway returns the simulated Gateway. Tests use it to set faults and read counts.
 func (s *Server) Gateway() *Gateway { return s.gateway }
 
-// Weaken replaces Options.Weakness. Reads after earlier writes may still be wrong.
+// Weaken replaces Options.Weakness. An object that was hidden by Weakness.Missing before the call
+// stays hidden until its time has passed.
 func (s *Server) Weaken(w Weakness) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -168,5 +170,5 @@ func (s *Server) RequestsOf(botID string) []Request { return s.rest.RequestsOf(b
 // RequestCounts returns the number of calls of each route; the keys are "METHOD /template".
 func (s *Server) RequestCounts() map[string]int { return s.rest.RequestCounts() }
 
-// ResetRequests forgets all calls and counts.
+// ResetRequests forgets the recorded calls and sets all counts to zero.
 func (s *Server) ResetRequests() { s.rest.ResetRequests() }

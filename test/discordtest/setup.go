@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// The methods in this file create bots, users, guilds, members and roles. They panic if a given id
-// does not exist.
+// The methods in this file create and change bots, users, guilds, members and roles. They panic if
+// a given guild, user or member does not exist.
 
 // AddBot creates an application and its bot user. The bot is not yet a member of a guild.
 func (s *Server) AddBot(b Bot) Bot {
@@ -19,8 +19,8 @@ func (s *Server) AddBot(b Bot) Bot {
 	return s.discord.AddBot(b)
 }
 
-// RotateToken gives a bot a new token. Calls with the old token are then refused, and Gateway
-// sessions of the old token are closed with 4004.
+// RotateToken gives a bot a new token. REST calls with the old token then get 401, and the bot's
+// Gateway sessions end with close code 4004.
 func (s *Server) RotateToken(old string) (token string, err error) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -44,8 +44,8 @@ func (s *Server) addUser(name string) string {
 	return u.ID
 }
 
-// AddGuild creates a guild with the role @everyone and no channels. If spec has no owner, AddGuild
-// also creates a user who owns the guild.
+// AddGuild creates a guild with the role @everyone and no channels. If spec has no OwnerID,
+// AddGuild also creates a user who owns the guild.
 func (s *Server) AddGuild(spec GuildSpec) Guild {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -66,7 +66,7 @@ func (s *Server) AddGuild(spec GuildSpec) Guild {
 }
 
 // AddMember makes a bot or a user a member of a guild. If p is not 0, the member gets a new role
-// with the permissions p, as with Discord's invite link. A connected bot gets GUILD_CREATE.
+// with these permissions, as by an invite link. A connected bot gets GUILD_CREATE.
 func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -84,9 +84,8 @@ func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.OnChange()
 }
 
-// SetPermissions replaces the permissions of the role that AddMember created for a member, even if
-// the member no longer has that role. If userID is the guild's id, it replaces @everyone's
-// permissions.
+// SetPermissions changes the permissions of the role that AddMember created for a member, even if
+// the member no longer has it. With the guild's id as userID, it changes @everyone.
 func (s *Server) SetPermissions(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -103,7 +102,7 @@ func (s *Server) SetPermissions(guildID, userID string, p Permissions) {
 	s.discord.Emit(g, "GUILD_ROLE_UPDATE", map[string]any{"guild_id": g.ID, "role": r.Wire()})
 }
 
-// AddRole creates a role at the top of a guild and returns its id.
+// AddRole creates a role above all other roles of a guild and returns its id.
 func (s *Server) AddRole(guildID, name string, p Permissions) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -126,8 +125,8 @@ func (s *Server) TakeRole(guildID, userID, roleID string) {
 	s.discord.TakeRole(g, m, roleID)
 }
 
-// DeleteRole deletes a role and its overwrites, and takes the role from all members, as the app
-// does. The order of the Gateway events is a guess.
+// DeleteRole deletes a role and its channel overwrites, and takes the role from all members, as the
+// Discord app does. The order of the Gateway events is a guess.
 func (s *Server) DeleteRole(guildID, roleID string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

@@ -29,11 +29,12 @@ import (
 //go:embed testdata/backup.yaml
 var objectStore []byte
 
-// CloudNativePG's plugin writes backups to an object store. Dojos are restored from these backups.
+// The plugin barman-cloud writes backups to an object store. The specs restore Dojos from these
+// backups.
 var _ = Describe("A database with backups in an object store", Label("database"), Ordered, Serial, func() {
 	var (
 		w     *world
-		kept  []weapon // weapons at the time of the final backup
+		kept  []weapon // the application's rows at the time of the final backup
 		final *unstructured.Unstructured
 	)
 	const sapporo = `
@@ -217,7 +218,7 @@ spec:
 		var err error
 		kept, err = w.weapons(ctx, "sapporo")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(kept).To(HaveLen(23)) // 20 weapons, and "last", "before" and "after"
+		Expect(kept).To(HaveLen(23)) // 20 rows from the loop, and the rows "last", "before" and "after"
 		d, err := w.dojo(ctx, "sapporo")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(k8s.Delete(ctx, d)).To(Succeed())

@@ -56,7 +56,7 @@ spec:
 	}
 
 	It("is not replaced by an empty Cluster after its loss, until a user accepts that", func(ctx SpecContext) {
-		rotate(ctx) // the second login is now in use
+		rotate(ctx) // a rotation creates a second login, which the Dojo now uses
 		Expect(w.kubectl(ctx, "delete", "cluster", "ijichi-db")).To(ContainSubstring("deleted"))
 		Eventually(ctx, w.condition).WithArguments("ijichi", "DatabaseReady").WithTimeout(eventually).
 			Should(HavePrefix("False " + corev1api.ReasonDatabaseLost))

@@ -20,7 +20,8 @@ import (
 	"jutsu.com/operators/test/e2e/internal/images"
 )
 
-// Debian 12 and its security updates have different minor versions of Postgres 15.
+// The specs use two images of Postgres 15: Debian 12 as released, and Debian 12 with its security
+// updates. The second image has a newer minor version of Postgres.
 var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Serial, func() {
 	var w *world
 	var former, newer string
@@ -106,8 +107,8 @@ func pushMinor(ctx context.Context, made func(context.Context, io.Writer) (strin
 	return version
 }
 
-// offer sets the tag of the Postgres 15 image in the platform's catalog. The images of versions 16
-// and 17 stay the same as in catalog.yaml.
+// offer sets the tag of the Postgres 15 image in the operator's image catalog (the ConfigMap
+// dojo-operator-catalog). The images of versions 16 and 17 stay the same as in catalog.yaml.
 func offer(ctx context.Context, tag string) {
 	GinkgoHelper()
 	var entries []string

@@ -203,7 +203,7 @@ func (w *world) existing(ctx context.Context, name string) (kinds []string, err 
 }
 
 // watchAvailable watches a Dojo's condition Available. seen returns all reasons that the condition
-// has had since then.
+// has had since the call of watchAvailable.
 func (w *world) watchAvailable(ctx context.Context, name string) (seen func() []string) {
 	GinkgoHelper()
 	watcher, err := client.NewWithWatch(config, client.Options{Scheme: k8s.Scheme()})
@@ -242,7 +242,7 @@ type writer struct {
 	mu           sync.Mutex
 	acknowledged []string
 	last         time.Time
-	outage       time.Duration // the longest time between two acknowledged weapons
+	outage       time.Duration // the longest time between two acknowledged rows
 }
 
 func (w *world) write(dojo, name string) *writer {

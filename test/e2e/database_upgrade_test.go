@@ -80,8 +80,8 @@ spec:
 		Expect(version(ctx)).To(Equal("15|1"))
 	}, SpecTimeout(15*time.Minute))
 
-	// After pg_upgrade has begun, a revert is dangerous: CloudNativePG would delete the Job and
-	// leave data that the former version cannot read.
+	// A user sets the version back after pg_upgrade has begun. The operator must not pass this to
+	// CloudNativePG, which would delete the Job and leave data that the former version cannot read.
 	It("continues when it is reverted during pg_upgrade or later", func(ctx SpecContext) {
 		for _, name := range []string{"mai", "naoya"} {
 			w.apply(ctx, strings.NewReplacer("maki", name, "instances: 2", "instances: 1").Replace(maki))
@@ -101,7 +101,7 @@ spec:
 			Eventually(ctx, w.condition).WithArguments(name, "DatabaseReady").WithTimeout(2 * eventually).
 				Should(HavePrefix("False " + corev1api.ReasonVersionTooLow))
 			measured("reverted during or after pg_upgrade: the data is of Postgres 17 after %s", time.Since(began))
-			// The condition's message advises this.
+			// The message of the condition advises to set the newer version again.
 			w.patch(ctx, name, `{"spec":{"postgres":{"cluster":{"version":"17"}}}}`)
 			w.awaitReady(ctx, name)
 			Expect(w.weapons(ctx, name)).To(ConsistOf(weapon{"1", "Playful Cloud"}))

@@ -51,7 +51,7 @@ func channelsOnDiscord(ctx context.Context, guild string) (channels []discordCha
 	return channels, err
 }
 
-// askDiscord makes a GET as a bot with all permissions.
+// askDiscord sends a GET request as a bot with all permissions.
 func askDiscord(ctx context.Context, path string, into any) error {
 	address, stop, err := forward(ctx, DiscordNamespace, DiscordPort)
 	if err != nil {

@@ -23,7 +23,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// After a failed spec, a folder below out/e2e has its evidence; see docs/contribute/e2e.md.
+// A failed spec leaves its evidence (objects, logs, messages) in a folder below out/e2e; see
+// docs/contribute/e2e.md.
 var _ = JustAfterEach(func(ctx SpecContext) {
 	if report := CurrentSpecReport(); report.Failed() {
 		reportEvidence(ctx, report.LeafNodeText)
@@ -48,8 +49,8 @@ func fileName(text string) string {
 	return name[:min(len(name), 80)]
 }
 
-// keepEvidence keeps as much as possible. It continues after errors, because the cause of the
-// failed spec may also cause errors here.
+// keepEvidence writes as much evidence as possible. It continues after errors, because the cause of
+// the failed spec may also cause errors here.
 func keepEvidence(ctx context.Context, folder string) error {
 	errs := []error{keepObjects(ctx, folder), keepLogs(ctx, folder), keepDiscord(ctx, folder)}
 	if ownCluster != nil {

@@ -149,7 +149,7 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 	It("reads all its data after a restart of its pods, of FerretDB and of Postgres", func(ctx SpecContext) {
 		began := time.Now()
 		w.kill(ctx, client.MatchingLabels{"cnpg.io/cluster": "dojo"})
-		w.kill(ctx, client.MatchingLabels{"app": "ferretdb"}) // then logs in to Postgres anew
+		w.kill(ctx, client.MatchingLabels{"app": "ferretdb"}) // the new pod logs in to Postgres again
 		w.kill(ctx, client.MatchingLabels{"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "osaka"})
 		awaitWeapons(ctx, first, second)
 		w.awaitReady(ctx, "osaka")
@@ -159,7 +159,7 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 
 	It("is Degraded with the credentials of a Postgres, while its pods serve", func(ctx SpecContext) {
 		before := w.podNames(ctx, "osaka")
-		w.patch(ctx, "osaka", `{"spec":{"credentialsRef":{"name":"dojo-app"}}}`) // a Secret of CloudNativePG
+		w.patch(ctx, "osaka", `{"spec":{"credentialsRef":{"name":"dojo-app"}}}`) // a Secret without the key "uri"
 		Eventually(ctx, w.condition).WithArguments("osaka", "Degraded").WithTimeout(eventually).
 			Should(And(HavePrefix("True "+corev1api.ReasonCredentialsIncomplete), ContainSubstring(`"uri"`)))
 		awaitWeapons(ctx, first, second)

@@ -78,8 +78,8 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(text), err
 }
 
-// expectRestored deletes a Dojo's Cluster and restores it with one command. With another command,
-// it then returns the data to an earlier moment.
+// expectRestored deletes a Dojo's Cluster and restores it from a backup with `kubectl dojo
+// restore`. Then it restores the data of an earlier moment with `kubectl dojo restore --to`.
 func (w *world) expectRestored(ctx context.Context, dojo string) {
 	GinkgoHelper()
 	Expect(w.addWeapon(ctx, dojo, "before", "Inverted Spear of Heaven")).To(Succeed())

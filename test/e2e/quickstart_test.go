@@ -39,8 +39,8 @@ var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 
 		running, err := quickstart.Commands("How do I run the operators?")
 		Expect(err).NotTo(HaveOccurred())
-		// `make dev` has a simulated Discord of its own, which does not know the bot tokens of
-		// other specs. So its operators watch only the namespace default.
+		// `make dev` starts another simulated Discord, which does not know the bot tokens of other
+		// specs. The operators of `make dev` therefore watch only the namespace default.
 		dev := shell.start(ctx, strings.Replace(running[0], "ARGS=--simulate-discord",
 			`ARGS="--simulate-discord --watch-namespaces=default"`, 1))
 		DeferCleanup(func() {

@@ -49,8 +49,8 @@ spec:
 		Eventually(ctx, w.steps).WithArguments("nagoya", name).Should(Equal(steps{Begun: 1}))
 	}
 
-	// succeed expects that the release step completes once, and that pods with the new image start
-	// only after that.
+	// succeed expects that the release step (the Job of spec.release) completes once, and that no
+	// pod with the new image starts before that.
 	succeed := func(ctx context.Context, image, name string, begun int) {
 		GinkgoHelper()
 		Eventually(ctx, func() (steps, error) {
@@ -103,7 +103,7 @@ spec:
 	}, SpecTimeout(5*time.Minute))
 })
 
-// steps are the numbers of times that a release step has begun and completed.
+// steps counts how often a release step has begun and how often it has completed.
 type steps struct{ Begun, Completed int }
 
 func (w *world) steps(ctx context.Context, dojo, name string) (s steps, err error) {

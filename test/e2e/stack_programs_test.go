@@ -12,7 +12,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Folders of main packages. Stack.Images has an image for each of them.
+// Folders of main packages. They are the keys of their images in Stack.Images; only the plugin has
+// no image.
 const (
 	DojoApp     = "test/e2e/programs/dojo"
 	NextDojoApp = DojoApp + ", next version" // the same program in another image

@@ -28,7 +28,7 @@ import (
 const (
 	// DiscordNamespace is the namespace of the simulated Discord, and also the name of its Service.
 	DiscordNamespace = "discord"
-	// DiscordPort is the port of that Service.
+	// DiscordPort is the port of the simulated Discord's Service.
 	DiscordPort = 8065
 
 	discordURL = "http://discord.discord.svc:8065/api/v10"
@@ -63,12 +63,13 @@ type Stack struct {
 	progress io.Writer
 	// Registry is the address for pushing and pulling images.
 	Registry string
-	// Images maps folders of main packages and names of operators to the names of images.
+	// Images maps folders of main packages (such as DojoApp) and names of operators to the names of
+	// their images.
 	Images map[string]string
 	// Plugins is the folder that has kubectl-dojo.
 	Plugins string
-	// Bot is the token of the operator's bot. Hand is the token of another bot, for changes by
-	// hand.
+	// Bot is the token of discord-operator's bot. Hand is the token of a second bot, with which
+	// specs change Discord as a person would.
 	Bot, Hand string
 }
 
@@ -118,8 +119,8 @@ func (s *Stack) installOthers(ctx context.Context) error {
 	return nil
 }
 
-// installDiscord installs the simulated Discord. If a Discord is already installed, it keeps that
-// Discord's tokens.
+// installDiscord installs the simulated Discord. If an earlier run has installed it, installDiscord
+// keeps its tokens.
 func (s *Stack) installDiscord(ctx context.Context) error {
 	objects, err := manifests.Parse(discord)
 	if err != nil {

@@ -26,8 +26,8 @@ func (b *FormerOperator) String() string {
 	return b.Release.Version + " of commit " + b.Release.Commit[:12]
 }
 
-// BuildFormer checks out the former release of an operator. It builds and pushes its image, unless
-// the registry already has the image.
+// BuildFormer checks out the former release of an operator. It builds and pushes the operator's
+// image, unless the registry already has it.
 func BuildFormer(ctx context.Context, o environment.Operator, registry, folder string) (*FormerOperator, error) {
 	checkout, err := os.MkdirTemp(folder, "checkout-")
 	if err != nil {

@@ -76,8 +76,9 @@ var onCall = []any{
 	map[string]any{"roleId": "1401681709430341704"},
 }
 
-// expectMentions expects that each warning mentions only the user and links to the form for a
-// silence. A message about a resolved alert must have neither a mention nor a link.
+// expectMentions expects that each message about a warning mentions only the user who is on call
+// for warnings, and links to Alertmanager's form for a new silence. A message about a resolved
+// alert must have neither.
 func (t *team) expectMentions(ctx context.Context) {
 	GinkgoHelper()
 	dojo, err := t.dojo(ctx, t.name)
@@ -99,7 +100,8 @@ func (t *team) expectMentions(ctx context.Context) {
 	}
 }
 
-// expectConfined evaluates the team's NetworkPolicies for connections between existing pods.
+// expectConfined computes which connections between existing pods the team's NetworkPolicies allow,
+// because the node does not enforce them.
 func (t *team) expectConfined(ctx context.Context, other *team) {
 	GinkgoHelper()
 	var policies networkingv1.NetworkPolicyList

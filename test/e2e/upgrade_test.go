@@ -35,7 +35,8 @@ func formerOperator(ctx context.Context, o environment.Operator) *FormerOperator
 }
 
 // upgrade installs the former releases of both operators. Then it upgrades one operator after the
-// other, and downgrades them one after the other. Meanwhile a visitor requests a Dojo's page.
+// other, and downgrades one after the other. Meanwhile a pod requests a page of the Dojo (see
+// visit).
 func (w *world) upgrade(ctx context.Context, postgres string) {
 	GinkgoHelper()
 	var old []*FormerOperator
@@ -74,8 +75,8 @@ spec:
 	}
 }
 
-// answersWhile reports the number of requests to a visited Dojo during do. It expects that no
-// request has failed since visit was called.
+// answersWhile prints how many requests of a Dojo's visitor pod (see visit) got an answer during
+// do. It expects that no request has failed since visit was called.
 func (w *world) answersWhile(ctx context.Context, dojo, what string, do func()) {
 	GinkgoHelper()
 	before, err := w.visits(ctx, dojo)
@@ -123,7 +124,6 @@ func (w *world) useVersion(ctx context.Context, dojo string) {
 	w.changeSlowMode(ctx)
 }
 
-// leaderImage returns the image of the leader's pod, or "".
 func leaderImage(ctx context.Context, o environment.Operator) string {
 	name, _, _ := strings.Cut(leader(ctx, o), "_") // the leader is the pod's name, "_" and a random text
 	var pod corev1.Pod
@@ -134,9 +134,10 @@ func leaderImage(ctx context.Context, o environment.Operator) string {
 	return pod.Spec.Containers[0].Image
 }
 
-// generations returns the generation of each child of a Dojo, and the restarts of its containers.
-// If a new version changes an existing kind of child on purpose, exempt that kind here.
-// PrometheusRules are exempt, because the texts of alerts may change.
+// generations returns the generation of each object that an operator has created for a Dojo, and
+// the restarts of the Dojo's containers. If a new version changes existing objects of a kind on
+// purpose, exempt that kind here. PrometheusRules are exempt, because the texts of alerts may
+// change.
 func (w *world) generations(ctx context.Context, dojo string) map[string]string {
 	GinkgoHelper()
 	of := client.MatchingLabels{"app.kubernetes.io/instance": dojo}
@@ -156,7 +157,7 @@ func (w *world) generations(ctx context.Context, dojo string) map[string]string 
 		for _, o := range list.Items {
 			said := fmt.Sprintf("generation %d", o.Generation)
 			switch {
-			case kind == "ReplicaSet", kind == "PrometheusRule": // a changed pod template adds a ReplicaSet
+			case kind == "ReplicaSet", kind == "PrometheusRule": // existence only; a new pod template adds a ReplicaSet
 				said = "there"
 			case o.Generation == 0:
 				said = "version " + o.ResourceVersion

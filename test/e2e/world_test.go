@@ -30,8 +30,8 @@ type world struct {
 	slowness  int // slow mode of the channel dojo-news in seconds, see changeSlowMode
 }
 
-// newWorld creates a namespace with a random suffix. So a new run need not wait until the namespace
-// of the last run is removed.
+// newWorld creates a namespace with a random suffix, so that a new run need not wait until the
+// namespace of the last run is removed.
 func newWorld(ctx context.Context, name string) *world {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: name + "-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
@@ -157,14 +157,14 @@ type visits struct {
 	LongestMS int64     `json:"longestMs"`
 }
 
-// visit requests the Dojo's weapons twenty times a second from within the cluster.
+// visit starts a pod that requests the Dojo's page /weapon twenty times a second.
 func (w *world) visit(ctx context.Context, dojo string) {
 	GinkgoHelper()
 	w.visitPage(ctx, dojo, dojo, "weapon")
 }
 
-// visitPage starts a pod that requests a page of a Dojo repeatedly and counts the answers. visits
-// returns the counts; name identifies the pod.
+// visitPage starts a pod that requests a page of a Dojo repeatedly and counts the answers. The
+// method visits returns the counts; name identifies the pod.
 func (w *world) visitPage(ctx context.Context, dojo, name, page string, args ...string) {
 	GinkgoHelper()
 	url := fmt.Sprintf("http://%s.%s.svc/%s", dojo, w.namespace, page)

@@ -14,21 +14,21 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// discordtest is a main package. It must be a tool in the go.mod of the program that uses package
-// environment.
+// discordtest is the main package of the simulated Discord. StartDiscord runs it with `go tool`, so
+// it must be a tool in the go.mod of the program that uses package environment.
 const discordtest = "jutsu.com/operators/test/discordtest/cmd/discordtest"
 
-// DiscordAPI is a running discordtest, either in this process (discordtest.Server) or in a process
-// of its own (DiscordProcess).
+// DiscordAPI is a running simulated Discord, either in this process (discordtest.Server) or in a
+// process of its own (DiscordProcess).
 type DiscordAPI interface {
 	// APIURL is the base URL of Discord's API.
 	APIURL() string
 	Shutdown(ctx context.Context) error
 }
 
-// DiscordProcess is a discordtest in a process of its own. Shutdown ends the process and deletes
-// its folder. If the program that started the process ends first, even by SIGKILL, the process ends
-// and its folder is deleted too.
+// DiscordProcess is a simulated Discord in a process of its own. Shutdown ends the process and
+// deletes its folder. The same happens if the starting program ends without Shutdown, even by
+// SIGKILL.
 type DiscordProcess struct {
 	*process.Process
 	url, folder, token string
@@ -44,15 +44,15 @@ func SimulatedDiscord(log string, guild Guild, more ...Guild) func(context.Conte
 }
 
 // StartDiscord starts a simulated Discord with at least one server (guild), and returns when it
-// serves. It builds discordtest first, if necessary. log is the log file of the build and of
-// discordtest.
+// serves. It first builds the program discordtest, if necessary. The build and discordtest write to
+// the file log.
 func StartDiscord(ctx context.Context, log string, guild Guild, more ...Guild) (*DiscordProcess, error) {
 	return DiscordCommand{Log: log, Guild: guild, More: more}.Start(ctx)
 }
 
 // DiscordCommand configures a simulated Discord.
 type DiscordCommand struct {
-	// Log is the log file.
+	// Log is the path of the file with the output of the build and of discordtest.
 	Log string
 	// Listen is the host:port to serve; by default a free port of 127.0.0.1.
 	Listen string
@@ -121,8 +121,8 @@ func (d *DiscordProcess) TokenFile() string { return d.token }
 // changes by hand.
 func (d *DiscordProcess) AdminTokenFile() string { return filepath.Join(d.folder, "admin.token") }
 
-// Shutdown ends the process; if it still runs after Grace, by SIGKILL. The contents of the
-// simulated Discord are lost.
+// Shutdown ends the process with SIGTERM, and with SIGKILL if it still runs after Grace. The
+// contents of the simulated Discord are lost.
 func (d *DiscordProcess) Shutdown(context.Context) error {
 	var err error
 	if d.Process != nil {

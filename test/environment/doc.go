@@ -9,7 +9,8 @@
 //	defer env.Stop()
 //	process, err := env.StartOperator(ctx, environment.Dojo, "dojo-operator.log")
 //
-// The programs themselves have samples, measurements and faults. Package spec is for ginkgo suites.
+// Samples, measurements and faults are in the programs, not here. Package spec is for ginkgo
+// suites.
 //
 // It is a module of its own because the specs of the operators depend on it: the requirements of
 // module test (a container registry, gin, Flux) would affect the versions of the operators'

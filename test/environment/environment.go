@@ -47,7 +47,7 @@ type Options struct {
 	// CloudNativePG returns the options of a simulated CloudNativePG. With it, the cluster also
 	// serves CloudNativePG's kinds. nil means no CloudNativePG.
 	CloudNativePG func(admin client.Client) cnpgtest.Options
-	// Admission starts CloudNativePG's own admission webhooks.
+	// Admission starts CloudNativePG's own admission webhooks, from its real manager.
 	Admission bool
 	// Prometheus adds the kinds of prometheus-operator to the cluster.
 	Prometheus bool
@@ -73,7 +73,7 @@ type Environment struct {
 	Admission *cnpgtest.Webhooks
 	// Discord is the simulated Discord, or nil.
 	Discord DiscordAPI
-	// OtherKinds lists files and folders with CustomResourceDefinitions that are not ours.
+	// OtherKinds lists files and folders with CustomResourceDefinitions of other projects.
 	OtherKinds []string
 
 	options Options
@@ -202,9 +202,9 @@ func (e *Environment) Install(ctx context.Context, o Operator) error {
 // Deployed returns the objects with which an operator was installed, its Deployment included.
 func (e *Environment) Deployed(o Operator) []*unstructured.Unstructured { return e.deployed[o.Name] }
 
-// StartOperator installs an operator if necessary, and starts a process of it without waiting until
-// the process is ready. The process uses the environment's Discord and logs to a file in Folder. It
-// ends with the environment at the latest.
+// StartOperator installs an operator if necessary. It starts a process of the operator, but does
+// not wait until the process is ready. The process uses the environment's Discord and logs to a
+// file in Options.Folder. Environment.Stop also ends the process.
 func (e *Environment) StartOperator(ctx context.Context, o Operator, log string, args ...string) (*Process, error) {
 	if err := e.Install(ctx, o); err != nil {
 		return nil, err
@@ -277,8 +277,8 @@ func (e *Environment) Stop() error {
 	return errors.Join(errs...)
 }
 
-// RunFolder returns the path of a new folder in out/NAME. Each run gets another folder, so several
-// runs can be parallel.
+// RunFolder returns the path of a new folder in out/NAME. The path contains the time and the
+// process id, so that parallel runs have different folders.
 func RunFolder(name string) (string, error) {
 	return project.Path("out", name, fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), os.Getpid()))
 }

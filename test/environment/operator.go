@@ -27,7 +27,7 @@ import (
 // Operator is an operator of this project, deployed from deploy/NAME and built as bin/NAME.
 type Operator struct {
 	// Name is the name of the binary, Deployment, ServiceAccount and ClusterRole. The operator's
-	// user agent begins with it.
+	// user agent also begins with this name.
 	Name      string
 	Namespace string
 	Lease     string
@@ -49,9 +49,9 @@ func (o Operator) Base() string { return o.Folder() + "/base" }
 // CRDs returns the absolute path of the folder with the operator's CustomResourceDefinitions.
 func (o Operator) CRDs() (string, error) { return project.Path(o.Folder(), "crds") }
 
-// CheckoutVariable returns the name of an environment variable. The variable can name a checkout of
-// another version. The operator's binary (in its bin/), permissions and manifests then come from
-// that checkout. The kinds still come from this project.
+// CheckoutVariable returns the name of an environment variable that can name a checkout of another
+// version. The operator's binary (in the checkout's bin/), permissions and manifests then come from
+// that checkout. The CustomResourceDefinitions still come from this project.
 func (o Operator) CheckoutVariable() string {
 	return "JUTSU_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_")) + "_CHECKOUT"
 }
@@ -63,8 +63,8 @@ func (o Operator) checkout() (string, error) {
 	return project.Root()
 }
 
-// Known removes objects of new kinds, which the operators' checkouts (see CheckoutVariable) do not
-// know.
+// Known returns the objects without those of new kinds: this project defines a new kind, but the
+// operators' checkouts (see CheckoutVariable) do not.
 func Known(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	for _, o := range All {
 		from, err := o.checkout()
@@ -91,8 +91,6 @@ func Known(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, 
 	return objects, nil
 }
 
-// kindsIn returns the kinds that the CustomResourceDefinitions in a folder define, each with its
-// group.
 func kindsIn(folder string) (kinds []string, err error) {
 	definitions, err := manifests.Render(folder)
 	for _, d := range definitions {

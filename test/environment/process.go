@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// Grace is slightly longer than an operator's --shutdown-timeout.
+// Grace is slightly longer than the default of an operator's --shutdown-timeout (10 s).
 const Grace = 12 * time.Second
 
 // Process is a running operator. If the program that started it is killed together with the

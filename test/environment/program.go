@@ -26,7 +26,7 @@ func UnlessInterrupted(ctx context.Context, err error) error {
 }
 
 // Main runs a program. Ctrl-C and SIGTERM end the context of run. A second Ctrl-C ends the program
-// without its clean-up, but the cluster is removed nevertheless.
+// without its clean-up, but package testcluster still removes the cluster.
 func Main(name string, run func(ctx context.Context, args []string) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -36,8 +36,8 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 	}
 }
 
-// Flags returns a new flag set for a program. It prints errors to out, and with --help the text
-// help and the flags.
+// Flags returns a new flag set for a program. The flag set prints errors to out. With --help it
+// prints the text help and the flags.
 func Flags(name, help string, out io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(out)

@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// Secrets holds texts that may appear only in Secrets. The zero value is ready for concurrent use.
+// Secrets holds texts, such as passwords, that may appear only in Secret objects. The zero value is
+// ready for concurrent use.
 type Secrets struct {
 	mu  sync.Mutex
 	all []string

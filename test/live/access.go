@@ -13,13 +13,13 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// needed are the permissions that the bot needs. They include the permissions that the bot grants
-// to others, by overwrites and by the role.
+// needed has the permissions that the bot needs. Some of them are needed because the run grants
+// them to others, by overwrites and by a role.
 const needed = discordclient.PermissionsCore | permissions.ViewAuditLog | permissions.ManageRoles |
 	permissions.SendMessages
 
-// access returns the bot's user id and the server's name. It returns an error if the bot lacks a
-// permission that a run needs. access makes only reads.
+// access returns the bot's user id and the server's name. It returns an error if the bot does not
+// have a permission that a run needs. It only reads from Discord.
 func access(ctx context.Context, b *bot, guild string) (user, name string, err error) {
 	get := func(path, what string) (any, error) {
 		r, err := b.do(ctx, http.MethodGet, path, nil)
@@ -57,7 +57,6 @@ func access(ctx context.Context, b *bot, guild string) (user, name string, err e
 	return user, text(asObject(server), "name"), nil
 }
 
-// held returns the permissions of a member, computed from Discord's answers.
 func held(owner bool, guild string, member, roles any) permissions.Bits {
 	mine, _ := asObject(member)["roles"].([]any)
 	all, _ := roles.([]any)

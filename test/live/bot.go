@@ -13,15 +13,13 @@ import (
 	"time"
 )
 
-// attempts is the largest number of tries of a read or a delete.
 const attempts = 4
 
-// bot makes calls with the token of the operator's bot, in addition to the operator's calls.
+// bot makes calls of its own with the token of the operator's bot.
 type bot struct {
 	apiURL, token string
 }
 
-// response is an answer of Discord.
 type response struct {
 	status int
 	body   any
@@ -29,9 +27,9 @@ type response struct {
 
 func (r response) ok() bool { return r.status/100 == 2 }
 
-// do makes a call. If Discord limits the call, do waits and repeats it. If a read or a delete fails
-// with a 5xx or without an answer, do also repeats it. Its errors contain neither the token nor an
-// address.
+// do makes a call, and repeats it after a wait if Discord's rate limit refuses it. It also repeats
+// a read or a delete that fails with a 5xx or without a response. Its errors contain neither the
+// token nor an address.
 func (b *bot) do(ctx context.Context, method, path string, body any) (response, error) {
 	repeatable := method == http.MethodGet || method == http.MethodDelete
 	failed := 0
@@ -86,13 +84,12 @@ func (b *bot) once(ctx context.Context, method, path string, body any) (r respon
 	return r, retryAfter(r.body), nil
 }
 
-// retryAfter returns the time to wait after a 429, at least a second.
+// retryAfter returns the time that a 429 response asks to wait, but at least a second.
 func retryAfter(body any) time.Duration {
 	seconds, _ := asObject(body)["retry_after"].(float64)
 	return max(time.Second, time.Duration(seconds*float64(time.Second)))
 }
 
-// pause waits for d. If ctx ends first, it returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

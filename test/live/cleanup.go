@@ -12,17 +12,18 @@ import (
 	"time"
 )
 
-// cleanupTime is the time limit of the clean-up, also after Ctrl-C.
+// cleanupTime is the time limit of the clean-up. It also applies after Ctrl-C.
 const cleanupTime = 2 * time.Minute
 
 var errIncomplete = errors.New("the clean-up is not complete")
 
-// cleanUp removes all objects of the run from Discord, also objects whose create got no answer.
+// cleanUp removes all objects of the run from Discord, also those without a response to their
+// create.
 func cleanUp(ctx context.Context, b *bot, own *territory) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	found, errs := remaining(ctx, b, own)
-	// Delete the newest object first. The category is the oldest, so it is deleted after its
+	// The newest objects are deleted first. The category is the oldest, so it is deleted after its
 	// channels.
 	for _, id := range own.all() {
 		if path, ok := found[id]; ok {
@@ -48,7 +49,8 @@ func cleanUp(ctx context.Context, b *bot, own *territory) error {
 
 var ofARun = regexp.MustCompile(`^jutsu-live-[0-9a-f]{8}(-|$)`)
 
-// leftovers returns the objects in a server that killed runs did not remove, each as "name (id)".
+// leftovers returns the objects of earlier runs that still exist in a server, because these runs
+// were killed. Each text is "name (id)".
 func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs error) {
 	for _, list := range []string{"channels", "roles"} {
 		r, err := b.do(ctx, http.MethodGet, "/guilds/"+guild+"/"+list, nil)
@@ -63,8 +65,9 @@ func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs 
 	return found, errs
 }
 
-// remaining returns the run's channels and roles that still exist on Discord, as a map from id to
-// API path. It reads lists through the proxy, so the territory learns objects that it did not know.
+// remaining maps the ids of the run's channels and roles that still exist on Discord to their API
+// paths. Its calls pass through the proxy, which thereby adds objects to the territory that it did
+// not know.
 func remaining(ctx context.Context, b *bot, own *territory) (map[string]string, error) {
 	found := map[string]string{}
 	var errs error

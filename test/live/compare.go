@@ -13,19 +13,18 @@ import (
 const (
 	present = "present"
 	absent  = "(absent)"
-	// notMade is the status of a call that only one of the two runs made.
+	// notMade stands for the status of a call that only one of the two runs made.
 	notMade = "(not made)"
 )
 
-// difference is a field that differs between two recordings.
 type difference struct {
 	call, field, expected, real string
-	// where lists the steps in which the field differs, each with its subject.
+	// where lists the steps in which the field differs, and the object that was concerned.
 	where []string
 }
 
-// compare returns all differences, sorted. It lists a difference once, even if several steps have
-// it.
+// compare returns all differences, sorted. A difference that occurs in several steps is listed only
+// once.
 func compare(expected, actual recording) []difference {
 	all := maps.Clone(expected)
 	maps.Copy(all, actual)
@@ -58,7 +57,7 @@ func compare(expected, actual recording) []difference {
 	return differences
 }
 
-// differing returns the fields that differ, each with both values. If the outcomes of the answers
+// differing returns the fields that differ, each with both values. If the outcomes of the responses
 // differ, it compares only status, code and message, because the other fields cannot be equal.
 func differing(expected, actual fields) map[string][2]string {
 	differences := map[string][2]string{}
@@ -81,7 +80,7 @@ func differing(expected, actual fields) map[string][2]string {
 	return differences
 }
 
-// partOfMissing reports whether a field belongs to a value that only one of the answers has.
+// partOfMissing reports whether the field is inside a value that only one of the two responses has.
 func partOfMissing(all, expected, actual fields, field string) bool {
 	for parent := range all {
 		if all[parent] == present && strings.HasPrefix(field, parent+".") &&
@@ -102,7 +101,7 @@ func valueOf(f fields, field string) string {
 	return absent
 }
 
-// outcome returns the class of an answer: "(not made)" or the first digit of the status.
+// outcome returns the class of a response: the first digit of its status, or notMade.
 func outcome(f fields) string {
 	if f == nil {
 		return notMade
@@ -115,8 +114,8 @@ such as string is the kind of a value that is private or differs with every call
 has no such field.
 `
 
-// table returns the differences as a Markdown table. It contains nothing that changes from run to
-// run.
+// table returns the differences as a Markdown table. The table contains nothing random, so two runs
+// give the same table.
 func table(target string, differences []difference) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# What differs between discordtest and %s?\n\n", target)
@@ -133,7 +132,6 @@ func table(target string, differences []difference) string {
 	return out.String()
 }
 
-// cell formats a value as code for a cell of a Markdown table.
 func cell(value string) string {
 	value = strings.NewReplacer("\n", " ", "|", `\|`, "`", "'").Replace(value)
 	if value == "" {

@@ -16,7 +16,7 @@ func TestCompare(t *testing.T) {
 	again.step = "edit"
 	for name, c := range map[string]struct {
 		expected, real recording
-		want           []string // rows without their frame
+		want           []string // rows of the table
 	}{
 		"equal": {recording{get: {statusField: "200", "name": `"a"`}}, recording{get: {statusField: "200", "name": `"a"`}}, nil},
 		"a value, in two steps": {
@@ -50,7 +50,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestAnswerFields checks that recordings omit private values and random values.
+// TestAnswerFields checks that recordings contain no private value and no random value.
 func TestAnswerFields(t *testing.T) {
 	own := newTerritory("100000000000000001", "jutsu-live-1a2b")
 	own.setBot("100000000000000002")

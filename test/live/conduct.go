@@ -15,30 +15,27 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// target is a Discord server together with a bot in it.
 type target struct {
 	name         string
 	api          *url.URL
 	token, guild string
 }
 
-// settings configure a run.
 type settings struct {
-	// limit is the longest time of each wait, and interval is the time between two reads.
+	// limit is the longest time of each wait. interval is the time between two reads during a wait.
 	limit, interval time.Duration
-	// operatorArgs are additional flags of the operator.
-	operatorArgs []string
+	operatorArgs    []string
 }
 
-// newPrefix returns a random name that nothing else on Discord has.
+// newPrefix returns a random name. No other object on Discord has it.
 func newPrefix() string {
 	random := make([]byte, 4)
 	_, _ = rand.Read(random) // rand.Read never fails
 	return "jutsu-live-" + hex.EncodeToString(random)
 }
 
-// conduct performs all steps against a Discord. Then it removes all objects that the steps have
-// created, even after an error or when the context ends.
+// conduct performs all steps against a Discord. It then removes all objects that the steps have
+// created, also after an error or when ctx ends.
 func conduct(ctx context.Context, env *environment.Environment, t target, s settings,
 	out io.Writer) (_ *proxy, err error) {
 	p, err := startProxy(t.api, newTerritory(t.guild, newPrefix()))
@@ -58,7 +55,7 @@ func conduct(ctx context.Context, env *environment.Environment, t target, s sett
 		return nil, err
 	}
 	defer func() {
-		p.running.Wait() // waits until the last calls of the stopped operator end
+		p.running.Wait() // the last calls of the stopped operator must end before the clean-up
 		p.enter("clean-up")
 		err = errors.Join(err, cleanUp(ctx, w.bot, p.own))
 		p.forget("clean-up")
@@ -68,7 +65,7 @@ func conduct(ctx context.Context, env *environment.Environment, t target, s sett
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, operator.Stop(environment.Grace)) }() // runs before the clean-up
+	defer func() { err = errors.Join(err, operator.Stop(environment.Grace)) }() // deferred calls run in reverse order, so this runs before the clean-up
 	if err := operator.AwaitReady(ctx); err != nil {
 		return nil, err
 	}

@@ -9,11 +9,12 @@ import (
 	"sync"
 )
 
-// territory records the run's own objects on Discord. The run may write no other object.
+// territory records the objects that the run has created on Discord. The run may write no other
+// object.
 type territory struct {
 	guild string
-	// prefix is the name of the run's category. The names of all other channels and roles of the
-	// run begin with it.
+	// prefix is the name of the run's category. The names of the run's other channels and roles
+	// begin with it.
 	prefix string
 
 	mu    sync.Mutex
@@ -28,7 +29,7 @@ func newTerritory(guild, prefix string) *territory {
 	return &territory{guild: guild, prefix: prefix, names: map[string]string{}}
 }
 
-// own reports whether an object belongs to the run. It also returns the object's name without the
+// own reports whether the run has created the object, and returns the object's name without the
 // prefix.
 func (t *territory) own(id string) (name string, ok bool) {
 	t.mu.Lock()
@@ -49,7 +50,6 @@ func (t *territory) isBot(id string) bool {
 	return id == t.bot
 }
 
-// find returns the id of the newest object with this name, or "" if there is none.
 func (t *territory) find(name string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +61,6 @@ func (t *territory) find(name string) string {
 	return ""
 }
 
-// all returns the ids of all objects, the newest first.
 func (t *territory) all() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,7 +87,7 @@ func (t *territory) short(name string) (string, bool) {
 	return strings.CutPrefix(name, t.prefix+"-")
 }
 
-// learn adds the run's objects in an answer to the territory: channels and roles with the prefix,
+// learn adds the objects in a response that belong to the run: channels and roles with the prefix,
 // and webhooks of the run's channels.
 func (t *territory) learn(c call, answer any) {
 	list, isList := answer.([]any)
@@ -111,7 +110,7 @@ func (t *territory) learn(c call, answer any) {
 	}
 }
 
-// refusal returns the reason for which the proxy must refuse a call, or "" for a permitted call.
+// refusal returns the reason why the proxy must refuse a call, or "" if it must permit the call.
 func (t *territory) refusal(c call) string {
 	if c.reads() {
 		return ""
@@ -165,8 +164,8 @@ func (t *territory) refuseParent(body map[string]any, none bool) string {
 	return ""
 }
 
-// refuseMoves returns a reason to refuse a move, unless it moves only the run's objects within the
-// run's category.
+// refuseMoves returns "" if a call moves only objects of the run, within the run's category.
+// Otherwise it returns the reason to refuse the call.
 func (t *territory) refuseMoves(body any) string {
 	moves, isList := body.([]any)
 	if !isList {

@@ -25,8 +25,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// TestLive conducts the steps against discordtest, against a compatible server, and against a
-// discordtest with altered answers.
+// TestLive runs the steps against three servers: discordtest, a compatible server, and a
+// discordtest with changed responses.
 func TestLive(t *testing.T) {
 	g := NewWithT(t)
 	env, err := environment.Start(t.Context(), environment.Options{Operators: []environment.Operator{environment.Discord},
@@ -102,9 +102,9 @@ func TestIncompleteCleanUp(t *testing.T) {
 	g.Expect(cleanUp(t.Context(), b, own)).To(Succeed())
 }
 
-// TestGateway expects that the proxy gives clients its own address in place of the Gateway's, and
-// forwards their connections to the Gateway. To the Gateway, the proxy uses TLS and HTTP/1.1,
-// although the server offers HTTP/2.
+// TestGateway expects that the proxy replaces the Gateway's address by its own, and forwards
+// connections to the Gateway. The proxy must connect with TLS and HTTP/1.1, although the Gateway
+// also offers HTTP/2.
 func TestGateway(t *testing.T) {
 	g := NewWithT(t)
 	var upstream *httptest.Server
@@ -186,9 +186,9 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// written compares a Discord with the expected recording and returns the table. If alter is not
-// nil, its handler changes the answers of that Discord. written expects that the run leaves
-// existing objects unchanged and reveals no token.
+// written compares a Discord with the expected recording, and returns the table of differences. If
+// alter is not nil, its handler changes the responses of that Discord. written expects that the run
+// leaves existing objects unchanged, and reveals no token.
 func written(t *testing.T, env *environment.Environment, expected recording, alter func(*url.URL) http.Handler,
 	o discordtest.Options) string {
 	t.Helper()
@@ -212,14 +212,13 @@ func written(t *testing.T, env *environment.Environment, expected recording, alt
 	return string(text)
 }
 
-// quick returns settings that make the operator poll often. On compatible servers, the operator
-// needs polling to find drift.
+// quick returns settings with which the operator polls often. The tests use them for compatible
+// servers, where the operator finds drift only by polling.
 func quick() settings {
 	return settings{limit: 20 * time.Second, interval: 200 * time.Millisecond,
 		operatorArgs: []string{"--recovery-wait=2s", "--resync-period=3s", "--live-resync-period=3s"}}
 }
 
-// crowded simulates a Discord with channels and roles of other users.
 func crowded(t *testing.T, o discordtest.Options) (*discordtest.Server, target, state) {
 	t.Helper()
 	d, simulated, err := simulate(o)
@@ -233,7 +232,6 @@ func crowded(t *testing.T, o discordtest.Options) (*discordtest.Server, target, 
 	return d, simulated, contents(d, simulated.guild)
 }
 
-// state has all objects in a guild that a run could change.
 type state struct {
 	channels []discordtest.Channel
 	roles    []discordtest.Role
@@ -246,8 +244,8 @@ func contents(d *discordtest.Server, guild string) state {
 	return state{g.Channels, g.Roles, len(g.Webhooks), fmt.Sprint(g.Members)}
 }
 
-// withoutLastMessage forwards calls to a Discord, and removes last_message_id from channels in the
-// answers.
+// withoutLastMessage forwards calls to a Discord, and removes last_message_id from the channels in
+// its responses.
 func withoutLastMessage(api *url.URL) http.Handler {
 	upstream := *api
 	upstream.Path = ""
@@ -274,7 +272,7 @@ func withoutLastMessage(api *url.URL) http.Handler {
 	return forward
 }
 
-// interrupter cancels a run, as Ctrl-C does, when the run reports the step `at`.
+// interrupter cancels a run as Ctrl-C does, when the run prints the name of the step `at`.
 type interrupter struct {
 	at     string
 	cancel func()

@@ -39,7 +39,6 @@ func main() {
 	environment.Main("live", func(ctx context.Context, args []string) error { return run(ctx, args, os.Stdout) })
 }
 
-// parse reads the arguments. It prints errors to out, and with --help the help.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{settings: settings{interval: time.Second}}
 	var apiURL, operatorArgs string
@@ -112,7 +111,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(report(ctx, env, o, out), env.Stop())
 }
 
-// plan checks the bot's permissions and lists the steps. plan makes only reads on Discord.
+// plan checks the bot's permissions, and lists the steps of a run. It only reads from Discord.
 func plan(ctx context.Context, o *options, out io.Writer) error {
 	b := &bot{apiURL: o.target.api.String(), token: o.target.token}
 	_, server, err := access(ctx, b, o.target.guild)
@@ -135,7 +134,8 @@ func plan(ctx context.Context, o *options, out io.Writer) error {
 	return nil
 }
 
-// report conducts the steps against discordtest and against the target, and writes the table.
+// report runs the steps against discordtest and against the target, and writes the table of
+// differences.
 func report(ctx context.Context, env *environment.Environment, o *options, out io.Writer) error {
 	expected, err := expect(ctx, env, out)
 	if err != nil {
@@ -144,7 +144,7 @@ func report(ctx context.Context, env *environment.Environment, o *options, out i
 	return compareWith(ctx, env, o, expected, out)
 }
 
-// expect conducts the steps against discordtest, with Discord's rate limits.
+// expect runs the steps against discordtest, which enforces Discord's rate limits.
 func expect(ctx context.Context, env *environment.Environment, out io.Writer) (recording, error) {
 	d, simulated, err := simulate(discordtest.Options{})
 	if err != nil {

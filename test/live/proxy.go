@@ -23,36 +23,38 @@ import (
 const (
 	apiPath     = "/api/v10"
 	gatewayPath = "/live-gateway"
-	// maxBody is the largest body in bytes. The list of a server's channels is the largest body.
+	// maxBody limits bodies in bytes. The largest body is the list of a server's channels.
 	maxBody = 16 << 20
-	// maxSubject is the maximal length in bytes of a subject from a request's name.
+	// maxSubject limits the name in bytes that a request gives to an object and that the recording
+	// uses for it.
 	maxSubject = 12
-	// secondClient is the user agent of calls by type bot. It distinguishes them from the
+	// secondClient is the user agent of calls by the type bot. It distinguishes these from the
 	// operator's calls.
 	secondClient = "DiscordBot (https://jutsu.com/operators, live)"
 )
 
-// proxy forwards the calls of all clients to a Discord, and refuses or records them.
+// proxy forwards calls to a Discord and records the responses, or refuses the calls.
 type proxy struct {
 	upstream *url.URL // URL of Discord's API, with its path
 	own      *territory
 	url      string // address of the proxy, without a path
 	server   *http.Server
 	running  sync.WaitGroup // counts calls in progress
-	// dial connects to the Gateway for a websocket. nil means http.DefaultTransport.
+	// dial connects websockets to the Gateway. nil means http.DefaultTransport.
 	dial http.RoundTripper
 
 	mu       sync.Mutex
 	step     string
 	recorded recording
-	lose     string // call for which the proxy drops the next successful answer
+	lose     string // the call for which the proxy drops the next successful response
 	lost     int
 	refused  []string
-	limited  int // number of 429 answers
+	limited  int // number of 429 responses
 	gateway  *url.URL
 }
 
-// startProxy starts a proxy on a free port of loopback. The proxy serves until close is called.
+// startProxy starts a proxy on a free port of the loopback interface. The proxy runs until its
+// method close is called.
 func startProxy(upstream *url.URL, own *territory) (*proxy, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -71,21 +73,22 @@ func (p *proxy) close() { _ = p.server.Close() }
 
 func (p *proxy) apiURL() string { return p.url + apiPath }
 
-// enter begins a step. The proxy records later calls under the name of this step.
+// enter begins a step. The proxy records all later calls under the name of this step.
 func (p *proxy) enter(step string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.step = step
 }
 
-// loseNext makes the proxy drop the next successful answer to a call, "METHOD /template".
+// loseNext makes the proxy drop the next successful response to a call. The call has the form
+// "METHOD /template".
 func (p *proxy) loseNext(call string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lose = call
 }
 
-// note records a value from another source than Discord's answers, for example a condition.
+// note records a value that is not from a response of Discord, for example a condition.
 func (p *proxy) note(about, field, value string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +99,6 @@ func (p *proxy) note(about, field, value string) {
 	p.recorded[k][field] = value
 }
 
-// forget deletes all recorded answers of a step.
 func (p *proxy) forget(step string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +111,6 @@ func (p *proxy) lostAnswers() int {
 	return p.lost
 }
 
-// violations returns an error if the proxy has refused a call.
 func (p *proxy) violations() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,7 +149,7 @@ func (p *proxy) serveCall(w http.ResponseWriter, r *http.Request) {
 		p.own.learn(c, read)
 	}
 	if p.record(step, caller(r), c, response, read) {
-		panic(http.ErrAbortHandler) // closes the connection without an answer
+		panic(http.ErrAbortHandler) // closes the connection without a response
 	}
 	if c.route == "/gateway/bot" {
 		answer = p.ownGateway(answer, asObject(read))
@@ -173,8 +174,8 @@ func (p *proxy) refuse(w http.ResponseWriter, c call, why string) {
 	_, _ = fmt.Fprintf(w, `{"code": 50013, "message": %q}`, why) //nolint:gosec // G705: JSON
 }
 
-// forward makes a call to Discord. It completes the call even if the caller has left, so that the
-// run learns all objects that it has created.
+// forward makes a call to Discord. It completes the call even if the client has closed the
+// connection, so that the run knows all objects that it has created.
 func (p *proxy) forward(r *http.Request, body []byte) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Minute)
 	defer cancel()
@@ -202,8 +203,8 @@ var noRedirects = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// record keeps an answer. It does not keep answers to the operator's reads, because the number of
-// these reads varies. It reports whether the proxy must drop the answer.
+// record stores a response. It does not store responses to the operator's reads, because the number
+// of these reads varies. It reports whether the proxy must drop the response.
 func (p *proxy) record(step, from string, c call, response *http.Response, answer any) (lost bool) {
 	subject, _ := p.own.own(c.subject())
 	if name, ok := p.own.short(text(asObject(c.body), "name")); ok && subject == "" {
@@ -240,8 +241,8 @@ func (p *proxy) answer(w http.ResponseWriter, response *http.Response, body []by
 	_, _ = w.Write(body) //nolint:gosec // G705: JSON of Discord for its client
 }
 
-// ownGateway replaces the Gateway's address in an answer by the proxy's address. The operator would
-// not connect to a Gateway at another host than the API.
+// ownGateway replaces the Gateway's address in a response by the proxy's address, because the
+// operator refuses a Gateway at another host than the API.
 func (p *proxy) ownGateway(answer []byte, start map[string]any) []byte {
 	address, err := url.Parse(text(start, "url"))
 	if err != nil || address.Host == "" {
@@ -258,7 +259,7 @@ func (p *proxy) ownGateway(answer []byte, start map[string]any) []byte {
 	return changed
 }
 
-// serveGateway forwards the websocket without reading its frames.
+// serveGateway forwards a websocket connection without reading its frames.
 func (p *proxy) serveGateway(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	gateway := p.gateway

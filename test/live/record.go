@@ -12,37 +12,36 @@ import (
 	"strings"
 )
 
-// fields are the fields of an answer. They map the path of a field to its value.
+// fields maps the path of each field in a response to its value.
 type fields map[string]string
 
-// key identifies an answer. The same call has the same key in both recordings.
+// key identifies a response. The same call of a step has the same key in the recordings of both
+// runs.
 type key struct {
 	step, caller, call, subject string
 }
 
-// recording has the last answer for each key.
 type recording map[key]fields
 
-// statusField is the field with the HTTP status.
+// statusField is the path under which fields has the HTTP status.
 const statusField = "(status)"
 
 var (
-	// snowflake matches an id within a text.
+	// snowflake matches a Discord id within a text.
 	snowflake = regexp.MustCompile(`\b[0-9]{16,20}\b`)
 	moment    = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9:]+)$`)
-	// A field has a secret value if its path ends with an element of secret. It has a value that
-	// varies between runs if its path ends with an element of varying.
+	// A field is secret if the last element of its path is in secret. Its value differs between two
+	// runs if the last element is in varying.
 	secret  = []string{"token", "url"}
 	varying = []string{"position", "version", "last_message_id", "avatar", "retry_after"}
 )
 
-// The values of rateLimitHeaders change with every call, so only the presence of each header is
-// compared.
+// The values of these headers change with every call, so a recording has only their presence.
 var rateLimitHeaders = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
 	"X-RateLimit-Reset-After", "X-RateLimit-Bucket"}
 
-// answerFields returns the comparable fields of an answer. It includes the values of the run's own
-// objects and of errors. All other values may be private, so it includes only their kinds.
+// answerFields returns the comparable fields of a response. It includes values only of the run's
+// own objects and of errors. Other values may be private, so it includes only their types.
 func (t *territory) answerFields(c call, status int, header http.Header, body any) fields {
 	f := fields{statusField: strconv.Itoa(status)}
 	f["(header Content-Type)"] = header.Get("Content-Type")
@@ -73,7 +72,6 @@ func asObject(value any) map[string]any {
 	return object
 }
 
-// ownElements returns the elements of a list that belong to the run.
 func (t *territory) ownElements(list []any) []any {
 	own := []any{}
 	for _, element := range list {
@@ -85,7 +83,7 @@ func (t *territory) ownElements(list []any) []any {
 }
 
 // auditFields adds the fields of audit log entries about the run's objects. A path contains the
-// action and the changed field. A value is only the kind of the real value.
+// action and the changed field. The recorded value is only the type of the real value.
 func (t *territory) auditFields(f fields, log map[string]any) {
 	for _, name := range keys(log) {
 		f[name] = kind(log[name])
@@ -113,8 +111,8 @@ func (t *territory) auditFields(f fields, log map[string]any) {
 	}
 }
 
-// flatten adds a value and all values inside of it to f. Their paths begin with path. If values is
-// false, it adds the kinds of the values instead.
+// flatten adds a value and all values inside it to f, under paths that begin with path. If values
+// is false, it adds the types of the values instead.
 func (t *territory) flatten(f fields, path string, value any, values bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -143,8 +141,8 @@ func (t *territory) flatten(f fields, path string, value any, values bool) {
 
 func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
-// index returns the name of a list's element: its scrubbed id, because the order of many lists has
-// no meaning, or else its number.
+// index returns the text that stands for a list's element in a path. This is the replaced id of the
+// element, because the order of many lists has no meaning, or else its index.
 func (t *territory) index(i int, element any) string {
 	if id := text(asObject(element), "id"); id != "" {
 		return t.scrub(id)
@@ -170,7 +168,7 @@ func (t *territory) scalar(path string, value any, values bool) string {
 	return string(written)
 }
 
-// scrub replaces texts that differ between two runs: ids, names and times.
+// scrub replaces texts that differ between two runs, such as ids, names and times, by fixed texts.
 func (t *territory) scrub(s string) string {
 	if moment.MatchString(s) {
 		return "<time>"

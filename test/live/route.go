@@ -9,17 +9,16 @@ import (
 	"strings"
 )
 
-// call is one request to Discord's API.
 type call struct {
 	method string
 	// route is the template of Discord's documentation, such as "/channels/{channel_id}".
 	route string
-	// ids maps the placeholders of the route, without braces, to their values.
+	// ids maps the placeholders in the route, without braces, to their values in the path.
 	ids  map[string]string
-	body any // parsed JSON; nil for no body
+	body any // the parsed JSON; nil if there is no body
 }
 
-// placeholders maps an element of a path to the placeholder of the id that follows it.
+// placeholders maps an element of a path to the placeholder for the id that follows the element.
 var placeholders = map[string]string{
 	"guilds": "guild_id", "channels": "channel_id", "roles": "role_id", "members": "user_id",
 	"webhooks": "webhook_id", "permissions": "overwrite_id", "messages": "message_id",
@@ -27,8 +26,8 @@ var placeholders = map[string]string{
 
 var number = regexp.MustCompile(`^[0-9]+$`)
 
-// newCall returns the call of a request. path is relative to the API. newCall ignores a body that
-// is not JSON.
+// newCall returns the call of an HTTP request. path is relative to the API's root. A body that is
+// not JSON is ignored.
 func newCall(method, path string, body []byte) call {
 	c := call{method: method, ids: map[string]string{}}
 	elements := strings.Split(strings.Trim(path, "/"), "/")
@@ -56,8 +55,8 @@ func (c call) String() string { return c.method + " " + c.route }
 
 func (c call) reads() bool { return c.method == http.MethodGet || c.method == http.MethodHead }
 
-// subject returns the id of the object that the call reads or writes, or "" for a list or a create
-// in the server.
+// subject returns the id of the object that the call reads or writes. It returns "" for a list, and
+// for a create in the server.
 func (c call) subject() string {
 	if !strings.HasSuffix(c.route, "}") {
 		return c.ids["channel_id"]

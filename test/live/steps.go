@@ -20,14 +20,13 @@ import (
 
 type channelSpec = v1alpha1.DiscordChannelSpec
 
-// step is one step of a run.
 type step struct {
 	name, does string
 	do         func(context.Context, *world) error
 }
 
-// steps are all steps of a run, in order. Discord permits two changes of a channel's name or topic
-// in ten minutes, so all steps together may make at most two such changes of one channel.
+// steps lists the steps of a run in their order. Discord permits two changes of a channel's name or
+// topic in ten minutes, so all steps together may make at most two changes of one channel.
 var steps = []step{
 	{"create", "create the category, and the channel alerts in it", create},
 	{"edit", "create the channel edited, and edit its nsfw, slowmode and archive time", edit},
@@ -146,7 +145,7 @@ func adopt(ctx context.Context, w *world) error {
 	return w.look(ctx, "adopted")
 }
 
-// post creates a channel as the bot.
+// post creates a channel as a second client with the bot's token.
 func (w *world) post(ctx context.Context, name string, more map[string]any) (response, error) {
 	body := map[string]any{"name": w.full(name), "type": 0, "parent_id": w.own.find(categoryName)}
 	for field, value := range more {
@@ -223,7 +222,6 @@ func deleted(ctx context.Context, w *world) error {
 	return w.look(ctx, "drift")
 }
 
-// replaced waits until the operator has replaced the deleted channel, which had the id old.
 func (w *world) replaced(ctx context.Context, old string) error {
 	return w.reaches(ctx, "the channel created again", "true", func() (string, error) {
 		c := w.channel("drift")
@@ -256,12 +254,11 @@ func refusals(ctx context.Context, w *world) error {
 	return nil
 }
 
-// channelDeleted is the type of audit log entries about a deleted channel.
 const channelDeleted = 12
 
 func auditLog(ctx context.Context, w *world) error {
 	path := "/guilds/" + w.own.guild + "/audit-logs?limit=100"
-	last := w.own.find("gone") // deleted in an earlier step; its entry may appear late
+	last := w.own.find("gone") // an earlier step deleted it; its audit log entry may appear late
 	_, err := w.holds(ctx, func() (bool, error) {
 		r, err := w.bot.do(ctx, http.MethodGet, path, nil)
 		entries, isList := asObject(r.body)["audit_log_entries"].([]any)
@@ -270,7 +267,7 @@ func auditLog(ctx context.Context, w *world) error {
 				return true, err
 			}
 		}
-		return isList && len(entries) == 0, err // the audit log of a compatible server is always empty
+		return isList && len(entries) == 0, err // a compatible server may always return an empty audit log
 	})
 	return err
 }

@@ -21,7 +21,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// world has the state of a run against one Discord, and the Kubernetes objects of the run.
+// world has the state of a run against one Discord, and the Kubernetes objects that the run has
+// created.
 type world struct {
 	*proxy
 	bot       *bot
@@ -31,7 +32,6 @@ type world struct {
 	objects []client.Object // created so far, parents first
 }
 
-// object is a Kubernetes object with conditions.
 type object interface {
 	client.Object
 	GetConditions() []metav1.Condition
@@ -42,7 +42,7 @@ const (
 	secretName = "bot"
 )
 
-// full returns a name with the run's prefix, as on Discord.
+// full returns the name that an object has on Discord: the run's prefix and its short name.
 func (w *world) full(name string) string {
 	if name == categoryName {
 		return w.own.prefix
@@ -78,7 +78,6 @@ func (w *world) channel(name string, change ...func(*v1alpha1.DiscordChannelSpec
 	return c
 }
 
-// create creates objects and waits until they are Ready.
 func (w *world) create(ctx context.Context, objects ...object) error {
 	for _, o := range objects {
 		if err := w.k8s.Create(ctx, o); err != nil {
@@ -89,7 +88,6 @@ func (w *world) create(ctx context.Context, objects ...object) error {
 	return w.ready(ctx, objects...)
 }
 
-// edit changes the spec of a DiscordChannel and waits until the object is Ready.
 func (w *world) edit(ctx context.Context, name string, change func(*v1alpha1.DiscordChannelSpec)) error {
 	c := w.channel(name)
 	for {
@@ -106,8 +104,8 @@ func (w *world) edit(ctx context.Context, name string, change func(*v1alpha1.Dis
 	}
 }
 
-// ready waits until each object is Ready, at most for the limit of a wait. It records the last
-// state of each object.
+// ready waits until each object is Ready, but not longer than w.limit. It records the last state of
+// each object.
 func (w *world) ready(ctx context.Context, objects ...object) error {
 	for _, o := range objects {
 		err := w.await(ctx, func() (bool, error) {
@@ -141,8 +139,7 @@ func stateOf(o object) string {
 	return "no status"
 }
 
-// await polls until done returns true. If done does not return true within the limit of a wait,
-// await returns no error.
+// await calls done until it returns true. It returns no error if w.limit is over before that.
 func (w *world) await(ctx context.Context, done func() (bool, error)) error {
 	_, err := w.holds(ctx, done)
 	return err
@@ -161,7 +158,7 @@ func (w *world) holds(ctx context.Context, done func() (bool, error)) (bool, err
 	}
 }
 
-// look reads the run's channels with these names on Discord, so that the proxy records the answers.
+// look reads the channels with these names from Discord, so that the proxy records the responses.
 func (w *world) look(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		if _, err := w.read(ctx, name); err != nil {
@@ -171,7 +168,8 @@ func (w *world) look(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// read returns the run's channel with this name from Discord, or nil if it does not exist.
+// read returns the run's channel with this short name as it is on Discord, or nil if it does not
+// exist.
 func (w *world) read(ctx context.Context, name string) (map[string]any, error) {
 	id := w.own.find(name)
 	if id == "" {
@@ -185,8 +183,7 @@ func (w *world) read(ctx context.Context, name string) (map[string]any, error) {
 	return asObject(r.body), nil
 }
 
-// list reads the list of the server's channels or roles, and returns the run's objects in this
-// list.
+// list reads the server's channels or roles, and returns those of the run.
 func (w *world) list(ctx context.Context, of string) ([]map[string]any, error) {
 	r, err := w.bot.do(ctx, http.MethodGet, "/guilds/"+w.own.guild+"/"+of, nil)
 	elements, _ := r.body.([]any)
@@ -197,7 +194,7 @@ func (w *world) list(ctx context.Context, of string) ([]map[string]any, error) {
 	return own, err
 }
 
-// ordered returns the given names of the run's channels, in the order of the channels' positions.
+// ordered returns the given names of channels, sorted by the positions of the channels on Discord.
 func (w *world) ordered(ctx context.Context, of ...string) (string, error) {
 	channels, err := w.list(ctx, "channels")
 	slices.SortStableFunc(channels, func(a, b map[string]any) int {
@@ -217,8 +214,7 @@ func (w *world) ordered(ctx context.Context, of ...string) (string, error) {
 	return strings.Join(names, " "), err
 }
 
-// reaches waits until a value is as expected, at most for the limit of a wait. It records the last
-// value.
+// reaches waits until value returns want, but not longer than w.limit. It records the last value.
 func (w *world) reaches(ctx context.Context, about, want string, value func() (string, error)) error {
 	last := ""
 	_, err := w.holds(ctx, func() (ok bool, err error) {
@@ -229,8 +225,8 @@ func (w *world) reaches(ctx context.Context, about, want string, value func() (s
 	return err
 }
 
-// deleteAll deletes all Kubernetes objects of the run, children first, and waits until they are
-// gone.
+// deleteAll deletes all Kubernetes objects of the run, and waits until they are gone. It deletes an
+// object before the object's owner.
 func (w *world) deleteAll(ctx context.Context) error {
 	for _, o := range slices.Backward(w.objects) {
 		if err := client.IgnoreNotFound(w.k8s.Delete(ctx, o)); err != nil {
@@ -250,7 +246,6 @@ func (w *world) deleteAll(ctx context.Context) error {
 	return nil
 }
 
-// prepare creates the run's namespace, and the Secret with the bot's token.
 func (w *world) prepare(ctx context.Context) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
 	if err := w.k8s.Create(ctx, namespace); err != nil {

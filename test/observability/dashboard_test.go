@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/dashboards.md and docs/kubectl.md anew instead of comparing them")
 
-// dashboard has the fields of a Grafana dashboard that the tests check
+// dashboard has those fields of a Grafana dashboard that the tests check
 // (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/).
 type dashboard struct {
 	UID, Title, Description string
@@ -53,7 +53,6 @@ type target struct {
 	Datasource  datasource
 }
 
-// dashboards parses the dashboards in all deployed ConfigMaps.
 func dashboards(t *testing.T) []dashboard {
 	t.Helper()
 	var objects []*unstructured.Unstructured
@@ -155,8 +154,8 @@ func overlap(a, b panel) bool {
 
 var selector = regexp.MustCompile(`([a-zA-Z_:][a-zA-Z0-9_:]*)\{`)
 
-// metrics returns the names of the metrics in expressions. It finds only metrics with braces.
-// TestLive checks with Prometheus' parser that all metrics in our expressions have braces.
+// metrics returns the names of the metrics in PromQL expressions. It finds only metrics with
+// braces. TestLive checks with Prometheus' parser that all metrics in our expressions have braces.
 func metrics(exprs ...string) []string {
 	names := map[string]bool{}
 	for _, expr := range exprs {
@@ -175,7 +174,7 @@ func (p panel) exprs() []string {
 	return exprs
 }
 
-// docs/dashboards.md lists all panels. With -update, the test writes the page.
+// docs/dashboards.md must list all panels. With the flag -update, the test writes the page.
 func TestDashboardsAreListed(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("# What do the dashboards show?\n\n" +
@@ -214,8 +213,8 @@ func folded(bullet, paragraph string) string {
 	return text.String() + line + "\n"
 }
 
-// golden expects that a file of the project has the text want. With -update, golden writes the
-// file.
+// golden expects that a file of the project has the content want. With the flag -update, it writes
+// the file.
 func golden(t *testing.T, file, want string) {
 	t.Helper()
 	path, err := project.Path(file)

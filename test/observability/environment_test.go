@@ -29,8 +29,8 @@ import (
 )
 
 const (
-	// waitLimit is the time limit of waits for operators and controllers; it allows for a busy
-	// machine.
+	// waitLimit is the time limit of waits for operators and controllers. It is long enough for a
+	// busy machine.
 	waitLimit = 3 * time.Minute
 	// guildID is the id of the Discord server in the samples.
 	guildID = "1401681709430341704"
@@ -38,8 +38,8 @@ const (
 
 var components = []string{"prometheus", "grafana"}
 
-// stage is an environment with the playground's scenario and a Prometheus that scrapes the
-// ServiceMonitors.
+// stage is a test environment. It has the objects of `make run` (test/playground), and a Prometheus
+// that scrapes the ServiceMonitors.
 type stage struct {
 	*environment.Environment
 	discord    *environment.DiscordProcess
@@ -49,8 +49,8 @@ type stage struct {
 	flood      atomic.Int64 // the number of extra series of the tenant's application
 }
 
-// newStage starts the operators and Prometheus, but applies no samples. Prometheus must see all
-// changes that the samples cause.
+// newStage starts the operators and Prometheus, but applies no samples. The caller applies them
+// later, because Prometheus must see all changes that the samples cause.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	env, err := environment.Start(t.Context(), environment.Options{
@@ -95,8 +95,8 @@ func render(t *testing.T, folder string) []*unstructured.Unstructured {
 	return objects
 }
 
-// applySamples applies the samples. It replaces the bot's token by the simulated bot's token, and
-// lets Prometheus monitor the Dojos. It waits until all objects are Ready.
+// applySamples applies the samples, with the token of the simulated bot and with monitoring of the
+// Dojos. It waits until all objects are Ready.
 func (s *stage) applySamples(t *testing.T) {
 	t.Helper()
 	token, err := os.ReadFile(s.discord.TokenFile())
@@ -141,7 +141,7 @@ func (s *stage) notReady(t *testing.T) []string {
 	return names
 }
 
-// reason returns the reason of an object's condition Ready, or "" if the object has no such
+// reason returns the reason in an object's condition Ready, or "" if the object does not have this
 // condition.
 func (s *stage) reason(t *testing.T, name string) string {
 	t.Helper()
@@ -163,9 +163,9 @@ func conditionsOf(t *testing.T, o *unstructured.Unstructured) []metav1.Condition
 	return as.Status.Conditions
 }
 
-// exerciseOperators makes all changes that the playground proposes: it rotates, scales, breaks,
-// edits by hand and deletes. Afterwards one Dojo is Degraded, one channel waits for a missing
-// group, and all other objects are Ready.
+// exerciseOperators makes the changes that `make run` suggests to users: it rotates, scales,
+// breaks, edits by hand and deletes. Afterwards one Dojo is Degraded, one channel waits for a
+// missing group, and all other objects are Ready.
 func (s *stage) exerciseOperators(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)

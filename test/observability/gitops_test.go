@@ -27,7 +27,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// health is an object's health, in the words of each tool.
+// health is the health of one object, in the terms of each tool.
 type health struct {
 	argo, kstatus, flux string
 }
@@ -39,7 +39,7 @@ var (
 	deleted     = health{"Progressing", "Terminating", "InProgress"}
 )
 
-// TestHealth checks the health of objects with all statuses that the operators can set.
+// TestHealth computes the health of objects with every status that the operators can set.
 func TestHealth(t *testing.T) {
 	var (
 		usable  = conditions.Usable("ReplicasReady", "3/3")
@@ -97,16 +97,16 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// initialDojo returns a Dojo with the status that the API server sets on create. TestLive checks
-// that the API server sets this status.
+// initialDojo returns a Dojo with the status that the API server sets on create, because of the
+// defaults in its schema. TestLive checks this status.
 func initialDojo() *corev1api.Dojo {
 	d := &corev1api.Dojo{ObjectMeta: named("tokyo")}
 	d.Generation, d.Status.ObservedGeneration = 1, -1
 	return d
 }
 
-// newObjectsAreNotCurrent checks the health of objects that no operator has seen yet. It creates
-// them by dry run, so no operator changes their first status.
+// newObjectsAreNotCurrent checks the health of objects that no operator has seen. It creates them
+// by dry run, so that no operator can change their initial status.
 func (s *stage) newObjectsAreNotCurrent(t *testing.T) {
 	for _, o := range s.objects(t) {
 		created := o.DeepCopy()
@@ -121,7 +121,6 @@ func (s *stage) newObjectsAreNotCurrent(t *testing.T) {
 	}
 }
 
-// healthOf returns the health of an object, and the message that Argo CD shows.
 func healthOf(t *testing.T, o *unstructured.Unstructured) (h health, message string) {
 	t.Helper()
 	h.argo, message = argoHealth(t, o)
@@ -140,8 +139,8 @@ var argoCD = sync.OnceValues(func() ([]*unstructured.Unstructured, error) {
 	return manifests.Render(path)
 })
 
-// argoHealth runs the deployed script for an object's health. The script can use only the libraries
-// that Argo CD opens.
+// argoHealth runs the deployed Lua script that computes an object's health. The script can use only
+// the Lua libraries that Argo CD opens.
 func argoHealth(t *testing.T, o *unstructured.Unstructured) (state, message string) {
 	t.Helper()
 	kind := o.GroupVersionKind()
@@ -200,7 +199,7 @@ var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
 // fluxHealth evaluates the healthCheckExprs of docs/do/gitops.md as Flux does
 // (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions). An
-// expression with an evaluation error is false.
+// expression that fails to evaluate counts as false.
 func fluxHealth(t *testing.T, o *unstructured.Unstructured) string {
 	t.Helper()
 	var kustomization struct {

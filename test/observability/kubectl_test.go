@@ -17,8 +17,8 @@ import (
 
 var console = regexp.MustCompile("(?s)```console\n(.*?)```")
 
-// kubectl runs the commands of docs/kubectl.md and compares their output with the page. With
-// -update, it writes the output to the page.
+// kubectl runs the commands of docs/kubectl.md and compares their output with the page. With the
+// flag -update, it writes the output to the page.
 func (s *stage) kubectl(t *testing.T) {
 	kubectl.OnPath(t)
 	t.Setenv("KUBECONFIG", s.Cluster.Kubeconfig())
@@ -32,7 +32,7 @@ func (s *stage) kubectl(t *testing.T) {
 				continue
 			}
 			now.WriteString(line)
-			// The page also shows the errors of commands, as a user sees them.
+			// The page also shows errors of commands, so the exit status is ignored.
 			out, _ := exec.CommandContext(t.Context(), "bash", "-c", command).CombinedOutput()
 			now.WriteString(trimmed(strings.ReplaceAll(string(out), s.discord.URL(), "https://discord.com")))
 		}
@@ -44,7 +44,6 @@ func (s *stage) kubectl(t *testing.T) {
 	}))
 }
 
-// trimmed removes blanks at the ends of lines, and ends the text with one newline.
 func trimmed(out string) string {
 	var text strings.Builder
 	for line := range strings.Lines(out) {
@@ -53,8 +52,8 @@ func trimmed(out string) string {
 	return text.String()
 }
 
-// changing lists the parts of the output that change from run to run: times, counts of events, ids,
-// versions, and the widths of columns.
+// changing lists what differs between two runs of a command, and its replacement: times, counts of
+// events, ids, versions, and the widths of columns.
 var changing = []struct {
 	pattern *regexp.Regexp
 	instead string

@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// docsURL is the address of the docs in this test.
+// docsURL is the address of the docs that the test gives to the operators.
 const docsURL = "https://docs.example.org/you/operators/docs"
 
 var (
@@ -27,8 +27,8 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
 
-// Without an address of the docs, no object links to a page. With an address, each alert links to
-// its own section, and all linked sections exist.
+// If the operators have no address of the docs, no object may link to a page. With an address, each
+// alert must link to its own section, and all linked sections must exist.
 func TestLinks(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name+" without an address", func(t *testing.T) {
@@ -71,13 +71,14 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// withoutKinds removes CustomResourceDefinitions, because their descriptions link to Kubernetes'
-// pages.
+// withoutKinds removes CustomResourceDefinitions, because their descriptions link to pages of
+// Kubernetes.
 func withoutKinds(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return manifests.Without(objects, "CustomResourceDefinition")
 }
 
-// follow expects that the docs have the page in path, and that the page has the section after #.
+// follow expects that the docs have the page that path names, and that the page has the section
+// after #.
 func follow(t *testing.T, path string) {
 	t.Helper()
 	page, section, _ := strings.Cut(path, "#")
@@ -125,7 +126,6 @@ func rulesOf(t *testing.T, objects []*unstructured.Unstructured) (groups []ruleS
 	return groups
 }
 
-// docsFlag reports whether the operator's pods have the flag --docs-url.
 func docsFlag(t *testing.T, objects []*unstructured.Unstructured) bool {
 	t.Helper()
 	for _, object := range objects {

@@ -16,7 +16,8 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// TestLive runs all tests that need live operators, in the playground's scenario.
+// TestLive runs all tests that need running operators, with the objects of `make run`
+// (test/playground).
 func TestLive(t *testing.T) {
 	s := newStage(t)
 	s.applySamples(t)
@@ -44,15 +45,15 @@ func TestLive(t *testing.T) {
 	t.Run("Argo CD's configuration keeps its other settings", s.argoCDConfig)
 }
 
-// substituteVariables replaces the Grafana variables in an expression. The new expression selects
-// all values and covers the whole run.
+// substituteVariables replaces the Grafana variables in an expression. The result selects all
+// values, and covers the whole test.
 func substituteVariables(expr string, d dashboard) string {
 	job := "jutsu.com/" + strings.TrimPrefix(d.UID, "jutsu-")
 	return strings.NewReplacer("$__rate_interval", "10m", "$__range", "10m", "$job", job,
 		"$namespace", ".*", "$kind", ".*", "$dojo", ".*").Replace(expr)
 }
 
-// everyPanelHasData makes requests and changes until each panel has data. Operators at rest make no
+// everyPanelHasData makes requests and changes until each panel has data. Idle operators make no
 // calls, and the rate of a counter needs an increase between two scrapes.
 func (s *stage) everyPanelHasData(t *testing.T, d dashboard) {
 	NewWithT(t).Eventually(func() []string {
@@ -90,8 +91,8 @@ func (s *stage) metricsExist(t *testing.T, what, expr string) {
 
 const forbidden = "kubernetes_requests_forbidden_total"
 
-// walk checks a node of an expression's syntax tree, which comes from Prometheus' API. It returns
-// the names of the metrics in that node.
+// walk checks a node of an expression's syntax tree, which Prometheus' API returns. It returns the
+// names of the metrics in that node.
 func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
 	t.Helper()
 	if node["type"] == "vectorSelector" || node["type"] == "matrixSelector" {
@@ -125,8 +126,8 @@ func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
 	return read
 }
 
-// selected expects that Prometheus has a series of the selector's metric with all labels of the
-// selector. The labels may have any values.
+// selected expects that Prometheus has a series with the selector's metric and with all label names
+// of the selector. It ignores the values of the labels.
 func (s *stage) selected(t *testing.T, what string, node map[string]any) string {
 	t.Helper()
 	name, _ := node["name"].(string)
@@ -187,8 +188,8 @@ func (s *stage) alertsAreEvaluated(t *testing.T) {
 	}
 }
 
-// alertsOfADojo checks the PrometheusRules that dojo-operator creates for Dojos: with promtool,
-// with unit tests, and with the metrics in Prometheus.
+// alertsOfADojo checks the PrometheusRules that dojo-operator creates for Dojos. It uses promtool,
+// unit tests, and the metrics in Prometheus.
 func (s *stage) alertsOfADojo(t *testing.T) {
 	alerts := map[string]bool{}
 	for _, dojo := range []string{"tokyo-jujutsu-high", "sendai-jujutsu-high"} {
@@ -202,8 +203,8 @@ func (s *stage) alertsOfADojo(t *testing.T) {
 		for _, group := range as {
 			for _, rule := range group.Rules {
 				alerts[rule.Alert] = true
-				// Only one Dojo's application has metrics, so the check uses that Dojo's name in
-				// all alerts. Other Dojos have the same alerts.
+				// Only one Dojo has an application with metrics. All Dojos have the same alerts, so
+				// the check replaces the Dojo's name by the name of that Dojo.
 				s.metricsExist(t, rule.Alert, strings.ReplaceAll(rule.Expr, dojo, "tokyo-jujutsu-high"))
 			}
 		}

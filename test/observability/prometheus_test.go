@@ -37,7 +37,6 @@ var (
 	prometheusRule = serviceMonitor.GroupVersion().WithKind("PrometheusRule")
 )
 
-// prometheus is a running Prometheus server.
 type prometheus struct {
 	url    string
 	config map[string]any
@@ -126,7 +125,7 @@ func write(t *testing.T, path string, content any) {
 	must(t, os.WriteFile(path, text, 0o600))
 }
 
-// monitorSpec has the fields of a ServiceMonitor that the tests use.
+// monitorSpec has those fields of a ServiceMonitor that the tests use.
 type monitorSpec struct {
 	Spec struct {
 		Selector  struct{ MatchLabels map[string]string }
@@ -156,8 +155,8 @@ func (s *stage) monitor(t *testing.T, o environment.Operator) monitorSpec {
 	return as
 }
 
-// token returns the token for an operator's metrics. The ServiceMonitor names the Secret of this
-// token.
+// token returns the token that reads an operator's metrics. The operator's ServiceMonitor names the
+// Secret that holds it.
 func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 	t.Helper()
 	credentials := s.monitor(t, o).Spec.Endpoints[0].Authorization.Credentials
@@ -172,7 +171,7 @@ func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 }
 
 // scrapeConfig translates an operator's ServiceMonitor to Prometheus' configuration, as
-// prometheus-operator does. The target is a process instead of a pod.
+// prometheus-operator does. The target is the operator's local process instead of a pod.
 func (s *stage) scrapeConfig(t *testing.T, o environment.Operator) map[string]any {
 	t.Helper()
 	g := NewWithT(t)
@@ -214,7 +213,7 @@ func (s *stage) ruleGroups(t *testing.T, namespace, name string) []any {
 	return groups
 }
 
-// application simulates a Dojo's application. It uses the same metrics library as the real
+// application simulates the web application of a Dojo. It uses the same metrics library as the real
 // application (https://github.com/zsais/go-gin-prometheus).
 func (s *stage) application(t *testing.T) map[string]any {
 	t.Helper()
@@ -230,7 +229,7 @@ func (s *stage) application(t *testing.T) map[string]any {
 		must(t, err)
 		check(t, answer.Body.Close())
 	}
-	s.ask = func() { // increases series that Prometheus has already scraped
+	s.ask = func() { // a rate needs an increase of series that Prometheus has already scraped
 		for _, path := range []string{"/weapons", "/weapons", "/broken"} {
 			if answer, err := http.Get(server.URL + path); err == nil {
 				_ = answer.Body.Close()

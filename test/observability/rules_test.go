@@ -24,7 +24,8 @@ type ruleSpec struct {
 	}
 }
 
-// groupsOf returns the rule groups of an operator's deployed PrometheusRule, as JSON and parsed.
+// groupsOf returns the rule groups of an operator's deployed PrometheusRule, as raw JSON and as
+// ruleSpecs.
 func groupsOf(t *testing.T, o environment.Operator) (raw []any, as []ruleSpec) {
 	t.Helper()
 	for _, object := range renderWith(t, o, "prometheus") {
@@ -42,7 +43,7 @@ func groupsOf(t *testing.T, o environment.Operator) (raw []any, as []ruleSpec) {
 	return raw, as
 }
 
-// checkRules checks rules with promtool. It writes the rules to rules.yaml in a new folder and
+// checkRules checks rules with promtool. It writes the rules to rules.yaml in a new folder, and
 // returns the folder.
 func checkRules(t *testing.T, groups []any) string {
 	t.Helper()
@@ -56,7 +57,6 @@ func checkRules(t *testing.T, groups []any) string {
 	return folder
 }
 
-// TestRules runs the alerts' unit tests.
 func TestRules(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name, func(t *testing.T) {
@@ -79,8 +79,8 @@ func tryRules(t *testing.T, folder, file string, groups []ruleSpec) {
 	everyAlertIsTried(t, text, groups)
 }
 
-// everyAlertIsTried expects that the unit tests have two cases for each alert and severity: the
-// alert fires in one case, and does not fire in the other case.
+// everyAlertIsTried expects two unit tests for each alert and severity: the alert fires in one, and
+// does not fire in the other.
 func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	t.Helper()
 	var cases struct {
@@ -117,8 +117,8 @@ func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	}
 }
 
-// Every alert has a summary, a description and a section in docs/alerts.md. Every section belongs
-// to an alert.
+// Every alert must have a summary, a description and a section in docs/alerts.md. Every section
+// must belong to an alert.
 func TestRunbooks(t *testing.T) {
 	sections := map[string]bool{}
 	for _, heading := range regexp.MustCompile(`(?m)^### (D\w+)$`).FindAllStringSubmatch(read(t, "docs/alerts.md"), -1) {

@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// The tenant's Service has the same name as the operator's own Service.
+	// The tenant's Service has the name of the operator's own metrics Service.
 	tenantNamespace = "team-a"
 	tenantService   = "dojo-operator-metrics"
 )
 
-// forged are the labels that the tenant puts on every series.
+// forged has the labels that the tenant puts on each of its series.
 const forged = `{job="jutsu.com/dojo-operator",namespace="default",dojo="tokyo-jujutsu-high",` +
 	`name="tokyo-alerts",kind="DiscordChannel",controller="dojo",type="Degraded",reason="Forged",code="403",le="1"}`
 
 // tenantForgesMetrics makes Prometheus scrape an application of a tenant. The application serves
-// all metrics that the alerts read, with forged labels.
+// every metric that our alerts use, with forged labels.
 func (s *stage) tenantForgesMetrics(t *testing.T) {
 	var read []string
 	for _, rule := range s.rules(t) {
@@ -72,7 +72,6 @@ var limitNames = map[string]string{
 	"labelNameLengthLimit": "label_name_length_limit", "labelValueLengthLimit": "label_value_length_limit",
 }
 
-// limits returns the scrape limits in a Dojo's ServiceMonitor.
 func (s *stage) limits(t *testing.T, dojo string) map[string]any {
 	t.Helper()
 	live := &unstructured.Unstructured{}
@@ -89,7 +88,8 @@ func (s *stage) limits(t *testing.T, dojo string) map[string]any {
 	return found
 }
 
-// No alert reads a series of the tenant, so the tenant can neither raise nor silence an alert.
+// No alert may use a series of the tenant, so that the tenant can neither raise nor silence an
+// alert.
 func (s *stage) alertsIgnoreTenant(t *testing.T) {
 	own := fmt.Sprintf("namespace=%q", tenantNamespace)
 	NewWithT(t).Eventually(func() ([]model.LabelSet, error) {
@@ -111,7 +111,7 @@ func (s *stage) alertsIgnoreTenant(t *testing.T) {
 	}
 }
 
-// selectors returns the series selectors in an expression. It uses Prometheus' own parser.
+// selectors returns the series selectors in a PromQL expression. It uses Prometheus' own parser.
 func (s *stage) selectors(t *testing.T, expr string) (found []string) {
 	t.Helper()
 	var visit func(any)
@@ -145,7 +145,8 @@ func matching(matchers []any) (all []string) {
 	return all
 }
 
-// Prometheus refuses the whole scrape of an application with more series than the limit.
+// If an application has more series than the ServiceMonitor's limit, Prometheus must drop the whole
+// scrape.
 func (s *stage) floodIsDropped(t *testing.T) {
 	s.flood.Store(50_000)
 	NewWithT(t).Eventually(func(g Gomega) {

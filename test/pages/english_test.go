@@ -17,17 +17,18 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// riddleBudget is the number of riddles that are allowed.
+// riddleBudget limits the phrases in the project that match riddle.
 const riddleBudget = 40
 
 // riddle matches phrases that hide the subject of a sentence.
 var riddle = regexp.MustCompile(
 	`(?i)\b(is|are)\s+(what|whether|why|who|how|those)\b|those\s+(that|who)|of\s+which|whose\s+turn|\bamid\b|be\s+had\b`)
 
-// titled lists functions whose first argument is the title of a spec.
+// titled lists the functions whose first argument is the title of a test.
 var titled = []string{"It", "Describe", "DescribeTable", "Context", "When", "Entry", "t.Run"}
 
-// TestSentencesNameTheirSubject counts riddles in Go comments, in titles of specs, and in pages.
+// TestSentencesNameTheirSubject counts the phrases that match riddle in Go comments, in titles of
+// tests, and in pages.
 func TestSentencesNameTheirSubject(t *testing.T) {
 	places := slices.Concat(riddlesOfCode(t), riddlesOfPages(t))
 	for _, place := range places {
@@ -39,10 +40,11 @@ func TestSentencesNameTheirSubject(t *testing.T) {
 	}
 }
 
-// printed matches the output of commands, and generated tables.
+// printed matches the output of commands and generated tables, which are not hand-written
+// sentences.
 var printed = regexp.MustCompile(console.String() + "|" + fields.String())
 
-// riddlesOfPages returns the places of riddles in pages, except in output of programs.
+// riddlesOfPages returns the places of matches in pages, except in the output of programs.
 func riddlesOfPages(t *testing.T) (places []string) {
 	t.Helper()
 	for _, page := range written(t) {
@@ -54,7 +56,7 @@ func riddlesOfPages(t *testing.T) (places []string) {
 	return places
 }
 
-// riddlesOfCode returns the places of riddles in Go files, except generated ones.
+// riddlesOfCode returns the places of matches in Go files that are not generated.
 func riddlesOfCode(t *testing.T) (places []string) {
 	t.Helper()
 	root, err := project.Root()
@@ -108,7 +110,6 @@ func riddlesOfFile(file, name string) (places []string, err error) {
 	return places, nil
 }
 
-// called returns the name of the function that is called, such as It or t.Run.
 func called(call *ast.CallExpr) string {
 	switch function := call.Fun.(type) {
 	case *ast.Ident:
@@ -121,7 +122,8 @@ func called(call *ast.CallExpr) string {
 	return ""
 }
 
-// title returns the text of an argument: a string literal or a concatenation of them.
+// title returns the text of an argument that is a string literal or a concatenation of string
+// literals.
 func title(argument ast.Expr) (text string) {
 	ast.Inspect(argument, func(n ast.Node) bool {
 		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
@@ -132,7 +134,7 @@ func title(argument ast.Expr) (text string) {
 	return text
 }
 
-// riddles returns the places of riddles in a text that begins at a line of a file.
+// riddles returns the places of matches in a text. line is the text's first line in the file.
 func riddles(file string, line int, text string) (places []string) {
 	for _, at := range riddle.FindAllStringIndex(text, -1) {
 		phrase := strings.Join(strings.Fields(text[at[0]:at[1]]), " ")

@@ -89,9 +89,9 @@ func TestFormsOfIssues(t *testing.T) {
 	}
 }
 
-// TestLinksOfTheForms follows the forms' links into the repository. GitHub shows a form at
-// REPOSITORY/issues/new, so the links are relative to this address. config.yml must forbid blank
-// issues and link only to the repository.
+// TestLinksOfTheForms follows links in the issue forms to files of the repository. GitHub shows a
+// form at REPOSITORY/issues/new, so the links are relative to this address. config.yml must forbid
+// blank issues, and link only to the repository.
 func TestLinksOfTheForms(t *testing.T) {
 	var config struct {
 		Blank bool `json:"blank_issues_enabled"`
@@ -130,8 +130,8 @@ func TestLinksOfTheForms(t *testing.T) {
 	}
 }
 
-// TestNoAddress expects no URL of jutsu.com, which serves nothing. The
-// address of the docs is a setting (docs/dojo-alerts.md).
+// TestNoAddress expects that no file has a URL of jutsu.com, because this domain serves nothing.
+// The address of the docs is a setting (docs/dojo-alerts.md).
 func TestNoAddress(t *testing.T) {
 	root, err := project.Root()
 	if err != nil {

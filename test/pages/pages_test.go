@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package pages checks the form of hand-written text: short lines and working links in pages, plain
-// sentences in comments and titles, short commit subjects, valid issue forms.
+// sentences in comments and titles, short commit subjects, and valid issue forms.
 package pages
 
 import (
@@ -24,7 +24,8 @@ var (
 	fields = regexp.MustCompile("(?s)<!-- fields -->.*?<!-- end of fields -->")
 )
 
-// written lists the pages that are written by hand. Some contain generated tables of fields.
+// written lists the pages that are written by hand. Some of them contain generated tables of
+// fields.
 func written(t *testing.T) (names []string) {
 	t.Helper()
 	root, err := project.Root()
@@ -50,8 +51,8 @@ func written(t *testing.T) (names []string) {
 	return names
 }
 
-// TestPagesAreShort allows 120 lines for the README, and 120
-// columns for every line of a page that is not output of a command.
+// TestPagesAreShort allows 120 lines in the README, and 120 columns in each line of a page. Lines
+// that show the output of a command may be longer.
 func TestPagesAreShort(t *testing.T) {
 	if lines := strings.Count(text(t, "README.md"), "\n"); lines > 120 {
 		t.Errorf("README.md has %d lines", lines)
@@ -65,8 +66,8 @@ func TestPagesAreShort(t *testing.T) {
 	}
 }
 
-// TestLinksOfThePages checks the file and the heading of every link within the repository. It
-// expects that the index lists every page.
+// TestLinksOfThePages checks that the file and the heading of every link within the repository
+// exist. It expects that the index lists every page.
 func TestLinksOfThePages(t *testing.T) {
 	linked := map[string]bool{}
 	for _, page := range written(t) {
@@ -93,7 +94,6 @@ func TestLinksOfThePages(t *testing.T) {
 	}
 }
 
-// anchors returns the anchors that GitHub makes from the headings of a page.
 func anchors(page string) map[string]bool {
 	all := map[string]bool{}
 	for _, h := range heading.FindAllStringSubmatch(page, -1) {
@@ -103,7 +103,6 @@ func anchors(page string) map[string]bool {
 	return all
 }
 
-// text returns the content of a file of the project.
 func text(t *testing.T, file string) string {
 	t.Helper()
 	path, err := project.Path(file)

@@ -20,8 +20,8 @@ import (
 
 const reasonsPage = "docs/reasons.md"
 
-// TestReasons expects a section of docs/reasons.md for each reason
-// of a condition or an event, and a reason for each section.
+// TestReasons expects that docs/reasons.md has a section for each reason of a condition or an
+// event, and that each section is about such a reason.
 func TestReasons(t *testing.T) {
 	known := reasons(t)
 	if len(known) < 130 {
@@ -55,8 +55,8 @@ func sectionsOf(page string) map[string]string {
 	return all
 }
 
-// TestReasonsAreConstants expects no reason in a string
-// literal, because TestReasons would not find it.
+// TestReasonsAreConstants expects that no reason is a string literal, because TestReasons finds
+// only constants.
 func TestReasonsAreConstants(t *testing.T) {
 	for file, tree := range shipped(t) {
 		ast.Inspect(tree, func(n ast.Node) bool {
@@ -76,7 +76,7 @@ func TestReasonsAreConstants(t *testing.T) {
 	}
 }
 
-// reasons maps each reason to the file that defines it or records an event with it.
+// reasons maps each reason to the file that defines the reason, or that records an event with it.
 func reasons(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -130,7 +130,7 @@ func literal(e ast.Expr) (string, bool) {
 	return value, err == nil
 }
 
-// shipped parses the code that sets conditions and records events.
+// shipped parses the Go files that set conditions or record events.
 func shipped(t *testing.T) map[string]*ast.File {
 	t.Helper()
 	root, err := project.Root()
@@ -160,12 +160,12 @@ func shipped(t *testing.T) map[string]*ast.File {
 	return all
 }
 
-// ambiguous matches names of kinds that other projects have too, or that kubectl may not know.
+// ambiguous matches names of kinds that exist in other projects too, or that kubectl may not know.
 var ambiguous = regexp.MustCompile(`\b(clusters?|databases?|databaseroles?|backups?|scheduledbackups?|poolers?|dojos?|` +
 	`discord(servers?|groups?|channels?|roles?)|httproutes?|gateways?|ingress(es)?|crds?)( |,|$)`)
 
 // TestCommands checks each command in messages and in docs/reasons.md. A command must have a
-// namespace and full names of resources. A command of kubectl dojo must exist.
+// namespace, and full names of resources. A subcommand of kubectl dojo must exist.
 func TestCommands(t *testing.T) {
 	commands := commandsOf(text(t, reasonsPage), reasonsPage)
 	for file, tree := range shipped(t) {
@@ -201,7 +201,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestLossComesLast expects that a message ends with the way out that loses data.
+// TestLossComesLast expects that a message that offers several solutions ends with the one that
+// loses data.
 func TestLossComesLast(t *testing.T) {
 	losses := 0
 	for file, tree := range shipped(t) {
@@ -228,8 +229,8 @@ func TestLossComesLast(t *testing.T) {
 	}
 }
 
-// commandsOf returns the commands in a message. A
-// command is in backquotes, or is the whole message.
+// commandsOf returns the commands in a message. A command is in backquotes, or it is the whole
+// message.
 func commandsOf(message, where string) map[string]string {
 	all := map[string]string{}
 	for _, quoted := range regexp.MustCompile("(?s)(?:`|^)(kubectl [a-z-]+ [^`]+)(?:`|$)").FindAllStringSubmatch(message, -1) {
@@ -238,8 +239,8 @@ func commandsOf(message, where string) map[string]string {
 	return all
 }
 
-// joined returns the text of a string literal or a
-// concatenation. It puts %s in place of other values.
+// joined returns the text of a string literal or of a concatenation. It replaces all other operands
+// by %s.
 func joined(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// TestSubjectsOfCommits runs tools/subjects in repositories that it creates. `make check` runs the
-// tool in this repository.
+// TestSubjectsOfCommits runs tools/subjects, which checks commit subjects, in repositories that it
+// creates. `make check` runs the tool in this repository.
 func TestSubjectsOfCommits(t *testing.T) {
 	script, err := project.Path("tools/subjects")
 	if err != nil {
@@ -80,8 +80,8 @@ func TestSubjectsOfCommits(t *testing.T) {
 	}
 }
 
-// runIn runs a program in a folder, independent of the
-// git configuration of the user and of a repository.
+// runIn runs a program in a folder. The git configuration of the user and of this repository does
+// not affect it.
 func runIn(t *testing.T, folder, program string, arguments ...string) (output string, err error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, arguments...)

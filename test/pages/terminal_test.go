@@ -19,12 +19,12 @@ var update = flag.Bool("update", false, "write docs/images/terminal.svg anew ins
 const (
 	picture = "docs/images/terminal.svg"
 	goldens = "dojo-operator/internal/cli/testdata/"
-	// A character of DejaVu Sans Mono has this size at 12 pixels. Narrower fonts leave a margin.
+	// A character of DejaVu Sans Mono has this size at 12 pixels. A narrower font leaves a margin.
 	columnWidth, lineHeight = 7.23, 17.0
 )
 
-// TestTerminalPicture compares the README's picture with outputs that other tests check: golden
-// files of kubectl dojo, and the page of kubectl discord plan. `make picture` writes the picture.
+// TestTerminalPicture compares the README's picture with outputs that other tests check: the golden
+// files of kubectl dojo, and docs/plan.md. `make picture` writes the picture.
 func TestTerminalPicture(t *testing.T) {
 	lines := strings.Split(strings.Join([]string{
 		golden(t, "status-lost"), withoutPlan(golden(t, "restore-lost")), planned(t),
@@ -43,7 +43,6 @@ func TestTerminalPicture(t *testing.T) {
 	}
 }
 
-// golden returns a command of kubectl dojo and its output, from a golden file.
 func golden(t *testing.T, name string) string {
 	t.Helper()
 	output, _, found := strings.Cut(text(t, goldens+name+".golden"), "[exit code ")
@@ -53,13 +52,12 @@ func golden(t *testing.T, name string) string {
 	return strings.TrimRight(output, "\n")
 }
 
-// steps matches the steps and notes of a plan. The picture omits these lines, because the command
-// prints the steps again when it carries the plan out.
+// steps matches the steps and notes of a kubectl dojo plan. The picture omits them, because the
+// command prints the steps again when it executes the plan.
 var steps = regexp.MustCompile(`(?m)^(  \d+\. .*|  ! .*|    \S.*)\n`)
 
 func withoutPlan(output string) string { return steps.ReplaceAllString(output, "") }
 
-// planned returns the example of docs/plan.md.
 func planned(t *testing.T) string {
 	t.Helper()
 	_, after, _ := strings.Cut(text(t, "docs/plan.md"), "```\n$ kubectl discord plan ")
@@ -70,7 +68,7 @@ func planned(t *testing.T) string {
 	return "$ kubectl discord plan " + output
 }
 
-// colours maps the beginning of a line to a colour. The first match applies.
+// colours maps the beginning of a line to the line's colour. The first match counts.
 var colours = []struct{ prefix, colour string }{
 	{"$ ", "#ffffff"}, {"DEGRADED", "#ff7b72"}, {"  Safe:", "#7ee787"}, {"  Careful:", "#e3b341"},
 	{"Restored.", "#7ee787"}, {"+ ", "#7ee787"}, {"~ ", "#e3b341"}, {"- ", "#ff7b72"}, {"", "#adbac7"},

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// discordKinds are in an order in which parents precede their children.
+// discordKinds lists owners before the kinds of objects that depend on them.
 var (
 	serverKind   = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordServer"}
 	groupKind    = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordGroup"}
@@ -27,8 +27,8 @@ var (
 	discordKinds = []schema.GroupVersionKind{serverKind, roleKind, groupKind, channelKind}
 )
 
-// realDiscord reports whether the run uses an existing Discord server instead of a simulated
-// Discord.
+// realDiscord reports whether the playground uses an existing Discord server instead of a simulated
+// one.
 func (o *options) realDiscord() bool { return o.discordServerID != "" }
 
 func (o *options) discordPlan() string {
@@ -50,7 +50,6 @@ func (s *sandbox) startDiscord(ctx context.Context) (environment.DiscordAPI, err
 	return d, nil
 }
 
-// serverID returns the server id in the samples' DiscordServer with the given name.
 func (s *sandbox) serverID(name string) string {
 	for _, o := range s.objects {
 		if o.GroupVersionKind() == serverKind && o.GetName() == name {
@@ -61,14 +60,14 @@ func (s *sandbox) serverID(name string) string {
 	return ""
 }
 
-// discordFacts holds the addresses of Discord and the files with its tokens.
+// discordFacts has the addresses of Discord, and the paths of files with its tokens.
 type discordFacts struct {
 	page      string // URL of the simulated Discord's page; empty for a real Discord
 	apiURL    string // empty for the API of the real Discord
 	serverID  string
 	tokenFile string
-	// adminTokenFile has the token of a bot with all
-	// permissions. It exists only for a simulated Discord.
+	// adminTokenFile is the file with the token of a bot with all permissions. Only a simulated
+	// Discord has such a bot.
 	adminTokenFile string
 }
 
@@ -101,7 +100,6 @@ func (d discordFacts) description() string {
 	return d.address() + " is the REAL one. What this run creates there is deleted at its end."
 }
 
-// bot returns the bot that the samples use.
 func (d discordFacts) bot() bot {
 	if d.page != "" {
 		return bot{tokenFile: d.tokenFile}
@@ -111,14 +109,14 @@ func (d discordFacts) bot() bot {
 
 type bot struct {
 	tokenFile string
-	// serverID is the id of a real server for the DiscordServers of the samples. If serverID is
-	// empty, the samples keep their own ids.
+	// serverID is the id of a real Discord server, which all DiscordServers of the samples get. If
+	// serverID is empty, the samples keep their own ids.
 	serverID string
 }
 
-// withBot writes a bot's token into the Secrets that the DiscordServers name. For a real server, it
-// also removes the settings from each DiscordServer, so that the operator does not change the
-// server's settings.
+// withBot writes a bot's token into the Secrets that the DiscordServers name. For a real Discord
+// server, it also removes the settings from the spec of each DiscordServer, so that the operator
+// does not change the real server's settings.
 func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstructured, error) {
 	token, err := readToken(b.tokenFile)
 	if err != nil {
@@ -154,7 +152,7 @@ func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstr
 	return made, nil
 }
 
-// readToken reads a bot's token from a file. An error never contains the token.
+// readToken reads a bot's token from a file. Its errors never contain the token.
 func readToken(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

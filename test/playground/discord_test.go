@@ -136,8 +136,8 @@ func TestByPolicy(t *testing.T) {
 	}
 }
 
-// usersDiscord is a Discord that runs longer than the playground, with one server of a user. flags
-// are the playground's flags for this server.
+// usersDiscord is a Discord with one server that belongs to a user. It runs longer than the
+// playground. flags select it on the playground's command line.
 type usersDiscord struct {
 	srv   *discordtest.Server
 	bot   discordtest.Bot
@@ -162,7 +162,7 @@ func newUsersDiscord(t *testing.T) *usersDiscord {
 	return s
 }
 
-// state returns the guild without its audit log.
+// state returns the guild without its audit log, which every run changes.
 func (s *usersDiscord) state() discordtest.Guild {
 	g := s.srv.Guild(s.guild)
 	g.Audit = nil
@@ -248,14 +248,12 @@ func TestRealDiscordRefusesTheToken(t *testing.T) {
 	p.expectNoTraces(g)
 }
 
-// kubeconfig returns the file that the program asks users to export.
 func (p *playground) kubeconfig() string {
 	_, after, _ := strings.Cut(string(p.Out.Contents()), "export KUBECONFIG=")
 	kubeconfig, _, _ := strings.Cut(after, "\n")
 	return kubeconfig
 }
 
-// admin returns a client for the playground's cluster.
 func (p *playground) admin(t *testing.T) client.Client {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig())

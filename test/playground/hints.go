@@ -14,12 +14,12 @@ import (
 )
 
 type facts struct {
-	sample        string // file of the sample Dojo that has its own database
+	sample        string // the file of the sample Dojo that has its own database
 	dojo, discord *environment.Process
 	server        discordFacts
 }
 
-// hint is a group of commands for users to try. hints_test.go runs them verbatim.
+// hint is a group of commands that users may try. hints_test.go runs the same commands.
 type hint struct {
 	about    string
 	commands []string
@@ -85,7 +85,7 @@ func dojoHints(f facts) []hint {
 	}
 }
 
-// grantMetrics lets the ServiceAccount default read an operator's metrics.
+// grantMetrics returns a command that lets the ServiceAccount default read an operator's metrics.
 func grantMetrics(binding, operator string) string {
 	return "kubectl create clusterrolebinding " + binding + " --clusterrole=" + operator + "-metrics-reader " +
 		"--serviceaccount=default:default"

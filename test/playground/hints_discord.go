@@ -43,8 +43,8 @@ func discordHints(f facts) []hint {
 	}...)
 }
 
-// byHand returns commands that change the simulated Discord through a bot with all permissions,
-// because the page of the simulated Discord has no controls.
+// byHand returns commands that change the simulated Discord as a user would. They use a bot with
+// all permissions, because the web page of the simulated Discord has no controls.
 func byHand(d discordFacts) []hint {
 	if d.page == "" {
 		return []hint{{"Rename or delete one of the channels in Discord itself; the drift is corrected within a second.",

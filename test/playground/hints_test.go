@@ -19,22 +19,22 @@ import (
 	"jutsu.com/operators/test/internal/kubectl"
 )
 
-// check has the expected output of a command, and the expected state afterwards.
+// check has the expected output of a command, and the expected state after the command.
 type check struct {
 	fails bool
-	// endless is true for a command that runs until it is stopped.
+	// endless reports whether the command runs until it is stopped.
 	endless bool
-	// lags is true if the command may have to be repeated until it prints the expected output.
+	// lags reports whether the test may repeat the command until it prints the expected output.
 	lags   bool
 	prints string
-	// then is a command that the test repeats afterwards until the output matches shows.
+	// then is a command that the test repeats afterwards, until its output matches shows.
 	then, shows string
 }
 
 var wide = "kubectl get dojos -o wide"
 
 // onDiscordNow returns a command that reads a channel from the simulated Discord. TestHints sets
-// the variables API and ADMIN_TOKEN_FILE to values from the hints.
+// the variables API and ADMIN_TOKEN_FILE in the environment of the command.
 func onDiscordNow(channel string) string {
 	return `curl -sS -H "Authorization: Bot $(cat $ADMIN_TOKEN_FILE)" -A "DiscordBot (test, 1)" ` +
 		"$API/channels/$(kubectl get discordchannel " + channel + " -o jsonpath='{.status.channelId}')"
@@ -47,8 +47,8 @@ func messagesOf(team, dojo string) string {
 
 const notAllowed = "kubectl get discordchannels --all-namespaces | grep -c NotAllowed"
 
-// checks has a check for each hint. The key is the beginning of the hint's command; "..." stands
-// for any text. If several keys match a command, the longest key applies.
+// checks has a check for each command of the hints. The key is the beginning of the command, and
+// "..." in a key matches any text. If several keys match a command, the longest key applies.
 var checks = map[string]check{
 	"kubectl get dojos,discordchannels,discordgroups,discordservers --all-namespaces": {
 		prints: `(?s)team-a +dojo\S+/nagoya-jujutsu-high +True +Reconciled +1/1.*` +
@@ -140,8 +140,8 @@ var checks = map[string]check{
 		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals",
 		shows:  `(?s)"name":"principals".*Recreated.*deleted the channel .*created it again`,
 	},
-	// 12 creates: three groups, seven channels, the channel of the recreated Dojo, and the channel
-	// that the operator recreates after the DELETE
+	// There are 12 creates: three groups, seven channels, the channel of the recreated Dojo, and
+	// the channel that the operator recreates after the DELETE.
 	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":12`},
 	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"name"`: {fails: true,
 		prints: `spec\.name: Invalid value.*write "kyoto-alerts"`},
@@ -181,8 +181,8 @@ var checks = map[string]check{
 		then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }
 
-// TestHints runs the tour of docs/learn/tutorial.md, which repairs what it breaks. Then it runs all
-// hints verbatim in order.
+// TestHints runs the tour of docs/learn/tutorial.md, which repairs everything that it breaks. It
+// then runs the commands of all hints in order.
 func TestHints(t *testing.T) {
 	kubectl.OnPath(t)
 	for _, program := range []string{"bash", "curl", "base64", "grep"} {
@@ -218,11 +218,12 @@ func TestHints(t *testing.T) {
 		try(t, g, command, checks[beginning])
 	}
 	g.Expect(untried).To(BeEmpty(), "checks of hints that are not written")
-	// Without a logger, controller-runtime would write a warning to stderr after half a minute.
+	// If no logger is set, controller-runtime writes a warning to stderr after half a minute.
 	g.Expect(string(p.Err.Contents())).To(BeEmpty())
 }
 
-// expectShortEnd expects at most 15 lines after "All samples are Ready". Users copy the last line.
+// expectShortEnd expects at most 15 lines after "All samples are Ready", because users copy the
+// last line.
 func (p *playground) expectShortEnd(g *WithT) {
 	_, end, found := strings.Cut(string(p.Out.Contents()), "All samples are Ready")
 	g.Expect(found).To(BeTrue())
@@ -249,7 +250,6 @@ func (p *playground) hints(t *testing.T) string {
 	return string(text)
 }
 
-// commandsOf returns lines that are indented as commands.
 func commandsOf(text string) []string {
 	var commands []string
 	for _, match := range regexp.MustCompile(`(?m)^ {4}(\S.*)$`).FindAllStringSubmatch(text, -1) {
@@ -277,7 +277,7 @@ func try(t *testing.T, g *WithT, command string, c check) {
 	t.Log("$", command)
 	limit := waitLimit
 	if c.endless {
-		limit = 2 * time.Second // run doubles this limit for each further try
+		limit = 2 * time.Second // run doubles this limit each time it is called
 	}
 	var output string
 	var err error
@@ -307,7 +307,7 @@ func shell(command string, limit time.Duration) (string, error) {
 	defer cancel()
 	bash := exec.CommandContext(ctx, "bash", "-c", "set -o pipefail; "+command)
 	bash.Env = os.Environ()
-	bash.WaitDelay = time.Second // a killed shell may leave a kubectl that holds the pipe
+	bash.WaitDelay = time.Second // if the shell is killed, its kubectl may still run and keep the pipe open
 	output, err := bash.CombinedOutput()
 	return string(output), err
 }

@@ -18,12 +18,13 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// leaving is the time limit for the cleanup of a real Discord. It is long, because the operator may
-// first have to recover an interrupted create.
+// leaving is the time limit for the deletions on a real Discord. It is long, because the operator
+// may first have to recover a create whose response was lost.
 const leaving = time.Minute
 
-// leaveDiscord deletes this run's objects on a real Discord. The server and adopted channels stay.
-// The error names the objects that remain, because nothing else records them.
+// leaveDiscord deletes the objects that this program has created on a real Discord. The Discord
+// server and adopted channels stay. The error lists the objects that remain, because the program
+// leaves no other record of them.
 func (s *sandbox) leaveDiscord(out *os.File) error {
 	if !s.options.realDiscord() {
 		return nil
@@ -55,7 +56,8 @@ func (s *sandbox) leaveDiscord(out *os.File) error {
 	return err
 }
 
-// onDiscord lists the objects of Discord kinds, children first.
+// onDiscord lists the objects of Discord kinds. Objects come before the objects on which they
+// depend.
 func (s *sandbox) onDiscord(ctx context.Context) ([]unstructured.Unstructured, error) {
 	var all []unstructured.Unstructured
 	for _, kind := range slices.Backward(discordKinds) {
@@ -68,13 +70,13 @@ func (s *sandbox) onDiscord(ctx context.Context) ([]unstructured.Unstructured, e
 	return all, nil
 }
 
-// byPolicy names the external resources of objects. The operator deletes or keeps an external
-// resource by the deletion policy of its object.
+// byPolicy names the resources on Discord that belong to the objects. The operator deletes the
+// resources in deleted, and keeps the resources in kept because of the deletionPolicy.
 func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	for i := range objects {
 		o := &objects[i]
 		switch {
-		// a server always stays, and an object without a finalizer has no external resource
+		// A Discord server always stays. An object without a finalizer has no resource on Discord.
 		case o.GetKind() == serverKind.Kind, idOf(o) == "" && len(o.GetFinalizers()) == 0:
 		case retained(o):
 			kept = append(kept, onDiscordAs(o))
@@ -85,8 +87,8 @@ func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	return deleted, kept
 }
 
-// retained reports whether an external resource stays on Discord. Adopted resources stay, because
-// the method delete sets their deletion policy to Retain.
+// retained reports whether an object's resource stays on Discord. An adopted resource stays,
+// because the method delete sets the object's deletionPolicy to Retain.
 func retained(o *unstructured.Unstructured) bool {
 	policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
 	return policy == "Retain" || adopted(o)
@@ -97,7 +99,7 @@ func adopted(o *unstructured.Unstructured) bool {
 	return found
 }
 
-// onDiscordAs names a resource as Discord does, such as: category "Alerts".
+// onDiscordAs names a resource in the terms of Discord, such as: category "Alerts".
 func onDiscordAs(o *unstructured.Unstructured) string {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "name")
 	where, _, _ := unstructured.NestedString(o.Object, "status", "channelURL")
@@ -119,7 +121,6 @@ func orNothing(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// whys lists the operator's messages about objects that are not deleted.
 func whys(objects []unstructured.Unstructured) string {
 	var text strings.Builder
 	for i := range objects {
@@ -129,7 +130,7 @@ func whys(objects []unstructured.Unstructured) string {
 }
 
 // deleteAll deletes objects. It waits until only Degraded objects remain, or until the operator or
-// ctx ends, and returns the remaining objects.
+// ctx ends. It returns the objects that remain.
 func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstructured) ([]unstructured.Unstructured,
 	error) {
 	var failed error
@@ -158,7 +159,7 @@ func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstruct
 	}
 }
 
-// delete deletes an object. Adopted resources and servers stay on Discord.
+// delete deletes an object. It keeps adopted resources and servers on Discord.
 func (s *sandbox) delete(ctx context.Context, o *unstructured.Unstructured) error {
 	if adopted(o) || o.GetKind() == serverKind.Kind {
 		retain := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Retain"}}`))
@@ -172,8 +173,8 @@ func (s *sandbox) delete(ctx context.Context, o *unstructured.Unstructured) erro
 	return nil
 }
 
-// exited returns a channel that is closed when the process ends. For a process that was not
-// started, it returns nil, so a receive blocks forever.
+// exited returns a channel that is closed when the process ends. If the process was not started,
+// the channel is nil, so that a receive from it blocks forever.
 func exited(p *environment.Process) <-chan struct{} {
 	if p == nil {
 		return nil
@@ -181,5 +182,6 @@ func exited(p *environment.Process) <-chan struct{} {
 	return p.Exited()
 }
 
-// canBeDeleted reports whether an object is not Degraded.
+// canBeDeleted reports whether the object's deletion can succeed, because the object is not
+// Degraded.
 func canBeDeleted(o unstructured.Unstructured) bool { return rowOf(&o).degraded != "True" }

@@ -20,7 +20,7 @@ type options struct {
 	timeout time.Duration
 	nodes   int
 
-	// Flags for a real Discord. The first two require each other.
+	// These flags select a real Discord. The first two need each other.
 	discordTokenFile, discordServerID string
 	discordAPIURL                     string // empty for the API of the real Discord
 }
@@ -38,7 +38,6 @@ func main() {
 	environment.Main("playground", func(ctx context.Context, args []string) error { return run(ctx, args, os.Stdout) })
 }
 
-// parse prints errors and the answer to --help on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := environment.Flags("playground", help, out)
@@ -82,7 +81,8 @@ func (o *options) validateDiscord() error {
 			o.discordServerID)
 	}
 	var err error
-	// The path must be absolute, because printed commands contain it and must work in any folder.
+	// The path must be absolute, because the printed commands contain it and users run them in any
+	// folder.
 	if o.discordTokenFile, err = filepath.Abs(o.discordTokenFile); err != nil {
 		return err
 	}

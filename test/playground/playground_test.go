@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// These tests run the program as a process. They check its output, and that no file or process
+// These tests run the program as a process. They check its output, and that no file and no process
 // remains.
 
 const (
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(folder) }()
 		ownLog = filepath.Join(folder, "new", "playground.log")
-		if err := logTo(ownLog); err != nil { // controller-runtime keeps the first logger only
+		if err := logTo(ownLog); err != nil { // controller-runtime keeps only the first logger that it gets
 			panic(err)
 		}
 		if program, err = gexec.Build("jutsu.com/operators/test/playground"); err != nil {
@@ -53,7 +53,6 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// playground is a running program with its own temporary folder.
 type playground struct {
 	*gexec.Session
 	tmp string
@@ -83,20 +82,19 @@ func startCommand(t *testing.T, command *exec.Cmd) *playground {
 	return &playground{Session: session, tmp: tmp}
 }
 
-// expectNoTraces expects that no file and no process remains.
 func (p *playground) expectNoTraces(g *WithT) {
-	// After SIGKILL, this takes a while: a shell removes the folder, and the operators end only
-	// when they cannot renew their Leases.
+	// This takes a while if the program was killed. A shell then removes the folder, and the
+	// operators end only when they cannot renew their Leases.
 	g.Eventually(func() ([]string, error) { return filepath.Glob(p.tmp + "/*") }).WithTimeout(waitLimit).
 		Should(BeEmpty())
 	g.Eventually(p.processes).WithTimeout(waitLimit).WithPolling(100 * time.Millisecond).Should(BeEmpty())
 }
 
-// processes maps the names of the program's processes to their ids. It finds a process by TMPDIR,
-// which the program's child processes inherit.
+// processes maps the names of the program's processes to their ids. It finds the processes by the
+// environment variable TMPDIR, which child processes inherit.
 func (p *playground) processes() map[string]int {
 	found := map[string]int{}
-	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // none on systems without /proc
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // empty on systems without /proc
 	for _, environment := range environments {
 		text, err := os.ReadFile(environment)
 		if err != nil || !bytes.Contains(text, []byte("TMPDIR="+p.tmp+"\x00")) {
@@ -177,12 +175,12 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestMakeTerminated terminates make itself, as a job supervisor does.
+// TestMakeTerminated sends SIGTERM to make itself, as a job supervisor does.
 func TestMakeTerminated(t *testing.T) {
 	g := NewWithT(t)
 	root, err := project.Root()
 	g.Expect(err).NotTo(HaveOccurred())
-	// --old-file prevents make from rebuilding binaries that other tests use.
+	// --old-file prevents make from rebuilding the binaries, because other tests use them.
 	p := startCommand(t, exec.Command("make", "-C", root, "--old-file=build", "--old-file=testcluster", "run"))
 	g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
 	p.Terminate()
@@ -191,16 +189,16 @@ func TestMakeTerminated(t *testing.T) {
 	p.expectNoTraces(g)
 }
 
-// TestSomethingDies kills one process in each run.
+// TestSomethingDies kills a different process in each run.
 func TestSomethingDies(t *testing.T) {
-	const ofAnOperator = `"controllerKind"` // part of each log line about an object
+	const ofAnOperator = `"controllerKind"` // each log line about an object has this text
 	for name, log := range map[string]string{"dojo-operator": ofAnOperator, "discord-operator": ofAnOperator,
 		"discordtest": "Simulated Discord is up"} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			p := startPlayground(t)
 			g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
-			pid, ok := p.processes()[name[:min(15, len(name))]] // Linux keeps 15 characters of a name
+			pid, ok := p.processes()[name[:min(15, len(name))]] // Linux keeps only 15 characters of the name
 			if !ok {
 				t.Skip("needs /proc to find the process")
 			}

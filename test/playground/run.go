@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// refresh is the interval between reads of the objects.
 const refresh = 200 * time.Millisecond
 
 func run(ctx context.Context, args []string, out *os.File) (err error) {
@@ -42,7 +41,7 @@ func run(ctx context.Context, args []string, out *os.File) (err error) {
 		say(out, "\nAll samples are Ready, %.1f s after the start.", time.Since(began).Seconds())
 	case o.once || ended || ctx.Err() != nil:
 		return environment.UnlessInterrupted(ctx, notReady)
-	default: // objects stay, so that a user can examine them
+	default: // the created objects stay, so that a user can examine them
 		say(out, "\n%v", notReady)
 	}
 	if o.once {
@@ -75,8 +74,8 @@ What to do next, in another terminal: the tour of docs/learn/tutorial.md, or the
 	return nil
 }
 
-// awaitReady shows the objects until all are Ready. The error names the process that has ended, or
-// the objects that are not Ready, with their messages.
+// awaitReady shows the objects until all are Ready, a process ends or the time is over. Its error
+// names the process that has ended, or the objects that are not Ready with their messages.
 func (s *sandbox) awaitReady(ctx context.Context, screen *screen, timeout time.Duration) (ended bool, err error) {
 	deadline := time.After(timeout)
 	tick := time.NewTicker(refresh)
@@ -101,7 +100,6 @@ func (s *sandbox) awaitReady(ctx context.Context, screen *screen, timeout time.D
 	}
 }
 
-// stay prints every change until an interruption or the end of a process.
 func (s *sandbox) stay(ctx context.Context, screen *screen) error {
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()

@@ -34,19 +34,20 @@ const postgresSample = "deploy/samples/dojo-postgres.yaml"
 const standInNote = "STAND-IN: no containers run here, so CloudNativePG is played (test/testcluster/cnpgtest). " +
 	"Its kinds are real, Postgres is not."
 
-// namespacesSample is the folder with the namespaces for tenantsSample.
+// namespacesSample is the folder with the namespaces that the objects in tenantsSample need.
 const (
 	namespacesSample = "deploy/samples/install/namespaces"
 	tenantsSample    = "deploy/samples/install/tenants"
 )
 
 var (
-	// shown are the kinds in the table. Each kind must have the four conditions.
+	// shown are the kinds in the table. Each kind must have the conditions Ready, Available,
+	// Progressing and Degraded.
 	shown = append([]schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}, discordKinds...)
 )
 
-// samples returns the folders of the samples to apply. For a real Discord it omits the tenants,
-// because they need a second server.
+// samples returns the folders of the samples to apply. A real Discord gets no samples of tenants,
+// because these need a second Discord server.
 func (o *options) samples() []string {
 	folders := []string{"deploy/samples", "deploy/samples/discord"}
 	if o.realDiscord() {
@@ -65,7 +66,7 @@ type sandbox struct {
 	ended     chan error                  // one error per ended process
 }
 
-// start starts everything and prints its progress. After an error, nothing runs.
+// start starts all processes, and prints its progress. After an error, no process runs.
 func start(ctx context.Context, o *options, out *os.File) (*sandbox, error) {
 	s := &sandbox{options: o, processes: make([]*environment.Process, len(environment.All)), ended: make(chan error, 3)}
 	if err := s.start(ctx, out); err != nil {
@@ -120,7 +121,8 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 	return nil
 }
 
-// logTo redirects the libraries' log to a file. On the terminal, the log would garble the table.
+// logTo redirects the log of the libraries to a file, because it would spoil the table on the
+// terminal.
 func logTo(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -143,8 +145,8 @@ func render(folder string) ([]*unstructured.Unstructured, error) {
 	return manifests.Render(path)
 }
 
-// makeNamespaces creates the tenants' namespaces, and waits until Kubernetes has processed the
-// quotas. Before that, Kubernetes refuses all objects in these namespaces.
+// makeNamespaces creates the tenants' namespaces, and waits until Kubernetes has computed their
+// quotas. Until then, Kubernetes refuses all objects in these namespaces.
 func (s *sandbox) makeNamespaces(ctx context.Context) error {
 	objects, err := render(namespacesSample)
 	if err != nil {
@@ -203,7 +205,8 @@ func (s *sandbox) startOperators(ctx context.Context) error {
 	return group.Wait()
 }
 
-// watch waits in the background for the end of a process, and then sends its error to s.ended.
+// watch starts a goroutine that waits for the end of a process, and then sends the process's error
+// to s.ended.
 func (s *sandbox) watch(exited <-chan struct{}, how func() error) {
 	go func() {
 		<-exited
@@ -250,7 +253,7 @@ func (s *sandbox) tails() string {
 	return text.String()
 }
 
-// stop deletes this run's objects on a real Discord, and then ends everything.
+// stop deletes the created objects on a real Discord, and then ends all processes.
 func (s *sandbox) stop(out *os.File) error {
 	if s.Environment == nil {
 		return nil

@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The screen writes to a file. A file has no terminal size, so the screen assumes 120 columns.
+// The screen of this test writes to a file. A file has no terminal size, so the screen assumes 120
+// columns.
 func TestChangesAbovePinned(t *testing.T) {
 	const pinned = "\nnext:\n  export KUBECONFIG=x\n"
 	long := "\n" + strings.Repeat("é", 120) + "\n" + strings.Repeat("é", 121) + "\n"
@@ -38,7 +39,7 @@ func TestChangesAbovePinned(t *testing.T) {
 			s.terminal = test.terminal
 			s.pin(test.pinned)
 			s.changes([]row{good})
-			s.changes([]row{good}) // nothing has changed
+			s.changes([]row{good}) // prints nothing, because no row has changed
 			text, err := os.ReadFile(file.Name())
 			if err != nil {
 				t.Fatal(err)

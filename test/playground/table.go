@@ -21,13 +21,14 @@ type row struct {
 	name string
 	// count is the number of replicas: "ready/desired".
 	count string
-	// current is true if the conditions are about the current spec.
+	// current reports whether the conditions are about the current generation of the spec.
 	current bool
-	// Statuses of the conditions: True, False, or empty if missing.
+	// These are the statuses of the conditions: True, False, or empty if the condition does not
+	// exist.
 	ready, available, progressing, degraded string
-	// why is the reason and the message of Ready.
+	// why is the reason and the message of the condition Ready.
 	why string
-	// discord has the columns that only kinds of discord.jutsu.com have.
+	// discord has the columns that only objects of Discord kinds have.
 	discord discordColumns
 }
 
@@ -71,7 +72,6 @@ func nameOf(o *unstructured.Unstructured) string {
 	return kind + "/" + o.GetName()
 }
 
-// allReady reports whether there are objects and all are Ready.
 func allReady(rows []row) bool {
 	for _, r := range rows {
 		if !r.isReady() {
@@ -83,8 +83,9 @@ func allReady(rows []row) bool {
 
 func (r row) isReady() bool { return r.current && r.ready == "True" }
 
-// complaints returns a line for each object that is not Ready: its name, its conditions and the
-// reason and message of Ready.
+// complaints returns a line for each object that is not Ready, with its name, its conditions, and
+// the reason and message of the condition Ready. If unseen is set, the objects could not be read,
+// and complaints returns only this error.
 func complaints(rows []row, unseen error) []string {
 	if unseen != nil {
 		return []string{unseen.Error()}
@@ -118,8 +119,8 @@ func (r row) line() string {
 	return fmt.Sprintf("%s %s %s", r.name, state, r.why)
 }
 
-// renderTable draws rows of at most width characters. Dojos come first, objects of Discord kinds
-// below.
+// renderTable draws rows with lines of at most width characters. Dojos come first. Objects of
+// Discord kinds follow in a second block, because they have other columns.
 func renderTable(rows []row, width int, now time.Time) []string {
 	blocks := []block{{head: "OBJECT\tREPLICAS\tREADY\tAVAILABLE\tPROGRESSING\tDEGRADED\tWHY"}, {head: discordHead}}
 	for _, r := range rows {
@@ -146,7 +147,6 @@ func renderTable(rows []row, width int, now time.Time) []string {
 	return lines
 }
 
-// block is a part of the table that has its own columns.
 type block struct {
 	head  string
 	lines []string
@@ -163,7 +163,6 @@ func (b block) render() []string {
 	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 }
 
-// changedLines returns one line for each new, changed or deleted object.
 func changedLines(before, after []row) []string {
 	was := map[string]row{}
 	for _, r := range before {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// discordColumns are the columns that kubectl shows beside the conditions.
+// discordColumns are the columns of Discord kinds that `kubectl get` shows beside the conditions.
 type discordColumns struct {
-	is                bool // true for kinds of discord.jutsu.com
+	is                bool // reports whether the kind is in the API group discord.jutsu.com
 	id, server, group string
 	created           time.Time
 }
@@ -40,7 +40,6 @@ func discordColumnsOf(o *unstructured.Unstructured) discordColumns {
 	return c
 }
 
-// idOf returns the object's id on Discord, or "" if there is none.
 func idOf(o *unstructured.Unstructured) string {
 	field := map[string]string{serverKind.Kind: "serverId", groupKind.Kind: "groupId",
 		channelKind.Kind: "channelId", roleKind.Kind: "roleId"}[o.GetKind()]

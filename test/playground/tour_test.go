@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// takeTour runs the commands of the tour in docs/learn/tutorial.md, and compares the outputs with
-// the page. It checks that the tour ends in the state in which it began.
+// takeTour runs the commands of the tour in docs/learn/tutorial.md, and compares their outputs with
+// the page. It expects that the objects are at the end in the same state as at the beginning.
 func takeTour(t *testing.T, g *WithT) {
 	t.Helper()
 	steps := tourOf(t)
@@ -25,7 +25,7 @@ func takeTour(t *testing.T, g *WithT) {
 		t.Log("$", step.command)
 		output, err := shell(step.command, waitLimit)
 		g.Expect(err).NotTo(HaveOccurred(), "`%s` prints %s", step.command, output)
-		if step.prints != "" { // the output may need a moment
+		if step.prints != "" { // the printed state may need a moment
 			g.Eventually(func() string {
 				output, _ := shell(step.command, waitLimit)
 				return withoutLayout(output)
@@ -75,7 +75,7 @@ func tourOf(t *testing.T) (steps []step) {
 
 var age = regexp.MustCompile(`\b(\d+[dhms])+\b`)
 
-// withoutLayout removes ages, and the widths of columns and lines.
+// withoutLayout removes ages, and makes the widths of columns and lines equal.
 func withoutLayout(text string) string {
 	return strings.Join(strings.Fields(age.ReplaceAllString(text, "AGE")), " ")
 }

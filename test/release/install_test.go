@@ -23,11 +23,10 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// image does not exist. The test's cluster has no nodes, so nothing pulls it.
+// image does not exist. The test's cluster has no nodes, so no kubelet pulls the image.
 const image = "registry.invalid/jutsu/operator:v0.1.0@" +
 	"sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// install renders the install.yaml of a release.
 func install(t *testing.T, o environment.Operator) []byte {
 	t.Helper()
 	root, err := project.Root()
@@ -93,13 +92,13 @@ func parse(t *testing.T, text []byte) []*unstructured.Unstructured {
 	for {
 		object := &unstructured.Unstructured{}
 		if err := decoder.Decode(object); err != nil {
-			return objects // if text is invalid, the missing objects fail the test
+			return objects // after an error, the test fails because objects are missing
 		}
 		objects = append(objects, object)
 	}
 }
 
-// kubectlApplies applies the file with and without --server-side, as users do.
+// kubectlApplies applies the file with and without --server-side.
 func kubectlApplies(t *testing.T, cluster *testcluster.Cluster, text []byte) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "install.yaml")
@@ -110,7 +109,7 @@ func kubectlApplies(t *testing.T, cluster *testcluster.Cluster, text []byte) {
 		arguments := []string{"--kubeconfig=" + cluster.Kubeconfig(), "apply", way, "--validate=strict",
 			"--filename=" + file}
 		if way == "--server-side=true" {
-			arguments = append(arguments, "--force-conflicts") // the file was applied by another field owner
+			arguments = append(arguments, "--force-conflicts") // an earlier apply had another field manager
 		}
 		cmd := exec.CommandContext(t.Context(), kubectl.Path(t), arguments...)
 		cmd.WaitDelay = time.Second

@@ -42,10 +42,10 @@ const (
 	bothUpgraded = "both upgraded"
 )
 
-// TestSkew upgrades one operator after the other from the former release,
-// together with its CustomResourceDefinitions, and then rolls them back. All
-// samples stay Ready. No version replaces pods or changes objects that another
-// version has made. Each step also scales, rotates a password and edits a role.
+// TestSkew upgrades one operator after the other from the former release, together with its
+// CustomResourceDefinitions, and then rolls them back. All samples must stay Ready. No version may
+// replace pods or change objects that another version has made. Each step also scales, rotates a
+// password and edits a role.
 func TestSkew(t *testing.T) {
 	s := startSkew(t)
 	s.start(environment.Dojo, s.before[environment.Dojo.Name])
@@ -71,7 +71,7 @@ func TestSkew(t *testing.T) {
 			s.start(step.o, to)
 			s.scale()
 			s.Expect(s.written()).To(Equal(written))
-			if step.name == bothUpgraded { // the former release lacks this field and some samples
+			if step.name == bothUpgraded { // the former release may not know this field and some of the samples
 				s.applySamples(to.root)
 				s.patch(dojoKind, owned, `{"spec":{"rollout":{"minReadySeconds":1}}}`)
 			}
@@ -80,7 +80,6 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// version is a former release of an operator, or this checkout.
 type version struct {
 	name   string // empty for this checkout
 	root   string
@@ -94,7 +93,7 @@ type skew struct {
 	logs     string
 	token    string
 	now      version            // this checkout
-	before   map[string]version // former releases, keyed by operator
+	before   map[string]version // former releases, by the operator's name
 	running  map[string]*environment.Process
 	replicas int
 	color    int
@@ -138,8 +137,8 @@ func startSkew(t *testing.T) *skew {
 	return s
 }
 
-// build checks out the former release and builds it. The folder is temporary: -trimpath omits its
-// path from the build, so that the go command can use its cache.
+// build checks out the former release and builds it. The folder is temporary. The build uses
+// -trimpath, so that the path is not in the result and the go command can use its cache.
 func (s *skew) build(o environment.Operator) version {
 	s.t.Helper()
 	r, err := former.CheckOut(s.t.Context(), o.Name, filepath.Join(s.t.TempDir(), o.Name))
@@ -154,7 +153,7 @@ func (s *skew) build(o environment.Operator) version {
 	return v
 }
 
-// run runs a subtest, unless an earlier one has failed.
+// run runs a subtest. It does nothing if an earlier subtest has failed.
 func (s *skew) run(name string, step func()) {
 	outer, outerT := s.WithT, s.t
 	if s.t.Failed() {
@@ -167,8 +166,8 @@ func (s *skew) run(name string, step func()) {
 	s.WithT, s.t = outer, outerT
 }
 
-// start stops the operator if it runs, applies the CustomResourceDefinitions and permissions of
-// version v, and starts v.
+// start stops the operator if it runs. It then applies the CustomResourceDefinitions and
+// permissions of version v, and starts v.
 func (s *skew) start(o environment.Operator, v version) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -192,7 +191,6 @@ func (s *skew) start(o environment.Operator, v version) {
 	}
 }
 
-// applySamples applies the samples of a checkout.
 func (s *skew) applySamples(root string) {
 	s.t.Helper()
 	for _, folder := range []string{"deploy/samples/discord", "deploy/samples"} {
@@ -208,8 +206,8 @@ func (s *skew) applySamples(root string) {
 	s.awaitReady()
 }
 
-// use rotates a password, which replaces pods, and edits a role. (It edits no channel: Discord
-// allows only two changes of a topic in ten minutes.)
+// use rotates a password, which replaces pods, and edits a role. It edits no channel, because
+// Discord allows only two changes of a topic in ten minutes.
 func (s *skew) use(name string) {
 	s.t.Helper()
 	login, _, _ := unstructured.NestedString(s.get(dojoKind, owned).Object, "status", "database", "login")
@@ -223,7 +221,7 @@ func (s *skew) use(name string) {
 	s.awaitReady()
 }
 
-// scale makes a change that only a working operator can report as reconciled.
+// scale makes a change that is reported as reconciled only if the operator works.
 func (s *skew) scale() {
 	s.t.Helper()
 	s.replicas = (s.replicas + 1) % 2
@@ -276,10 +274,10 @@ func readyOf(o *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// written returns the UID and the generation of each object of the operators, and ids on Discord.
-// It omits the generation of a PrometheusRule, because a version may change the text of alerts, and
-// of a Deployment and a ReplicaSet, because scaling changes both. A change of the pod template adds
-// another ReplicaSet.
+// written returns the UID and the generation of each object that the operators have written, and
+// the ids on Discord. It omits the generation of a PrometheusRule, because the text of alerts may
+// differ between versions. It also omits that of Deployments and ReplicaSets, because the test
+// scales them. A change of the pod template is visible as an additional ReplicaSet.
 func (s *skew) written() map[string]string {
 	s.t.Helper()
 	found := map[string]string{}
@@ -311,8 +309,8 @@ func (s *skew) written() map[string]string {
 	return found
 }
 
-// onDiscord returns an object's id on Discord. It adds the generation only for a Dojo's own
-// channel, because this test edits the other objects.
+// onDiscord returns an object's id on Discord. It adds the generation only for the channel that
+// dojo-operator writes for a Dojo, because this test edits the other objects.
 func (s *skew) onDiscord(o *unstructured.Unstructured) string {
 	var said []string
 	for _, field := range []string{"channelId", "groupId", "roleId"} {

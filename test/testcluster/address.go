@@ -13,8 +13,9 @@ import (
 	"syscall"
 )
 
-// These ports are below the kernel's ephemeral range (from 32768 on Linux), which every connection
-// and every ":0" uses, and below a cluster's node ports (from 30000).
+// These ports are below a cluster's node ports (from 30000) and below the kernel's ephemeral range
+// (from 32768 on Linux). Outgoing connections and listeners on ":0" get their ports from the
+// ephemeral range.
 const (
 	firstFreePort = 15000
 	freePorts     = 15000
@@ -56,7 +57,7 @@ func isFree(ctx context.Context, address string) (bool, error) {
 		return false, context.Cause(ctx)
 	}
 	if err != nil {
-		return false, nil // another program has it
+		return false, nil // another program uses the port
 	}
 	return true, listener.Close()
 }

@@ -11,7 +11,7 @@ import (
 func TestFreeAddress(t *testing.T) {
 	t.Parallel()
 	given := map[string]bool{}
-	for range 3 * freePorts / 2 { // more than a round of all ports, to meet the listeners' ports
+	for range 3 * freePorts / 2 { // tries every port at least once, also those of the listeners below
 		address, err := FreeAddress(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -31,8 +31,9 @@ func TestFreeAddress(t *testing.T) {
 	}
 }
 
-// TestFreeAddressWhileProgramsAreStarted starts programs meanwhile. Until its exec, such a program
-// has copies of all open sockets, which must not keep a returned address in use.
+// TestFreeAddressWhileProgramsAreStarted starts programs concurrently. Between its fork and its
+// exec, a program has copies of all open sockets. These copies must not keep a returned address in
+// use.
 func TestFreeAddressWhileProgramsAreStarted(t *testing.T) {
 	t.Parallel()
 	started := make(chan error, 1)

@@ -21,8 +21,8 @@ import (
 // certLifetime is longer than any cluster runs, even a playground that nobody stops.
 const certLifetime = 365 * 24 * time.Hour
 
-// authority is the certificate authority of one cluster. It writes
-// only files that components read, into the cluster's folder.
+// authority is the certificate authority of one cluster. Its private key is never written to a
+// file.
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
@@ -62,7 +62,6 @@ func (a *authority) serving(address string) (keyPair, error) {
 	})
 }
 
-// client signs a client certificate for a user in groups.
 func (a *authority) client(user string, groups ...string) (keyPair, error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},

@@ -114,7 +114,7 @@ func TestReaperCleansUpHoweverTheProcessEnds(t *testing.T) {
 }
 
 // TestWithoutRoot starts a cluster as a user without rights and without a cache. The binaries come
-// from the folder in setup-envtest's variable.
+// from the folder that KUBEBUILDER_ASSETS names.
 func TestWithoutRoot(t *testing.T) {
 	t.Parallel()
 	prepared, err := binaries.Locate(t.Context(), nil, Options{}.components()...)

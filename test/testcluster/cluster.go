@@ -73,9 +73,10 @@ type Cluster struct {
 	stop       func() error
 }
 
-// Start provides missing binaries, starts a cluster and returns when everything is ready. The
-// context bounds only the start. The cluster runs until Stop or the end of this process. After a
-// failed Start nothing runs, and the error has the last log lines of the component that failed.
+// Start downloads or builds missing binaries, starts a cluster and returns when everything is
+// ready. The context bounds only the start: the cluster runs until Stop or the end of this process.
+// After a failed Start nothing runs, and the error has the last log lines of the component that
+// failed.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	o.Progress = progress.Synchronized(o.Progress)
 	paths, err := binaries.Locate(ctx, o.Progress, o.components()...)
@@ -93,7 +94,6 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// newCluster prepares a cluster without starting a component.
 func newCluster(o Options, paths map[string]string) (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "testcluster-")
 	if err != nil {
@@ -142,8 +142,8 @@ func (c *Cluster) prepare(paths map[string]string) (err error) {
 }
 
 // start starts etcd, then the API server, then everything else concurrently. It creates
-// CustomResourceDefinitions before it starts the controllers, whose garbage collector would
-// otherwise learn of them 30 seconds late.
+// CustomResourceDefinitions before it starts kube-controller-manager, because the garbage collector
+// looks for new kinds only every 30 seconds.
 func (c *Cluster) start(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -264,7 +264,8 @@ func (c *Cluster) keepLogsOfFailure() error {
 // Stop ends the cluster and removes its folder. Further calls only return the same result.
 func (c *Cluster) Stop() error { return c.stop() }
 
-// end lets the reaper end the cluster, so that every cluster ends in the same way.
+// end closes the pipe of the reaper, which then kills the components and removes the folder. A
+// cluster therefore ends in the same way with Stop and with a crash of this process.
 func (c *Cluster) end() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -97,8 +97,8 @@ func TestEverything(t *testing.T) {
 // cluster may cause writes.
 func testIdle(t *testing.T, cluster *Cluster) {
 	const quiet = 11 * time.Second // longer than the ten seconds between lease renewals
-	// The API server may still be writing the last line. auditlog therefore returns only whole
-	// lines.
+	// The API server may still be writing the last line of the log. auditlog returns only whole
+	// lines, so it returns this line later.
 	log, err := auditlog.Open(cluster.AuditLog())
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +190,9 @@ func testAutoscaler(t *testing.T, client kubernetes.Interface) {
 	available(t, client, deployment, 2)
 }
 
-// testCustomResource uses a custom kind, which the garbage collector must know from the start.
+// testCustomResource expects that the garbage collector deletes a dependent of a custom resource in
+// less than 30 seconds. The test fails if the garbage collector did not know the kind from the
+// start.
 func testCustomResource(t *testing.T, cluster *Cluster, client kubernetes.Interface) {
 	ctx := t.Context()
 	custom, err := dynamic.NewForConfig(cluster.Config())
@@ -343,7 +345,6 @@ func TestClustersAreIndependent(t *testing.T) {
 	}
 }
 
-// output collects text that several goroutines write.
 type output struct {
 	mu   sync.Mutex
 	text strings.Builder

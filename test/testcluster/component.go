@@ -19,7 +19,6 @@ const (
 	readyTimeout = 2 * time.Minute
 )
 
-// component is one component of a cluster: its command, its readiness probe and its process.
 type component struct {
 	name   string
 	bin    string
@@ -31,10 +30,9 @@ type component struct {
 	reaper *process.Reaper
 
 	process  *process.Process
-	expected atomic.Bool // true during the start and after kill; an end is then not reported
+	expected atomic.Bool // true during the start and after kill, when an end is not reported
 }
 
-// start starts the component and waits until it is ready.
 func (c *component) start(ctx context.Context) error {
 	cmd := exec.Command(c.bin, c.args...)
 	cmd.Dir = c.dir
@@ -60,7 +58,6 @@ func (c *component) start(ctx context.Context) error {
 	return nil
 }
 
-// kill kills the process and waits until it has ended.
 func (c *component) kill() {
 	if c.process != nil {
 		c.expected.Store(true)

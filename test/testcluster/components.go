@@ -45,8 +45,8 @@ const (
 	maxSocketPath = 103
 )
 
-// identities are the components' client certificates.
-// RBAC grants rights to the first two by their names.
+// identities are the users and groups in the components' client certificates. Kubernetes' default
+// ClusterRoleBindings grant rights to the first two users by their names.
 var identities = map[string]struct {
 	user   string
 	groups []string

@@ -31,14 +31,14 @@
 //
 // # Real nodes
 //
-// With Options.Address a real node can join the control plane. Package binaries has the programs of
-// such a node and its workloads. test/e2e uses both.
+// With Options.Address a real node can join the control plane, as in test/e2e. Package binaries
+// also provides the programs of real nodes and of their workloads.
 //
 // # Cleanup
 //
-// A small shell process, the reaper, holds the read end of a pipe. The pipe closes after Stop, and
-// when this process ends: return, os.Exit, panic, Ctrl-C, SIGKILL. The reaper then kills all
-// components and removes the cluster's folder in the system's temporary folder.
+// The reaper is a small shell process that reads from a pipe. The pipe closes after Stop, and also
+// when this process ends in any way: return, os.Exit, panic, Ctrl-C, SIGKILL. The reaper then kills
+// all components and removes the cluster's folder in the system's temporary folder.
 //
 // # Files
 //

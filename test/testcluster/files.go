@@ -60,7 +60,6 @@ func (c *Cluster) writeFiles() error {
 	return nil
 }
 
-// clientConfig returns a client configuration with a client certificate for the user.
 func (c *Cluster) clientConfig(ca *authority, user string, groups ...string) (*rest.Config, error) {
 	pair, err := ca.client(user, groups...)
 	if err != nil {

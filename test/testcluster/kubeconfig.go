@@ -17,8 +17,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// tokenLifetime is in seconds. Nothing renews these
-// tokens, so they last for a playground that runs a week.
+// tokenLifetime is a week, in seconds. Nothing renews these tokens, and a playground (`make run`)
+// may run for days.
 const tokenLifetime int64 = 7 * 24 * 60 * 60
 
 // Config returns a copy of the admin's client configuration
@@ -72,8 +72,6 @@ func (c *Cluster) UserKubeconfig(user string, groups ...string) (path string, er
 	return path, writeKubeconfig(path, metav1.NamespaceDefault, config)
 }
 
-// writeKubeconfig writes config as a kubeconfig with one context. namespace is the default
-// namespace of the context.
 func writeKubeconfig(path, namespace string, config *rest.Config) error {
 	const name = "testcluster"
 	return clientcmd.WriteToFile(clientcmdapi.Config{

@@ -27,7 +27,6 @@ var paths = map[string]string{
 	"assets/NOTES.txt": "templates/NOTES.txt", "assets/_helpers.tpl": "templates/_helpers.tpl",
 }
 
-// samples are Artifact Hub's examples, below deploy/samples.
 var samples = map[string][]string{
 	"dojo-operator":    {"dojo-minimal.yaml", "dojo-postgres.yaml"},
 	"discord-operator": {"discord/server.yaml", "discord/groups.yaml", "discord/channels.yaml", "discord/roles.yaml"},
@@ -43,8 +42,8 @@ type fields struct {
 	Table           string // Markdown table of the values
 }
 
-// addAssets adds the files of a chart that are no manifests. values.yaml and the table of values
-// come from the schema, which has each value with its default.
+// addAssets adds the files of a chart that are not manifests. It makes values.yaml and the table of
+// values from the schema, which has each value with its default.
 func addAssets(root string, o operator, d defaults, objects []*object, files map[string]string) (err error) {
 	maps.Copy(files, d.Files)
 	where, err := location.Read(root)
@@ -79,8 +78,8 @@ func addAssets(root string, o operator, d defaults, objects []*object, files map
 	return nil
 }
 
-// fill executes an asset as a template. The delimiters are [[ and ]], because the asset also
-// contains Helm's {{, which must stay.
+// fill executes an asset as a Go template. Its delimiters are [[ and ]], because the asset also
+// contains {{ for Helm.
 func (f fields) fill(name string) (string, error) {
 	t, err := template.New(filepath.Base(name)).Delims("[[", "]]").ParseFS(assets, name)
 	if err != nil {
@@ -151,7 +150,6 @@ func examples(root string, names []string) (string, error) {
 	return indented(all)
 }
 
-// indented formats a value as YAML in a block of an annotation.
 func indented(value any) (string, error) {
 	text, err := yaml.Marshal(value)
 	if err != nil {

@@ -75,7 +75,7 @@ func filesBelow(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// TestLint checks the charts like `helm lint --strict`, with the default values and with all
+// TestLint checks the charts as `helm lint --strict` does, with the default values and with all
 // values.
 func TestLint(t *testing.T) {
 	for _, o := range operators {
@@ -95,9 +95,9 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestTemplates renders a chart like `helm template` and compares every object with the
-// kustomization. It uses the default values, each value of a component, each pair of these values,
-// and all these values together.
+// TestTemplates renders a chart as `helm template` does, and compares every object with the
+// kustomization. It uses the default values, each value that switches a component on, each pair of
+// these values, and all of these values.
 func TestTemplates(t *testing.T) {
 	for _, o := range operators {
 		paths := valuePaths(t, o)
@@ -121,14 +121,14 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestLinks expects that without docsURL no text links to a page of docs, and that with docsURL
-// alerts link to existing sections.
+// TestLinks expects that no text links to the docs if docsURL is not set. If docsURL is set, the
+// alerts must link to existing sections.
 func TestLinks(t *testing.T) {
 	const base = "https://docs.example.org/docs"
 	page := regexp.MustCompile(`https?://[^\s"'<>()]+\.md[^\s"'<>()]*`)
 	for _, o := range operators {
 		values := valuesFor("prometheus.enabled", "grafana.enabled")
-		values["crds"] = map[string]any{"enabled": false} // kinds link to Kubernetes' pages
+		values["crds"] = map[string]any{"enabled": false} // their descriptions link to pages of Kubernetes
 		rendered := templated(t, o, load(t, o), values)
 		if links := page.FindAllString(rendered.Manifest+rendered.Info.Notes, -1); links != nil ||
 			strings.Contains(rendered.Manifest, "runbook_url") {
@@ -155,8 +155,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestDefaults expects that a chart with default values differs from the overlay only in one
-// annotation of the CustomResourceDefinitions.
+// TestDefaults expects that a chart with default values differs from the overlay production only in
+// one annotation of the CustomResourceDefinitions.
 func TestDefaults(t *testing.T) {
 	for _, o := range operators {
 		t.Run(o.Name, func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// valuePaths lists the values with a counterpart in kustomize.
+// valuePaths lists the values that switch a component or a patch on.
 func valuePaths(t *testing.T, o operator) []string {
 	t.Helper()
 	switches, err := switchesOf(folderOf(t, o))
@@ -220,8 +220,9 @@ func valuesFor(paths ...string) map[string]any {
 	return values
 }
 
-// kustomized builds the overlay with the values' components. It then adapts the objects to a chart:
-// values replace the users' ConfigMaps, and there is no Namespace, because Helm creates it.
+// kustomized builds the overlay with the components of the values. It then changes the objects as a
+// chart does: values replace the ConfigMaps that users edit. The Namespace is omitted, because Helm
+// creates it.
 func kustomized(t *testing.T, o operator, paths []string, more ...types.Label) map[string]any {
 	t.Helper()
 	switches, err := switchesOf(folderOf(t, o))
@@ -382,8 +383,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestProxyPort tests the value networkPolicy.proxyPort. Only discord-operator has this value,
-// because only discord-operator connects to the internet.
+// TestProxyPort tests the value networkPolicy.proxyPort. Only discord-operator connects to the
+// internet, so only discord-operator has this value.
 func TestProxyPort(t *testing.T) {
 	discord := operators[slices.IndexFunc(operators, func(o operator) bool { return o.Name == "discord-operator" })]
 	egress := func(port int) []any {
@@ -412,8 +413,8 @@ func TestCommonLabels(t *testing.T) {
 	}
 }
 
-// TestRefusedValues expects that the schema refuses values which the chart would ignore, or which
-// would break the operator later.
+// TestRefusedValues expects that the schema refuses values that the chart would ignore, and values
+// that would break the operator later.
 func TestRefusedValues(t *testing.T) {
 	for values, want := range map[string]string{
 		`{replica: 3}`:                             "additional properties 'replica' not allowed",
@@ -445,8 +446,8 @@ func TestRefusedValues(t *testing.T) {
 	}
 }
 
-// TestKindsAreOptional sets crds.enabled to false, for clusters in which another tool installs the
-// kinds.
+// TestKindsAreOptional sets crds.enabled to false, as users do if another tool installs the
+// CustomResourceDefinitions.
 func TestKindsAreOptional(t *testing.T) {
 	for _, o := range operators {
 		values := map[string]any{"crds": map[string]any{"enabled": false}}

@@ -9,13 +9,13 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// defaults are the overlay's settings that become values.
+// defaults has the settings of the overlay that become values of the chart.
 type defaults struct {
 	Image         string
 	Replicas      string
 	GoMemoryLimit string
 	Resources     string // YAML
-	// Files maps paths in the chart to contents. Templates read these files.
+	// Files maps paths in the chart to contents. The templates read these files.
 	Files map[string]string
 }
 
@@ -54,8 +54,8 @@ func parameterize(o operator, objects []*object) (d defaults, err error) {
 
 func (t *tree) add(template string) { t.entries = append(t.entries, &entry{raw: template}) }
 
-// keptKind makes the installation of a kind depend on the value crds.enabled. The value crds.keep
-// decides whether the kind stays after an uninstall.
+// keptKind adds two values of the chart to a CustomResourceDefinition. It is installed only if
+// crds.enabled is set, and stays after an uninstall if crds.keep is set.
 func keptKind(o *object) error {
 	annotations, err := o.value.find("metadata.annotations")
 	if err != nil {
@@ -76,8 +76,8 @@ func addProxyPort(policy *object) error {
 	return nil
 }
 
-// fromFiles moves a ConfigMap's content to files of the chart. Unlike templates, files need no
-// escapes.
+// fromFiles moves the content of a ConfigMap to files of the chart. In a template, the content
+// would need escapes.
 func fromFiles(o *object, files map[string]string) error {
 	data, err := o.value.find("data")
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"jutsu.com/operators/test/testcluster/manifests"
 )
 
-// application has the fields of an Argo CD Application that the samples use, by the types of
+// application has the fields of an Argo CD Application that the samples use. Their types are from
 // https://github.com/argoproj/argo-cd/blob/v3.2.0/pkg/apis/application/v1alpha1/types.go.
 type application struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -69,7 +69,8 @@ type application struct {
 
 const gitOpsSamples = "deploy/samples/gitops"
 
-// gitOps has the decoded objects of a sample, and a cluster with the kinds of both operators.
+// gitOps has the decoded objects of a sample, and a client for a cluster with the kinds of both
+// operators.
 type gitOps struct {
 	admin client.Client
 
@@ -80,7 +81,8 @@ type gitOps struct {
 	applications map[string]*application
 }
 
-// TestGitOps decodes the samples strictly, and applies everything that they refer to in a dry run.
+// TestGitOps decodes the samples, and fails for unknown fields. It then applies everything to which
+// the samples refer, by dry run.
 func TestGitOps(t *testing.T) {
 	admin := clusterWithKinds(t)
 	for _, folder := range []string{"flux/charts", "flux/artifacts", "argocd/charts", "argocd/artifacts", "flux/cluster"} {
@@ -105,8 +107,8 @@ func TestGitOps(t *testing.T) {
 	}
 }
 
-// clusterWithKinds starts a cluster with the operators' kinds and all namespaces: a dry run of an
-// object needs both.
+// clusterWithKinds starts a cluster with the operators' kinds and all namespaces, because the dry
+// run of an object needs its kind and its namespace.
 func clusterWithKinds(t *testing.T) client.Client {
 	t.Helper()
 	g := NewWithT(t)
@@ -124,7 +126,7 @@ func clusterWithKinds(t *testing.T) client.Client {
 	return admin
 }
 
-// decoded renders a sample and decodes each object into its Go type; an unknown field is an error.
+// decoded renders a sample and decodes each object into its Go type. It fails for unknown fields.
 func decoded(t *testing.T, folder string) *gitOps {
 	t.Helper()
 	g := NewWithT(t)
@@ -163,7 +165,6 @@ func as[T any](t *testing.T, o *unstructured.Unstructured) *T {
 	return into
 }
 
-// checkReleases renders the charts with the values of the HelmReleases.
 func (s *gitOps) checkReleases(t *testing.T) {
 	g := NewWithT(t)
 	for _, release := range s.releases {
@@ -181,7 +182,6 @@ func (s *gitOps) checkReleases(t *testing.T) {
 	}
 }
 
-// checkArtifacts renders the kustomizations of the OCI artifacts with their components.
 func (s *gitOps) checkArtifacts(t *testing.T) {
 	g := NewWithT(t)
 	for name, kustomization := range s.applied {
@@ -220,7 +220,7 @@ func (s *gitOps) checkApplications(t *testing.T) {
 }
 
 // checkCluster renders the folders of this repository that the samples name. It expects the health
-// checks of the page docs/do/gitops.md, which TestHealth evaluates.
+// checks of docs/do/gitops.md. TestHealth in test/observability evaluates these.
 func (s *gitOps) checkCluster(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(s.applied).To(And(HaveLen(2), HaveKey("operators"), HaveKey("school")))
@@ -264,8 +264,8 @@ func (s *gitOps) dryRunChart(t *testing.T, o operator, values map[string]any) {
 	s.dryRun(t, objects, "Deployment", "NetworkPolicy")
 }
 
-// dryRunManifests applies the overlay for production with components in a dry run. A release's
-// artifact contains the same overlay.
+// dryRunManifests applies the overlay production with components, by dry run. The OCI artifact of a
+// release contains the same overlay.
 func (s *gitOps) dryRunManifests(t *testing.T, o operator, components []string) {
 	t.Helper()
 	resources, err := build(folderOf(t, o), types.Kustomization{
@@ -283,8 +283,8 @@ func (s *gitOps) dryRunManifests(t *testing.T, o operator, components []string) 
 	s.dryRun(t, objects, "Deployment", "NetworkPolicy")
 }
 
-// dryRunSchool applies a sample folder in a dry run, and returns this project's kinds in the
-// folder.
+// dryRunSchool applies a folder of samples by dry run, and returns the kinds in it that belong to
+// the operators.
 func (s *gitOps) dryRunSchool(t *testing.T, folder string) (kinds []string) {
 	t.Helper()
 	objects, err := manifests.Render(filepath.Join(root(t), gitOpsSamples, path.Clean(folder)))
@@ -298,7 +298,7 @@ func (s *gitOps) dryRunSchool(t *testing.T, folder string) (kinds []string) {
 	return kinds
 }
 
-// dryRun applies objects on the server without an effect, and expects some kinds among them.
+// dryRun applies objects by dry run, and expects that certain kinds are among them.
 func (s *gitOps) dryRun(t *testing.T, objects []*unstructured.Unstructured, expected ...string) {
 	t.Helper()
 	g := NewWithT(t)

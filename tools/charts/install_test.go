@@ -26,7 +26,6 @@ import (
 	"jutsu.com/operators/test/testcluster/manifests"
 )
 
-// waitLimit is long enough for controllers on a busy machine.
 const waitLimit = 2 * time.Minute
 
 type installation struct {
@@ -122,8 +121,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// isInstalled installs the chart and checks the notes. As the notes advise, it restricts the pods
-// of the namespace.
+// isInstalled installs the chart and checks its notes. It then restricts the pods of the namespace,
+// as the notes advise.
 func (i *installation) isInstalled(t *testing.T) {
 	g := NewWithT(t)
 	found := i.install(t, nil, nil)
@@ -154,7 +153,7 @@ func (i *installation) isUpgraded(t *testing.T) {
 	g.Expect(i.exists(t, rbac, "Role", "team-a", i.Name)).To(BeFalse())
 	values := valuesFor(valuePaths(t, i.operator)...)
 	values["replicas"] = 3
-	values["platformUsers"] = false // unlike OpenShift, this cluster chooses no users of pods
+	values["platformUsers"] = false // OpenShift chooses the users of pods, and this cluster does not
 	i.upgrade(t, values)
 	deployment := i.deployment(t)
 	g.Expect(deployment.Status.AvailableReplicas).To(Equal(int32(3)))

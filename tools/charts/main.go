@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command charts generates a Helm chart for each operator, deploy/charts/OPERATOR, from its
-// kustomization. Run it in the project's root, or by `make generate`.
+// Command charts generates a Helm chart for each operator in deploy/charts/OPERATOR. It uses the
+// operator's kustomization. Run it in the project's root, or run `make generate`.
 //
-// With default values the chart equals the overlay for production; each value that switches
-// something on equals a component (switches.go). Templates come from comparisons: a component's
-// changes of the overlay become conditions (merge.go, template.go). fields.go has further settings
-// of users, such as resources. assets has the files that are no manifests.
+// With default values, the chart renders the same objects as the overlay production. Each value
+// that switches something on has the same effect as a component (switches.go). The templates come
+// from comparisons: what a component changes in the overlay becomes conditional (merge.go,
+// template.go). fields.go adds further settings of users, such as resources. assets/ has the files
+// that are not manifests.
 //
 // values.schema.json defines the values of the charts: their names, types, defaults and
-// descriptions. values.yaml is generated from it (output.go).
+// descriptions. output.go generates values.yaml from it.
 package main
 
 import (
@@ -21,10 +22,11 @@ import (
 type operator struct {
 	Name      string
 	Namespace string
-	// Discord is true for discord-operator. Some lines of the assets depend on it.
+	// Discord reports whether the operator is discord-operator. Some lines of the assets depend on
+	// it.
 	Discord bool
 	Summary string
-	// Capability is the operator's capability level for OLM and Artifact Hub; docs/platform/olm.md
+	// Capability is the operator's capability level for OLM and Artifact Hub. docs/platform/olm.md
 	// has the reasons.
 	Capability string
 }

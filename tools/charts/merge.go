@@ -16,22 +16,23 @@ type condition struct {
 	negated bool
 }
 
-// entry is an object, a key of a map with its value, or an item of a list, with its conditions.
+// entry is a part of a YAML document with conditions: an object, a key of a map with its value, or
+// an item of a list.
 type entry struct {
 	key   *yaml.Node // only for an entry of a map
 	value *tree
 	when  []condition // all must hold
-	// raw holds template lines instead of a key and a value. There, `nindent 2` means 2 more than
-	// their own indentation.
+	// raw has lines of a template instead of a key and a value. `nindent 2` in these lines means
+	// two columns more than the indentation of the lines.
 	raw string
 }
 
-// live reports whether the entry exists when all merged values are set.
+// live reports whether the entry exists if all values that were merged so far are set.
 func (e *entry) live() bool {
 	return e.raw == "" && !slices.ContainsFunc(e.when, func(c condition) bool { return c.negated })
 }
 
-// tree is a YAML document with conditional entries.
+// tree is a YAML document. Each of its entries can depend on conditions.
 type tree struct {
 	node    *yaml.Node // kind, style and comments; for a scalar also the value
 	entries []*entry   // of a map or a list
@@ -55,13 +56,14 @@ func newTree(node *yaml.Node) *tree {
 	return t
 }
 
-// merge makes the tree depend on value: without it the tree is unchanged, with it the tree equals
-// after. after must be the last merge's result plus the changes of value.
+// merge makes the tree depend on a value of the chart. Without the value, the tree does not change.
+// With the value, the tree is equal to after. For this, after must have the changes of all values
+// that were merged before.
 func (t *tree) merge(value string, after *tree) {
 	t.entries = mergeEntries(value, t.entries, after.entries, t.node.Kind == yaml.MappingNode)
 }
 
-// mergeEntries aligns entries by the longest common subsequence of their identities.
+// mergeEntries aligns the two lists by the longest common subsequence of their entries' identities.
 func mergeEntries(value string, before, after []*entry, keepOrder bool) (all []*entry) {
 	if keepOrder { // keep before's order, because the order of a map's keys has no meaning
 		after = reorder(before, after)
@@ -92,8 +94,8 @@ func mergeEntries(value string, before, after []*entry, keepOrder bool) (all []*
 	return all
 }
 
-// pair matches the maps between two common entries if before and after have the same number of
-// entries between them.
+// pair matches the entries between two common entries, if both lists have the same number of
+// entries there and all of them are maps.
 func pair(before, after []*entry, common map[int]int) {
 	isMap := func(e *entry) bool { return e.value.node.Kind == yaml.MappingNode }
 	var gap []int
@@ -139,7 +141,7 @@ func conditional(e *entry, c condition) *entry {
 	return &entry{key: e.key, value: e.value, when: append(slices.Clone(e.when), c)}
 }
 
-// reorder sorts after like before; new entries come last.
+// reorder sorts the entries of after in the order of before. New entries come last.
 func reorder(before, after []*entry) []*entry {
 	place := map[string]int{}
 	for i, e := range before {
@@ -156,8 +158,9 @@ func reorder(before, after []*entry) []*entry {
 	return after
 }
 
-// commonEntries maps the indices of live entries of before to the indices of equal entries of
-// after. Both are in ascending order.
+// commonEntries maps the indices of entries in before to the indices of entries with the same
+// identity in after. Both sequences of indices are ascending. It ignores entries of before that are
+// not live.
 func commonEntries(before, after []*entry) map[int]int {
 	lengths := make([][]int, len(before)+1)
 	for i := range lengths {
@@ -188,8 +191,8 @@ func commonEntries(before, after []*entry) map[int]int {
 	return common
 }
 
-// identity returns a text that stays the same when an entry changes: a map's key; an item's name,
-// the subject of an RBAC rule, or the whole item.
+// identity returns a text that stays the same when an entry changes: the key in a map, the name of
+// an item, the subject of an RBAC rule, or else the whole item.
 func (e *entry) identity() string {
 	if e.key != nil {
 		return e.key.Value
@@ -209,7 +212,7 @@ func (e *entry) identity() string {
 
 func equal(a, b *tree) bool { return text(a.plain()) == text(b.plain()) }
 
-// plain returns the live part without styles and comments.
+// plain returns the live entries as plain values, without styles and comments.
 func (t *tree) plain() any {
 	switch t.node.Kind {
 	case yaml.MappingNode:
@@ -241,7 +244,7 @@ func text(value any) string {
 	return string(found)
 }
 
-// find returns the live value at a path such as spec.containers.0.args.
+// find returns the live entry's value at a path such as spec.containers.0.args.
 func (t *tree) find(path string) (*tree, error) {
 	for step := range strings.SplitSeq(path, ".") {
 		i := slices.IndexFunc(t.entries, func(e *entry) bool {

@@ -15,7 +15,7 @@ import (
 func TestMerge(t *testing.T) {
 	for name, test := range map[string]struct {
 		before string
-		after  []string // documents with the value a, with the values a and b, ...
+		after  []string // documents: with the value a, with the values a and b, ...
 		want   string
 	}{
 		"another key": {"x: 1 # one", []string{"x: 1\ny: 2"}, `

@@ -18,16 +18,16 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// object is one object of the chart, which exists under the conditions of entry.
+// object is a Kubernetes object in the chart. It exists if the conditions in entry hold.
 type object struct {
 	entry
 
 	kind, name string
-	file       string // file of the template
-	perWatched bool   // exists in each watched namespace
+	file       string // name of the template file
+	perWatched bool   // reports whether the object exists in each watched namespace
 }
 
-// merged returns the objects of the overlay and of all components with their conditions.
+// merged returns the objects of the overlay and of all components, with their conditions.
 func merged(folder string, switches []change) ([]*object, error) {
 	rendered, err := render(folder, nil)
 	if err != nil {
@@ -84,8 +84,8 @@ func kustomization(with []change) types.Kustomization {
 
 var deployment = resid.ResId{Gvk: resid.Gvk{Kind: "Deployment"}}
 
-// build renders a kustomization in a copy of the folder in memory: other processes may read the
-// folder.
+// build renders a kustomization in a copy of the folder. The copy is in memory, because other
+// processes may read the folder at the same time.
 func build(folder string, k types.Kustomization) ([]*resource.Resource, error) {
 	files := filesys.MakeFsInMemory()
 	if err := copyFolder(files, folder); err != nil {
@@ -121,8 +121,8 @@ func copyFolder(to filesys.FileSystem, folder string) error {
 	})
 }
 
-// entriesOf returns an entry for each resource, with kind and name as the key. For a new key, it
-// adds the template's file to files.
+// entriesOf returns an entry for each resource. The key of the entry is kind/name. For a new key,
+// entriesOf adds the name of the template file to files.
 func entriesOf(resources []*resource.Resource, file func(*resource.Resource) string,
 	files map[string]string) (all []*entry) {
 	for _, r := range resources {
@@ -164,7 +164,7 @@ func accessObjects(folder string, switches []change) ([]*object, error) {
 	return objects, nil
 }
 
-// useValues replaces the users' ConfigMaps of a component by values.
+// useValues replaces the ConfigMaps that users of a component edit by values of the chart.
 func useValues(c change, objects *tree) error {
 	for reference, template := range c.Environment {
 		found := false

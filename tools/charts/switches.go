@@ -10,24 +10,26 @@ import (
 	"strings"
 )
 
-// change is a difference from the overlay that a value switches on: a component, or patches of
-// docs/do/install.md.
+// change is a difference from the overlay production that a value of the chart switches on. It is a
+// component, or patches that docs/do/install.md describes.
 type change struct {
-	// Component is a folder of deploy/OPERATOR/components. If an operator lacks this folder, its
-	// chart lacks the value.
+	// Component is a folder in deploy/OPERATOR/components. If an operator does not have the folder,
+	// its chart does not have the value.
 	Component string
 	Patches   []string
 	Only      string
-	// Value is the path of the value. Anything but false and empty switches the change on.
+	// Value is the path of the value. Each value except false and empty ones switches the change
+	// on.
 	Value string
-	// Access is true if the component also changes rights in a watched namespace.
+	// Access reports whether the component also changes rights in the watched namespaces.
 	Access bool
-	// Environment replaces ConfigMaps, which a chart does not need. It maps a ConfigMap's key, as
-	// "suffix of the name/key", to the template of a variable's value.
+	// Environment replaces the ConfigMaps of a component by values of the chart. It maps a key of a
+	// ConfigMap, in the form "suffix of the name/key", to a template for the environment variable.
 	Environment map[string]string
 }
 
-// changes are in the order in which a kustomization lists components. Removals come last.
+// changes has the order in which a kustomization lists the components. Components that remove
+// something are last.
 var changes = []change{
 	{Component: "prometheus", Value: "prometheus.enabled"},
 	{Component: "docs-url/links", Value: "docsURL"},
@@ -50,7 +52,8 @@ var changes = []change{
 		Environment: map[string]string{"-namespaces/namespaces": `{{ join "," .Values.watchNamespaces | quote }}`}},
 }
 
-// switchesOf returns the changes of an operator. A component without a change is an error.
+// switchesOf returns the changes that an operator's chart has. It fails if a component has no
+// change in the list.
 func switchesOf(folder string) ([]change, error) {
 	entries, err := os.ReadDir(filepath.Join(folder, "components"))
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// docsURL stands for the address of docs in the component docs-url/links.
+// docsURL is the placeholder for the address of the docs in the component docs-url/links.
 const docsURL = "https://docs.example.com"
 
-// watched stands for each watched namespace.
+// watched is the placeholder for the name of a watched namespace.
 const watched = "the-watched-namespace"
 
 func templates(o operator, objects []*object) (map[string]string, error) {
@@ -35,8 +35,8 @@ func templates(o operator, objects []*object) (map[string]string, error) {
 	return texts, nil
 }
 
-// fileOf returns the text of a file of templates. It puts consecutive objects with the same
-// conditions into one block, such as {{ if }}.
+// fileOf returns the text of a template file. Consecutive objects with the same conditions are in
+// one block, such as {{ if }}.
 func fileOf(o operator, objects []*object) (string, error) {
 	var all strings.Builder
 	var before string
@@ -85,21 +85,22 @@ func (o *object) text(of operator) (string, error) {
 	}
 	text = inNamespace(w.expand(text), of.Namespace, ".Release.Namespace")
 	text = strings.ReplaceAll(text, docsURL, "{{ .Values.docsURL }}")
-	if o.perWatched { // in a range, $ holds the chart's values
+	if o.perWatched { // in a range, . is the namespace, and $ has the chart's values
 		text = regexp.MustCompile(` \.(Release|Values)`).ReplaceAllString(text, " $$.$1")
 		text = inNamespace(text, watched, "$namespace")
 	}
 	return text, nil
 }
 
-// inNamespace replaces a namespace's name. A whole value is quoted, because a name may be a number.
+// inNamespace replaces the name of a namespace by a template. It adds quotes if the name is a whole
+// value, because a name may look like a number.
 func inNamespace(text, namespace, template string) string {
 	whole := regexp.MustCompile(`(?m)(: |- )` + namespace + `( *(#.*)?)$`)
 	text = whole.ReplaceAllString(text, "${1}{{ "+strings.ReplaceAll(template, "$", "$$")+" | quote }}${2}")
 	return strings.ReplaceAll(text, namespace, "{{ "+template+" }}")
 }
 
-// writer makes a YAML document of a tree; marks stand for template text.
+// writer converts a tree to a YAML document. Marks in the document stand for the text of templates.
 type writer struct{ marks []string }
 
 func (w *writer) mark(template string) string {
@@ -130,7 +131,7 @@ func (w *writer) expand(text string) string {
 		m := markedValue.FindStringSubmatch(line)
 		return m[1] + m[2] + template(m[1]+strings.Repeat(" ", 2*strings.Count(m[2], "- ")), m[3]) + m[4]
 	})
-	text = prometheusAction.ReplaceAllString(text, "{{`{{$1}}`}}") // Prometheus' own templates
+	text = prometheusAction.ReplaceAllString(text, "{{`{{$1}}`}}") // templates of Prometheus, which Helm must not execute
 	return strings.NewReplacer("<left>", "{{`{{`}}", "<right>", "}}").Replace(text)
 }
 
@@ -148,8 +149,7 @@ func (w *writer) node(t *tree) (*yaml.Node, error) {
 	return &node, nil
 }
 
-// entries writes entries to a node. It puts consecutive entries with the same conditions into one
-// block.
+// entries writes entries to a node. Consecutive entries with the same conditions are in one block.
 func (w *writer) entries(to *yaml.Node, entries []*entry) error {
 	marks := len(w.marks)
 	if to.Kind == yaml.MappingNode { // a mark cannot be the first key of a list's item

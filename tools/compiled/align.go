@@ -19,15 +19,17 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// keep begins a comment in a go.mod, which names a library that the module cannot upgrade, and the
-// reason. A slash at the end of the name stands for all libraries below that path.
+// keep is the beginning of a comment in a go.mod. The comment names a library that the module
+// cannot upgrade, and the reason. If the name ends with a slash, it means all libraries below that
+// path.
 const keep = "//align:keep "
 
-// rounds bounds the rounds of align: a raised library may require newer versions of others, so one
-// round is not enough.
+// rounds limits the repetitions of align. A raised library may require newer versions of other
+// libraries, so align repeats its work.
 const rounds = 5
 
-// align raises each library that several modules compile to the newest required version.
+// align raises each library to the newest version that a module of the project requires. It
+// considers only libraries that several modules compile.
 func align(root string, out io.Writer) error {
 	folders, err := moduleFolders(root)
 	if err != nil {
@@ -50,8 +52,8 @@ func align(root string, out io.Writer) error {
 func raise(root string, folders []string, report func(folder string, wanted []string)) (raised int, err error) {
 	used := map[string]map[string]string{}
 	for _, folder := range folders {
-		// The last round may have raised a requirement of a sibling. This module replaces the
-		// sibling by a folder, so the sibling's requirement applies here too.
+		// The last repetition may have raised a requirement in another module of the project. This
+		// module replaces the other one by a folder, so the raised requirement applies here too.
 		if err := inModule(filepath.Join(root, folder), "mod", "tidy"); err != nil {
 			return 0, err
 		}
@@ -70,8 +72,8 @@ func raise(root string, folders []string, report func(folder string, wanted []st
 		}
 		raised += len(wanted)
 		report(folder, wanted)
-		// `go get PATH@VERSION` would enforce VERSION. With `go mod edit`, another requirement may
-		// select a higher version.
+		// `go get PATH@VERSION` would enforce VERSION. After `go mod edit`, the requirement of
+		// another module may select a higher version.
 		edit := []string{"mod", "edit"}
 		for _, library := range wanted {
 			edit = append(edit, "-require="+library)
@@ -110,7 +112,8 @@ func moduleFolders(root string) (folders []string, err error) {
 	return folders, err
 }
 
-// libraries returns the versions of the modules that a module compiles, keyed by module path.
+// libraries returns the versions of the libraries that a module of the project compiles, by module
+// path.
 func libraries(folder string) (map[string]string, error) {
 	cmd := exec.Command("go", "list", "-deps", "-test", "-json=Module", "./...", "tool")
 	cmd.Dir = folder
@@ -152,7 +155,7 @@ func newestOf(used map[string]map[string]string) map[string]string {
 	return newest
 }
 
-// toRaise lists libraries, as PATH@VERSION, that another module has in a newer version.
+// toRaise lists the libraries of a module, as PATH@VERSION, that are newer in another module.
 func toRaise(folder string, used, newest map[string]string) (wanted []string, err error) {
 	mod, err := os.ReadFile(filepath.Join(folder, "go.mod"))
 	if err != nil {

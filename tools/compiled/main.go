@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command compiled reports the amount of Go source that `make run`, `make test` and `.ci/run`
-// compile with an empty cache, and libraries that they compile in several versions. It compiles
-// nothing.
+// compile with an empty cache. It also reports the libraries that they compile in several versions.
+// It compiles nothing itself.
 //
-// A package counts once per way to compile it: another version of it or of an import, another set
-// of files, or the race detector makes the compiler run again.
+// A package counts once for each way to compile it. The compiler must run again for another version
+// of the package or of an import, for another set of files, and for the race detector.
 //
-// It fails if a target exceeds its budget, so that a change with a new dependency or a second
-// version is noticed.
+// The command fails if a make target exceeds its budget. A change with a new dependency, or with a
+// second version of a library, is then noticed.
 package main
 
 import (

@@ -13,7 +13,7 @@ import (
 )
 
 type summary struct {
-	builds  []share // in the order of the target, with the bytes that no earlier build compiles
+	builds  []share // in the order of the target, each with the bytes that no earlier build compiles
 	repeats []repeat
 }
 
@@ -22,7 +22,8 @@ type share struct {
 	bytes int64
 }
 
-// repeat is a library that is compiled more than once in the same mode (with or without -race).
+// repeat is a library that is compiled more than once, although each time with the same setting of
+// -race.
 type repeat struct {
 	module   string
 	versions []string

@@ -10,17 +10,17 @@ type target struct {
 
 type build struct {
 	folder   string   // below the project's root
-	packages []string // in the go command's notation
+	packages []string // as the go command names packages
 	tags     string
 	race     bool
-	tests    bool // also imports of the packages' tests
+	tests    bool // also compiles the imports of the packages' tests
 	alone    bool // without the workspace
 }
 
 const mega = 1_000_000
 
-// tool returns a build of programs in tools/NAME. Without packages, it builds the tools that the
-// go.mod of tools/NAME lists.
+// tool returns a build of programs with the module of tools/NAME. Without packages, it builds the
+// programs that the module's go.mod lists as tools.
 func tool(name string, packages ...string) build {
 	if len(packages) == 0 {
 		packages = []string{"tool"}
@@ -70,7 +70,7 @@ var (
 	}
 )
 
-// A budget is the measured amount plus a tenth.
+// A budget is the measured amount of source plus a tenth.
 var targets = []target{
 	{name: "make run", budget: 115 * mega, builds: join(operators, cluster, []build{playground})},
 	{name: "make test", budget: 255 * mega, builds: join(cluster, unit(modules), specs, []build{

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command crds edits the CustomResourceDefinitions that controller-gen wrote, in place: FILE... It
-// changes two things that no marker can change in embedded types of Kubernetes: long lines of
-// descriptions (wrap.go) and the pattern of quantities (quantity.go).
+// Command crds edits CustomResourceDefinitions that controller-gen has written, in place: crds
+// FILE... It changes two things that no marker can change in embedded types of Kubernetes: long
+// lines of descriptions (wrap.go), and the pattern of quantities (quantity.go).
 package main
 
 import (
@@ -33,7 +33,7 @@ func rewrite(file string) error {
 	return os.WriteFile(file, after, 0o644)
 }
 
-// edited returns a CustomResourceDefinition in the form in which controller-gen writes it.
+// edited returns a changed CustomResourceDefinition, in the format of controller-gen.
 func edited(crd []byte) ([]byte, error) {
 	var content map[string]any
 	if err := yaml.Unmarshal(crd, &content); err != nil {
@@ -47,7 +47,7 @@ func edited(crd []byte) ([]byte, error) {
 func edit(node any) {
 	switch n := node.(type) {
 	case map[string]any:
-		// The key description may also be the name of a field. Its value is then a map.
+		// A field may also have the name description. The value of that key is then a map.
 		if text, isText := n["description"].(string); isText {
 			n["description"] = wrap(text)
 		}

@@ -12,14 +12,14 @@ import (
 const columns = 76
 
 var (
-	// Lists and examples keep their lines.
+	// verbatim matches lines of lists and examples, which are not joined with other lines.
 	verbatim = regexp.MustCompile(`^(\s|[-*] |\d+\. )`)
-	// Quotations of several words stay on one line.
+	// word matches a quotation of several words as one word, so that it stays on one line.
 	word = regexp.MustCompile("(?:\"[^\"\n]{1,60}\"|`[^`\n]{1,60}`|\\S)+")
 )
 
-// wrap returns the text with lines of at most columns characters. It does not change a paragraph
-// without a longer line, and does not split a word, such as an address.
+// wrap returns the text with lines of at most columns characters. It does not change a paragraph in
+// which no line is longer, and does not split a word, such as an address.
 func wrap(text string) string {
 	var wrapped, paragraph []string
 	flush := func() {
@@ -32,7 +32,8 @@ func wrap(text string) string {
 			flush()
 		}
 		paragraph = append(paragraph, line)
-		// The next line begins a sentence or a list, so it is not joined with this line.
+		// The text ends a sentence or begins a list here, so the next line is not joined with this
+		// line.
 		if line == "" || strings.HasSuffix(line, ".") || strings.HasSuffix(line, ":") {
 			flush()
 		}
@@ -41,7 +42,7 @@ func wrap(text string) string {
 	return strings.Join(wrapped, "\n")
 }
 
-// fill distributes the words of a paragraph over lines, if a line is too long.
+// fill joins the lines of a paragraph and wraps them again, if one of them is too long.
 func fill(paragraph []string) []string {
 	long := false
 	for _, line := range paragraph {

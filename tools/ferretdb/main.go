@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command ferretdb serves the protocol of MongoDB on port 27017, in front of a Postgres, for
-// test/e2e. The module's own command does not start when it is built outside of its repository.
+// Command ferretdb runs FerretDB for test/e2e. It serves the protocol of MongoDB on port 27017, and
+// stores the data in a Postgres. The module's own command cannot be used, because it does not start
+// when it is built outside of its repository.
 //
-// A client logs in with a user and password of Postgres and the mechanism PLAIN. POSTGRES_URL names
-// the database without user and password.
+// A client logs in with the mechanism PLAIN, and with a user and password of Postgres. POSTGRES_URL
+// names the database without user and password.
 package main
 
 import (

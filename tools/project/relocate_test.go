@@ -15,14 +15,14 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// These texts consist of two parts, because Move fails if a file names the new place.
+// Each text consists of two parts, because Move fails if a file contains the new address.
 const (
 	elsewhere      = "github.com" + "/tengen/barriers"
 	otherRegistry  = "quay.io" + "/tengen"
 	furtherAddress = "https://github.com" + "/tengen/barriers/blob/main/"
 )
 
-// TestRelocation moves the project, builds it there, and moves it back.
+// TestRelocation moves the project to another address, builds it, and moves it back.
 func TestRelocation(t *testing.T) {
 	c := scratch(t)
 	home := place(t, c)
@@ -66,7 +66,6 @@ func refused(t *testing.T, c git.Clone) error {
 	return move(t.Context(), &bytes.Buffer{}, c, "sigs.k8s.io/controller-runtime/pkg", otherRegistry)
 }
 
-// checkForms follows the links above GitHub's forms to files of the project.
 func checkForms(t *testing.T, c git.Clone, prefix string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(c.Root, ".github", "ISSUE_TEMPLATE", "config.yml"))
@@ -97,7 +96,6 @@ func checkBuilds(t *testing.T, c git.Clone) {
 	generateCharts(t, c)
 }
 
-// generateCharts generates the charts, as `make relocate` does after the move.
 func generateCharts(t *testing.T, c git.Clone) {
 	t.Helper()
 	charts := filepath.Join(c.Root, "bin", "charts")

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// scratch returns a new repository with the project's files, as they are in the working tree.
+// scratch returns a new repository with the project's files, in the state of the working tree.
 func scratch(t *testing.T) git.Clone {
 	t.Helper()
 	c := git.Clone{Root: t.TempDir()}
@@ -40,7 +40,7 @@ func scratch(t *testing.T) git.Clone {
 		from, to := filepath.Join(here.Root, name), filepath.Join(c.Root, name)
 		info, err := os.Lstat(from)
 		if err != nil {
-			continue // deleted
+			continue // the file is deleted
 		}
 		text, err := os.ReadFile(from)
 		if err != nil {
@@ -82,7 +82,7 @@ func place(t *testing.T, c git.Clone) location.Location {
 	return l
 }
 
-// golang runs the go command outside the workspace, with settings such as GOPROXY.
+// golang runs the go command without the workspace, and with the variables in env, such as GOPROXY.
 func golang(t *testing.T, folder string, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)

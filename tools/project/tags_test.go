@@ -103,8 +103,8 @@ func change(t *testing.T, c git.Clone, file string) {
 	commit(t, c, "change "+file)
 }
 
-// checkSource expects that the source of a release's tag is the released commit, and that the
-// source of HEAD, an ordinary commit, is HEAD.
+// checkSource expects that the source of a release tag is the released commit. It also expects that
+// the source of HEAD, which is an ordinary commit, is HEAD.
 func checkSource(t *testing.T, c git.Clone) {
 	t.Helper()
 	first := show(t, c, "rev-list", "--max-parents=0", "HEAD")
@@ -129,7 +129,7 @@ func TestPushes(t *testing.T) {
 	}
 }
 
-// TestUsers uses the tagged modules as other projects do: from a module proxy, outside of the
+// TestUsers uses the tagged modules as other projects do: from a module proxy, and without the
 // workspace.
 func TestUsers(t *testing.T) {
 	c := scratch(t)

@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// acceptance accepts a breaking change since the baseline.
 type acceptance struct {
 	Kind string
-	// Change is the beginning of the finding's text.
+	// Change is the beginning of the text with which the finding describes the change.
 	Change string
 	Fields []string
 	Reason string
 }
 
-// accepted lists the breaking changes since the baseline. No operator was released before these
-// changes, so they break no user's object. Remove the list and the baseline when both operators are
-// released.
+// accepted lists the breaking changes since the baseline, the commit in .ci/baseline. No operator
+// was released before these changes, so they break no object of a user. Remove the list and the
+// baseline when both operators have a release.
 var accepted = []acceptance{
 	{
 		Kind: "dojos.core.jutsu.com v1", Change: "pattern changed",
@@ -47,8 +46,8 @@ var accepted = []acceptance{
 	},
 }
 
-// accept marks the accepted findings. It fails if the list accepts a change of one of the kinds
-// that is not among the findings.
+// accept marks the findings that the list accepts. It fails if the list accepts a change of one of
+// the kinds, but there is no such finding.
 func accept(found []finding, kinds []string) error {
 	for _, a := range accepted {
 		kind, _, _ := strings.Cut(a.Kind, " ")

@@ -17,7 +17,7 @@ import (
 )
 
 // writeArchive writes an OCI archive for `ctr images import`, `docker load`, `podman load` and
-// `kind load image-archive`. An existing file stays until the new archive is complete.
+// `kind load image-archive`. It replaces an existing file only when the new archive is complete.
 func writeArchive(file string, image build.Result, o imageOptions) (err error) {
 	folder, err := os.MkdirTemp("", "image-")
 	if err != nil {
@@ -28,7 +28,7 @@ func writeArchive(file string, image build.Result, o imageOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	// The OCI layout uses the first name, containerd the second.
+	// Readers of the OCI layout use the first name. containerd uses the second name.
 	named := layout.WithAnnotations(map[string]string{
 		"org.opencontainers.image.ref.name": o.imageName(), "io.containerd.image.name": o.containerdName(),
 	})
@@ -50,7 +50,8 @@ func writeArchive(file string, image build.Result, o imageOptions) (err error) {
 	return os.Rename(file+".part", file)
 }
 
-// tarFolder writes the regular files of a folder reproducibly.
+// tarFolder writes the regular files of a folder to a tar file. The same files always give the same
+// tar file.
 func tarFolder(file, folder string) (err error) {
 	out, err := os.Create(file)
 	if err != nil {
@@ -76,7 +77,7 @@ func addFile(w *tar.Writer, path, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // read-only
+	defer func() { _ = in.Close() }() // the file is only read, so an error of Close means no loss
 	info, err := in.Stat()
 	if err != nil {
 		return err

@@ -33,10 +33,11 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// artifact is an archive that Helm or Flux pulls: an OCI image with one layer.
+// artifact is an archive that Helm or Flux pulls from a registry: an OCI image with one layer.
 type artifact struct {
 	File string
-	// Repository is a path below the repository of images. Tag is the release's tag in Repository.
+	// Repository is a path below the registry and path of images. Tag is the release's tag in
+	// Repository.
 	Repository, Tag string
 	content         []byte
 	contentType     types.MediaType
@@ -45,7 +46,6 @@ type artifact struct {
 	annotations     map[string]string
 }
 
-// docs returns the address of the release's docs, or "".
 func (o imageOptions) docs() string { return o.Where.Docs(o.Operator + "/" + o.Version) }
 
 func chartArtifact(root string, o imageOptions, reference string) (*artifact, error) {
@@ -87,7 +87,7 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	for _, image := range o.images(reference) {
 		files["Chart.yaml"] += fmt.Sprintf("    - name: %s\n      image: %s\n", image.Name, image.Image)
 	}
-	if o.Where.Published() { // after the annotations, which the lines above continue
+	if o.Where.Published() { // these lines end the annotations, so they come after the lines above
 		files["Chart.yaml"] += fmt.Sprintf("home: %[1]s\nsources: [%[1]q]\n", o.Where.URL())
 	}
 	a := &artifact{
@@ -102,11 +102,12 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	return a, err
 }
 
-// chartLinks matches the lines of Chart.yaml that link to a branch of the repository.
+// chartLinks matches the lines in the Chart.yaml of the repository that link to a branch. A release
+// must not have these links.
 var chartLinks = regexp.MustCompile(`(?m)^(home|sources): .*\n|^  artifacthub\.io/links: \|\n(    .*\n)+`)
 
-// linkChart replaces the links of a Chart.yaml by links to a release's docs. The annotations must
-// be last in the file.
+// linkChart replaces the links in a Chart.yaml by links to the docs of a release. It appends to the
+// annotations, so these must be the last key in the file.
 func linkChart(text string, where location.Location, docs string) string {
 	text = chartLinks.ReplaceAllString(text, "")
 	if docs == "" {
@@ -116,8 +117,8 @@ func linkChart(text string, where location.Location, docs string) string {
 		"    - name: Alerts\n      url: " + docs + "/alerts.md\n    - name: support\n      url: " + where.Issues() + "\n"
 }
 
-// manifestsArtifact packs deploy/OPERATOR like `flux push artifact`. It adds a kustomization.yaml
-// at the top, which names the release's image.
+// manifestsArtifact packs deploy/OPERATOR as `flux push artifact` does. It adds a
+// kustomization.yaml at the top, which names the image of the release.
 func manifestsArtifact(root string, o imageOptions, reference string) (*artifact, error) {
 	files, err := readFolder(filepath.Join(root, "deploy", o.Operator))
 	if err != nil {
@@ -144,7 +145,7 @@ func manifestsArtifact(root string, o imageOptions, reference string) (*artifact
 	return a, err
 }
 
-// linkDocs makes the component prometheus link to the release's docs.
+// linkDocs makes the component docs-url link to the docs of the release.
 func linkDocs(files map[string]string, docs string) {
 	for file, text := range files {
 		if strings.HasPrefix(file, "components/docs-url/") {
@@ -154,8 +155,8 @@ func linkDocs(files map[string]string, docs string) {
 	files["components/prometheus/kustomization.yaml"] += "components:\n  - ../docs-url/links/runbooks\n"
 }
 
-// splitReference splits an image into the repository and the tag of a chart's values. The tag
-// includes the digest.
+// splitReference splits an image reference into the repository and the tag for the values of a
+// chart. The tag includes the digest.
 func splitReference(reference string) (repository, tag string, err error) {
 	repository, digest, ok := strings.Cut(reference, "@")
 	colon := strings.LastIndex(repository, ":")
@@ -179,7 +180,8 @@ func readFolder(folder string) (map[string]string, error) {
 	return files, err
 }
 
-// pack makes a reproducible compressed archive, whose programs are executable.
+// pack returns a tar.gz archive, in which the given programs are executable. The same files always
+// give the same archive.
 func pack(files map[string]string, prefix string, at time.Time, programs ...string) ([]byte, error) {
 	var archive bytes.Buffer
 	compressed := gzip.NewWriter(&archive)

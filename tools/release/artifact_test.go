@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// checkChart pulls the chart like `helm install oci://...`, and renders it.
+// checkChart pulls the chart as `helm install oci://...` does, and renders it.
 func checkChart(t *testing.T, repo, image, migrate string) {
 	t.Helper()
 	none := filepath.Join(t.TempDir(), "none")
@@ -80,14 +80,13 @@ func checkChart(t *testing.T, repo, image, migrate string) {
 	}
 }
 
-// The release links to the docs of its own tag.
+// These addresses are in the tested release. It must link to the docs of its own tag.
 const (
 	testRepo    = "github.com/you/operators"
 	testProject = "https://" + testRepo
 	testDocs    = testProject + "/blob/dojo-operator/v0.1.0/docs"
 )
 
-// checkDocs checks the links of the operator and of its alerts.
 func checkDocs(t *testing.T, manifest string) {
 	t.Helper()
 	for _, want := range []string{
@@ -103,7 +102,7 @@ func checkDocs(t *testing.T, manifest string) {
 	}
 }
 
-// checkManifests pulls the kustomizations, unpacks them like Flux, and builds the topmost one.
+// checkManifests pulls the kustomizations, unpacks them as Flux does, and builds the topmost one.
 func checkManifests(t *testing.T, repo, install string) {
 	t.Helper()
 	reference, err := name.ParseReference(repo + "/manifests/dojo-operator:v0.1.0")
@@ -146,14 +145,15 @@ func checkManifests(t *testing.T, repo, install string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, applied, _ := strings.Cut(install, "\n") // without the comment in its first line
+	_, applied, _ := strings.Cut(install, "\n") // without the comment in the first line
 	if diff := cmp.Diff(applied, string(text)); diff != "" {
 		t.Errorf("(-install.yaml +manifests):\n%s", diff)
 	}
 	checkDocs(t, withAlerts(t, folder))
 }
 
-// withAlerts builds the manifests in a folder with the component prometheus, as a user does.
+// withAlerts builds the manifests in a folder together with the component prometheus, as a user
+// would.
 func withAlerts(t *testing.T, folder string) string {
 	t.Helper()
 	overlay, err := filepath.EvalSymlinks(t.TempDir())
@@ -182,7 +182,7 @@ func withAlerts(t *testing.T, folder string) string {
 	return string(manifest)
 }
 
-// A release of a project without an address contains no links to the project.
+// If the project has no address, its releases must have no links to the project.
 func TestNoProjectNoLinks(t *testing.T) {
 	const image = "example.com/a/dojo-operator:v1.2.3@sha256:0123"
 	root := checkout(t).root

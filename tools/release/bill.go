@@ -24,7 +24,8 @@ type spdxPackage struct {
 	References []map[string]string `json:"externalRefs,omitempty"`
 }
 
-// bill returns an SBOM (SPDX 2.3) of a program: the modules that its build has recorded in it.
+// bill returns an SBOM (SPDX 2.3) of a program. It lists the modules that the go command has
+// recorded in the program.
 func bill(p plugin, sum [32]byte, info *debug.BuildInfo, at time.Time) ([]byte, error) {
 	const nothing = "NOASSERTION"
 	program := spdxPackage{
@@ -58,8 +59,8 @@ func versionOf(file string) string {
 	return version
 }
 
-// purl returns the package URL of a module. Scanners of vulnerabilities know Go's standard library
-// by the name "stdlib".
+// purl returns the package URL of a module. Vulnerability scanners know Go's standard library by
+// the name "stdlib".
 func purl(m *debug.Module) string {
 	if m.Path == "std" {
 		return "pkg:golang/stdlib@" + strings.TrimPrefix(m.Version, "go")

@@ -23,9 +23,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// bundled are the kinds that OLM accepts beside the ClusterServiceVersion. OLM makes Namespace,
-// ServiceAccount, roles and bindings of the operator itself, and knows no
-// ValidatingAdmissionPolicy: docs/platform/olm.md says what to apply beside the bundle.
+// bundled lists the kinds that OLM accepts in a bundle besides the ClusterServiceVersion. OLM
+// itself creates the operator's Namespace, ServiceAccount, roles and bindings. It does not know
+// ValidatingAdmissionPolicy, so docs/platform/olm.md lists the objects that users apply themselves.
 var bundled = []string{"ClusterRole", "CustomResourceDefinition", "PodDisruptionBudget", "Service"}
 
 var hubCategories = map[string]string{
@@ -34,7 +34,8 @@ var hubCategories = map[string]string{
 
 var displayNames = map[string]string{"dojo-operator": "Dojo Operator", "discord-operator": "Discord Operator"}
 
-// bundleFiles makes the files of an OLM bundle out of the manifest for kubectl and the chart's metadata.
+// bundleFiles makes the files of an OLM bundle from the manifest for kubectl and the metadata of
+// the chart.
 func bundleFiles(root string, o imageOptions, manifest []byte, reference string, repository string) (map[string]string, error) {
 	text, err := os.ReadFile(filepath.Join(root, "deploy", "charts", o.Operator, "Chart.yaml"))
 	if err != nil {
@@ -73,7 +74,6 @@ func bundleFiles(root string, o imageOptions, manifest []byte, reference string,
 	return files, errors.Join(errs...)
 }
 
-// chart is the metadata of a Helm chart, with Artifact Hub's annotations.
 type chart struct {
 	Description string
 	Keywords    []string
@@ -104,7 +104,8 @@ func split(manifest []byte) (all []*unstructured.Unstructured, err error) {
 	}
 }
 
-// isOwn reports whether an object is a role of the operator, which the ClusterServiceVersion holds.
+// isOwn reports whether an object is a role of the operator. The ClusterServiceVersion has the
+// rules of these roles, so the bundle does not have the objects.
 func isOwn(operator string, object *unstructured.Unstructured) bool {
 	name := object.GetName()
 	return strings.HasSuffix(object.GetKind(), "Role") && (name == operator || name == operator+"-process")
@@ -134,7 +135,7 @@ func clusterServiceVersion(o imageOptions, c chart, objects []*unstructured.Unst
 		"keywords": c.Keywords, "provider": map[string]string{"name": "Jutsu"},
 		"minKubeVersion":            strings.TrimSuffix(strings.TrimPrefix(c.KubeVersion, ">="), "-0"),
 		"customresourcedefinitions": map[string]any{"owned": owned}, "install": install,
-		"installModes": []map[string]any{ // the operator watches some namespaces by a flag, not by an OperatorGroup
+		"installModes": []map[string]any{ // the operator reads the watched namespaces from a flag, not from an OperatorGroup
 			{"type": "OwnNamespace", "supported": false}, {"type": "SingleNamespace", "supported": false},
 			{"type": "MultiNamespace", "supported": false}, {"type": "AllNamespaces", "supported": true},
 		},
@@ -157,7 +158,8 @@ func clusterServiceVersion(o imageOptions, c chart, objects []*unstructured.Unst
 	}, nil
 }
 
-// installStrategy has the Deployment and the rules of the operator's roles.
+// installStrategy returns the part of a ClusterServiceVersion with the Deployment and the rules of
+// the operator's roles.
 func installStrategy(operator string, objects []*unstructured.Unstructured) (any, error) {
 	var deployments, cluster, local []any
 	for _, object := range objects {
@@ -209,7 +211,6 @@ func ownedKinds(objects []*unstructured.Unstructured) (owned []map[string]string
 	return owned, nil
 }
 
-// bundleArchive writes the file OPERATOR-bundle.tgz of a release.
 func bundleArchive(root, folder string, o imageOptions, manifest []byte, reference, repository string) error {
 	files, err := bundleFiles(root, o, manifest, reference, repository)
 	if err != nil {

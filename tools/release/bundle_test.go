@@ -19,7 +19,7 @@ import (
 
 const anImage = "ghcr.io/example/x:v0.1.0@sha256:0123456789012345678901234567890123456789012345678901234567890123"
 
-// TestBundle validates the bundles as OperatorHub does, and compares them with the manifests.
+// TestBundle validates the OLM bundles as OperatorHub does, and compares them with the manifests.
 func TestBundle(t *testing.T) {
 	root := checkout(t).root
 	for _, operator := range operators {
@@ -57,8 +57,8 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// validateBundle accepts two warnings: the bundle has no icon, and the rules for events and similar
-// kinds could mean removed API versions, because a rule names no version.
+// validateBundle accepts two warnings. The bundle has no icon. Its RBAC rules for Events and
+// similar kinds may refer to removed API versions, because a rule names no version.
 func validateBundle(t *testing.T, found *manifests.Bundle) {
 	t.Helper()
 	validators := interfaces.Validators{

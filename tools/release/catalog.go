@@ -16,11 +16,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// catalogFile has the images of Postgres that dojo-operator gives to Clusters.
+// catalogFile lists the Postgres images that dojo-operator gives to its CloudNativePG Clusters.
 const catalogFile = "dojo-operator/internal/postgres/images/catalog.yaml"
 
-// checkCatalog asks the registry for each image of dojo-operator's catalog: no Cluster may get an
-// image that cannot be pulled. A rehearsal skips this check.
+// checkCatalog asks the registry for each image in catalogFile, because a Cluster cannot start with
+// an image that does not exist. A dry run skips this check.
 func checkCatalog(ctx context.Context, root string, o releaseOptions, out io.Writer) error {
 	if o.Operator != "dojo-operator" || o.DryRun || strings.HasPrefix(o.Repo, "127.0.0.1:") {
 		return nil

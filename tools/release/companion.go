@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// companion is a second image of an operator, with the operator's version. The operator creates
-// pods with this image. Flag is the operator's flag that names the image.
+// companion is a second image of an operator, with the same version. The operator creates pods with
+// this image. Flag is the operator's flag that names the image.
 type companion struct{ Program, Flag, Description string }
 
 var companions = map[string]companion{
@@ -19,8 +19,8 @@ var companions = map[string]companion{
 	},
 }
 
-// withCompanion returns the options of an operator's image, and of the companion's image if the
-// checkout has a companion. A former release may have none.
+// withCompanion returns the options of an operator's image. If the checkout has the program of a
+// companion, it also returns the options of the companion's image. A former release may have none.
 func (o imageOptions) withCompanion() ([]imageOptions, error) {
 	all := []imageOptions{o}
 	second, ok := companions[o.Operator]
@@ -36,7 +36,7 @@ func (o imageOptions) withCompanion() ([]imageOptions, error) {
 	return append(all, other), err
 }
 
-// flags returns the values of the released operator's flags, keyed by the flag's name.
+// flags returns the values that the released operator's flags must have, by the name of the flag.
 func (o imageOptions) flags() map[string]string {
 	flags := map[string]string{}
 	if o.Companion != "" {
@@ -50,7 +50,6 @@ type namedImage struct {
 	Image string `json:"image"`
 }
 
-// images lists the images of a release. reference is the operator's image.
 func (o imageOptions) images(reference string) []namedImage {
 	all := []namedImage{{o.Operator, reference}}
 	if o.Companion != "" {

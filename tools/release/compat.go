@@ -22,11 +22,12 @@ import (
 )
 
 type finding struct {
-	// Breaking is true if existing objects, clients or manifests may stop working.
+	// Breaking reports whether existing objects, clients or manifests may stop working.
 	Breaking bool
-	// Accepted is the reason why a breaking change since the baseline is right; empty for none.
+	// Accepted is the reason to accept a breaking change since the baseline. It is empty for other
+	// findings. The baseline is a commit that stands for a release before the first one.
 	Accepted string
-	// Where is the kind, version and field.
+	// Where names the kind, the version and the field.
 	Where string
 	What  string
 }
@@ -44,8 +45,8 @@ func (f finding) String() string {
 	return "warning  " + f.Where + ": " + f.What
 }
 
-// policy makes all checks of crdify errors, except texts and additional enum values. For changes
-// without a check, such as changes of CEL rules, crdify only warns.
+// policy makes every check of crdify an error, except for descriptions and additional enum values.
+// Crdify has no check for some changes, such as changes of CEL rules. It warns of these.
 var policy = &config.Config{
 	Validations: []config.ValidationConfig{
 		{Name: "description", Enforcement: config.EnforcementPolicyNone},
@@ -93,7 +94,7 @@ func differences(where string, results []validations.ComparisonResult) []finding
 	return found
 }
 
-// served compares names, versions and subresources, which crdify ignores.
+// served compares names, versions and subresources, because crdify does not compare them.
 func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
 	var found []finding
 	was, is := before.Spec.Names, after.Spec.Names
@@ -124,8 +125,9 @@ func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
 	return found
 }
 
-// checkCompat reports the changes of an operator's API since the operator's last release or since
-// the baseline. It ignores the tag in the argument without. A breaking change is an error.
+// checkCompat reports the changes of an operator's API since its last release, or since the
+// baseline if there is no release. It ignores the tag in the argument without. It returns an error
+// if there is a breaking change that is not accepted.
 func checkCompat(ctx context.Context, r repository, out io.Writer, operator, without string) error {
 	last, err := r.former(ctx, operator, except(without))
 	if err != nil {
@@ -143,7 +145,7 @@ func checkCompat(ctx context.Context, r repository, out io.Writer, operator, wit
 	for _, f := range found {
 		text := f.String()
 		if last.Baseline && !f.Breaking {
-			text, _, _ = strings.Cut(text, " :\n") // without the difference of rules and texts
+			text, _, _ = strings.Cut(text, " :\n") // without the diff of rules and texts
 		}
 		_, _ = fmt.Fprintln(out, text)
 	}
@@ -155,7 +157,6 @@ func checkCompat(ctx context.Context, r repository, out io.Writer, operator, wit
 	return nil
 }
 
-// changes compares the working tree with a former release.
 func (r repository) changes(ctx context.Context, last *former) ([]finding, error) {
 	before, err := r.crdsAt(ctx, last.Operator, last.Commit)
 	if err != nil {

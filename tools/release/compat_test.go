@@ -52,10 +52,10 @@ func setSpec(crd *apiextensionsv1.CustomResourceDefinition, change func(*apiexte
 func TestCompare(t *testing.T) {
 	type definition = *apiextensionsv1.CustomResourceDefinition
 	for name, test := range map[string]struct {
-		kind   string // with a changed definition
+		kind   string // the kind with a changed definition
 		change func(definition)
-		want   string // in a finding; empty for no finding
-		warns  bool   // does not break
+		want   string // part of a finding; empty if there must be none
+		warns  bool   // the change does not break users
 	}{
 		"no change": {kind: dojos, change: func(definition) {}},
 		"a new optional field": {kind: dojos, change: func(d definition) {

@@ -19,18 +19,19 @@ import (
 )
 
 const (
-	// baselineFile contains a commit. If an operator has no release, this commit stands for one.
+	// baselineFile has the hash of a commit. This commit stands for the former release of an
+	// operator that has no release.
 	baselineFile = ".ci/baseline"
-	// baselineVersion is the version of all modules at the baseline, in a scratch clone.
+	// baselineVersion is the version that all modules get at the baseline, in a temporary clone.
 	baselineVersion = "v0.1.0-rc.1"
 )
 
-// former is the release that users have before the next one.
+// former is the release that users have when the next one is made.
 type former struct {
 	Operator string
 	Version  string
-	// Commit is the released commit, whose modules replace each other by folders. The tag is on
-	// another commit.
+	// Commit is the released commit, in which go.mod files replace the project's other modules by
+	// folders. The tag is on another commit, which has no such replacements.
 	Commit string
 	// Baseline reports whether Commit is the baseline, which stands for a release.
 	Baseline bool
@@ -43,9 +44,9 @@ func (f *former) String() string {
 	return modules.Tag(f.Operator, f.Version)
 }
 
-// former returns an operator's newest release that take accepts and that HEAD descends from. If
-// there is none, it returns the baseline, or nil. It ignores prereleases, because they promise no
-// compatibility.
+// former returns the operator's newest release whose commit is HEAD or an ancestor of HEAD, and
+// that the function take accepts. If there is none, it returns the baseline, or nil. It ignores
+// prereleases, because they promise no compatibility.
 func (r repository) former(ctx context.Context, operator string, take func(tag, source string) bool) (*former, error) {
 	tags, err := r.lines(ctx, "tag", "--list", modules.Tag(operator, "v*"), "--sort=-version:refname")
 	if err != nil {
@@ -71,7 +72,8 @@ func (r repository) former(ctx context.Context, operator string, take func(tag, 
 	return r.baseline(ctx, operator)
 }
 
-// before returns the former release of the checked out commit, which may be a release itself.
+// before returns the last release before the checked out commit. This commit may itself be a
+// release.
 func (r repository) before(ctx context.Context, operator string) (*former, error) {
 	head, err := modules.Source(ctx, r.clone(), "HEAD")
 	if err != nil {
@@ -100,8 +102,8 @@ func (r repository) baseline(ctx context.Context, operator string) (*former, err
 	return &former{Operator: operator, Version: baselineVersion, Commit: commit, Baseline: true}, nil
 }
 
-// printFormer prints version and commit of the former release. It checks the release out in a
-// folder, unless folder is "". The folder must be empty or absent.
+// printFormer prints the version and the commit of the former release. Unless folder is "", it also
+// checks out the release there. The folder must be empty or not exist.
 func printFormer(ctx context.Context, r repository, out io.Writer, operator, folder string) error {
 	f, err := r.before(ctx, operator)
 	if err != nil {
@@ -116,10 +118,10 @@ func printFormer(ctx context.Context, r repository, out io.Writer, operator, fol
 	return err
 }
 
-// checkOut makes a scratch clone with a former release. For a baseline, it creates the tags of a
-// release.
+// checkOut makes a temporary clone with the former release checked out. For the baseline, it
+// creates the tags that a release would have.
 func (r repository) checkOut(ctx context.Context, f *former, folder string) error {
-	scratch := git.Clone{Root: folder, Env: []string{ // git tag needs an identity, which CI lacks
+	scratch := git.Clone{Root: folder, Env: []string{ // git tag needs an identity, and git has none in CI
 		"GIT_COMMITTER_NAME=baseline", "GIT_COMMITTER_EMAIL=baseline@example.invalid",
 	}}
 	if _, err := r.git(ctx, "clone", "--quiet", "--shared", "--no-checkout", "--no-tags", r.root, folder); err != nil {
@@ -139,8 +141,9 @@ func (r repository) checkOut(ctx context.Context, f *former, folder string) erro
 	return release.Create(ctx, scratch)
 }
 
-// locate returns the location of a scratch clone. If the commit has no project.yaml, locate writes
-// one with the commit's own module path, because the project may have moved since.
+// locate returns the location of the project in a temporary clone. If the commit has no
+// project.yaml, locate writes one with the module path of the commit, because the project may have
+// moved since.
 func (r repository) locate(folder string) (location.Location, error) {
 	found, err := location.Read(folder)
 	if !errors.Is(err, os.ErrNotExist) {

@@ -15,7 +15,6 @@ import (
 	"jutsu.com/operators/tools/project/git"
 )
 
-// history is a repository of empty commits on the branch main.
 type history struct {
 	repository
 	t *testing.T
@@ -45,7 +44,6 @@ func (h history) commit(message string) {
 	h.run("commit", "--quiet", "--allow-empty", "--message", message)
 }
 
-// at returns the hash of the commit with a message.
 func (h history) at(message string) string {
 	h.t.Helper()
 	return h.run("log", "--all", "-1", "--format=%H", "--grep=^"+message+"$")
@@ -66,9 +64,9 @@ func TestFormer(t *testing.T) {
 	const dojo = "dojo-operator"
 	lost := strings.Repeat("0123456789", 4)
 	for name, test := range map[string]struct {
-		before  func(history) // changes a repository with the commits a to d, and the baseline a
+		before  func(history) // changes a repository that has the commits a to d, and a as the baseline
 		version string
-		commit  string // message of the expected commit
+		commit  string // the message of the expected commit
 		refused string
 	}{
 		"no tag": {version: baselineVersion, commit: "a"},
@@ -145,8 +143,8 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// TestFormerOfShallowClone expects the advice to fetch the history. A shallow clone lacks the
-// history even if it has the release's tag.
+// TestFormerOfShallowClone expects an error with the advice to fetch the history. A shallow clone
+// lacks the history even if it has the tag of the release.
 func TestFormerOfShallowClone(t *testing.T) {
 	h := newHistory(t, "a", "b", "c")
 	h.pin(h.at("a"))
@@ -169,7 +167,8 @@ func TestFormerOfShallowClone(t *testing.T) {
 	}
 }
 
-// TestBaseline checks out the baseline of this repository, and compares the API with it.
+// TestBaseline checks out the baseline of this repository, and compares its API with the working
+// tree.
 func TestBaseline(t *testing.T) {
 	r, folder := checkout(t), filepath.Join(t.TempDir(), "scratch")
 	const operator = "dojo-operator"

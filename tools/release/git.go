@@ -49,7 +49,8 @@ func (r repository) head(ctx context.Context) (revision string, at time.Time, er
 	return revision, time.Unix(seconds, 0).UTC(), nil
 }
 
-// describe returns the version that `make build` uses, from the operator's own tags.
+// describe returns the version that `make build` gives to an operator. It comes from the operator's
+// tags.
 func (r repository) describe(ctx context.Context, operator string) (string, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(r.root, "tools", "version"), operator)
 	cmd.Dir = r.root
@@ -57,8 +58,8 @@ func (r repository) describe(ctx context.Context, operator string) (string, erro
 	return strings.TrimSpace(string(out)), err
 }
 
-// lastTag returns an operator's newest release tag, or "". HEAD must descend from the released
-// commit. lastTag ignores the tag in the argument without.
+// lastTag returns an operator's newest release tag whose commit is HEAD or an ancestor of HEAD, or
+// "". It ignores the tag in the argument without.
 func (r repository) lastTag(ctx context.Context, operator, without string) (string, error) {
 	f, err := r.former(ctx, operator, except(without))
 	if err != nil || f == nil || f.Baseline {

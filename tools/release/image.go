@@ -20,31 +20,32 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// program returns the name of the built program, which is also the name of the image.
+// program returns the name of the built program. The image has the same name.
 func (o imageOptions) program() string { return cmp.Or(o.Program, o.Operator) }
 
 type imageOptions struct {
 	Root     string
 	Operator string
-	// Program is the companion's program; empty for the operator.
+	// Program is the program of the companion's image. It is empty for the operator's image. A
+	// companion is a second image that the operator uses for some pods.
 	Program string
-	// Companion is the reference of the operator's second image; empty for none.
+	// Companion is the reference of the companion's image. It is empty if there is none.
 	Companion string
 	// Version is also the image's tag: v1.2.3 for a release.
 	Version string
-	// Revision is the built commit, and Created is the commit's time. Each build of a commit
-	// therefore has the same digest.
+	// Revision is the built commit, and Created is the time of the commit. Each build of a commit
+	// has the same time, and therefore the same digest.
 	Revision string
 	Created  time.Time
-	// Repo is the repository of images in the name REPO/OPERATOR:VERSION.
+	// Repo is the registry and path of images. An image has the name REPO/OPERATOR:VERSION.
 	Repo string
-	// Where is the project's location. If it has an address, the image links to it.
+	// Where is the address of the project's repository. If it is known, the image links to it.
 	Where location.Location
-	// Push is the repository to push to. It differs from Repo only in a dry run. If Push is empty,
-	// nothing is pushed.
+	// Push is the registry and path to which images are pushed. It differs from Repo only in a dry
+	// run. If it is empty, nothing is pushed.
 	Push   string
 	Folder string
-	// Platforms as os/arch; at least one.
+	// Platforms lists at least one platform, in the form os/arch.
 	Platforms []string
 }
 
@@ -63,9 +64,10 @@ type pulled struct {
 	Size int64
 }
 
-// buildImage builds an image with ko: a static binary on an empty base, with an SBOM per platform.
+// buildImage builds an image with ko. The image has a static binary on an empty base, and an SBOM
+// per platform.
 func buildImage(ctx context.Context, o imageOptions) (*built, error) {
-	// Settings of the user's environment must not affect the build.
+	// These variables of the user's environment would change the build.
 	for _, variable := range []string{"GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT", "GOFLAGS", "CGO_ENABLED"} {
 		if err := os.Unsetenv(variable); err != nil {
 			return nil, err
@@ -119,7 +121,8 @@ func (o imageOptions) imageName() string {
 	return path.Join(o.Repo, o.program()) + ":" + o.Version
 }
 
-// containerdName always includes a registry: containerd does not default to Docker Hub.
+// containerdName returns the image's name with a registry, because containerd has no default
+// registry.
 func (o imageOptions) containerdName() string {
 	if o.Repo == "" {
 		return "docker.io/library/" + o.imageName()
@@ -135,7 +138,7 @@ func builderOptions(o imageOptions, sboms string) []build.Option {
 		}),
 		build.WithPlatforms(o.Platforms...),
 		build.WithTrimpath(true),
-		// Without VCS data, a clone without history gives the same digest.
+		// The VCS data would make the digest depend on the history that a clone has.
 		build.WithDefaultFlags([]string{"-buildvcs=false"}),
 		build.WithDefaultEnv([]string{"CGO_ENABLED=0"}),
 		build.WithDefaultLdflags([]string{"-s -w -X main.version=" + o.Version}),

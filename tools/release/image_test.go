@@ -53,7 +53,8 @@ func elsewhere(t *testing.T, r repository, operator string) string {
 	return folder
 }
 
-// pushed builds an image twice, in two folders, and pushes it to a registry in this process.
+// pushed builds an image in two folders, which must give the same image, and pushes it to a
+// registry in this process.
 func pushed(t *testing.T, operator, program string) (imageOptions, *built, v1.ImageIndex) {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.Default())))
@@ -192,7 +193,8 @@ func read(t *testing.T, image v1.Image, file func(*tar.Header, io.Reader)) {
 	}
 }
 
-// checkSBOMs expects an SBOM per platform and for the index, in the folder and at the registry.
+// checkSBOMs expects one SBOM per platform and one for the index. All must be in the folder and at
+// the registry.
 func checkSBOMs(t *testing.T, o imageOptions, b *built, index v1.ImageIndex) {
 	t.Helper()
 	direct := map[string]string{
@@ -230,7 +232,7 @@ func checkSBOMs(t *testing.T, o imageOptions, b *built, index v1.ImageIndex) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, digest := range digests { // cosign looks for the SBOM at this tag
+	for _, digest := range digests { // cosign looks for the SBOM under this tag
 		tag := repo.Tag(digest.Algorithm + "-" + digest.Hex + ".sbom")
 		if _, err := remote.Image(tag, remote.WithContext(t.Context())); err != nil {
 			t.Errorf("no bill of materials is pushed for %s: %v", digest, err)
@@ -265,7 +267,7 @@ func checkVersion(t *testing.T, o imageOptions, image v1.Image) {
 	}
 }
 
-// checkArchive expects the entries that containerd and Docker import.
+// checkArchive expects the entries that containerd and Docker need to import the archive.
 func checkArchive(t *testing.T, o imageOptions, b *built) {
 	t.Helper()
 	file, err := os.Open(b.Archive)
@@ -327,7 +329,8 @@ func TestBuildFails(t *testing.T) {
 	}
 }
 
-// containerd completes no name: the kubelet would not find an image without a registry.
+// containerd does not complete the name of an imported image. A kubelet would not find a name
+// without a registry.
 func TestContainerdName(t *testing.T) {
 	for repo, want := range map[string]string{
 		"": "docker.io/library/dojo-operator:v0.1.0", "ghcr.io/example": "ghcr.io/example/dojo-operator:v0.1.0",

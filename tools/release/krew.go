@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// krewTexts has two descriptions of each plugin for Krew's index: a short one of at most 50
-// characters, and one in paragraphs.
+// krewTexts has two descriptions of each plugin for the index of Krew: a short one of at most 50
+// characters, and a long one.
 var krewTexts = map[string][2]string{
 	"kubectl-dojo": {"Show what is wrong with Dojos, and fix it",
 		"Lists Dojos with their state and its cause, shows the commands that solve a problem, and rotates\n" +
@@ -26,7 +26,6 @@ var krewTexts = map[string][2]string{
 			"nothing.\n"},
 }
 
-// krewManifest returns the name and the text of a plugin's file in an index of Krew.
 func krewManifest(l location.Location, tag, version string, all []plugin) (name, text string, err error) {
 	name = strings.TrimPrefix(all[0].Name, "kubectl-")
 	var platforms []any
@@ -47,7 +46,6 @@ func krewManifest(l location.Location, tag, version string, all []plugin) (name,
 	return name, string(out), err
 }
 
-// howToPlug returns the part of the release notes about the plugin.
 func (o releaseOptions) howToPlug(all []plugin) string {
 	if len(all) == 0 {
 		return ""
@@ -60,7 +58,8 @@ func (o releaseOptions) howToPlug(all []plugin) string {
 	return text
 }
 
-// writeKrew writes the manifest. For a project without an address, it writes nothing.
+// writeKrew writes the manifest for Krew. It writes nothing if the project has no address, because
+// the manifest would have to link to the archives.
 func writeKrew(folder string, l location.Location, o releaseOptions, all []plugin) error {
 	if !l.Published() || len(all) == 0 {
 		return nil

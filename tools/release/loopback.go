@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 )
 
-// loopback is a registry in this process's memory for this machine.
+// loopback is an image registry in the memory of this process. It listens only on the loopback
+// interface.
 type loopback struct {
 	*http.Server
 	address string

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release builds the operators' images, compares their API with the former release's,
-// checks out the former release, and releases each operator separately.
+// Command release builds the operators' images, compares their API with the API of the former
+// release, checks out the former release, and releases each operator separately.
 package main
 
 import (
@@ -84,7 +84,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	})
 }
 
-// execute runs one command.
 func execute(ctx context.Context, r repository, out io.Writer, command, reference, folder string,
 	o releaseOptions) error {
 	build := imageOptions{
@@ -114,7 +113,8 @@ func execute(ctx context.Context, r repository, out io.Writer, command, referenc
 	}
 }
 
-// progress prints only the lines of ko's log about building and publishing.
+// progress prints the lines of ko's log that begin with one of a few words, such as Building. It
+// drops all other lines.
 type progress struct{ out io.Writer }
 
 func (p progress) Write(line []byte) (int, error) {
@@ -126,7 +126,7 @@ func (p progress) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// identify fills in the commit and, if it is empty, the version.
+// identify sets the commit that is built. It also sets the version if the version is empty.
 func (o *imageOptions) identify(ctx context.Context, r repository) (err error) {
 	if o.Revision, o.Created, err = r.head(ctx); err != nil || o.Version != "" {
 		return err

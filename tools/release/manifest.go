@@ -17,8 +17,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest renders an operator with its image by digest as one file, namespace and kinds first. If
-// the release's docs have an address, it replaces docsPlaceholder.
+// manifest renders an operator as one file, with the image by digest. The namespace and the
+// CustomResourceDefinitions come first. manifest replaces docsPlaceholder by the address of the
+// release's docs.
 func manifest(o imageOptions, image string) (text []byte, err error) {
 	root, operator, docs := o.Root, o.Operator, o.docs()
 	folder, err := os.MkdirTemp("", "install-")
@@ -58,11 +59,11 @@ func manifest(o imageOptions, image string) (text []byte, err error) {
 		"-f install.yaml\n%s", operator, o.Version, text), nil
 }
 
-// docsPlaceholder is the address in the components docs-url/links.
+// docsPlaceholder is the address of the docs in the component docs-url/links.
 const docsPlaceholder = "https://docs.example.com"
 
-// kustomization sets the operator's flags for docs and for a companion, if the operator has them.
-// from is the overlay's path.
+// kustomization returns a kustomization of the overlay at the path from. It sets the image, and the
+// operator's flags for the docs and the companion, if there are any.
 func kustomization(o imageOptions, from, image string) ([]byte, error) {
 	root, operator, docs := o.Root, o.Operator, o.docs()
 	repository, digest, err := withoutTag(image)
@@ -109,7 +110,7 @@ func withoutTag(image string) (repository, digest string, err error) {
 	return repository, digest, nil
 }
 
-// overlay returns the folder of the overlay for production, or of base if there is no overlay.
+// overlay returns the folder of the overlay production, or of base if there is no such overlay.
 func overlay(root, operator string) string {
 	production := filepath.Join(root, "deploy", operator, "overlays", "production")
 	if _, err := os.Stat(filepath.Join(production, "kustomization.yaml")); err == nil {

@@ -19,18 +19,17 @@ import (
 	"time"
 )
 
-// plugins maps each operator to the kubectl plugin that is released with it.
 var plugins = map[string]string{"dojo-operator": "kubectl-dojo", "discord-operator": "kubectl-discord"}
 
-// pluginPlatforms are all platforms of plugins. Only linux is tested.
+// pluginPlatforms lists the platforms for which plugins are built. Only linux is tested.
 const pluginPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64"
 
-// plugin is the archive of a plugin for one platform.
 type plugin struct {
 	// Name is the program's name, such as kubectl-dojo.
 	Name     string
 	OS, Arch string
-	// File is the archive, with the program and the license; Program is its name inside.
+	// File is the name of the archive, which has the program and the license. Program is the
+	// program's name inside the archive.
 	File, Program string
 	content       []byte
 	bill          []byte
@@ -38,7 +37,7 @@ type plugin struct {
 
 func (p plugin) sum() string { return fmt.Sprintf("%x", sha256.Sum256(p.content)) }
 
-// buildPlugins cross-compiles static programs. The same commit gives the same archives.
+// buildPlugins cross-compiles static programs. Each build of a commit gives the same archives.
 func buildPlugins(ctx context.Context, o imageOptions, platforms []string) (found []plugin, err error) {
 	license, err := os.ReadFile(filepath.Join(o.Root, "LICENSE"))
 	if err != nil {
@@ -111,7 +110,7 @@ func (p *plugin) fill(file, license string, at time.Time) error {
 	return err
 }
 
-// packZip makes a reproducible archive for Windows.
+// packZip returns a zip archive for Windows. The same files always give the same archive.
 func packZip(files map[string]string, program string, at time.Time) ([]byte, error) {
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
@@ -130,7 +129,6 @@ func packZip(files map[string]string, program string, at time.Time) ([]byte, err
 	return archive.Bytes(), err
 }
 
-// writePlugins adds archives and SBOMs to the folder of a release.
 func writePlugins(folder string, all []plugin) error {
 	sboms := filepath.Join(folder, "sbom")
 	if err := os.MkdirAll(sboms, 0o755); err != nil {

@@ -25,7 +25,7 @@ import (
 )
 
 // checkPlugins unpacks the archives of a release, runs the program for this machine, and compares
-// the SBOMs with it.
+// the SBOMs with the program.
 func checkPlugins(t *testing.T, p *project, operator, version string, platforms []string) {
 	t.Helper()
 	folder, name := filepath.Join(p.root, "out", "release", operator), plugins[operator]
@@ -130,8 +130,8 @@ func checkBill(t *testing.T, file, version string) {
 	}
 }
 
-// checkFromTag releases the commit of the tag, as the workflow does: in another clone of the
-// origin, with the modules of the workspace.
+// checkFromTag releases the commit of the tag in another clone of the origin, as the release
+// workflow does. There, the modules come from the workspace.
 func checkFromTag(t *testing.T, p *project, o releaseOptions) {
 	t.Helper()
 	again := &project{t: t, origin: p.origin, repository: repository{filepath.Join(t.TempDir(), "again")}}
@@ -151,7 +151,7 @@ func checkFromTag(t *testing.T, p *project, o releaseOptions) {
 	}
 }
 
-// TestKrew validates the manifests with Krew's own validator.
+// TestKrew checks the manifests with the validator of Krew.
 func TestKrew(t *testing.T) {
 	validator, err := filepath.Abs("../../bin/validate-krew-manifest")
 	if err != nil {
@@ -195,8 +195,8 @@ func TestKrew(t *testing.T) {
 	})
 }
 
-// checkKrew compares the parts that Krew's validator ignores: addresses, sums, and the lengths of
-// lists.
+// checkKrew checks the parts of a manifest that Krew's validator ignores: addresses, checksums, and
+// the lengths of lists.
 func checkKrew(t *testing.T, file string, all []plugin) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -22,20 +22,23 @@ type releaseOptions struct {
 	Operator string
 	// Version is v1.2.3, or v1.2.3-rc.1 for a prerelease.
 	Version string
-	// Repo is the repository of images; a dry run needs none.
+	// Repo is the registry and path of images. A dry run needs none.
 	Repo string
-	// DryRun builds and checks everything, pushes to a registry on loopback, and creates no tag.
+	// DryRun builds and checks everything, and pushes to a registry on the loopback interface. It
+	// creates no tag.
 	DryRun bool
-	// Platforms of the image, and of the plugin of kubectl.
+	// Platforms lists the platforms of the image, and Plugins lists the platforms of the kubectl
+	// plugin.
 	Platforms, Plugins []string
 	Sign               signing
-	// Where is the project's location. The release links to it.
+	// Where is the address of the project's repository. The release links to it.
 	Where location.Location
 }
 
 func (o releaseOptions) tag() string { return o.Operator + "/" + o.Version }
 
-// publishRelease releases one operator only. It can be repeated: existing parts stay.
+// publishRelease releases one operator. It can be repeated after an error: it keeps the parts of
+// the release that already exist.
 func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseOptions) error {
 	text, tags, err := ready(ctx, r, out, o)
 	if err != nil {
@@ -97,8 +100,8 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 	return finish(ctx, r, out, o, p, tags)
 }
 
-// buildImages builds the operator's image and its companion. It sets i.Companion to the companion's
-// reference.
+// buildImages builds the operator's image, and the companion's image if there is one. It sets
+// i.Companion to the reference of the companion's image.
 func (p *published) buildImages(ctx context.Context, i *imageOptions) error {
 	all, err := i.withCompanion()
 	if err != nil {
@@ -117,7 +120,8 @@ func (p *published) buildImages(ctx context.Context, i *imageOptions) error {
 	return nil
 }
 
-// signRelease signs and verifies the pushed artifacts. A dry run makes a temporary key.
+// signRelease signs the pushed artifacts, and verifies the signatures. A dry run signs with a
+// temporary key.
 func signRelease(ctx context.Context, out io.Writer, o releaseOptions, p published, folder string) error {
 	scratch, err := os.MkdirTemp("", "release-")
 	if err != nil {
@@ -156,8 +160,8 @@ func artifactsOf(root string, o imageOptions, reference string) ([]*artifact, er
 	return []*artifact{chart, manifests}, nil
 }
 
-// ready checks the preconditions, cheapest first. It returns the changelog's text, and the tags to
-// make.
+// ready checks the preconditions of a release, the cheapest first. It returns the changelog of the
+// version, and the tags that the release needs.
 func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (text string, tags tagging, err error) {
 	if !semver.IsValid(o.Version) || semver.Canonical(o.Version) != o.Version {
 		return "", tags, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", o.Version)
@@ -265,7 +269,7 @@ func checksum(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = in.Close() }() // read-only
+	defer func() { _ = in.Close() }() // the file is only read, so an error of Close means no loss
 	sum := sha256.New()
 	_, err = io.Copy(sum, in)
 	return sum.Sum(nil), err

@@ -29,18 +29,18 @@ type project struct {
 	origin repository
 }
 
-// workspace is go.work with the modules that are released.
+// workspace is a go.work with the modules that are released.
 const workspace = "go 1.26.4\n\nuse (\n\t./apis\n\t./discord-operator\n\t./dojo-operator\n\t./libs/apply\n" +
 	"\t./libs/conditions\n\t./libs/discordclient\n\t./libs/kubectl\n\t./libs/manager\n\t./test/discordtest\n" +
 	"\t./test/environment\n\t./test/testcluster\n)\n"
 
-// shared are the modules without a version of their own.
+// shared lists the modules that have one version in common.
 var shared = []string{
 	"apis", "libs/apply", "libs/conditions", "libs/discordclient", "libs/kubectl", "libs/manager", "test/discordtest",
 	"test/environment", "test/testcluster",
 }
 
-// releaseTags returns the tags of an operator's release, with the shared modules.
+// releaseTags returns the tags of an operator's release in which all shared modules have changed.
 func releaseTags(operator, version string) []string {
 	tags := []string{operator + "/" + version}
 	for _, module := range shared {
@@ -50,7 +50,7 @@ func releaseTags(operator, version string) []string {
 	return tags
 }
 
-// newProject clones the working tree, with a changelog of v0.1.0 and v0.2.0.
+// newProject clones the working tree. The clone has changelogs of v0.1.0 and v0.2.0.
 func newProject(t *testing.T) *project {
 	t.Helper()
 	folder := t.TempDir()
@@ -130,7 +130,7 @@ func (p *project) tags(of repository) []string {
 func (p *project) release(o releaseOptions) (string, error) {
 	p.t.Helper()
 	var out bytes.Buffer
-	o.Platforms = []string{"linux/amd64"} // TestImage builds for all
+	o.Platforms = []string{"linux/amd64"} // TestImage builds for all platforms
 	if o.Plugins == nil {
 		o.Plugins = []string{"linux/amd64"}
 	}
@@ -141,7 +141,7 @@ func (p *project) release(o releaseOptions) (string, error) {
 	return out.String(), err
 }
 
-// TestMain isolates git from the user's configuration, and silences ko.
+// TestMain isolates git from the user's configuration, and discards the log of ko.
 func TestMain(m *testing.M) {
 	for key, value := range map[string]string{
 		"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@example.invalid", "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@example.invalid",
@@ -232,7 +232,7 @@ func TestDryRun(t *testing.T) {
 	p := newProject(t)
 	out, err := p.release(releaseOptions{
 		Operator: "discord-operator", Version: "v0.3.0", DryRun: true, Sign: signing{Cosign: cosign(t)},
-		Plugins: []string{"linux/amd64", "windows/amd64"}, // few, because each takes minutes
+		Plugins: []string{"linux/amd64", "windows/amd64"}, // only two, because the build for a platform takes minutes
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func checkFiles(t *testing.T, p *project, operator, version, noted string) {
 	}
 }
 
-// TestRelease releases one operator twice and expects no change of the other operator.
+// TestRelease releases one operator twice, and expects that the other operator does not change.
 func TestRelease(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.Default())))
 	t.Cleanup(server.Close)

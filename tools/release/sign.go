@@ -13,15 +13,16 @@ import (
 	"strings"
 )
 
-// signing selects the signer's identity. Without key and identity nothing is signed.
+// signing selects the identity of the signer. If it has neither key nor identity, nothing is
+// signed.
 type signing struct {
 	Cosign string
-	// Key is a file with cosign's private key; its password is in COSIGN_PASSWORD. Signatures with
-	// a key are in no transparency log.
+	// Key is a file with cosign's private key. The password of the file is in COSIGN_PASSWORD.
+	// Signatures with a key are not recorded in a transparency log.
 	Key string
-	// Identity is a regular expression for the keyless identity, such as a workflow's. Issuer is
-	// the OIDC issuer that vouches for the identity. Keyless signatures are in Sigstore's
-	// transparency log.
+	// Identity is a regular expression for the identity of a keyless signer, such as a GitHub
+	// workflow. Issuer is the OIDC issuer of this identity. Sigstore's transparency log records
+	// keyless signatures.
 	Identity, Issuer string
 }
 
@@ -29,14 +30,13 @@ const bundle = "checksums.txt.sigstore.json"
 
 const publicKey = "cosign.pub"
 
-// signer signs a release, and verifies each signature as users do.
 type signer struct {
 	cosign       string
 	sign, verify []string
 	environment  []string
 }
 
-// newSigner returns nil if Key and Identity are empty. With a Key, it writes the public key to
+// newSigner returns nil if Key and Identity are empty. If Key is set, it writes the public key to
 // folder.
 func newSigner(ctx context.Context, o signing, scratch, folder string) (*signer, error) {
 	s := &signer{cosign: o.Cosign}
@@ -61,7 +61,7 @@ func newRehearsal(ctx context.Context, o signing, scratch string) (*signer, erro
 	return s, err
 }
 
-// useKey disables Sigstore's services, which cosign uses by default.
+// useKey configures signing with a key, without the Sigstore services that cosign uses by default.
 func (s *signer) useKey(ctx context.Context, key, scratch, public string) error {
 	if err := s.run(ctx, "public-key", "--key="+key, "--outfile="+public); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s *signer) run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// published lists the signed parts of a release at a registry.
+// published lists the parts of a release that are signed at a registry.
 type published struct {
 	registry  string
 	images    []*built // the operator's image first
@@ -106,7 +106,7 @@ func (p published) references() ([]string, error) {
 	return all, nil
 }
 
-// sboms maps SBOM files to the image of their platform.
+// sboms maps the file of each SBOM to the image that it describes. There is one image per platform.
 func (p published) sboms(folder string) map[string]string {
 	all := map[string]string{}
 	for _, image := range p.images {

@@ -36,7 +36,8 @@ func newKey(t *testing.T) string {
 	return prefix + ".key"
 }
 
-// checkSignatures follows the release notes, and expects that other or changed files are refused.
+// checkSignatures verifies a release as its release notes describe. It expects that cosign refuses
+// changed files, and signatures of other files.
 func checkSignatures(t *testing.T, repo, digest, folder string) {
 	t.Helper()
 	run := func(args ...string) (string, error) {

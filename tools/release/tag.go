@@ -14,17 +14,19 @@ import (
 	"jutsu.com/operators/tools/project/modules"
 )
 
-// tagging are the tags of a release: of the operator, and of the shared modules that have changed.
+// tagging has the tags of a release: of the operator, and of the shared modules if they have
+// changed.
 type tagging struct {
 	release modules.Release
-	// here reports whether all tags exist in this clone, and atOrigin whether they exist at origin.
+	// here reports whether all tags exist in this clone. atOrigin reports whether they exist at the
+	// remote origin.
 	here, atOrigin bool
 }
 
 func (r repository) clone() git.Clone { return git.Clone{Root: r.root} }
 
-// tagging plans the tags, and fails if a tag exists on another commit. HEAD may be the commit of
-// the tag, because the workflow starts from the tag.
+// tagging computes the tags of a release. It fails if a tag already exists on another commit. HEAD
+// may already be the commit of the tags, because the release workflow starts from the tag.
 func (r repository) tagging(ctx context.Context, o releaseOptions) (t tagging, err error) {
 	here, err := location.Read(r.root)
 	if err != nil {
@@ -77,8 +79,8 @@ func peeled(tags []string) (all []string) {
 	return all
 }
 
-// complete reports whether all tags are in lines "COMMIT<tab>REF". For an annotated tag, the line
-// with the tagged commit must come after the line with the tag's own object.
+// complete reports whether all tags are in lines of the form "COMMIT<tab>REF". An annotated tag has
+// two lines. The line with the tagged commit must come after the line with the tag object.
 func (r repository) complete(release modules.Release, lines []string) (bool, error) {
 	commits := map[string]string{}
 	for _, line := range lines {

@@ -12,7 +12,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// cacheOptions strips objects to the used fields, so that memory hardly grows with a cluster.
+// cacheOptions strips cached objects to the fields that the operator uses, so that memory hardly
+// grows with the cluster.
 func cacheOptions(namespaces []string) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -43,7 +44,7 @@ func watched(o *options) []client.Object {
 }
 
 func versionOnly(in any) (any, error) {
-	if cm, ok := in.(*metav1.PartialObjectMetadata); ok { // in can also be a tombstone
+	if cm, ok := in.(*metav1.PartialObjectMetadata); ok { // in can also be a tombstone (DeletedFinalStateUnknown)
 		cm.ObjectMeta = metav1.ObjectMeta{
 			Namespace: cm.Namespace, Name: cm.Name, UID: cm.UID, ResourceVersion: cm.ResourceVersion,
 		}
@@ -52,7 +53,7 @@ func versionOnly(in any) (any, error) {
 }
 
 func labelsOnly(in any) (any, error) {
-	if namespace, ok := in.(*metav1.PartialObjectMetadata); ok { // in can also be a tombstone
+	if namespace, ok := in.(*metav1.PartialObjectMetadata); ok { // in can also be a tombstone (DeletedFinalStateUnknown)
 		namespace.ObjectMeta = metav1.ObjectMeta{
 			Name: namespace.Name, UID: namespace.UID, ResourceVersion: namespace.ResourceVersion, Labels: namespace.Labels,
 		}
@@ -60,8 +61,8 @@ func labelsOnly(in any) (any, error) {
 	return in, nil
 }
 
-// bare strips unused metadata. The operator never writes stripped metadata back, because it patches
-// finalizers and status.
+// bare strips the metadata that the operator does not use. The operator never writes stripped
+// metadata back, because it only patches finalizers and status.
 func bare(in any) (any, error) {
 	o, ok := in.(client.Object)
 	if !ok {

@@ -96,7 +96,6 @@ func TestBare(t *testing.T) {
 	}
 }
 
-// The cache keeps only the version of a ConfigMap.
 func TestVersionOnly(t *testing.T) {
 	t.Parallel()
 	cm, want := apply.Metadata("v1", "ConfigMap"), apply.Metadata("v1", "ConfigMap")
@@ -117,7 +116,6 @@ func TestVersionOnly(t *testing.T) {
 	}
 }
 
-// The cache keeps only the labels of a Namespace.
 func TestLabelsOnly(t *testing.T) {
 	t.Parallel()
 	namespace, want := apply.Metadata("v1", "Namespace"), apply.Metadata("v1", "Namespace")

@@ -49,7 +49,7 @@ func TestMemoryOfLargestObjects(t *testing.T) {
 	}
 }
 
-// decoded is an object as the cache has it.
+// decoded returns an object as the cache holds it: decoded from JSON and stripped by bare.
 func decoded(t *testing.T, scheme *runtime.Scheme, kind string, text []byte) any {
 	t.Helper()
 	o, err := scheme.New(v1alpha1.GroupVersion.WithKind(kind))

@@ -64,7 +64,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	return o, nil
 }
 
-// ManagerFlags implements the options of [manager.Main].
+// ManagerFlags returns the shared flags. [manager.Main] needs this method.
 func (o *options) ManagerFlags() *manager.Flags { return &o.manager }
 
 func (o *options) validate() error {

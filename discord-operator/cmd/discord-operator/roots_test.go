@@ -11,7 +11,8 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// noRoots marks the process without certificate authorities.
+// noRoots is the environment variable of the child process, which finds no certificate authorities
+// on disk.
 const noRoots = "TEST_WITHOUT_ROOTS"
 
 // TestRoots verifies that the operator knows the web's certificate authorities even if its image

@@ -16,11 +16,12 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// TokenVariable is the environment variable with the bot's token. No flag has the token, because
-// other users of the machine could read a flag.
+// TokenVariable is the environment variable with the bot's token. There is no flag for the token,
+// because other users of the machine can read the arguments of a process.
 const TokenVariable = "DISCORD_TOKEN"
 
-// Connection names a server and how to reach it.
+// Connection has the flags that select a Discord server, the file with the bot's token, and the URL
+// of Discord's API.
 type Connection struct {
 	ServerID  string
 	TokenFile string
@@ -39,10 +40,10 @@ func (c *Connection) Bind(flags *flag.FlagSet) {
 
 var discordID = regexp.MustCompile(`^[1-9][0-9]{5,19}$`)
 
-// IsID reports whether the schemas accept an id.
+// IsID reports whether the CustomResourceDefinitions accept a text as an id on Discord.
 func IsID(text string) bool { return discordID.MatchString(text) }
 
-// Validate checks the flags.
+// Validate checks the values of the flags.
 func (c *Connection) Validate() error {
 	if c.ServerID == "" {
 		return errors.New("--server-id is missing: the id of the Discord server; see --help")
@@ -53,7 +54,7 @@ func (c *Connection) Validate() error {
 	return nil
 }
 
-// Options returns the options of a client. No error contains the token.
+// Options returns the options of a Discord client. No error contains the token.
 func (c *Connection) Options() (discordclient.Options, error) {
 	text, from := os.Getenv(TokenVariable), "the environment variable "+TokenVariable
 	if c.TokenFile != "" {

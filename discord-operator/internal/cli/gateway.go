@@ -10,15 +10,17 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// gatewayTimeout bounds the wait for the Gateway to send a server, which usually takes a second.
+// gatewayTimeout is the longest wait for the Gateway to send a server, which usually takes a
+// second.
 const gatewayTimeout = 10 * time.Second
 
-// NewClient returns a client that keeps servers in memory.
+// NewClient returns a client that caches guilds in memory and gets their changes from the Gateway.
 func NewClient(o discordclient.Options) (*guildcache.Client, error) {
 	return guildcache.New(guildcache.Options{Options: o, Grace: 2 * gatewayTimeout})
 }
 
-// Connect waits until the Gateway has sent the server, with the hidden channels that lists omit.
+// Connect waits until the Gateway has sent the server, with the hidden channels that the REST API
+// omits.
 func Connect(
 	ctx context.Context, api *guildcache.Client, view *guildcache.View,
 ) (snap *guildcache.Snapshot, connected bool) {
@@ -28,7 +30,7 @@ func Connect(
 	events := api.Subscribe(ctx)
 	go func() {
 		defer close(ended)
-		_ = api.Run(ctx) // a token that becomes invalid now looks like an unreachable Gateway
+		_ = api.Run(ctx) // an invalid token has the same effect here as an unreachable Gateway
 	}()
 	for snap = view.Snapshot(); snap.Mode != guildcache.ModeLive; snap = view.Snapshot() {
 		if _, ok := <-events; !ok {

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller has the steps that the reconcilers of groups, channels and roles share.
+// Package controller has the steps that the reconcilers of DiscordGroups, DiscordChannels and
+// DiscordRoles share.
 //
-// A new field needs an API type, a member in the resource and in the edit of discordclient, a row
-// in the table of its kind (package resource), and support in the simulator. The code for creates,
-// differences, checks of answers, texts of status and plan, and the export uses the row.
+// To add a field to a kind's spec, add it to:
+//   - the API type in apis/discord/v1alpha1
+//   - the structs of package discordclient for the resource and for its PATCH request
+//   - the kind's table (package resource), which serves creates, drift detection, the checks of
+//     Discord's responses, the texts for users and the export
+//   - the simulator of Discord in test/discordtest
 //
-// A new kind needs a table, a State and the code that fills it, NewPlan, statusOf, watches, a
-// lifecycle.Kind with its indexes, and an entry in controllers.go of cmd/discord-operator. A
-// resource that is neither channel nor role also implements resource.Calls, Create and Edit.
+// To add a kind, write a package with a table, a State and the code that fills it, NewPlan,
+// statusOf, watches, and a lifecycle.Kind with its indexes. Register the controller in
+// controllers.go of cmd/discord-operator. If the resource is neither a channel nor a role, also
+// implement resource.Calls, Create and Edit.
 package controller
 
 import (
@@ -35,7 +40,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Controller has the dependencies and steps of the three reconcilers.
+// Controller has the dependencies and steps that the reconcilers of groups, channels and roles
+// share.
 type Controller struct {
 	Client    client.Client // reads from the cache
 	Grants    *grant.Reader
@@ -63,13 +69,13 @@ func (c *Controller) Build(
 	return b
 }
 
-// Begin returns the context for an object's calls. It reports whether the cache has the operator's
-// last write of the object.
+// Begin returns the context for the Discord calls of a reconcile. The bool reports whether the
+// cache already shows the operator's last write of the object.
 func (c *Controller) Begin(ctx context.Context, o status.Object) (context.Context, bool) {
 	return c.Resources.Queue.Caller(c.Bots.Caused(ctx, o), o, 1), c.Resources.Status.Satisfied(o)
 }
 
-// Stale is the result after [Controller.Begin] has found an outdated cache.
+// Stale requeues an object for which [Controller.Begin] has found an outdated cache.
 var Stale = reconcile.Result{RequeueAfter: apply.StaleRetry}
 
 // Issues turns an error into issues.
@@ -77,8 +83,9 @@ func (c *Controller) Issues(err error) []conditions.Issue {
 	return issues.Of(err, c.Resources.Status.Clock.Now())
 }
 
-// Deletable observes the resource of a deleted object. If the server refuses the object, Deletable
-// observes the resource only if the object owns it.
+// Deletable finds the resource that a deleted object may delete on Discord. If refused says that
+// the DiscordServer does not allow the object's namespace, Deletable searches only for a resource
+// that the operator has already bound to the object.
 func (c *Controller) Deletable(
 	ctx context.Context, o status.Object, name types.NamespacedName, serverID string, refused error,
 	noRetention *conditions.Issue, lookup func(*bot.Guild) lifecycle.Lookup,
@@ -111,7 +118,7 @@ func (c *Controller) NoRetention(
 // Retained reports whether the resource of a deleted object stays on Discord.
 func (c *Controller) Retained(o status.Object) bool { return c.Resources.Kind.Identity(o).Retained() }
 
-// Delete applies the plan of a deleted object, and drops the object's record after the deletion.
+// Delete carries out the planned deletion, and then forgets the creates of the object.
 func (c *Controller) Delete(
 	ctx context.Context, o status.Object, guild *bot.Guild, plan lifecycle.Plan,
 ) lifecycle.Results {
@@ -122,7 +129,8 @@ func (c *Controller) Delete(
 	return results
 }
 
-// UpdateStatus writes the status of after, and returns when to reconcile again.
+// UpdateStatus writes the status of the object after if it differs from before. It returns when to
+// reconcile again.
 func (c *Controller) UpdateStatus(
 	ctx context.Context, name string, before, after status.Object, results *lifecycle.Results, worst *conditions.Issue,
 ) (reconcile.Result, error) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command dojo-migrate applies the files of spec.release.migrations with goose, and holds goose's
-// advisory lock meanwhile. It never migrates down. If it fails, its last line of output is the
-// cause. If it succeeds, its termination message is a migrations.Report.
+// Command dojo-migrate applies the migration files of spec.release.migrations with goose. It holds
+// goose's advisory lock during the migrations. It never migrates down. If it fails, the last line
+// of its output is the cause. If it succeeds, it writes a [migrations.Report] as its termination
+// message.
 package main
 
 import (
@@ -30,18 +31,18 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/release/migrations"
 )
 
-// version is stamped by the build with -ldflags "-X main.version=...".
+// The build sets version with -ldflags "-X main.version=...".
 var version = "dev"
 
 const (
 	failed = 1
-	// interrupted is the exit code if dojo-migrate lost its connection to the database, or could
-	// not connect. The Job then runs another pod, which does not repeat committed migrations.
+	// interrupted is the exit code if dojo-migrate could not connect to the database, or lost the
+	// connection. The Job then runs another pod, which does not repeat committed migrations.
 	interrupted = 75
 
-	pause = 2 * time.Second // between tries to connect
-	// lockTries is the number of tries to get the lock, one each second. They last 48 hours, longer
-	// than the deadline of any Job.
+	pause = 2 * time.Second // between attempts to connect
+	// lockTries is the number of attempts to get the lock, one each second. They last 48 hours,
+	// longer than the deadline of any Job.
 	lockTries = 48 * 60 * 60
 )
 
@@ -61,7 +62,7 @@ func exitCode(err error) int {
 	var answer *pgconn.PgError
 	switch {
 	case errors.As(err, &answer) && (strings.HasPrefix(answer.Code, "08") || strings.HasPrefix(answer.Code, "57P")):
-		return interrupted // connection exceptions, and shutdowns of the server
+		return interrupted // class 08: connection exceptions; 57P: the server shuts down
 	case errors.As(err, &answer):
 		return failed
 	}
@@ -113,8 +114,8 @@ func run(ctx context.Context, args []string) error {
 	return os.WriteFile(o.report, []byte(migrations.Report(count, last)), 0o600)
 }
 
-// read returns the contents of the migration files by name. It skips other entries of a mounted
-// ConfigMap, such as the link ..data.
+// read returns the contents of the migration files, keyed by file name. It skips entries of the
+// mounted ConfigMap that are no migration, such as the symbolic link ..data.
 func read(folder string) (map[string]string, error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*"+migrations.Suffix))
 	if err != nil {
@@ -143,14 +144,14 @@ func address(env func(string) string) string {
 	return u.String()
 }
 
-// connect waits until the database answers or the context ends. When the Job's deadline passes,
-// Kubernetes stops the pod, which ends the context.
+// connect waits until the database accepts a connection, or the context ends. When the Job's
+// deadline passes, Kubernetes stops the pod, which ends the context.
 func connect(ctx context.Context, db *sql.DB) error {
 	for {
 		err := db.PingContext(ctx)
 		var answer *pgconn.PgError
 		if err == nil || errors.As(err, &answer) && exitCode(err) == failed {
-			return err // such as a wrong password
+			return err // an error that a new attempt would repeat, such as a wrong password
 		}
 		fmt.Fprintln(os.Stderr, "the database does not answer yet:", strings.Join(strings.Fields(err.Error()), " "))
 		select {
@@ -167,7 +168,8 @@ func migrate(ctx context.Context, db *sql.DB, files map[string]string) (count in
 		return 0, "", err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	for name, text := range files { // goose reads copies, so it applies exactly the contents that the digest covers
+	// Goose reads copies: the mounted files may change after run has checked their digest.
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			return 0, "", err
 		}
@@ -194,8 +196,8 @@ func up(ctx context.Context, db *sql.DB, files fs.FS) error {
 	return err
 }
 
-// applied returns the number of migrations that the database has, and the name of the last one. The
-// database may have more migrations than there are files.
+// applied returns the number of applied migrations, and the name of the last one. The database may
+// have more migrations than there are files, for example after a rollback to an older release.
 func applied(ctx context.Context, db *sql.DB, files map[string]string) (count int, last string, err error) {
 	var version int64
 	err = db.QueryRowContext(ctx, "SELECT count(*), coalesce(max(version_id), 0) FROM goose_db_version "+

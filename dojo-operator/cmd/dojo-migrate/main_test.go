@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/release/migrations"
 )
 
-// nobody is the user that runs Postgres if the tests run as root: Postgres refuses to run as root.
+// If the tests run as root, Postgres runs as the user nobody, because it refuses to run as root.
 const nobody = 65534
 
 func TestExitCode(t *testing.T) {
@@ -52,8 +52,8 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// startPostgres starts a server on a port of its own, or skips the test without Postgres. It trusts
-// any password.
+// startPostgres starts a Postgres server that accepts any password, on a free port. It skips the
+// test if Postgres is not installed.
 func startPostgres(t *testing.T) (port string) {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -113,7 +113,8 @@ func up1(table string) string {
 	return "-- +goose Up\nCREATE TABLE " + table + " (id int);\n-- +goose Down\nDROP TABLE " + table + ";\n"
 }
 
-// A real Postgres is migrated up, never down, and by one program at a time.
+// dojo-migrate applies new migrations to a real Postgres, and never migrates down. Only one
+// dojo-migrate works at a time.
 func TestMigrate(t *testing.T) {
 	for key, value := range map[string]string{"DB_ENDPOINT": "127.0.0.1", "DB_PORT": startPostgres(t), "DB_NAME": "postgres",
 		"DB_USER": "app", "DB_PASS": "hollow purple"} {

@@ -35,15 +35,15 @@ import (
 	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// version is set by the build with -ldflags "-X main.version=...". If it is empty, buildversion
-// finds the version.
+// The build sets version with -ldflags "-X main.version=...". If version is empty, package
+// buildversion finds the version.
 var version string
 
-// garbagePercent is half of Go's default for GOGC. The cache is nearly all of the memory and never
-// becomes garbage, so with the default the heap could grow to twice the cache.
+// garbagePercent is half of Go's default for GOGC. Nearly all of the memory is the cache, which
+// never becomes garbage. With the default, the heap could grow to twice the size of the cache.
 const garbagePercent = 50
 
-// The process needs these permissions whichever namespaces it watches. The packages in internal/
+// The process needs these permissions, whichever namespaces it watches. The packages in internal/
 // list the permissions that it needs in each watched namespace.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,verbs=create
@@ -70,7 +70,8 @@ func run(ctx context.Context, o *options.Options) error {
 			networkingv1.AddToScheme, batchv1.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
 		},
 		Cache: dojo.CacheOptions(o.Manager.Namespaces),
-		// Objects of optional kinds are unstructured. The client reads them from the cache, too.
+		// Without Unstructured, the client would read the unstructured objects of optional kinds
+		// from the API server instead of the cache.
 		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Watched: dojo.Watched(),
 	})

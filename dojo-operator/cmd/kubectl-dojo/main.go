@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubectl-dojo shows Dojos and what is wrong with them, and does what the pages of
-// dojo-operator tell a user to do. kubectl runs it as `kubectl dojo`.
+// Command kubectl-dojo shows the state of Dojos and the causes of their failures. It also carries
+// out the tasks that the docs of dojo-operator describe for users. kubectl runs it as `kubectl
+// dojo`.
 package main
 
 import (
@@ -20,8 +21,8 @@ import (
 	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// version is set by the build with -ldflags "-X main.version=...". If it is empty, buildversion
-// finds the version.
+// The build sets version with -ldflags "-X main.version=...". If version is empty, package
+// buildversion finds the version.
 var version string
 
 func main() {

@@ -38,7 +38,6 @@ Times are in UTC. The exit code is 3 if nothing can be restored.`,
 	return cmd
 }
 
-// backupReport lists windows and backups; -o json prints it.
 type backupReport struct {
 	Restorable []recovery.Window `json:"restorable"`
 	Backups    []recovery.Backup `json:"backups"`
@@ -55,7 +54,6 @@ func (s *session) backups(w *world.World, format kubectl.Output) error {
 	return nil
 }
 
-// backupText returns the report for a user.
 func backupText(w *world.World, report backupReport, style term.Style) string {
 	var out strings.Builder
 	if len(report.Restorable) == 0 {
@@ -135,7 +133,8 @@ func (s *session) backup(ctx context.Context, w *world.World, ask *kubectl.Askin
 	return s.backupEnds(ctx, backup, wait.timeout)
 }
 
-// backupNow returns a Backup of the Dojo's own live Cluster. CloudNativePG starts it at once.
+// backupNow returns a new Backup object for the Dojo's own Cluster. CloudNativePG takes the backup
+// when the object is created.
 func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 	d := w.Dojo
 	live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(d))
@@ -161,7 +160,6 @@ func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 	return backup, nil
 }
 
-// backupEnds waits until a backup has completed, and shows its phases.
 func (s *session) backupEnds(ctx context.Context, backup *unstructured.Unstructured, timeout time.Duration) error {
 	return s.poll(ctx, timeout, func(ctx context.Context) (progress string, ok bool, err error) {
 		live := &cnpgv1.Backup{}

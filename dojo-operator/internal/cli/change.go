@@ -25,21 +25,20 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// change is a change of a Dojo. A command shows it to the user before it makes the change.
+// change is a change of a Dojo that a command shows to the user before it sends the patch.
 type change struct {
 	// Means describes the consequences of the change, one per line.
 	Means []string
-	// Annotations and Spec are merged into the Dojo.
+	// Annotations and Spec are the fields of the merge patch.
 	Annotations map[string]string
 	Spec        map[string]any
-	// Loses describes the data that the change loses. If it is set, the user confirms with the name
-	// of the Dojo; otherwise "yes" is enough.
+	// Loses describes the data that is lost by the change. If it is set, the user must type the
+	// name of the Dojo to confirm; otherwise "yes" is enough.
 	Loses string
 	// Done reports whether the operator has carried out the change.
 	Done func(*corev1api.Dojo) bool
 }
 
-// patch returns the change as a merge patch.
 func (ch change) patch() map[string]any {
 	patch := map[string]any{}
 	if len(ch.Annotations) > 0 {
@@ -51,7 +50,6 @@ func (ch change) patch() map[string]any {
 	return patch
 }
 
-// lines returns the fields that change, such as "spec.suspend: true".
 func (ch change) lines() []string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(ch.Annotations)) {
@@ -73,10 +71,11 @@ func fieldLines(path string, value any) []string {
 	return lines
 }
 
-// planner plans a change of the named Dojo.
+// planner computes the change that a command makes to the named Dojo.
 type planner func(ctx context.Context, name string) (change, error)
 
-// planned returns a planner that calls read, then plan with the result.
+// planned combines two functions into a planner: read reads the objects, and plan computes the
+// change from them.
 func planned[T any](read func(context.Context, string) (T, error), plan func(T) (change, error)) planner {
 	return func(ctx context.Context, name string) (ch change, err error) {
 		all, err := read(ctx, name)
@@ -87,7 +86,7 @@ func planned[T any](read func(context.Context, string) (T, error), plan func(T) 
 	}
 }
 
-// changing returns a command that changes one Dojo. With --wait, the command waits until the
+// changing returns a command that patches one Dojo. With --wait, the command waits until the
 // operator has carried out the change.
 func (s *session) changing(
 	use, short, long string, timeout time.Duration, ask *kubectl.Asking, plan planner,
@@ -117,8 +116,8 @@ func (s *session) changing(
 	return cmd
 }
 
-// apply lets the API server check a change by a dry run, shows the change, asks the user, and then
-// makes the change.
+// apply validates a change by a dry run, shows it to the user, asks for confirmation, and then
+// sends the patch.
 func (s *session) apply(ctx context.Context, name string, ch change, ask *kubectl.Asking) error {
 	if err := s.patch(ctx, name, ch.patch(), client.DryRunAll); err != nil {
 		return err
@@ -146,7 +145,6 @@ func (s *session) apply(ctx context.Context, name string, ch change, ask *kubect
 	return s.patch(ctx, name, ch.patch())
 }
 
-// patch merges fields into a Dojo.
 func (s *session) patch(ctx context.Context, name string, fields map[string]any, o ...client.PatchOption) error {
 	if err := s.Merge(ctx, kinds.Dojo, s.Namespace, name, fields, o...); err != nil {
 		return fmt.Errorf("change the Dojo %s: %w", name, err)
@@ -154,7 +152,6 @@ func (s *session) patch(ctx context.Context, name string, fields map[string]any,
 	return nil
 }
 
-// waiting is the flag --wait with its timeout.
 type waiting struct {
 	wait    bool
 	timeout time.Duration
@@ -165,8 +162,8 @@ func (w *waiting) bind(cmd *cobra.Command, timeout time.Duration) {
 	cmd.Flags().DurationVar(&w.timeout, "timeout", timeout, "how long to wait at most")
 }
 
-// until reads a Dojo again and again until done returns ok or an error, and prints progress each
-// time it changes.
+// until reads a Dojo repeatedly until done returns true or an error. It prints progress whenever it
+// changes.
 func (s *session) until(
 	ctx context.Context, name string, timeout time.Duration,
 	done func(*corev1api.Dojo) (progress string, ok bool, err error),
@@ -180,8 +177,8 @@ func (s *session) until(
 	})
 }
 
-// poll calls done until it returns ok or an error, and prints progress, with the time, each time it
-// changes.
+// poll calls done repeatedly until ok is true or it returns an error. It prints progress, with the
+// time, whenever it changes.
 func (s *session) poll(
 	ctx context.Context, timeout time.Duration, done func(context.Context) (progress string, ok bool, err error),
 ) error {
@@ -200,8 +197,8 @@ func (s *session) poll(
 	return err
 }
 
-// progressOf returns the reason and message of the condition that describes the Dojo's present
-// step.
+// progressOf returns the reason and message of DatabaseReady while the database is not ready, or
+// else of the condition that determines the Dojo's state.
 func progressOf(d *corev1api.Dojo, now time.Time) string {
 	h := view.HeadOf(d, now)
 	if db := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady); db != nil &&
@@ -211,7 +208,6 @@ func progressOf(d *corev1api.Dojo, now time.Time) string {
 	return sentence(h.Reason, h.Message)
 }
 
-// sentence returns a reason, followed by the message if there is one.
 func sentence(reason, message string) string {
 	if message == "" {
 		return reason
@@ -219,7 +215,6 @@ func sentence(reason, message string) string {
 	return reason + ": " + message
 }
 
-// isReady reports whether a Dojo matches its current spec.
 func isReady(d *corev1api.Dojo) bool {
 	return d.Status.ObservedGeneration >= d.Generation &&
 		meta.IsStatusConditionTrue(d.Status.Conditions, conditions.TypeReady)
@@ -230,7 +225,6 @@ func isSuspended(d *corev1api.Dojo) bool {
 	return isReady(d) && ready.Reason == corev1api.ReasonSuspended
 }
 
-// ownCluster returns the spec of the Dojo's own Cluster; nil without one.
 func ownCluster(d *corev1api.Dojo) *corev1api.PostgresCluster {
 	if d.Spec.Postgres == nil {
 		return nil
@@ -255,7 +249,6 @@ func loginOf(d *corev1api.Dojo) string {
 	return d.Status.Database.Login
 }
 
-// rotation plans the change to a new password of the database.
 func rotation(d *corev1api.Dojo, now time.Time) (ch change, err error) {
 	login := loginOf(d)
 	switch {

@@ -15,7 +15,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// dojoIn reads the Dojo of the fixtures.
 func dojoIn(t *testing.T, s *apitest.Server) *corev1api.Dojo {
 	t.Helper()
 	d := &corev1api.Dojo{}
@@ -87,7 +86,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestNothingWithoutYes shows that nothing is written unless the user agrees.
+// TestNothingWithoutYes shows that a command writes nothing unless the user confirms.
 func TestNothingWithoutYes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cli has the commands of kubectl dojo. Each command reads a Dojo and its objects (package
-// world). Pure functions render them (view) or plan a change (recovery). The command then shows the
-// change, asks the user, and writes.
+// world). Packages without I/O then render the objects (view) or plan a restore from them
+// (recovery). A command that writes first shows the change and asks the user.
 package cli
 
 import (
@@ -25,7 +25,6 @@ func Run(ctx context.Context, args []string, o kubectl.Options) int {
 	return s.Run(ctx, s.newRoot(), args)
 }
 
-// session holds the state of one run.
 type session struct{ *kubectl.Plugin }
 
 func newSession(o kubectl.Options) *session {
@@ -34,7 +33,6 @@ func newSession(o kubectl.Options) *session {
 	return &session{p}
 }
 
-// roleWith returns the ClusterRole that grants a right on Dojos; empty for other resources.
 func roleWith(verb, resource string) string {
 	switch {
 	case !strings.HasSuffix(resource, kinds.Dojo.Resource()):
@@ -63,19 +61,16 @@ func (s *session) newRoot() *cobra.Command {
 		}})
 }
 
-// core returns the client that reads logs, executes commands in pods, forwards ports, and uses the
-// API server's proxy.
 func (s *session) core() corev1client.CoreV1Interface {
-	return corev1client.NewForConfigOrDie(s.Config) // cannot panic: Connect has already made a client from this config
+	// NewForConfigOrDie does not panic, because Connect has already made a client from this config.
+	return corev1client.NewForConfigOrDie(s.Config)
 }
 
-// dojo reads a Dojo in the namespace of the command line.
 func (s *session) dojo(ctx context.Context, name string) (*corev1api.Dojo, error) {
 	d := &corev1api.Dojo{}
 	return d, s.Named(ctx, kinds.Dojo, name, d, "kubectl dojo list -A shows those of all namespaces")
 }
 
-// world reads a Dojo with all that belongs to it.
 func (s *session) world(ctx context.Context, name string) (*world.World, error) {
 	d, err := s.dojo(ctx, name)
 	if err != nil {
@@ -88,23 +83,22 @@ func (s *session) world(ctx context.Context, name string) (*world.World, error) 
 	return w, nil
 }
 
-// fieldOwner is the field manager of the plugin's writes.
+// fieldOwner equals the field manager of the plugin's writes. Here it is the value of the label
+// managed-by, and the application name in Postgres.
 const fieldOwner = "kubectl-dojo"
 
-// nameOfDojo describes the argument of most commands.
 const nameOfDojo = "the name of a Dojo"
 
-// seeStatus names the command that shows more about a Dojo.
 func seeStatus(d *corev1api.Dojo) string {
 	return fmt.Sprintf("see kubectl dojo status %s -n %s", d.Name, d.Namespace)
 }
 
-// forDojo returns a command about one Dojo. The command completes the name of the Dojo.
+// forDojo returns a command whose argument is the name of a Dojo, with shell completion.
 func (s *session) forDojo(use, short, long string, run func(context.Context, string) error) *cobra.Command {
 	return s.About(kinds.Dojo, use+" NAME", short, long, run)
 }
 
-// forWorld returns a command about one Dojo and all that belongs to it.
+// forWorld returns a command that needs one Dojo and all objects that belong to it.
 func (s *session) forWorld(use, short, long string, run func(context.Context, *world.World) error) *cobra.Command {
 	return s.forDojo(use, short, long, func(ctx context.Context, name string) error {
 		w, err := s.world(ctx, name)

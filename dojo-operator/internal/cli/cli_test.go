@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(page.Run(m, update))
 }
 
-// TestPage compares docs/kubectl-dojo.md with the output of the commands.
+// TestPage compares the examples in docs/kubectl-dojo.md with the output of the commands.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	page.Check(t, *update, 8)
@@ -38,7 +38,6 @@ func TestPage(t *testing.T) {
 
 var stillClock = kubectltest.Clock{At: apitest.Now}
 
-// result holds the exit code and the output of a run.
 type result struct {
 	code     int
 	out, err string
@@ -46,7 +45,6 @@ type result struct {
 
 func (r result) String() string { return fmt.Sprintf("%s%s[exit code %d]\n", r.out, r.err, r.code) }
 
-// run runs the plugin in the namespace of the fixtures.
 func run(t *testing.T, s *apitest.Server, input string, args ...string) result {
 	t.Helper()
 	return runWith(t.Context(), s.Kubeconfig(t, apitest.Namespace), input, args...)
@@ -62,7 +60,6 @@ func runWith(ctx context.Context, kubeconfig, input string, args ...string) (r r
 	return r
 }
 
-// expectGolden compares a text with testdata/NAME.golden.
 func expectGolden(t *testing.T, name, text string) {
 	t.Helper()
 	kubectltest.Golden(t, *update, name, text)

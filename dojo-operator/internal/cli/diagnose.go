@@ -72,8 +72,8 @@ func (s *session) check(ctx context.Context) ([]check.Line, error) {
 	return check.Lines(f), nil
 }
 
-// listed lists objects, and reports whether the user may list them. If the cluster does not have
-// the kind, the list is empty.
+// listed lists objects. seen reports whether the user has the right to list them. If the cluster
+// lacks the kind, seen is true and the list is empty.
 func (s *session) listed(ctx context.Context, list client.ObjectList, o ...client.ListOption) (seen bool, err error) {
 	switch err := s.List(ctx, list, o...); {
 	case err == nil, kubectl.NotServed(err):
@@ -85,7 +85,8 @@ func (s *session) listed(ctx context.Context, list client.ObjectList, o ...clien
 	}
 }
 
-// absentKinds asks the API server which kinds it does not serve. Every user may ask this.
+// absentKinds returns the kinds that the API server does not serve. It uses API discovery, which
+// every user may read.
 func (s *session) absentKinds() (map[string]bool, error) {
 	server, err := discovery.NewDiscoveryClientForConfig(s.Config)
 	if err != nil {
@@ -109,9 +110,9 @@ func (s *session) absentKinds() (map[string]bool, error) {
 	return absent, nil
 }
 
-// findServers reads the Deployments of operators, storage classes, Prometheuses, Alertmanagers and
-// ServiceMonitors of all namespaces. It leaves fields of f unset if the user may not read the
-// objects.
+// findServers reads cluster-wide facts into f: the operators' Deployments, storage classes,
+// Prometheuses, Alertmanagers and ServiceMonitors. It leaves a field nil if the user may not read
+// its objects.
 func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 	operators, err := labels.NewRequirement(ownership.NameLabel, selection.In, check.Operators)
 	if err != nil {
@@ -155,7 +156,6 @@ func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 	return nil
 }
 
-// needs lists the rights of each command.
 var needs = []struct {
 	commands string
 	needed   bool
@@ -177,7 +177,6 @@ var needs = []struct {
 	{"psql", false, []kubectl.Right{{Verb: "create", Kind: kinds.Pod, Subresource: "exec"}}},
 }
 
-// findRights asks which rights the user lacks.
 func (s *session) findRights(ctx context.Context) ([]check.Right, error) {
 	all := make([]check.Right, len(needs))
 	errs := make([]error, len(needs))

@@ -16,7 +16,6 @@ import (
 	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
 
-// commands returns the names of the plugin's own commands.
 func commands() (names []string) {
 	c := newSession(kubectl.Options{
 		IOStreams: genericiooptions.NewTestIOStreamsDiscard(), Env: func(string) string { return "" },
@@ -29,7 +28,6 @@ func commands() (names []string) {
 	return names
 }
 
-// ofDojo returns the commands that need the name of a Dojo.
 func ofDojo() []string {
 	return slices.DeleteFunc(commands(), func(name string) bool {
 		return slices.Contains([]string{"list", "check", "version"}, name)
@@ -60,8 +58,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestWrongUse shows that a wrong command line returns exit code 2, prints a sentence, and sends no
-// request.
+// TestWrongUse shows that a wrong command line leads to the exit code 2 and an error message, and
+// that the plugin sends no request.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", apitest.Namespace)
@@ -91,7 +89,7 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// TestUnknownName shows what each command says of a Dojo that does not exist.
+// TestUnknownName shows the error message of each command for a Dojo that does not exist.
 func TestUnknownName(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)
@@ -107,7 +105,7 @@ func TestUnknownName(t *testing.T) {
 	}
 }
 
-// TestClusterAway shows what each command says of an API server that does not answer.
+// TestClusterAway shows the error message of each command if the API server does not answer.
 func TestClusterAway(t *testing.T) {
 	t.Parallel()
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", apitest.Namespace)
@@ -175,7 +173,7 @@ func TestNoRights(t *testing.T) {
 	}
 }
 
-// TestNotNow shows which reasons commands give when they refuse.
+// TestNotNow shows the error messages of commands that the state of the Dojo does not allow.
 func TestNotNow(t *testing.T) {
 	t.Parallel()
 	others := func(d *corev1api.Dojo) {

@@ -25,7 +25,7 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// The parts of a Dojo that have logs.
+// The values of the argument that selects which logs of a Dojo to print.
 const (
 	partApplication = "application"
 	partSchema      = "schema"
@@ -34,10 +34,8 @@ const (
 
 var parts = []string{partApplication, partSchema, partPostgres}
 
-// postgresContainer is the container that runs Postgres in the pod of an instance.
 const postgresContainer = "postgres"
 
-// logging has the flags of the command logs.
 type logging struct {
 	follow, previous bool
 	tail             int64
@@ -92,7 +90,6 @@ func (s *session) newLogs() *cobra.Command {
 	return cmd
 }
 
-// logSource names a container.
 type logSource struct{ pod, container string }
 
 func (s *session) logs(ctx context.Context, name, part string, l logging) error {
@@ -125,7 +122,7 @@ func (s *session) logs(ctx context.Context, name, part string, l logging) error 
 				failed[i] = fmt.Errorf("read the log of %s: %w", source.pod, err)
 			}
 		}
-		if !l.follow { // one after the other, so that lines of a pod stay together
+		if !l.follow { // one log after another, so that the lines of a pod stay together
 			read()
 			continue
 		}
@@ -135,7 +132,7 @@ func (s *session) logs(ctx context.Context, name, part string, l logging) error 
 	return errors.Join(failed...)
 }
 
-// prefixed writes whole lines of several logs to one writer, each line with a prefix.
+// prefixed merges several logs into one writer. It writes whole lines, each with a prefix.
 type prefixed struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -160,7 +157,8 @@ func (p *prefixed) copy(from io.ReadCloser, prefix string) error {
 	}
 }
 
-// sources finds the containers of a part.
+// sources finds the containers whose logs the user asks for: of the application, the SQL or
+// Postgres.
 func (s *session) sources(ctx context.Context, w *world.World, part string) ([]logSource, error) {
 	var labels client.MatchingLabels
 	of := schemaSources
@@ -189,7 +187,6 @@ func applicationSources(w *world.World) (all []logSource, err error) {
 	return all, nil
 }
 
-// schemaSources returns the containers of the latest Job's pods.
 func schemaSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	latest := latestPods(pods)
 	if len(latest) == 0 {
@@ -202,7 +199,7 @@ func schemaSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	return all, nil
 }
 
-// latestPods returns the pods of the newest Job.
+// latestPods returns the pods of the Job whose pod is the newest.
 func latestPods(pods []corev1.Pod) []corev1.Pod {
 	slices.SortFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	if len(pods) == 0 {
@@ -213,8 +210,8 @@ func latestPods(pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return p.Labels[jobLabel] != last })
 }
 
-// postgresSources returns the container of the primary. Without a primary, it returns the
-// containers of the Job that fills or upgrades the Cluster.
+// postgresSources returns the container of the primary's pod. If there is no primary, it returns
+// the containers of the CloudNativePG Jobs that initialize or upgrade the Cluster.
 func postgresSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	if w.Dojo.Spec.Postgres == nil {
 		return nil, fmt.Errorf("the database of %s is not the operator's: spec.credentialsRef names it", w.Dojo.Name)

@@ -23,8 +23,8 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// applyManifests applies manifests to the model, as the API server would store them, and returns the
-// Dojos among them.
+// applyManifests applies manifests to the planner's simulated cluster, and returns the Dojos among
+// them.
 func (s *session) applyManifests(
 	ctx context.Context, f *planFlags, planner *plan.Planner, report *plan.Report,
 ) (targets []client.ObjectKey, err error) {
@@ -61,7 +61,8 @@ func (s *session) applyManifests(
 	return targets, nil
 }
 
-// stored returns a Secret or ConfigMap of a manifest as the API server would store it.
+// stored returns a Secret or ConfigMap from a manifest with the changes that the API server would
+// make: it sets a UID and a version, and moves stringData to data.
 func stored(o *unstructured.Unstructured) *unstructured.Unstructured {
 	o.SetUID(types.UID("planned-" + o.GetName()))
 	o.SetResourceVersion("1")
@@ -80,8 +81,8 @@ func stored(o *unstructured.Unstructured) *unstructured.Unstructured {
 	return o
 }
 
-// tryApply returns the live Dojo (nil if there is none), and the Dojo as it would be after an
-// apply.
+// tryApply applies a Dojo by a dry run. It returns the live Dojo (nil if there is none), and the
+// Dojo as it would be after the apply.
 func (s *session) tryApply(
 	ctx context.Context, f *planFlags, o *unstructured.Unstructured,
 ) (live, applied *unstructured.Unstructured, err error) {
@@ -111,8 +112,8 @@ func (s *session) tryApply(
 	return live, applied, err
 }
 
-// threeWay returns the patch that kubectl apply would send. The patch removes a field that the last
-// applied manifest had and the new manifest lacks.
+// threeWay returns the merge patch that kubectl apply would send. The patch removes fields that the
+// last applied manifest had and the new manifest lacks.
 func threeWay(live, o *unstructured.Unstructured) ([]byte, error) {
 	present, err := live.MarshalJSON()
 	if err != nil {
@@ -126,7 +127,6 @@ func threeWay(live, o *unstructured.Unstructured) ([]byte, error) {
 	return jsonmergepatch.CreateThreeWayJSONMergePatch(last, next, present)
 }
 
-// readManifests reads the objects of a file, of the files of a folder, or of standard input.
 func readManifests(path string, in io.Reader) (all []*unstructured.Unstructured, err error) {
 	read := resource.NewLocalBuilder().Unstructured().Flatten()
 	if path == "-" {

@@ -25,7 +25,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 )
 
-// openPort is the default of --port.
 const openPort = 8080
 
 func (s *session) newOpen() *cobra.Command {
@@ -38,7 +37,8 @@ another pod when that one ends. It needs the right to create pods/portforward.`,
 	return cmd
 }
 
-// open forwards a port to the application until the context ends.
+// open forwards a local port to a pod of the application. If the connection is lost, it continues
+// with another pod, until the context ends.
 func (s *session) open(ctx context.Context, name string, port uint16) error {
 	for lost := false; ; lost = true {
 		pod, remote, err := s.behindService(ctx, name, lost)
@@ -61,7 +61,8 @@ func (s *session) open(ctx context.Context, name string, port uint16) error {
 	}
 }
 
-// freePort returns a free port of this machine: the given port, or any port if it is 0.
+// freePort returns the given port if it is free on this machine. For port 0, it returns any free
+// port.
 func freePort(ctx context.Context, port uint16) (uint16, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("localhost", strconv.Itoa(int(port))))
 	if err != nil {
@@ -71,11 +72,11 @@ func freePort(ctx context.Context, port uint16) (uint16, error) {
 	return uint16(listener.Addr().(*net.TCPAddr).Port), nil //nolint:gosec // G115: a port fits
 }
 
-// replaced is the longest wait for another ready pod.
+// replaced is the longest wait for another ready pod after a connection is lost.
 const replaced = time.Minute
 
-// behindService finds a ready pod behind the Service of a Dojo. If wait is set, it waits until
-// there is a ready pod.
+// behindService finds a ready pod behind the Dojo's Service. If wait is true, it waits until a pod
+// is ready.
 func (s *session) behindService(ctx context.Context, name string, wait bool) (pod string, port int32, err error) {
 	err = s.poll(ctx, replaced, func(ctx context.Context) (string, bool, error) {
 		w, err := s.world(ctx, name)
@@ -90,7 +91,6 @@ func (s *session) behindService(ctx context.Context, name string, wait bool) (po
 	return pod, port, err
 }
 
-// readyPod returns a ready pod of the application, and the port to which the Service leads.
 func readyPod(w *world.World) (pod string, port int32, err error) {
 	service := world.Find[*corev1.Service](w, kinds.Service, w.Dojo.Name)
 	switch {
@@ -140,8 +140,8 @@ func (s *session) forward(ctx context.Context, pod string, local uint16, remote 
 	return forwarder.ForwardPorts()
 }
 
-// dialerFor returns a dialer that uses a websocket, as kubectl does. If a server or a proxy does
-// not support websockets, the dialer uses SPDY.
+// dialerFor returns a dialer that uses a WebSocket, as kubectl does. If the server or a proxy does
+// not support WebSockets, the dialer falls back to SPDY.
 func dialerFor(config *rest.Config, at *url.URL) (streamhttp.Dialer, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(config)
 	if err != nil {

@@ -27,15 +27,15 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// platform has the flags of the operator, and its sizes and images of databases.
 type platform struct {
 	*options.Options
 	sizes   sizes.Presets
 	catalog images.Catalog
 }
 
-// platform returns the operator's configuration. Its flags are the given ones; without them, the
-// flags of the operator's Deployment; without a Deployment, the defaults.
+// platform returns the configuration that a plan assumes. The flags come from --operator-args
+// (given). If it is empty, they come from the operator's Deployment. Without a Deployment, they are
+// the defaults.
 func (s *session) platform(ctx context.Context, given string, report *plan.Report) (p platform, err error) {
 	operator, err := s.operator(ctx)
 	if err != nil {
@@ -71,7 +71,6 @@ func (s *session) platform(ctx context.Context, given string, report *plan.Repor
 	return p, err
 }
 
-// operator returns the operator's Deployment; nil if it does not exist or the user may not list it.
 func (s *session) operator(ctx context.Context) (*appsv1.Deployment, error) {
 	var all appsv1.DeploymentList
 	_, err := s.listed(ctx, &all, client.MatchingLabels{ownership.NameLabel: check.DojoOperator})
@@ -89,14 +88,12 @@ func operatorContainer(operator *appsv1.Deployment) (c corev1.Container) {
 	return c
 }
 
-// noteVersion notes that another version of the operator runs.
 func (s *session) noteVersion(image string, report *plan.Report) {
 	if tag := images.Tag(image); tag != "" && strings.TrimPrefix(tag, "v") != strings.TrimPrefix(s.Version, "v") {
 		report.Note(fmt.Sprintf("dojo-operator %s runs; this is the plan of %s.", tag, s.Version))
 	}
 }
 
-// files reads the ConfigMaps that the operator mounts.
 type files struct {
 	*session
 	operator *appsv1.Deployment
@@ -104,8 +101,9 @@ type files struct {
 	report   *plan.Report
 }
 
-// read returns the files of a folder: a local folder if the user names it, or else the ConfigMap
-// that the operator mounts there. Without the right to read the ConfigMap, it returns no files.
+// read returns the files of a folder. If the user has given the operator's flags and the folder
+// exists on this machine, it reads the local folder. Otherwise it reads the ConfigMap that the
+// operator mounts there. If the user may not read the ConfigMap, it returns no files.
 func (f *files) read(ctx context.Context, folder, what string) (map[string][]byte, error) {
 	if folder == "" {
 		return nil, nil
@@ -129,7 +127,7 @@ func (f *files) read(ctx context.Context, folder, what string) (map[string][]byt
 		f.report.Note("You may not read the " + what + " of databases in the ConfigMap " + name.String() + ": " +
 			"the built-in " + what + " are assumed.")
 		return nil, nil
-	case apierrors.IsNotFound(err): // the operator would find no files either
+	case apierrors.IsNotFound(err): // the operator would find no files in this folder either
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -142,8 +140,6 @@ func (f *files) read(ctx context.Context, folder, what string) (map[string][]byt
 	return all, nil
 }
 
-// mountedAt returns the name of the ConfigMap that the operator mounts at a folder, or an empty
-// name.
 func mountedAt(operator *appsv1.Deployment, folder string) (name client.ObjectKey) {
 	if operator == nil {
 		return name

@@ -80,7 +80,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestTestAlert shows that test-alert posts one alert, and which receivers it reports.
+// TestTestAlert shows that test-alert posts one alert and reports the receivers that get it.
 func TestTestAlert(t *testing.T) {
 	t.Parallel()
 	am := kinds.Alertmanager.Object()
@@ -143,8 +143,8 @@ func TestNoPrimary(t *testing.T) {
 	}
 }
 
-// TestPassword shows that psqlScript gets the password through its input alone, and that psql then
-// reads the user's input. A script that prints its environment and input stands in for psql.
+// TestPassword shows that psqlScript reads the password from its standard input, and that psql then
+// reads the user's input. A script that prints its environment and input replaces psql.
 func TestPassword(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -173,7 +173,7 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// TestHandshakeWaits shows that the handshake does not send the password before the script prints
+// TestHandshakeWaits shows that the handshake sends the password only after psqlScript has printed
 // the marker.
 func TestHandshakeWaits(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,6 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// planFlags has the flags of the command plan.
 type planFlags struct {
 	file, version, operatorArgs, fieldManager string
 	everywhere, serverSide                    bool
@@ -53,7 +52,6 @@ change.`,
 	return cmd
 }
 
-// validate checks the command line.
 func (f *planFlags) validate(own string, args []string) error {
 	named := 0
 	for _, given := range []bool{f.file != "", len(args) > 0, f.everywhere} {
@@ -106,7 +104,6 @@ func (s *session) plan(ctx context.Context, f *planFlags, args []string) error {
 
 var errProblems = errors.New("one or more Dojos would not match their spec")
 
-// planner returns a Planner with the kinds of the cluster and the flags of the operator.
 func (s *session) planner(ctx context.Context, f *planFlags, report *plan.Report) (*plan.Planner, error) {
 	absent, err := s.absentKinds()
 	if err != nil {
@@ -123,7 +120,8 @@ func (s *session) planner(ctx context.Context, f *planFlags, report *plan.Report
 	})
 }
 
-// planTargets returns the Dojos to plan, and applies manifests to the model.
+// planTargets returns the Dojos to plan. With -f, it first applies the manifests to the planner's
+// simulated cluster.
 func (s *session) planTargets(
 	ctx context.Context, f *planFlags, args []string, planner *plan.Planner, report *plan.Report,
 ) ([]client.ObjectKey, error) {

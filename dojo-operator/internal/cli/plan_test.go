@@ -51,7 +51,7 @@ func TestWrongUseOfPlan(t *testing.T) {
 	}
 }
 
-// TestOperatorOptions shows where the flags of the planned operator come from.
+// TestOperatorOptions shows where a plan gets the operator's flags from.
 func TestOperatorOptions(t *testing.T) {
 	t.Parallel()
 	deployment := kinds.Deployment.Object()
@@ -87,7 +87,7 @@ func TestOperatorOptions(t *testing.T) {
 	}
 }
 
-// TestSizesOfPlan shows where the sizes of the planned operator come from.
+// TestSizesOfPlan shows where a plan gets the operator's database sizes from.
 func TestSizesOfPlan(t *testing.T) {
 	t.Parallel()
 	const known, unknown = `spec.postgresql.parameters.work_mem: none -> "9MB"`, "UnknownSize"
@@ -147,7 +147,6 @@ const (
 	hugeSize    = "{instances: 5, storage: 9Gi, parameters: {work_mem: 9MB}}"
 )
 
-// withSizes returns the Deployment of an operator, and a ConfigMap with the operator's sizes.
 func withSizes() []client.Object {
 	files := &corev1.ConfigMap{Data: map[string]string{"Huge": hugeSize}}
 	files.Namespace, files.Name = "dojo-system", "dojo-operator-sizes"
@@ -195,8 +194,8 @@ func TestReadManifests(t *testing.T) {
 	}
 }
 
-// TestThreeWay shows that an apply removes a field of the last manifest, and keeps a field of
-// another client.
+// TestThreeWay shows that the patch removes a field of the last applied manifest, and keeps a field
+// that another client has added.
 func TestThreeWay(t *testing.T) {
 	t.Parallel()
 	object := func(text string) *unstructured.Unstructured {

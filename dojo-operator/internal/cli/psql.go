@@ -82,7 +82,6 @@ func (s *session) psql(ctx context.Context, name string, args []string, replica 
 	return s.runPsql(ctx, pod, secret, args, replica, terminal)
 }
 
-// instance returns the name of the primary's pod; if replica is set, of a standby's pod.
 func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, replica bool) (string, error) {
 	cluster, err := s.clusterName(ctx, d, host)
 	if err != nil {
@@ -115,8 +114,8 @@ func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, 
 		"psql runs in the pod of one: %s", cluster, strings.Join(states, ", "), seeStatus(d))
 }
 
-// clusterName returns the name of the Cluster with the Dojo's database. If the Dojo has no
-// spec.postgres, the host in its credentials names the Cluster.
+// clusterName returns the name of the Cluster with the Dojo's database. Without spec.postgres, it
+// derives the name from the host in the Dojo's credentials.
 func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host string) (string, error) {
 	if name := cnpg.ClusterName(d); name != "" {
 		return name, nil
@@ -134,7 +133,6 @@ func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host strin
 	return name, nil
 }
 
-// psqlCommand returns the command for the pod, without any secret.
 func psqlCommand(secret *corev1.Secret, args []string, replica bool) []string {
 	options := ""
 	if replica {
@@ -175,8 +173,8 @@ func (s *session) runPsql(
 	return ended(executor.StreamWithContext(ctx, options))
 }
 
-// executor returns an executor that runs a command by websocket. If a server or a proxy does not
-// support websockets, the executor uses SPDY.
+// executor returns an executor that runs a command over a WebSocket. If the server or a proxy does
+// not support WebSockets, the executor falls back to SPDY.
 func (s *session) executor(at *url.URL) (remotecommand.Executor, error) {
 	old, err := remotecommand.NewSPDYExecutor(s.Config, http.MethodPost, at)
 	if err != nil {
@@ -189,7 +187,7 @@ func (s *session) executor(at *url.URL) (remotecommand.Executor, error) {
 	return remotecommand.NewFallbackExecutor(sockets, old, withoutWebsocket)
 }
 
-// ended returns an error with psql's exit code; psql itself has printed its message.
+// ended returns an error with psql's exit code. psql itself has already printed the cause.
 func ended(err error) error {
 	var exit utilexec.CodeExitError
 	if errors.As(err, &exit) {
@@ -198,10 +196,10 @@ func ended(err error) error {
 	return err
 }
 
-// windowSizes delivers the size of a terminal after each change.
+// windowSizes receives the size of the user's terminal after each change.
 type windowSizes chan remotecommand.TerminalSize
 
-// Next implements remotecommand.TerminalSizeQueue.
+// Next implements [remotecommand.TerminalSizeQueue].
 func (s windowSizes) Next() *remotecommand.TerminalSize {
 	size, ok := <-s
 	if !ok {
@@ -210,8 +208,8 @@ func (s windowSizes) Next() *remotecommand.TerminalSize {
 	return &size
 }
 
-// raw switches the terminal to raw mode until restore is called. The pod's terminal does the
-// editing and the echo.
+// raw switches the user's terminal to raw mode until restore is called, because the terminal in the
+// pod handles editing and echo.
 func raw(ctx context.Context, in any) (restore func(), queue windowSizes, err error) {
 	fd := int(in.(*os.File).Fd())
 	before, err := xterm.MakeRaw(fd)
@@ -220,7 +218,7 @@ func raw(ctx context.Context, in any) (restore func(), queue windowSizes, err er
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	queue = make(windowSizes, 1)
-	go func() { // polls, because not all systems signal a change of the size
+	go func() { // polls, because not every operating system signals a new size
 		defer close(queue)
 		var last remotecommand.TerminalSize
 		for {
@@ -244,12 +242,11 @@ func raw(ctx context.Context, in any) (restore func(), queue windowSizes, err er
 	}, queue, nil
 }
 
-// sizeInterval is the interval at which the size of the terminal is read.
 const sizeInterval = 250 * time.Millisecond
 
-// psqlScript reads a password from its input, and runs psql with the password in the environment.
-// It turns the terminal's echo off before it prints the marker, so that the password does not show.
-// It turns the echo on again for psql.
+// psqlScript reads the password from its standard input, and runs psql with the password in the
+// environment. It turns off the terminal's echo before it prints the marker, so that the password
+// does not show. Then it turns on the echo for psql.
 const psqlScript = `stty -echo 2>/dev/null
 printf '\001'
 IFS= read -r PGPASSWORD || exit 1
@@ -257,11 +254,11 @@ stty echo 2>/dev/null
 export PGPASSWORD
 exec psql "$@"`
 
-// marker announces that the script is ready for the password.
+// psqlScript prints the marker when it is ready to read the password.
 const marker = 0x01
 
-// handshake sends a password to the script's input. So the password is on no command line, in no
-// log of the API server, and in no process list.
+// handshake writes the password to the standard input of psqlScript. So the password appears in no
+// command line, no process list, and no audit log of the API server.
 type handshake struct {
 	in    io.Reader // the password, then the user's input
 	out   io.Writer
@@ -272,13 +269,13 @@ func newHandshake(password string, in io.Reader, out io.Writer) *handshake {
 	return &handshake{io.MultiReader(strings.NewReader(password+"\n"), in), out, make(chan struct{})}
 }
 
-// Read returns the script's input, once the script is ready.
+// Read returns the script's input. It blocks until the script has printed the marker.
 func (h *handshake) Read(p []byte) (int, error) {
 	<-h.ready
 	return h.in.Read(p)
 }
 
-// Write passes the script's output on, without the marker.
+// Write passes on the script's output, without the marker.
 func (h *handshake) Write(p []byte) (int, error) {
 	rest := p
 	select {

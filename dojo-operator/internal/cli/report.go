@@ -39,9 +39,9 @@ import (
 )
 
 const (
-	// maxLog is the maximum size in bytes of the part of each log that goes into a report.
+	// maxLog is the maximum size in bytes of each log in a report.
 	maxLog = 2 << 20
-	// reportTimeout is the longest time to collect a report.
+	// reportTimeout is the maximum time to collect a report.
 	reportTimeout = 2 * time.Minute
 )
 
@@ -85,7 +85,6 @@ func (s *session) report(ctx context.Context, name, file string) error {
 	return nil
 }
 
-// zipped packs files in the order of their names.
 func zipped(files map[string]string, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)
@@ -103,21 +102,19 @@ func zipped(files map[string]string, at time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// reporter collects a report.
 type reporter struct {
 	*session
 	world *world.World
-	// objects are manifests. raw has the other texts, keyed by file name. Both still contain
-	// secrets.
+	// objects holds the manifests. raw holds all other texts, keyed by file name. Both still
+	// contain secrets.
 	objects []map[string]any
 	raw     map[string]string
 	secrets []corev1.Secret
 	missing []string
-	// asked has the names of log files that were already requested.
+	// asked has the file names of the logs that were already requested.
 	asked map[string]bool
 }
 
-// lack records an object that could not be read.
 func (r *reporter) lack(what string, err error) {
 	if err != nil {
 		r.missing = append(r.missing, fmt.Sprintf("%s: %s", what, firstLine(err.Error())))
@@ -159,7 +156,6 @@ func eventText(events []corev1.Event) string {
 	return term.Table(rows, 2)
 }
 
-// addObjects adds the manifests of the Dojo and of what belongs to it.
 func (r *reporter) addObjects() {
 	r.addObject(r.world.Dojo)
 	for _, o := range r.world.Objects {
@@ -190,13 +186,14 @@ func (r *reporter) addObject(o client.Object) {
 	if gvk, err := apiutil.GVKForObject(o, r.Scheme()); err == nil {
 		object["kind"], object["apiVersion"] = gvk.Kind, gvk.GroupVersion().String()
 	}
-	if object["kind"] == kinds.Secret.Kind { // a report has no Secret; tree.txt has its name
+	// A report contains no Secret. Only tree.txt has the names of Secrets.
+	if object["kind"] == kinds.Secret.Kind {
 		return
 	}
 	r.objects = append(r.objects, runtime.DeepCopyJSON(object))
 }
 
-// addSecrets reads the Secrets of a namespace, so that their values are taken out of the report.
+// addSecrets reads the Secrets of a namespace, so that their values can be removed from the report.
 func (r *reporter) addSecrets(ctx context.Context, namespace string) {
 	var all corev1.SecretList
 	if err := r.List(ctx, &all, client.InNamespace(namespace)); err != nil {
@@ -206,8 +203,8 @@ func (r *reporter) addSecrets(ctx context.Context, namespace string) {
 	r.secrets = append(r.secrets, all.Items...)
 }
 
-// addPodLogs adds the logs of the pods of the application, of the Jobs that run its SQL, and of
-// Postgres.
+// addPodLogs adds the logs of the application's pods, of the Jobs that run the database's SQL, and
+// of Postgres.
 func (r *reporter) addPodLogs(ctx context.Context) {
 	pods := slices.Concat(r.world.Pods, r.world.Instances)
 	for label, value := range map[string]string{
@@ -222,7 +219,6 @@ func (r *reporter) addPodLogs(ctx context.Context) {
 	r.addLogs(ctx, pods)
 }
 
-// addOperators adds Deployments and logs of the operators.
 func (r *reporter) addOperators(ctx context.Context) {
 	for _, operator := range check.Operators {
 		by := client.MatchingLabels{ownership.NameLabel: operator}
@@ -240,8 +236,8 @@ func (r *reporter) addOperators(ctx context.Context) {
 	}
 }
 
-// addLogs adds the last lines of the logs of all containers. For a restarted container it adds the
-// log of the previous run, too.
+// addLogs adds the end of the log of each container. If a container has restarted, it also adds the
+// log of the previous run.
 func (r *reporter) addLogs(ctx context.Context, pods []corev1.Pod) {
 	for i := range pods {
 		pod := &pods[i]
@@ -275,8 +271,8 @@ func (r *reporter) addLog(ctx context.Context, pod *corev1.Pod, container string
 	r.raw[file] = string(text)
 }
 
-// redacted returns the files of the report without secrets, and the number of removed values. It
-// learns all values before it writes the first file, since any file may contain any value.
+// redacted returns the files of the report without secrets, and the number of removed secrets. It
+// learns all secret values before it writes the first file, because any file may contain any value.
 func (r *reporter) redacted() (files map[string]string, count int) {
 	red := &redact.Redactor{}
 	for i := range r.secrets {

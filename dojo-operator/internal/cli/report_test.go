@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 )
 
-// planted has secrets of all forms, keyed by the place where plant puts them.
+// planted has secrets of many forms, keyed by the place where plant puts them.
 var planted = map[string]string{
 	"secret plain":        "correct horse battery staple",
 	"secret word":         "hunter2hunter2",
@@ -47,7 +47,6 @@ var planted = map[string]string{
 	"random in a log":     "Zx9QpL2mVt8RwK4nYc7BsD1f",
 }
 
-// leaks returns the planted secrets that a text contains, plain or in base64.
 func leaks(text string) (found []string) {
 	for where, secret := range planted {
 		for _, line := range append(strings.Split(secret, "\n"), secret) {
@@ -69,7 +68,6 @@ func leaks(text string) (found []string) {
 	return found
 }
 
-// plant returns a server whose objects and logs contain secrets in every place.
 func plant(t *testing.T) *apitest.Server {
 	t.Helper()
 	p := planted
@@ -124,7 +122,6 @@ func plant(t *testing.T) *apitest.Server {
 	return s
 }
 
-// contents returns the files of a ZIP.
 func contents(t *testing.T, file string) map[string]string {
 	t.Helper()
 	archive, err := zip.OpenReader(file)
@@ -147,7 +144,8 @@ func contents(t *testing.T, file string) map[string]string {
 	return files
 }
 
-// TestReportHasNoSecrets shows that the ZIP has no planted secret, and keeps useful text.
+// TestReportHasNoSecrets shows that the ZIP contains no planted secret, and still contains useful
+// text.
 func TestReportHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	s := plant(t)
@@ -191,8 +189,8 @@ func TestReportHasNoSecrets(t *testing.T) {
 	}
 }
 
-// TestReportWithoutRights shows that the report lists objects that the user may not read as
-// missing. Even without the values of Secrets, the logs contain no text that looks like a secret.
+// TestReportWithoutRights shows that the report lists the objects that the user may not read. Even
+// if the user may not read Secrets, the logs contain no text that looks like a secret.
 func TestReportWithoutRights(t *testing.T) {
 	t.Parallel()
 	s := plant(t)

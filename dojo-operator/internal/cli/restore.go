@@ -26,7 +26,6 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// restoring has the flags of the command restore.
 type restoring struct {
 	kubectl.Asking
 	to, backup, as, image string
@@ -112,7 +111,8 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 	return s.carryOut(ctx, w, plan, r.timeout)
 }
 
-// checkRestore returns an error if rights are missing or the API server would refuse the object.
+// checkRestore returns an error if the user lacks rights for the restore, or if the API server
+// would refuse the new object.
 func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 	rights := kubectl.To("patch", kinds.Dojo)
 	if plan.InPlace {
@@ -127,7 +127,7 @@ func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 		return err
 	}
 	if plan.Replaces {
-		return nil // no dry run: the Cluster to replace still has the name
+		return nil // no dry run: the old Cluster still has the name of the new one
 	}
 	err := create(ctx, client.NewDryRunClient(s.Client), plan)
 	if apierrors.IsAlreadyExists(err) {
@@ -137,8 +137,8 @@ func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 	return err
 }
 
-// create creates the object of a plan. It applies a Cluster with the operator's field owner. The
-// operator can then remove a field when the Dojo's spec no longer has it.
+// create creates the object of a plan. It applies a Cluster with the operator's field manager, so
+// that the operator can later remove fields that the Dojo's spec no longer has.
 func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) error {
 	o := plan.Object.DeepCopy()
 	if !plan.InPlace {
@@ -148,7 +148,6 @@ func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) error {
 		client.FieldOwner(ownership.FieldOwner), client.ForceOwnership)
 }
 
-// carryOut carries out the steps of a plan. If a step fails, its error says how to continue.
 func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.Plan, timeout time.Duration) error {
 	run := restoreRun{session: s, world: w, plan: plan, timeout: timeout}
 	for i, step := range plan.Steps {
@@ -165,8 +164,8 @@ func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.P
 	return nil
 }
 
-// stopped describes the state after a failed step, and the remedy. late reports that the step timed
-// out.
+// stopped describes the state after the step at has failed, and how to continue. late reports
+// whether the step has timed out.
 func stopped(namespace string, plan *recovery.Plan, at recovery.Action, late bool) string {
 	start := fmt.Sprintf("kubectl scale %s %s -n %s --replicas=%d",
 		kinds.Dojo.Resource(), plan.Target, namespace, plan.Replicas)
@@ -191,7 +190,6 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, late boo
 		"or start the application as it is: " + start
 }
 
-// restoreRun carries out a restore.
 type restoreRun struct {
 	*session
 	world   *world.World
@@ -222,8 +220,8 @@ func (r *restoreRun) take(ctx context.Context, action recovery.Action) error {
 	return fmt.Errorf("unknown step %d", action)
 }
 
-// sized returns a merge patch for a Dojo. The patch sets the number of replicas, and sets
-// SizeAnnotation to before. If before is nil, it removes the annotation.
+// sized returns a merge patch that sets the replicas of a Dojo and its SizeAnnotation. If before is
+// nil, the patch removes the annotation.
 func sized(replicas int32, before any) map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{recovery.SizeAnnotation: before}},
@@ -254,8 +252,8 @@ func (r *restoreRun) save(ctx context.Context) error {
 	return r.backupEnds(ctx, backup, max(r.timeout, time.Hour))
 }
 
-// remove deletes the Cluster that the user has confirmed. The precondition on the UID prevents it
-// from deleting a newer Cluster with the same name.
+// remove deletes the Cluster that the user has agreed to delete. The UID precondition protects a
+// newer Cluster with the same name.
 func (r *restoreRun) remove(ctx context.Context) error {
 	name := r.plan.Object.GetName()
 	live := r.world.Objects[world.Ref{Resource: kinds.Cluster.Resource(), Name: name}]
@@ -269,7 +267,6 @@ func (r *restoreRun) remove(ctx context.Context) error {
 	})
 }
 
-// failures lists the reasons of DatabaseReady that mean that a restore has failed.
 var failures = []string{
 	corev1api.ReasonRestoreFailed, corev1api.ReasonDatabaseNotRestored, corev1api.ReasonOriginMismatch,
 	corev1api.ReasonBackupNotUsable, corev1api.ReasonClusterRefused, corev1api.ReasonSchemaFailed,
@@ -278,7 +275,8 @@ var failures = []string{
 
 var errNotRestored = errors.New("the data is not restored")
 
-// verify waits until DatabaseReady is True: the data is restored, and the operator's SQL has run.
+// verify waits until DatabaseReady is True: the data is restored, and the operator's SQL has run in
+// it.
 func (r *restoreRun) verify(ctx context.Context) error {
 	lost := r.world.Dojo.Status.Database
 	return r.until(ctx, r.plan.Target, r.timeout, func(d *corev1api.Dojo) (string, bool, error) {

@@ -17,9 +17,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// operate plays the operator and CloudNativePG. After a write, it updates the status: a Dojo
-// matches its spec, a Backup is complete, and a new Cluster has its data. If refused is not empty,
-// each restore fails with this reason.
+// operate simulates the operator and CloudNativePG. After each write, it updates the status: the
+// Dojo matches its spec, a Backup is complete, or a new Cluster has its data. If refused is a
+// reason, each restore fails with this reason.
 func operate(s *apitest.Server, refused string) {
 	s.AfterWrite = func(write string) {
 		switch what, name, _ := strings.Cut(strings.Fields(write)[1], "/"); {
@@ -36,13 +36,12 @@ func operate(s *apitest.Server, refused string) {
 	}
 }
 
-// follow writes the status that the operator would write after it has reconciled a Dojo.
 func follow(s *apitest.Server, name, refused string) {
 	d := &corev1api.Dojo{}
 	s.Get(kinds.Dojo, apitest.Namespace, name, d)
 	cluster := &cnpgv1.Cluster{}
 	exists := s.Get(kinds.Cluster, apitest.Namespace, name+"-db", cluster)
-	if name != "sendai" { // another Dojo gets a Cluster of its own
+	if name != "sendai" { // the other Dojo of the tests, which gets a Cluster of its own
 		exists, cluster.UID = true, types.UID("uid of "+name)
 		d.Status = apitest.Sendai().Status
 	}
@@ -65,7 +64,7 @@ func follow(s *apitest.Server, name, refused string) {
 	s.Put(d)
 }
 
-// TestRestore restores Dojos. The function operate does the work of the operator.
+// TestRestore restores Dojos. The function operate simulates the operator.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	ready := func(t *testing.T) *apitest.Server { return sendai(t) }
@@ -104,8 +103,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreStops shows the output of a failed restore. It then repeats the command, which
-// continues the restore.
+// TestRestoreStops shows the output of a failed restore. A repetition of the command then completes
+// the restore.
 func TestRestoreStops(t *testing.T) {
 	t.Parallel()
 	s := lost(t)
@@ -131,7 +130,7 @@ func TestRestoreStops(t *testing.T) {
 	}
 }
 
-// TestStopped shows the remedy for each step that can fail.
+// TestStopped shows, for each step, how the error message says to continue.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	w := &recovery.Plan{Target: "sendai", InPlace: true, Replicas: 3, Object: kinds.Cluster.Object()}

@@ -108,7 +108,6 @@ database, backups, alerts and children. The exit code is 3 if something is wrong
 	return cmd
 }
 
-// worldWithAlerts reads a Dojo with all that belongs to it, and its firing alerts.
 func (s *session) worldWithAlerts(ctx context.Context, name string) (*world.World, error) {
 	w, err := s.world(ctx, name)
 	if err == nil {
@@ -117,7 +116,8 @@ func (s *session) worldWithAlerts(ctx context.Context, name string) (*world.Worl
 	return w, err
 }
 
-// answer prints report in the format of -o, or as text. It returns ErrIll if the Dojo is broken.
+// answer prints report in the format of the flag -o, or as text. It returns ErrIll if the Dojo is
+// broken, which sets the exit code.
 func (s *session) answer(
 	w *world.World, format kubectl.Output, report any, text func(*world.World, term.Style) string,
 ) error {

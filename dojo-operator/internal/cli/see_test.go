@@ -23,14 +23,12 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// sendai returns a server with a Dojo and its children.
 func sendai(t *testing.T, changes ...func(*corev1api.Dojo)) *apitest.Server {
 	t.Helper()
 	d := apitest.Sendai(changes...)
 	return apitest.New(t, append(apitest.Children(d), d)...)
 }
 
-// lost returns a server with a Dojo whose Cluster is gone.
 func lost(t *testing.T) *apitest.Server {
 	t.Helper()
 	s := sendai(t, apitest.Lost)
@@ -47,7 +45,6 @@ func lost(t *testing.T) *apitest.Server {
 	return s
 }
 
-// several returns Dojos in many states.
 func several() []client.Object {
 	named := func(name string, changes ...func(*corev1api.Dojo)) client.Object {
 		d := apitest.Sendai(changes...)
@@ -168,8 +165,8 @@ func TestTreeShowsTrouble(t *testing.T) {
 	expectGolden(t, "tree trouble", run(t, s, "", "tree", "sendai").String())
 }
 
-// TestStatusKnowsFiringAlerts shows that the command status asks Alertmanager for firing alerts, if
-// there is an Alertmanager and the user has the right.
+// TestStatusKnowsFiringAlerts shows that the command status lists firing alerts, if an Alertmanager
+// exists and the user may ask it.
 func TestStatusKnowsFiringAlerts(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)
@@ -224,7 +221,6 @@ func TestStatusFollows(t *testing.T) {
 	}
 }
 
-// syncBuffer is a buffer for several goroutines.
 type syncBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder

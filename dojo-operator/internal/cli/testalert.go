@@ -27,10 +27,9 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// testAlertName is the alertname of a test.
 const testAlertName = "DojoTest"
 
-// postableAlert is an alert in the form that Alertmanager accepts (api/v2/openapi.yaml).
+// postableAlert is an alert that Alertmanager's API accepts (api/v2/openapi.yaml).
 type postableAlert struct {
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
@@ -38,7 +37,6 @@ type postableAlert struct {
 	EndsAt      time.Time         `json:"endsAt"`
 }
 
-// testAlert returns an alert that resolves itself after two minutes.
 func testAlert(d *corev1api.Dojo, severity string, now time.Time) postableAlert {
 	return postableAlert{
 		Labels: map[string]string{
@@ -125,10 +123,9 @@ func (s *session) chosenAlertmanagers(ctx context.Context, at string) (all []ale
 	return all, err
 }
 
-// shownWithin is the longest wait until Alertmanager shows an accepted alert.
+// shownWithin is the longest wait until Alertmanager lists an alert that it has accepted.
 const shownWithin = 30 * time.Second
 
-// post posts an alert and reports whether Alertmanager sends it to the Dojo's receiver.
 func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, alert postableAlert) (bool, error) {
 	body, err := json.Marshal([]postableAlert{alert})
 	if err != nil {
@@ -155,7 +152,7 @@ func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, a
 }
 
 // reportReceivers prints the receivers to which Alertmanager sends an alert, and reports whether
-// one of them is the Dojo's. prometheus-operator gives receivers of an AlertmanagerConfig the name
+// one of them belongs to the Dojo. prometheus-operator names the receivers of an AlertmanagerConfig
 // NAMESPACE/NAME/RECEIVER (pkg/alertmanager/amcfg.go).
 func (s *session) reportReceivers(a alertmanager, d *corev1api.Dojo, receivers []string) bool {
 	own := d.Namespace + "/" + d.Name + "/"
@@ -172,16 +169,17 @@ func (s *session) reportReceivers(a alertmanager, d *corev1api.Dojo, receivers [
 	return false
 }
 
-// alertmanager is the Service of an Alertmanager, which the API server's proxy reaches.
+// alertmanager is the Service of an Alertmanager. The plugin reaches it through the API server's
+// proxy.
 type alertmanager struct {
 	namespace, service string
-	// port is the name or number of the Service's port. prefix is the prefix of the paths.
+	// port is the name or number of the Service's port. prefix is the path prefix of the API.
 	scheme, port, prefix string
 }
 
 func (a alertmanager) String() string { return a.namespace + "/" + a.service }
 
-// alertmanagerOf returns the Service that prometheus-operator makes for an Alertmanager
+// alertmanagerOf returns the Service that prometheus-operator creates for an Alertmanager
 // (pkg/alertmanager/statefulset.go, governingServiceName).
 func alertmanagerOf(o *unstructured.Unstructured) alertmanager {
 	text := func(fields ...string) string {
@@ -198,7 +196,6 @@ func alertmanagerOf(o *unstructured.Unstructured) alertmanager {
 	return a
 }
 
-// parseAlertmanager reads NAMESPACE/SERVICE or NAMESPACE/SERVICE:PORT.
 func parseAlertmanager(text string) (a alertmanager, err error) {
 	namespace, service, ok := strings.Cut(text, "/")
 	service, port, _ := strings.Cut(service, ":")
@@ -209,7 +206,6 @@ func parseAlertmanager(text string) (a alertmanager, err error) {
 	return a, nil
 }
 
-// alertmanagers returns the Services of all Alertmanagers in the cluster.
 func (s *session) alertmanagers(ctx context.Context) (all []alertmanager, err error) {
 	list := kinds.Alertmanager.List()
 	if err := s.List(ctx, list); err != nil {
@@ -229,14 +225,14 @@ func (s *session) request(a alertmanager, verb, call string) *rest.Request {
 		SubResource("proxy").Suffix(path.Join(a.prefix, "api/v2", call))
 }
 
-// gettableAlert is an alert as Alertmanager reports it (api/v2/openapi.yaml).
+// gettableAlert is an alert that Alertmanager's API returns (api/v2/openapi.yaml).
 type gettableAlert struct {
 	Labels    map[string]string       `json:"labels"`
 	Receivers []struct{ Name string } `json:"receivers"`
 }
 
-// alertsOf returns the firing alerts of a Dojo. If name is not empty, it returns only alerts with
-// this name.
+// alertsOf returns the firing alerts of a Dojo. If name is not empty, it returns only the alerts
+// with this name.
 func (s *session) alertsOf(
 	ctx context.Context, a alertmanager, d *corev1api.Dojo, name string,
 ) (all []gettableAlert, err error) {
@@ -254,11 +250,11 @@ func (s *session) alertsOf(
 	return all, err
 }
 
-// firingTimeout is the longest time that a status waits for alerts.
+// firingTimeout limits how long the command status waits for the list of firing alerts.
 const firingTimeout = 3 * time.Second
 
-// addFiring sets w.Firing to the names of the firing alerts. It leaves w.Firing nil if no
-// Alertmanager answers the user.
+// addFiring sets w.Firing to the names of the Dojo's firing alerts. w.Firing stays nil if no
+// Alertmanager answers.
 func (s *session) addFiring(ctx context.Context, w *world.World) {
 	if w.Dojo.Spec.Alerts == nil {
 		return

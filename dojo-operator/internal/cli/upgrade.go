@@ -22,7 +22,6 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// upgradeRequest has the flags of an upgrade.
 type upgradeRequest struct {
 	to, image            string
 	minor, withoutBackup bool
@@ -53,12 +52,10 @@ runs a query, and starts the pods. Until the upgrade of the data begins, the for
 	return cmd
 }
 
-// errNoCluster returns the error for a Dojo without a Cluster of its own.
 func errNoCluster(d *corev1api.Dojo) error {
 	return fmt.Errorf("%s has no Cluster of its own: upgrade Postgres where its database is", d.Name)
 }
 
-// minorUpgradeOf plans the upgrade to the newer minor version in the status.
 func minorUpgradeOf(d *corev1api.Dojo, r upgradeRequest) (ch change, err error) {
 	db := d.Status.Database
 	switch pg := ownCluster(d); {
@@ -91,7 +88,6 @@ func minorUpgradeOf(d *corev1api.Dojo, r upgradeRequest) (ch change, err error) 
 	return ch, nil
 }
 
-// upgradeOf plans an upgrade to a major version.
 func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 	d := w.Dojo
 	pg := ownCluster(d)
@@ -127,7 +123,7 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 	}
 	ch.Means = upgradeMeans(d, has, to, r)
 	if name := recovery.NextServerName(w, d); pg.Backup != nil && recovery.ArchivesApart(d) {
-		// The new version must not append to the log of the old version.
+		// The new major version must not append to the WAL archive of the old one.
 		fields["backup"] = map[string]any{"plugin": map[string]any{"parameters": map[string]any{"serverName": name}}}
 		ch.Means = append(ch.Means, "Backups and the log of the new version go to the serverName "+name+
 			"; those of the former version stay.")
@@ -144,7 +140,6 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 	return ch, nil
 }
 
-// target returns the wanted major version.
 func target(pg *corev1api.PostgresCluster, r upgradeRequest) (int, error) {
 	switch {
 	case r.to == "" && r.image == "":
@@ -190,8 +185,8 @@ the data back if there are backups.`, 15*time.Minute, &ask, planned(s.world, acc
 	return cmd
 }
 
-// acceptance plans a new Cluster that replaces a lost one. The new Cluster is empty, or has the
-// data of spec.postgres.cluster.bootstrap.
+// acceptance computes the change that accepts the loss of a Cluster: the operator then creates a
+// new one. The new Cluster is empty, or has the data of spec.postgres.cluster.bootstrap.
 func acceptance(w *world.World) (ch change, err error) {
 	d := w.Dojo
 	if recovery.LostAt(d).IsZero() {

@@ -46,10 +46,11 @@ func recordOf(dojo *corev1api.Dojo, source metav1.Object, hosts Hosts) string {
 }
 
 const (
-	// recordSeparator is in no name and no version.
+	// recordSeparator separates the fields of sourceAnnotation. It occurs in no name and no
+	// version.
 	recordSeparator = "|"
-	// mongoRecord is the end of the record if the credentials have the form of MongoDB. No host
-	// ends with it.
+	// mongoRecord ends the value of sourceAnnotation if the copied credentials have the form of
+	// MongoDB. No host ends with it.
 	mongoRecord = recordSeparator + "database=Mongo"
 )
 

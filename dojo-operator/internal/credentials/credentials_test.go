@@ -32,8 +32,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// elsewhere moves the source to another namespace. It annotates the source with grant if grant is
-// not empty.
+// elsewhere moves the source Secret to another namespace. If grant is not empty, it becomes the
+// annotation that permits the listed namespaces to use the Secret.
 func elsewhere(grant string) func(*corev1.Secret) {
 	return func(s *corev1.Secret) {
 		s.Namespace, s.Annotations = "databases", nil
@@ -68,7 +68,6 @@ func observe(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo, cfg Config
 	return s
 }
 
-// copiedFor returns a cluster with copied credentials.
 func copiedFor(t *testing.T, dojo *corev1api.Dojo, source *corev1.Secret) *dojotest.Cluster {
 	t.Helper()
 	c := dojotest.NewCluster(t, source)
@@ -299,14 +298,14 @@ func TestPlan(t *testing.T) {
 	waited := func(object string, ago time.Duration) *corev1api.Dojo {
 		return dojotest.Dojo(dojotest.WaitingFor(object, ago))
 	}
-	// start returns a cluster without a copy.
 	start := func(objects ...client.Object) func(*testing.T) *dojotest.Cluster {
 		return func(t *testing.T) *dojotest.Cluster {
 			t.Helper()
 			return dojotest.NewCluster(t, objects...)
 		}
 	}
-	// after returns a cluster in which source and copy changed after the credentials were copied.
+	// after returns a cluster with copied credentials, in which the source Secret and the copy were
+	// changed later.
 	after := func(source, own func(*corev1.Secret)) func(*testing.T) *dojotest.Cluster {
 		return func(t *testing.T) *dojotest.Cluster {
 			t.Helper()
@@ -328,7 +327,8 @@ func TestPlan(t *testing.T) {
 			return c
 		}
 	}
-	// withdrawn returns a cluster in which the grant changed after the credentials were copied.
+	// withdrawn returns a cluster with copied credentials, in which the annotation that permits the
+	// use of the source was changed later.
 	withdrawn := func(grant string) func(*testing.T) *dojotest.Cluster {
 		return func(t *testing.T) *dojotest.Cluster {
 			t.Helper()
@@ -409,8 +409,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// When the first standby is added or the last one removed, the read-only host changes. The pods
-// roll, but the change is no rotation of the password.
+// The read-only host changes when the first standby is added or the last one is removed. Then the
+// pods roll, but the change does not count as a rotation of the password.
 func TestStandbys(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
@@ -446,8 +446,8 @@ func TestStandbys(t *testing.T) {
 	}
 }
 
-// The Pooler replaces the source's host. The pods roll, but the change does not count as a
-// rotation. The recorded version of the source stays.
+// The Pooler replaces the source's host. The pods roll, but the change does not count as a rotation
+// of the password. The recorded version of the source stays the same.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
@@ -498,8 +498,8 @@ func TestPlanWithoutUsableSource(t *testing.T) {
 	}
 }
 
-// A Degraded issue also names the Secret that the Dojo waits for. So the recorded start of the wait
-// survives a change of the spec.
+// The issue of a missing Secret names the Secret, even if the issue is Degraded. So the status
+// keeps the start of the wait when the spec changes.
 func TestMissingSourceIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, ago := range map[string]time.Duration{"for a while": 30 * time.Second, "for too long": time.Hour} {
@@ -518,7 +518,7 @@ func TestMissingSourceIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A user who may create Dojos must not learn about Secrets of another namespace.
+// The message must not show a user who may create Dojos which Secrets exist in another namespace.
 func TestNotSharedRevealsNothing(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(referring("databases"))
@@ -530,7 +530,6 @@ func TestNotSharedRevealsNothing(t *testing.T) {
 	}
 }
 
-// The operator must not read Secrets in a namespace that it does not watch.
 func TestSourceInNamespaceThatIsNotWatched(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig
@@ -563,7 +562,6 @@ func TestGrantWithdrawnBeforeTheCacheShowsIt(t *testing.T) {
 	}
 }
 
-// hiding hides an object, as a lagging cache does.
 type hiding struct {
 	client.Reader
 	name string
@@ -576,8 +574,8 @@ func (h hiding) Get(ctx context.Context, name client.ObjectKey, o client.Object,
 	return h.Reader.Get(ctx, name, o, opts...)
 }
 
-// The cache lacks the operator's own Secret. The operator no longer expects the Secret to appear
-// there, because the expectation of its write has expired.
+// The cache lacks the Dojo's own Secret. The operator no longer waits for the cache, because the
+// expectation of its write has expired.
 func TestNoOtherSecretWhileTheCacheLags(t *testing.T) {
 	t.Parallel()
 	released := func(s *corev1.Secret) { s.OwnerReferences, s.Labels = nil, nil }

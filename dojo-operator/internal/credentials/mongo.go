@@ -16,15 +16,16 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// URIKey is a further key for MongoDB: a connection string with the credentials.
+// URIKey is the additional key for MongoDB. Its value is a connection string with the credentials.
 const URIKey = "DB_URI"
 
 const (
 	mongoScheme    = "mongodb://"
 	mongoSRVScheme = "mongodb+srv://"
 	mongoPort      = "27017"
-	// perconaSuffix is the end of the keys <user>_<replica set>_connectionString of Percona's
-	// operator (https://docs.percona.com/percona-operator-for-mongodb/connection-secrets.html).
+	// perconaSuffix is the end of the Secret keys that Percona's operator writes: <user>_<replica
+	// set>_connectionString
+	// (https://docs.percona.com/percona-operator-for-mongodb/connection-secrets.html).
 	perconaSuffix = "_connectionString"
 	perconaMongos = "_mongos" + perconaSuffix
 )
@@ -94,7 +95,6 @@ func mongoFromFields(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]
 // escape percent-encodes everything that a connection string could read as its syntax.
 func escape(value string) string { return strings.ReplaceAll(url.QueryEscape(value), "+", "%20") }
 
-// uriKeyOf returns the key of the connection string, or "" if the Secret has none.
 func uriKeyOf(data map[string][]byte) string {
 	for _, key := range []string{"uri", "connectionString.standard", "connectionString.standardSrv"} {
 		if _, found := data[key]; found {

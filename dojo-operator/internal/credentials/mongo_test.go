@@ -20,7 +20,6 @@ import (
 
 func onMongo(dojo *corev1api.Dojo) { dojo.Spec.Database = corev1api.DatabaseMongo }
 
-// only gives the Secret these keys and no other.
 func only(pairs ...string) func(*corev1.Secret) {
 	return func(s *corev1.Secret) {
 		s.Data = map[string][]byte{}
@@ -130,7 +129,8 @@ func TestTranslateMongo(t *testing.T) {
 	}
 }
 
-// A driver reads the same user and password from the URI, whatever characters they contain.
+// The URI that the operator builds from single keys must parse back to the same user and password,
+// whatever characters they contain.
 func TestURIOfFieldsIsReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -155,8 +155,8 @@ func TestURIOfFieldsIsReadBack(t *testing.T) {
 	})
 }
 
-// When spec.database changes, the operator copies the same source again, in the form of the new
-// kind of database.
+// When spec.database changes between Postgres and Mongo, the operator copies the same source again,
+// in the form of the new kind.
 func TestKindOfDatabaseChanges(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()

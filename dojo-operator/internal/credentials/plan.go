@@ -10,8 +10,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Access is the plan for the credentials. Revision is empty while there are no credentials for
-// pods. Keys are the keys of the Dojo's own Secret after the plan.
+// Access has the planned write of the Dojo's own Secret. Revision is empty while there are no
+// credentials for pods. Keys are the keys of the Secret after the write.
 type Access struct {
 	Plan     apply.Plan
 	Revision string

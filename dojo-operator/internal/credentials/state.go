@@ -25,7 +25,7 @@ var mongoKeys = append(slices.Clone(Keys), URIKey)
 
 const hostKey = "DB_ENDPOINT"
 
-// ReadOnlyKey is a further key for a database with standbys.
+// ReadOnlyKey is the additional key for a database with standbys: the host of the standbys.
 const ReadOnlyKey = "DB_READONLY_ENDPOINT"
 
 // Optional returns keys that the Dojo's own Secret may lack. Pods refer to them as optional keys.
@@ -52,9 +52,10 @@ func (c Config) watches(namespace string) bool {
 // State holds the observed Secrets. A Secret that does not exist is nil.
 type State struct {
 	Now time.Time
-	// Nonce is a random word for a new revision.
+	// Nonce is a random text that becomes the revision of changed credentials.
 	Nonce string
-	// Name is the name of the source. Source and Own are metadata.
+	// Name names the source Secret. Source is the metadata of the source Secret. Own is the
+	// metadata of the Dojo's own Secret.
 	Name types.NamespacedName
 	Hosts
 	Source, Own *metav1.PartialObjectMetadata
@@ -62,7 +63,7 @@ type State struct {
 	SourceSecret, OwnSecret *corev1.Secret
 }
 
-// Hosts has hosts that the source does not name. Pooler replaces the source's host.
+// Hosts has the hosts that the source Secret does not name. Pooler replaces the source's host.
 type Hosts struct {
 	ReadOnly string
 	Pooler   string
@@ -102,8 +103,8 @@ func Observe(
 	if s.Source == nil || !ownership.Shared(dojo, s.Source) {
 		return s, nil
 	}
-	// If the cache lacks an existing own Secret, the POST fails, and the operator does not write
-	// the objects that follow in the plan.
+	// The cache may lack an existing own Secret. Then the POST fails, and the operator does not
+	// write the later objects of the plan.
 	if s.Conflict(dojo) != nil || copied(dojo, s.Own, s.Source, s.Hosts) {
 		return s, err
 	}

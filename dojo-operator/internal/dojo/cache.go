@@ -28,8 +28,8 @@ import (
 )
 
 // CacheOptions returns the options of the operator's cache. The cache holds the objects of the
-// given namespaces, or of all namespaces if none are given. A read of a kind that is not watched
-// fails.
+// given namespaces; if none are given, of all namespaces. A read of a kind without a watch returns
+// an error, so that no read starts a watch by accident.
 func CacheOptions(namespaces []string) cache.Options {
 	options := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -54,7 +54,8 @@ func Watched() []client.Object {
 	}
 }
 
-// strip keeps only fields that a decision about a Dojo reads, so that memory is bounded.
+// strip removes the fields that the operator does not read, before the cache stores the object.
+// This limits the memory.
 func strip(in any) (any, error) {
 	switch o := in.(type) {
 	case *corev1api.Dojo:
@@ -66,14 +67,14 @@ func strip(in any) (any, error) {
 		workload.Share(o)
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		apply.Keep(ownership.FieldOwner, o, func() { workload.Strip(o) })
-	case client.Object: // other values are tombstones
+	case client.Object: // the other values are tombstones of deleted objects
 		apply.Keep(ownership.FieldOwner, o, func() { stripForeign(o) })
 	}
 	return in, nil
 }
 
-// maxRequest is the maximum length, in bytes, of an annotation's value that the cache keeps. Such
-// an annotation requests an action, for example a new password.
+// maxRequest is the maximum length, in bytes, of the value of a request annotation in the cache.
+// Users set such annotations to request an action, for example a new password.
 const maxRequest = 1 << 10
 
 func requestAnnotations() []string {
@@ -83,8 +84,8 @@ func requestAnnotations() []string {
 	}
 }
 
-// Stripping is safe, because the operator never writes a whole Dojo back: it only patches the
-// finalizers and the status.
+// The cached Dojo may lack fields, because the operator never writes a whole Dojo back: it only
+// patches the finalizers and the status.
 func stripDojo(dojo *corev1api.Dojo) {
 	all := dojo.Annotations
 	dojo.Annotations, dojo.Labels, dojo.OwnerReferences, dojo.ManagedFields = nil, nil, nil, nil

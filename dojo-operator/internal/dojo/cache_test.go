@@ -30,7 +30,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// large returns metadata of a foreign object, with many fields that strip drops.
+// large returns the metadata of an object that the Dojo does not own, with fields that strip
+// removes.
 func large() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "team", Name: "theirs", UID: "u", ResourceVersion: "5", Generation: 2,
@@ -46,7 +47,6 @@ func large() metav1.ObjectMeta {
 
 var theirs = metav1.OwnerReference{Kind: "Cluster", Name: "pg", Controller: new(true)}
 
-// small returns the part of large that strip keeps.
 func small() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "team", Name: "theirs", UID: "u", ResourceVersion: "5",
@@ -55,14 +55,13 @@ func small() metav1.ObjectMeta {
 	}
 }
 
-// forged makes an object look like one of a Dojo's children.
 func forged(m metav1.ObjectMeta) metav1.ObjectMeta {
 	m.Labels = ownership.Labels(dojotest.Dojo(), ownership.Application)
 	m.OwnerReferences = childOf(dojotest.Dojo()).OwnerReferences
 	return m
 }
 
-// written adds the managedFields entry of a write by the operator.
+// written adds the managedFields entry that a write by the operator leaves.
 func written(m metav1.ObjectMeta) metav1.ObjectMeta {
 	m.ManagedFields = append(m.ManagedFields, metav1.ManagedFieldsEntry{Manager: ownership.FieldOwner})
 	return m
@@ -235,8 +234,8 @@ func TestStripKeepsOurObjectsWhole(t *testing.T) {
 	}
 }
 
-// The cache keeps only the metadata of a Dojo that the operator reads, so that no user can fill the
-// memory.
+// The cache drops the metadata of a Dojo that the operator does not read. Otherwise a user could
+// fill the operator's memory.
 func TestStripKeepsReadMetadataOfADojo(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(exposed)
@@ -258,7 +257,8 @@ func TestStripKeepsReadMetadataOfADojo(t *testing.T) {
 	}
 }
 
-// An object of ours that is too large for the cache is neither overwritten nor deleted.
+// If a child of the Dojo is too large for the cache, the operator neither overwrites nor deletes
+// it.
 func TestTooLargeObjectIsANameConflict(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()

@@ -51,7 +51,7 @@ import (
 
 const firstBackoff, lastBackoff = 50 * time.Millisecond, time.Minute
 
-// Reconciler reconciles Dojos. Client reads from the cache, Live from the API server.
+// Reconciler reconciles Dojos. Client reads from the cache, and Live reads from the API server.
 type Reconciler struct {
 	Client  client.Client
 	Live    client.Reader
@@ -60,21 +60,21 @@ type Reconciler struct {
 	Kinds   Kinds
 	Clock   clock.PassiveClock
 	Config  Config
-	// Sizes and Catalog have the platform's sizes and images of databases. If nil, the built-in
-	// sizes and images are used.
+	// Sizes and Catalog hold the platform's database sizes and Postgres images, read from mounted
+	// ConfigMaps. If nil, the Reconciler uses the built-in sizes and images.
 	Sizes   *mounted.Folder[sizes.Presets]
 	Catalog *mounted.Folder[images.Catalog]
 
 	applier *apply.Applier
 }
 
-// Kinds reports which optional kinds the cache has.
+// Kinds reports whether an optional kind, which the cluster may lack, is in the cache.
 type Kinds = postgres.Kinds
 
-// The operator writes only the status and the finalizers of a Dojo. It deletes no Secret. To retain
-// a password, it removes the owner reference from the Secret. If the admission plugin
-// OwnerReferencesPermissionEnforcement runs, the removal needs the right to delete Secrets, which
-// an optional component grants.
+// The operator writes only the status and the finalizers of a Dojo, and deletes no Secret. To
+// retain a password, it removes the owner reference from the Secret. The admission plugin
+// OwnerReferencesPermissionEnforcement allows this only with the right to delete Secrets. The
+// component deploy/dojo-operator/components/owner-references-permission-enforcement grants it.
 //
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/status,verbs=patch
@@ -95,8 +95,8 @@ type Kinds = postgres.Kinds
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Prepare prepares a Reconciler that no manager runs, such as for a plan. It uses only Client,
-// Clock and indexer.
+// Prepare prepares a Reconciler that runs without a manager, such as in `kubectl dojo plan`. It
+// uses only the fields Client and Clock, and indexer.
 func (r *Reconciler) Prepare(ctx context.Context, indexer client.FieldIndexer) error {
 	r.applier = apply.New(r.Client, ownership.FieldOwner, apply.Reasons{
 		Refused: corev1api.ReasonChildRefused, NamespaceTerminating: corev1api.ReasonNamespaceTerminating,
@@ -108,7 +108,8 @@ func (r *Reconciler) Prepare(ctx context.Context, indexer client.FieldIndexer) e
 	return nil
 }
 
-// SetupWithManager registers the controller. At most workers Dojos are reconciled at once.
+// SetupWithManager registers the controller with the manager. The controller reconciles at most
+// workers Dojos at the same time.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
 	if err := r.Prepare(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
@@ -141,7 +142,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 		WatchesRawSource(whenChanged(r, r.Catalog, hasVersion)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
-			NewQueue:                fairqueue.New, // serves namespaces in turn
+			NewQueue:                fairqueue.New, // serves the namespaces in turn, so that none blocks the others
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 				firstBackoff, lastBackoff),
 		}).
@@ -152,7 +153,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 	return kinds.SetupWithManager(ctx, mgr, dojos, objects, handler.TypedEnqueueRequestsFromMapFunc(r.dojosWithKind))
 }
 
-// Reconcile observes, plans, applies and updates the status, in that order.
+// Reconcile reads the current state, plans the writes, applies them, and updates the status.
 func (r *Reconciler) Reconcile(ctx context.Context, dojo *corev1api.Dojo) (reconcile.Result, error) {
 	if !dojo.DeletionTimestamp.IsZero() && !hasFinalizer(dojo) {
 		return r.applySafeguards(ctx, dojo) // the garbage collector deletes the children
@@ -195,7 +196,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, dojo *corev1api.Dojo) (recon
 	return result, err
 }
 
-// current returns the value of a folder, or the built-in value.
+// current returns the value of the mounted folder, or the built-in value if no folder is mounted.
 func current[T any](folder *mounted.Folder[T], builtIn func() T) T {
 	if folder == nil {
 		return builtIn()
@@ -207,8 +208,8 @@ func (r *Reconciler) catalog() images.Catalog {
 	return current(r.Catalog, func() images.Catalog { return images.BuiltIn("") })
 }
 
-// applySafeguards applies the safeguards of a Dojo that is being deleted. The finalizer of another
-// client may keep such a Dojo for long.
+// applySafeguards reconciles a deleted Dojo without our finalizer. The finalizer of another client
+// may keep this Dojo for long, so Alertmanager must still not post to an unchecked URL.
 func (r *Reconciler) applySafeguards(ctx context.Context, dojo *corev1api.Dojo) (reconcile.Result, error) {
 	observed, err := monitoring.Observe(ctx, r.reader(dojo), dojo, r.Kinds.Has, r.Clock.Now())
 	if errors.Is(err, apply.ErrStale) {
@@ -306,8 +307,8 @@ func (r *Reconciler) observePostgres(
 	return &credentials.Generated{Name: source, Secret: secret, Hosts: hosts}, err
 }
 
-// budgetTakenBy returns the name of another Dojo whose Cluster needs a PodDisruptionBudget with the
-// name of this Dojo. It returns "" if there is no such Dojo.
+// budgetTakenBy checks whether CloudNativePG creates a PodDisruptionBudget with this Dojo's name
+// for the Cluster of another Dojo. It returns the name of the other Dojo, or "".
 func (r *Reconciler) budgetTakenBy(ctx context.Context, dojo *corev1api.Dojo) (string, error) {
 	for _, suffix := range cnpg.BudgetSuffixes() {
 		name, found := strings.CutSuffix(dojo.Name, suffix)

@@ -31,7 +31,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// intercept lets a function answer creates, and counts writes of statuses.
+// intercept calls create before each POST, and returns its error to the operator. statuses counts
+// the writes of statuses.
 func (w *world) intercept(create func(kind string) error) (statuses *int) {
 	statuses = new(int)
 	c := interceptor.NewClient(w.Server, interceptor.Funcs{
@@ -59,7 +60,6 @@ func (w *world) intercept(create func(kind string) error) (statuses *int) {
 	return statuses
 }
 
-// dojo returns the Dojo as the API server has it.
 func (w *world) dojo() *corev1api.Dojo {
 	w.t.Helper()
 	return objectOf[corev1api.Dojo](w, "tokyo")
@@ -70,7 +70,6 @@ func (w *world) reconcile() (reconcile.Result, error) {
 	return w.reconciler.Reconcile(context.Background(), w.dojo())
 }
 
-// recorded returns the events since the last call.
 func (w *world) recorded() (all []string) {
 	for {
 		select {
@@ -121,8 +120,7 @@ func TestEvents(t *testing.T) {
 		"nothing": {func(*world) {}, nil},
 		"rotated": {rotated, []string{"Normal CredentialsRotated The database credentials have changed"}},
 		"drift":   {drift, []string{"Normal DriftCorrected The Service tokyo was changed by another client"}},
-		// The operator does not report drift here, because the new spec may have caused the
-		// difference.
+		// The operator reports no drift here, because the new spec may have caused the difference.
 		"drift, and a new spec": {respecified, nil},
 		"deleted":               {func(w *world) { w.remove(w.service()) }, nil},
 		"pods crash":            {(*world).crash, []string{"Warning CrashLoopBackOff 2 of 3 replicas are ready; pod"}},
@@ -147,7 +145,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// The Dojo is deleted during a reconcile, and another Dojo of the same name is created.
+// If a Dojo is deleted and created again during a reconcile, the operator does not write the former
+// Dojo's status into the new Dojo.
 func TestAnotherDojoOfTheSameName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
@@ -164,8 +163,8 @@ func TestAnotherDojoOfTheSameName(t *testing.T) {
 	}
 }
 
-// A reconcile that returns an error must not also return a requeue time: controller-runtime would
-// log a warning.
+// A reconcile that returns an error must not also set RequeueAfter: controller-runtime would log a
+// warning.
 func TestAnErrorIsRequeuedByItsBackoff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
@@ -178,7 +177,8 @@ func TestAnErrorIsRequeuedByItsBackoff(t *testing.T) {
 	}
 }
 
-// If the cache is stale, the operator reconciles the Dojo again and does not write the status.
+// If the cache lacks the operator's last writes, the operator reconciles the Dojo again, and does
+// not write the status.
 func TestStaleIsNotReported(t *testing.T) {
 	t.Parallel()
 	secrets := schema.GroupResource{Resource: "secrets"}
@@ -229,7 +229,7 @@ func TestStaleIsNotReported(t *testing.T) {
 	}
 }
 
-// While a rollout continues, a status with new counts alone is written later.
+// If only counts of pods change during a rollout, the operator writes the status later.
 func TestDeferredStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
@@ -257,8 +257,8 @@ func TestDeferredStatus(t *testing.T) {
 	}
 }
 
-// If the API server refuses a child of the alerts, the operator still writes all other children.
-// AlertsReady reports the refusal.
+// If the API server refuses one of the objects for alerts, the operator still writes all other
+// children. The condition AlertsReady reports the refusal.
 func TestRefusedAlerts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(inGroup), dojotest.Source())

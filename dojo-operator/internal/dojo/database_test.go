@@ -42,7 +42,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// These tests reconcile a whole Dojo with a database. Package postgres tests the database alone.
+// These tests reconcile a whole Dojo with a database. The tests of package postgres cover the
+// database without the application.
 
 var databaseNoon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
@@ -53,7 +54,7 @@ var databaseConfig = Config{
 	Workload: workload.Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second},
 }
 
-// withDatabase gives a Dojo a database in the Cluster pg of another owner.
+// withDatabase returns a Dojo with a database in the Cluster pg, which the Dojo does not own.
 func withDatabase(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	dojo := &corev1api.Dojo{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo"},
@@ -86,23 +87,25 @@ func nightly(dojo *corev1api.Dojo) {
 	}
 }
 
-// databaseWorld is a Kubernetes API with one Dojo. A test plays the other controllers.
+// databaseWorld is a simulated API server with one Dojo, and its Reconciler. The method play
+// simulates the other controllers.
 type databaseWorld struct {
 	*Reconciler
 	t      *testing.T
 	server *applytest.Server
 	dojo   *corev1api.Dojo
-	// without lists missing or unreadable kinds.
+	// without lists kinds that Has reports as missing. If unreadable is true, these kinds have a
+	// CustomResourceDefinition, but the cache cannot read them.
 	without    []string
 	unreadable bool
 }
 
-// Has implements Kinds, with CloudNativePG's kinds alone.
+// Has implements [Kinds]. The cluster has only the kinds of CloudNativePG.
 func (w *databaseWorld) Has(kind optionalkinds.Kind) bool {
 	return kind.Group == cnpgv1.SchemeGroupVersion.Group && !slices.Contains(w.without, kind.Kind)
 }
 
-// Defined implements Kinds.
+// Defined implements [Kinds].
 func (w *databaseWorld) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error) {
 	return w.Has(kind) || w.unreadable && slices.Contains(w.without, kind.Kind), nil
 }
@@ -133,7 +136,7 @@ func newDatabaseWorld(t *testing.T, dojo *corev1api.Dojo) *databaseWorld {
 	return w
 }
 
-// upToDate returns a world that is in sync.
+// upToDate reconciles a new Dojo until the operator has nothing to write.
 func upToDate(t *testing.T, dojo *corev1api.Dojo) *databaseWorld {
 	t.Helper()
 	w := newDatabaseWorld(t, dojo)
@@ -154,7 +157,6 @@ func (w *databaseWorld) plan() (State, apply.Plan) {
 	return s, Plan(w.dojo, s, w.Config)
 }
 
-// reconcile observes, plans and applies, and returns the state and the plan.
 func (w *databaseWorld) reconcile() (State, apply.Plan) {
 	w.t.Helper()
 	s, plan := w.plan()
@@ -182,7 +184,6 @@ func setStatus[T any, L interface {
 	}
 }
 
-// remove deletes an object as another client.
 func (w *databaseWorld) remove(o client.Object, name string) {
 	w.t.Helper()
 	o.SetNamespace("school")
@@ -190,7 +191,8 @@ func (w *databaseWorld) remove(o client.Object, name string) {
 	noError(w.t, w.server.Delete(w.t.Context(), o))
 }
 
-// play acts for CloudNativePG and the controllers of Kubernetes.
+// play simulates CloudNativePG and the controllers of Kubernetes: it makes the Cluster, the Jobs
+// and the pods succeed.
 func (w *databaseWorld) play() {
 	w.t.Helper()
 	for _, name := range []string{"pg", "tokyo-db"} {
@@ -224,7 +226,7 @@ func (w *databaseWorld) schemaEnds(with batchv1.JobConditionType) {
 	}
 }
 
-// schemaFails lets the SQL run again and fail.
+// schemaFails makes the operator run the database's SQL again, and makes the SQL's Job fail.
 func (w *databaseWorld) schemaFails() {
 	w.t.Helper()
 	applytest.Edit(w.t, w.server, "others", inWorld[cnpgv1.Database](w, "tokyo-db"),
@@ -234,7 +236,6 @@ func (w *databaseWorld) schemaFails() {
 	w.schemaEnds(batchv1.JobFailed)
 }
 
-// serve makes this many pods of the Deployment ready.
 func (w *databaseWorld) serve(ready int32) {
 	w.t.Helper()
 	setStatus(w, "tokyo", func(d *appsv1.Deployment) {
@@ -267,7 +268,6 @@ func writtenKinds(p apply.Plan) (all []string) {
 	return all
 }
 
-// worstOf returns the type and reason of the worst issue, or "".
 func worstOf(issues []conditions.Issue) string {
 	issue := conditions.Worst(issues)
 	if issue == nil {
@@ -319,8 +319,8 @@ func TestStepsToADojoWithADatabase(t *testing.T) {
 	}
 }
 
-// A failing database does not stop writes to the application, and a failing application does not
-// stop writes to the database.
+// If the database fails, the operator still writes the application's objects. If the application
+// fails, it still writes the database's objects.
 func TestPlanOfADojoWithADatabase(t *testing.T) {
 	t.Parallel()
 	type result struct {
@@ -381,7 +381,7 @@ func TestPlanOfADojoWithADatabase(t *testing.T) {
 	}
 }
 
-// Pods get the password that Postgres has, even if the schema fails.
+// The pods get the password that Postgres currently accepts, even if the database's SQL has failed.
 func TestPodsGetTheirPasswordDespiteAFailedSchema(t *testing.T) {
 	t.Parallel()
 	w := upToDate(t, withDatabase())
@@ -441,7 +441,8 @@ func TestDatabaseReadyReportsARefusedStep(t *testing.T) {
 	}
 }
 
-// The deadline starts at the time that the status records.
+// The deadline of the wait starts at the time in status.waitingFor, so a restart of the operator
+// does not extend it.
 func TestWaitForACluster(t *testing.T) {
 	t.Parallel()
 	w := newDatabaseWorld(t, withDatabase())
@@ -470,7 +471,8 @@ func TestWaitForACluster(t *testing.T) {
 	}
 }
 
-// A refusal holds back only objects that depend on the refused one.
+// If the API server refuses an object, the operator skips only the objects that depend on the
+// refused object.
 func TestARefusalHoldsBackDependentsOnly(t *testing.T) {
 	t.Parallel()
 	all := []string{
@@ -512,7 +514,6 @@ func TestThereIsNoRoleWithoutAPassword(t *testing.T) {
 	}
 }
 
-// runRefusing applies a plan while the API server refuses one object, and returns the sent objects.
 func (w *databaseWorld) runRefusing(plan apply.Plan, refused string) (sent []string, results apply.Results) {
 	send := func(o any) error {
 		object := o.(interface {
@@ -546,7 +547,6 @@ func (w *databaseWorld) runRefusing(plan apply.Plan, refused string) (sent []str
 	return sent, results
 }
 
-// kinded is an object that knows its kind, as apply configurations do.
 type kinded struct {
 	client.Object
 	client client.Client
@@ -560,7 +560,7 @@ func (k kinded) GetKind() string {
 	return gvk.Kind
 }
 
-// The cache and its indexes have the pods and Jobs of the schema.
+// The cache holds, and its indexes find, the Jobs that run the database's SQL, and their pods.
 func TestTheCacheShowsThePodsOfTheSchema(t *testing.T) {
 	t.Parallel()
 	labels := ownership.Labels(withDatabase(), ownership.Schema)

@@ -18,8 +18,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// planDeletion stops the application, backs up and drops the data; or it marks the data as
-// retained. It removes the finalizer last.
+// planDeletion plans the next step of a deletion. With the reclaim policy Delete, the steps stop
+// the application, take a final backup and drop the data. Otherwise the data is marked as retained.
+// The last step removes the finalizer.
 func planDeletion(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	steps := []func() apply.Plan{
 		func() apply.Plan { return issueOnly(postgres.Unreadable(dojo, s.Postgres, cfg.Postgres)) },
@@ -49,7 +50,8 @@ func issueOnly(issue *conditions.Issue) (p apply.Plan) {
 	return p
 }
 
-// planStop ends every session in the database.
+// planStop deletes the Deployment and the Jobs, and waits for their pods, so that no session in the
+// database is left.
 func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	now, deadline, live := s.Workload.Now, cfg.Postgres.Deadline, s.Workload.Deployment
 	if live != nil && ownership.Conflicts(dojo, live) && ownership.LabelledFor(dojo.Name, live) {
@@ -82,8 +84,8 @@ func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	return p
 }
 
-// stoppingSince returns the time since which the pods have been ending. It is the later of two
-// times: the deletion of the Dojo, and the latest deletion of a pod.
+// stoppingSince returns the time since which the pods have been ending: the deletion of the Dojo or
+// the latest deletion of a pod, whichever is later.
 func stoppingSince(dojo *corev1api.Dojo, pods []corev1.Pod) time.Time {
 	since := dojo.DeletionTimestamp.Time
 	for i := range pods {

@@ -23,7 +23,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// borrowing is a Dojo that uses the login of the Dojo tokyo.
 func borrowing(namespace string) *corev1api.Dojo {
 	return withDatabase(func(dojo *corev1api.Dojo) {
 		dojo.Namespace, dojo.Name, dojo.Spec.Postgres = namespace, "kyoto", nil
@@ -226,7 +225,7 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// The operator deletes a Dojo and its data step by step, until the Dojo is gone.
+// The operator deletes the data of a deleted Dojo step by step, and then removes the finalizer.
 func TestDeletionCompletes(t *testing.T) {
 	t.Parallel()
 	w := upToDate(t, withDatabase(inOwnCluster, reclaimed, nightly))

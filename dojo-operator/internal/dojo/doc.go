@@ -2,33 +2,36 @@
 
 // Package dojo reconciles Dojos.
 //
-// A reconcile observes, plans, applies and updates the status (controller.go). plan.go has the
-// whole plan of a Dojo on one page. Each part of a Dojo has a package: Observe reads the State of
-// the part, and Plan, a pure function, returns the writes and issues. Parts do not import each
-// other; this package passes values between them.
+// A reconcile observes, plans, applies and updates the status (controller.go). The function Plan
+// (plan.go) shows all writes for a Dojo on one page. Each part of a Dojo, such as its database or
+// its alerts, has a package of its own. The package's function Observe reads the objects of the
+// part into a State. Its function Plan has no side effects: it returns the writes, and the issues
+// that conditions report. The packages of the parts do not import each other; this package passes
+// values between them.
 //
-// Deletion is a plan too (deletion.go). The status is a pure function of the Dojo, its state, the
-// plan and its results (status.go).
+// A deletion is planned in the same way (deletion.go). The function status computes the status from
+// the Dojo, the observed objects and the results of the writes (status.go). It has no side effects.
 //
 // # The cache
 //
-// To notice name conflicts, the cache has all Deployments, Services and PodDisruptionBudgets. If
-// the operator has not written an object, the cache keeps only the object's name and controller
-// (cache.go). The managed fields of an object show whether the operator has written it. Labels and
-// owner references cannot show this, because any client could forge them and fill the memory. The
-// cache also strips each object that is larger than [apply.MaxKept]. A name conflict over the
-// Secret, the Deployment or the Service stops all writes; a conflict over another kind stops the
-// writes of that kind.
+// The cache has all Deployments, Services and PodDisruptionBudgets, because any of them may have
+// the name that a child needs. If the operator has not written an object, the cache keeps only the
+// object's identity, controller and our labels (cache.go). The managed fields show whether the
+// operator has written the object. Labels and owner references cannot show this: any client could
+// forge them, and so fill the memory. The cache also strips each object that is larger than
+// [apply.MaxKept]. If another owner's object has the name of the Secret, the Deployment or the
+// Service, the operator writes no child. If the conflict is over another kind, the operator still
+// writes the children of all other kinds.
 //
 // # The status
 //
-// The operator writes the status of a new Dojo twice, for Progressing and for Ready, and once more
-// for each step of its database. During a rollout, it does not write each change of a count: it
-// waits until the counts have not changed for two seconds, or have changed by more than a tenth of
-// the pods. It writes changes of conditions at once.
+// The operator writes the status of a new Dojo for Progressing, for each step of its database, and
+// for Ready. During a rollout, the counts of pods change often. The operator writes them once they
+// have not changed for two seconds, or have changed by more than a tenth of the pods. It writes
+// changes of conditions at once.
 //
 // status.waitingFor records the time since which an object of another owner has been missing. After
-// the deadline the Dojo is Degraded. For lost replicas and for a Cluster that does not start, the
-// deadline starts at times that Kubernetes and CloudNativePG record. So no deadline restarts when
-// the operator does.
+// a deadline, the Dojo becomes Degraded. For unavailable replicas and for a Cluster that does not
+// start, the deadline starts at times that Kubernetes and CloudNativePG record. So a restart of the
+// operator does not restart any deadline.
 package dojo

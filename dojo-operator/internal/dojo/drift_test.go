@@ -60,7 +60,6 @@ func relabelled[L client.Object](o L) {
 	o.SetLabels(labels)
 }
 
-// additions are changes of other clients that must stay.
 func additions() map[string]func(*world) {
 	const secret = "tokyo-credentials"
 	port := corev1.ServicePort{Name: "extra", Port: 9000, TargetPort: intstr.FromString("http"), Protocol: "TCP"}
@@ -94,7 +93,8 @@ func additions() map[string]func(*world) {
 	}
 }
 
-// drift is a change by another client, with the kinds that the operator writes to correct it.
+// drift is a change by another client. writes lists the kinds that the operator must write to
+// correct the change.
 type drift struct {
 	change func(*world)
 	writes []string
@@ -156,7 +156,7 @@ func TestAdditionsOfOthersCostNoWrite(t *testing.T) {
 			w := reconciled(t, dojo)
 			change(w)
 			if name == "replicas, by an autoscaler" {
-				w.do(dojo) // leaves the replicas to the autoscaler
+				w.do(dojo) // this reconcile stops setting the replicas, so that the autoscaler owns them
 			}
 			if plan := w.do(dojo); plan.Apply != nil || plan.Delete != nil {
 				t.Errorf("writes %v, deletes %v", dojotest.Kinds(plan), dojotest.Deleted(plan))
@@ -193,7 +193,7 @@ func TestDriftIsCorrected(t *testing.T) {
 	}
 }
 
-// same compares the pods and the Service of two worlds.
+// same expects that both worlds have the same pod template and Service.
 func same(t dojotest.TB, want, got *world) {
 	t.Helper()
 	spec := func(w *world) appsv1.DeploymentSpec {

@@ -21,7 +21,8 @@ import (
 	"jutsu.com/operators/test/testcluster/largest"
 )
 
-// hostile returns the largest metadata that etcd can store, with our labels and forged owners.
+// hostile returns the largest metadata that etcd can store, with our labels and forged owner
+// references.
 func hostile(size int) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{
 		Namespace: "team-a", UID: "6f1c6a0e-5f0c-4f0b-8d9e-3f1f0c5a7b21", ResourceVersion: "123456789",
@@ -43,7 +44,6 @@ func hostile(size int) metav1.ObjectMeta {
 	return m
 }
 
-// deployment fills the remaining size with environment variables.
 func deployment(size int, m metav1.ObjectMeta) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: m}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "dojo"}}
@@ -54,8 +54,8 @@ func deployment(size int, m metav1.ObjectMeta) *appsv1.Deployment {
 	return d
 }
 
-// docs/platform/multi-tenancy.md has these limits for the memory that a tenant's objects take. The
-// cache's own index needs more memory in addition.
+// The page docs/platform/multi-tenancy.md states these limits for the memory that a tenant's
+// objects take in the cache. The cache's own index takes additional memory.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfForgedObjects(t *testing.T) {
@@ -70,7 +70,7 @@ func TestMemoryOfForgedObjects(t *testing.T) {
 	ours, many := written(hostile(0)), written(hostile(0))
 	ours.Annotations["a"] = strings.Repeat("b", apply.MaxKept-4<<10)
 	largest := deployment(0, ours)
-	// Empty items take the most memory in relation to their JSON.
+	// In relation to its JSON, an empty list item takes more memory than any other value.
 	empty := &appsv1.Deployment{ObjectMeta: many}
 	for range apply.MaxKept / 2 / unsafe.Sizeof(corev1.Container{}) {
 		empty.Spec.Template.Spec.Containers = append(empty.Spec.Template.Spec.Containers, corev1.Container{})
@@ -108,14 +108,13 @@ func encoded(o client.Object) []byte {
 	return text
 }
 
-// message returns an object in protobuf, as caches get it from the API server.
+// message is an object with protobuf encoding, in which the cache gets it from the API server.
 type message interface {
 	client.Object
 	Marshal() ([]byte, error)
 	Unmarshal(text []byte) error
 }
 
-// heapOf returns the heap memory of one stripped object.
 func heapOf(t *testing.T, o client.Object, n uint64) uint64 {
 	t.Helper()
 	text, err := o.(message).Marshal()
@@ -138,8 +137,9 @@ func stripped(t *testing.T, o any) any {
 	return kept
 }
 
-// The largest Dojos take at most four bytes in the cache for each byte of JSON. All Dojos of a
-// namespace with the sample quota take half of the operator's memory.
+// In the cache, the largest possible Dojos take at most four bytes for each byte of JSON. If a
+// namespace with the sample quota is full of such Dojos, they take half of the operator's memory
+// limit.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfLargestDojos(t *testing.T) {

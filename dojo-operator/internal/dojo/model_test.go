@@ -39,8 +39,8 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// history is a random sequence of events of one Dojo: new specs and credentials, changes by other
-// clients, and killed operators.
+// history applies random events to one Dojo: new specs and credentials, changes by other clients,
+// and crashes of the operator. Rapid calls its exported methods in random order.
 type history struct {
 	t      rapid.TB
 	ctx    context.Context
@@ -48,17 +48,16 @@ type history struct {
 	clock  *testclock.FakePassiveClock
 	r      *Reconciler
 	dojo   *corev1api.Dojo
-	// added lists the changes of other clients that must stay.
+	// added lists the changes by other clients that the operator must not undo.
 	added []string
 	steps int
 }
 
-// modelConfig differs from every default.
+// modelConfig has no default values, so that the tests notice an ignored flag.
 var modelConfig = Config{
 	Workload: workload.Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second},
 }
 
-// allKinds is a cluster with every optional kind.
 type allKinds struct{}
 
 func (allKinds) Has(optionalkinds.Kind) bool { return true }
@@ -77,7 +76,7 @@ var modelScheme = func() *runtime.Scheme {
 	return s
 }()
 
-// ruleCRD has the part of prometheus-operator's schema that matters: groups are merged by name.
+// ruleCRD is the part of the CRD that server-side apply needs: it merges the list groups by name.
 const ruleCRD = `
 spec:
   group: monitoring.coreos.com
@@ -107,7 +106,7 @@ func newHistory(t rapid.TB, dojo *corev1api.Dojo) *history {
 	return h
 }
 
-// Restart starts an operator that remembers nothing.
+// Restart replaces the operator by a new process without any memory of its writes.
 func (h *history) Restart(*rapid.T) {
 	h.r = &Reconciler{Client: asCached(h.server), Live: h.server, Kinds: allKinds{}, Clock: h.clock, Config: modelConfig,
 		Catalog: mounted.Fixed(dojotest.Catalog())}
@@ -131,14 +130,14 @@ func maybe[T any](t *rapid.T, name string, value T) (option T) {
 	return option
 }
 
-// Spec changes fields that every spec has.
+// Spec changes fields that every Dojo's spec sets.
 func (h *history) Spec(t *rapid.T) {
 	h.dojo.Generation++
 	h.dojo.Spec.Replicas = new(rapid.Int32Range(0, 5).Draw(t, "replicas"))
 	h.dojo.Spec.Title = rapid.StringN(1, 20, -1).Draw(t, "title")
 }
 
-// Options sets and removes options of the pods.
+// Options adds and removes optional fields that change the pods.
 func (h *history) Options(t *rapid.T) {
 	h.dojo.Generation++
 	spec := &h.dojo.Spec
@@ -147,7 +146,7 @@ func (h *history) Options(t *rapid.T) {
 	for _, variable := range []corev1.EnvVar{
 		{Name: "A", Value: "1"},
 		{Name: "B", Value: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "value of B")},
-		// The API server adds the apiVersion to atomic fields.
+		// The API server adds a default apiVersion to a fieldRef, which is an atomic field.
 		{Name: "NODE", ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"},
 		}},
@@ -169,7 +168,7 @@ func (h *history) Options(t *rapid.T) {
 	}})
 }
 
-// Children sets and removes optional children.
+// Children adds and removes fields of the spec that need optional children, such as an Ingress.
 func (h *history) Children(t *rapid.T) {
 	h.dojo.Generation++
 	h.dojo.Spec.Exposure = maybe(t, "exposure", &corev1api.Exposure{
@@ -186,7 +185,8 @@ func (h *history) Children(t *rapid.T) {
 	})
 }
 
-// Rotate changes the password, or restores the credentials.
+// Rotate changes the password in the Secret that spec.credentialsRef names. If Lose has deleted the
+// Secret, Rotate creates it again.
 func (h *history) Rotate(t *rapid.T) {
 	h.steps++
 	password := fmt.Sprintf("%d%s", h.steps, rapid.StringN(1, 20, -1).Draw(t, "password"))
@@ -200,15 +200,15 @@ func (h *history) Rotate(t *rapid.T) {
 	})
 }
 
-// Lose removes the credentials until Rotate restores them.
+// Lose deletes the Secret that spec.credentialsRef names.
 func (h *history) Lose(*rapid.T) {
 	if source := read(h, "pg-app", &corev1.Secret{}); source != nil {
 		h.delete(source)
 	}
 }
 
-// Add makes a harmless change. It makes each of these changes at most once, because the same port
-// cannot be added twice.
+// Add makes a change that the operator must not undo. It makes each such change at most once,
+// because a Service cannot have the same port twice.
 func (h *history) Add(t *rapid.T) {
 	what := rapid.SampledFrom(slices.Sorted(maps.Keys(harmless()))).Draw(t, "added")
 	if slices.Contains(h.added, what) || !h.complete() {
@@ -218,7 +218,7 @@ func (h *history) Add(t *rapid.T) {
 	harmless()[what](h)
 }
 
-// Break makes a change that must be corrected.
+// Break makes a change that the operator must correct.
 func (h *history) Break(t *rapid.T) {
 	what := rapid.SampledFrom(slices.Sorted(maps.Keys(harmful()))).Draw(t, "broken")
 	if h.complete() {
@@ -226,17 +226,17 @@ func (h *history) Break(t *rapid.T) {
 	}
 }
 
-// complete reports whether all children exist that Add and Break change.
 func (h *history) complete() bool {
 	own, deployment := read(h, "tokyo-credentials", &corev1.Secret{}), read(h, "tokyo", &appsv1.Deployment{})
 	service, budget := read(h, "tokyo", &corev1.Service{}), read(h, "tokyo", &policyv1.PodDisruptionBudget{})
 	return own != nil && deployment != nil && service != nil && budget != nil
 }
 
-// Reconcile runs a whole reconcile, then makes the pods ready.
+// Reconcile runs a complete reconcile, and then makes the pods ready.
 func (h *history) Reconcile(*rapid.T) { h.reconcile() }
 
-// Halfway runs a part of a reconcile, as if the operator were killed or a write refused.
+// Halfway applies only the first writes of a plan, as if the operator had crashed or the API server
+// had refused the next write.
 func (h *history) Halfway(t *rapid.T) {
 	p := h.plan()
 	p.Apply, p.Delete = p.Apply[:rapid.IntRange(0, len(p.Apply)).Draw(t, "writes")], nil
@@ -261,7 +261,6 @@ func (h *history) reconcile() {
 	h.serve()
 }
 
-// serve acts for the controller of Deployments.
 func (h *history) serve() {
 	live := read(h, "tokyo", &appsv1.Deployment{})
 	if live == nil {
@@ -278,8 +277,8 @@ func (h *history) serve() {
 	})
 }
 
-// Check checks two invariants: no pod starts without credentials, and only optional children are
-// deleted.
+// Check runs after each event and checks two invariants: the operator starts no pod without
+// credentials, and it deletes only optional children.
 func (h *history) Check(t *rapid.T) {
 	p := h.plan()
 	for _, old := range p.Delete {
@@ -300,8 +299,8 @@ func kindsOf(p apply.Plan) (kinds []string) {
 	return kinds
 }
 
-// After any history, one reconcile brings all children to their desired state. The next reconcile
-// writes nothing, and the children equal those of a new Dojo.
+// After any sequence of events, one reconcile brings all children to their desired state. The next
+// reconcile writes nothing, and the children equal those of a new Dojo.
 func TestAnyHistoryEndsLikeAFreshStart(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -332,7 +331,8 @@ func TestAnyHistoryEndsLikeAFreshStart(t *testing.T) {
 	})
 }
 
-// sameChildren compares all children, except random and temporary fields.
+// sameChildren compares the labels, owners and content of all children. It ignores the status and
+// the random revision.
 func sameChildren(t *rapid.T, want, got *history) {
 	t.Helper()
 	compare(t, want, got, "tokyo-credentials", func() *corev1.Secret { return &corev1.Secret{} })
@@ -356,7 +356,6 @@ func compare[T client.Object](t *rapid.T, want, got *history, name string, empty
 	}
 }
 
-// lasting returns an object's labels, owners and spec, without the random revision.
 func lasting[T client.Object](h *history, name string, empty T) map[string]any {
 	h.t.Helper()
 	live := read(h, name, empty)
@@ -404,8 +403,8 @@ func sourceSecret(password string) *corev1.Secret {
 	}
 }
 
-// A check costs a tenth of a second, so there are fewer checks and steps than rapid's defaults.
-// -rapid.checks and -rapid.steps raise them.
+// A random sequence takes a tenth of a second. So the tests run fewer and shorter sequences than
+// rapid does by default. The flags -rapid.checks and -rapid.steps raise both numbers.
 func init() {
 	for name, value := range map[string]string{"rapid.checks": "30", "rapid.steps": "15"} {
 		if err := flag.Set(name, value); err != nil {
@@ -431,8 +430,8 @@ func ofContainer(edit func(*corev1.Container)) func(*history) {
 	return ofDeployment(func(d *appsv1.Deployment) { edit(&d.Spec.Template.Spec.Containers[0]) })
 }
 
-// setVariable replaces a variable by its name, since its index may change. It replaces the whole
-// variable, since the API server refuses a value together with a reference.
+// setVariable finds the variable by its name, because its index may change. It replaces the whole
+// variable, because the API server refuses a variable with both value and valueFrom.
 func setVariable(c *corev1.Container, name, value string) {
 	removeVariable(c, name)
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
@@ -442,7 +441,7 @@ func removeVariable(c *corev1.Container, name string) {
 	c.Env = slices.DeleteFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name })
 }
 
-// harmless are changes of other clients that must stay.
+// harmless lists changes by other clients that the operator must not undo.
 func harmless() map[string]func(*history) {
 	return map[string]func(*history){
 		"note on the Secret":     ofSecret(annotate[*corev1.Secret]),
@@ -479,7 +478,7 @@ func harmless() map[string]func(*history) {
 	}
 }
 
-// harmful are changes of other clients that must be corrected.
+// harmful lists changes by other clients that the operator must correct.
 func harmful() map[string]func(*history) {
 	return map[string]func(*history){
 		"Secret deleted":     func(h *history) { h.delete(read(h, "tokyo-credentials", &corev1.Secret{})) },

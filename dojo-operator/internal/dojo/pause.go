@@ -23,7 +23,8 @@ func resume(dojo *corev1api.Dojo) string {
 
 func paused(dojo *corev1api.Dojo) bool { return dojo.Annotations[corev1api.PausedAnnotation] == "true" }
 
-// pause replaces all writes of a plan by an issue. It keeps the writes of guards.
+// pause removes all writes from the plan p, and adds issues that say that the Dojo is paused. It
+// keeps the writes of guards, which also apply to a paused Dojo.
 func pause(dojo *corev1api.Dojo, p, guards apply.Plan) apply.Plan {
 	names, parts := pending(p)
 	if dojo.DeletionTimestamp != nil {

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Config holds the operator's flags, by part.
+// Config holds the operator's flags, grouped by the package that uses them.
 type Config struct {
 	Postgres    postgres.Config
 	Credentials credentials.Config
@@ -28,7 +28,7 @@ type Config struct {
 	Monitoring  monitoring.Config
 }
 
-// State holds the observed objects, by part.
+// State holds the objects that a reconcile has read, grouped by the package that uses them.
 type State struct {
 	Postgres    postgres.State
 	Credentials credentials.State
@@ -38,11 +38,12 @@ type State struct {
 	Monitoring  monitoring.State
 }
 
-// Plan plans all writes for a Dojo. A failing part does not stop other parts.
+// Plan plans all writes for a Dojo. If a part such as the database fails, Plan still plans the
+// writes of the other parts.
 func Plan(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	guards := monitoring.Safeguards(dojo, s.Monitoring, cfg.Monitoring)
 	if dojo.DeletionTimestamp != nil {
-		return apply.Join(planDeletion(dojo, s, cfg), guards) // stop, back up, drop
+		return apply.Join(planDeletion(dojo, s, cfg), guards)
 	}
 	if issue := blockingIssue(dojo, s); issue != nil {
 		return apply.Join(apply.Plan{Issues: ofAllParts(*issue)}, guards)
@@ -69,8 +70,8 @@ func Plan(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		outside, alerts)
 }
 
-// releaseInput returns the input of a release step. The step connects to Postgres directly, because
-// a Pooler keeps no session for an advisory lock.
+// releaseInput collects what the plan of a release step needs. The step's pod connects to Postgres
+// without the Pooler, because goose's advisory lock needs a session that the Pooler does not keep.
 func releaseInput(
 	dojo *corev1api.Dojo, s State, database *postgres.Database, secret workload.Credentials, cfg Config,
 ) release.Input {
@@ -87,7 +88,8 @@ func releaseInput(
 	return in
 }
 
-// blockingIssue returns an issue that blocks all writes except the safeguards, or nil.
+// blockingIssue returns an issue that forbids all writes except those of [monitoring.Safeguards].
+// It returns nil if there is none.
 func blockingIssue(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	return cmp.Or(s.Credentials.Conflict(dojo), s.Workload.Conflict(dojo))
 }
@@ -100,8 +102,8 @@ func ofAllParts(issue conditions.Issue) (all []conditions.Issue) {
 	return all
 }
 
-// planFinalizers keeps the finalizer until all data is marked as retained, even if the spec no
-// longer needs it.
+// planFinalizers returns the new finalizers, or nil to leave them unchanged. If the spec no longer
+// needs our finalizer, it stays until all data is marked as retained.
 func planFinalizers(dojo *corev1api.Dojo, s State) []string {
 	switch desired, present := cnpg.Reclaims(dojo), hasFinalizer(dojo); {
 	case desired && !present:

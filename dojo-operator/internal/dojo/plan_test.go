@@ -26,7 +26,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// foreign is the metadata of another owner's object with the name of a child.
 func foreign(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: "school", Name: name}
 }
@@ -61,7 +60,6 @@ func (w *world) crash() {
 	})
 }
 
-// autoscale lets a HorizontalPodAutoscaler own the replicas.
 func (w *world) autoscale(n int32) {
 	w.Put(scaler())
 	applytest.Scale(w.t, w.Server, "kube-controller-manager", w.deployment(), scaledTo(n))
@@ -106,7 +104,7 @@ func TestPlan(t *testing.T) {
 	title := func(dojo *corev1api.Dojo) { dojo.Spec.Title = "Kyoto" }
 	dojo, replicas := dojotest.Dojo, dojotest.Replicas
 	cases := map[string]struct {
-		empty  bool // if false, a Dojo of three replicas runs before the change
+		empty  bool // if false, a Dojo with three replicas runs before the change
 		dojo   *corev1api.Dojo
 		change func(*world)
 		want   result
@@ -172,8 +170,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// If an autoscaler starts to scale a Deployment that was created with replicas, the operator keeps
-// the autoscaler's number of replicas. The pods do not roll.
+// When an autoscaler takes over the Deployment of a running Dojo, the operator keeps the
+// autoscaler's number of replicas. The pods do not roll.
 func TestAutoscalerTakesOver(t *testing.T) {
 	t.Parallel()
 	w := reconciled(t, dojotest.Dojo())
@@ -184,7 +182,7 @@ func TestAutoscalerTakesOver(t *testing.T) {
 	}
 }
 
-// An issue of the whole Dojo is reported for each part.
+// If an issue blocks the whole Dojo, each of its conditions reports the issue.
 func TestBlockedParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -197,7 +195,7 @@ func TestBlockedParts(t *testing.T) {
 	}
 }
 
-// Issues are ordered: credentials, pods, alerts.
+// The plan lists issues of the credentials first, then of the pods, then of the alerts.
 func TestOrderOfIssues(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(inGroup, dojotest.WaitingFor("Secret school/pg-app", time.Hour))
@@ -223,7 +221,6 @@ var (
 	drawValue = rapid.SliceOfN(rapid.Byte(), 1, 40)
 )
 
-// drawDojo draws a Dojo that the schema admits.
 func drawDojo(t *rapid.T) *corev1api.Dojo {
 	return dojotest.Dojo(dojotest.Replicas(rapid.Int32Range(0, 100).Draw(t, "replicas")), func(dojo *corev1api.Dojo) {
 		dojo.Generation = rapid.Int64Range(1, 9).Draw(t, "generation")
@@ -231,7 +228,6 @@ func drawDojo(t *rapid.T) *corev1api.Dojo {
 	})
 }
 
-// drawSource draws complete credentials.
 func drawSource(t *rapid.T, s *corev1.Secret) {
 	s.Data = map[string][]byte{"host": []byte(drawHost.Draw(t, "host")), "port": []byte("5432")}
 	user := rapid.SampledFrom([]string{"user", "username"}).Draw(t, "key")
@@ -260,7 +256,7 @@ func TestOneReconcileIsEnough(t *testing.T) {
 	})
 }
 
-// A Dojo's name of any length gives valid names of children.
+// All children of a Dojo have valid names, whatever the Dojo's name and its length.
 func TestAnyName(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -282,7 +278,7 @@ func TestForeignFieldsAndLostChildren(t *testing.T) {
 		for _, name := range drawSome(t, "added", slices.Sorted(maps.Keys(added)), 0) {
 			added[name](w)
 		}
-		w.do(dojo) // leaves replicas to an autoscaler
+		w.do(dojo) // this reconcile stops setting the replicas, so that an autoscaler owns them
 		if _, plan := w.plan(dojo); plan.Apply != nil {
 			t.Fatalf("%v written for what is not ours", dojotest.Kinds(plan))
 		}
@@ -302,7 +298,8 @@ func drawSome(t *rapid.T, label string, names []string, least int) []string {
 	return rapid.SliceOfNDistinct(rapid.SampledFrom(names), least, 3, rapid.ID).Draw(t, label)
 }
 
-// Pods get the variables that their Secret has, even if the spec names another kind of database.
+// The pods get the variables that the credentials Secret has, even if the spec already names
+// another kind of database.
 func TestPodsHaveTheVariablesOfTheirSecret(t *testing.T) {
 	t.Parallel()
 	variables := func(w *world) (names []string) {
@@ -327,7 +324,7 @@ func TestPodsHaveTheVariablesOfTheirSecret(t *testing.T) {
 		t.Error(diff)
 	}
 	w.serve(3)
-	w.do(dojotest.Dojo(mongo)) // this reconcile reads the writes from the cache
+	w.do(dojotest.Dojo(mongo)) // in this reconcile, the cache already has the operator's last writes
 	w.remove(w.source())
 	w.remove(w.own())
 	before = w.deployment().Spec.Template

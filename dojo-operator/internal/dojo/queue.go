@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// finishedFirst puts a Dojo whose rollout has just finished at the front of the queue. Otherwise,
-// if many Dojos are new, most of them become Ready only at the very end.
+// finishedFirst puts a Dojo at the front of the queue when its rollout finishes. Otherwise, if many
+// Dojos are created at once, most of them would become Ready only at the very end.
 type finishedFirst struct{ handler.EventHandler }
 
 // Update implements [handler.EventHandler].
@@ -26,7 +26,7 @@ func (f finishedFirst) Update(
 	ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
 	before, after := e.ObjectOld.(*appsv1.Deployment), e.ObjectNew.(*appsv1.Deployment)
-	ours := before.Spec.Replicas != nil && after.Spec.Replicas != nil // a stripped Deployment has no replicas
+	ours := before.Spec.Replicas != nil && after.Spec.Replicas != nil // the cache strips spec.replicas from Deployments of other owners
 	if q, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok && ours {
 		switch {
 		case workload.Complete(after) && !workload.Complete(before):
@@ -38,8 +38,8 @@ func (f finishedFirst) Update(
 	f.EventHandler.Update(ctx, e, queue)
 }
 
-// ownCreates delays the reconcile after a create by the operator, because another event usually
-// follows.
+// ownCreates delays the reconcile after the operator has created a child. Another event of the
+// child usually follows, and one reconcile then handles both.
 type ownCreates struct{ handler.EventHandler }
 
 // Create implements [handler.EventHandler].

@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/libs/manager/fairqueue"
 )
 
-// TestFinishedFirst changes a Deployment while another Dojo is in the queue.
+// TestFinishedFirst changes the status of a Deployment while another Dojo is in the queue.
 func TestFinishedFirst(t *testing.T) {
 	t.Parallel()
 	with := func(available int32) *appsv1.Deployment {
@@ -49,7 +49,7 @@ func TestFinishedFirst(t *testing.T) {
 			t.Parallel()
 			queue := priorityqueue.New[reconcile.Request]("dojo")
 			defer queue.ShutDown()
-			c.after.ResourceVersion = "2" // without a new version the update is a resync, which has low priority
+			c.after.ResourceVersion = "2" // an update without a new version is a resync, which has a low priority
 			queue.Add(other)
 			handle.Update(t.Context(), event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}, queue)
 			if first, _ := queue.Get(); first != c.want {
@@ -62,7 +62,7 @@ func TestFinishedFirst(t *testing.T) {
 	}
 }
 
-// The creation of a child requeues its Dojo later.
+// When the operator creates a child, the child's event requeues the Dojo after a delay.
 func TestOwnCreates(t *testing.T) {
 	t.Parallel()
 	child := &corev1.Service{ObjectMeta: written(childOf(dojotest.Dojo()))}

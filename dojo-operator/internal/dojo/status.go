@@ -30,8 +30,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// countsInterval is the delay of a status in which only counts are new: starting pods change them
-// many times a second.
+// countsInterval is the delay before the operator writes a status in which only the counts of pods
+// are new. Starting pods change the counts many times a second.
 const countsInterval = 2 * time.Second
 
 func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []conditions.Issue) corev1api.DojoStatus {
@@ -72,8 +72,8 @@ func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []condi
 	return next
 }
 
-// lastKnownStatus returns the status after a failed observation: the last known facts, and the
-// issues.
+// lastKnownStatus returns the status if the operator could not read all objects: the former status,
+// with conditions that report the issues.
 func lastKnownStatus(dojo *corev1api.Dojo, issues []conditions.Issue) corev1api.DojoStatus {
 	next := *dojo.Status.DeepCopy()
 	next.ObservedGeneration = dojo.Generation
@@ -114,7 +114,7 @@ func setParts(dojo *corev1api.Dojo, s State, issues []conditions.Issue, all *[]m
 			corev1api.ReasonDatabaseReady, "The database matches the spec.")
 	}
 	if dojo.DeletionTimestamp != nil {
-		return // BackupSucceeded and AlertsReady no longer matter
+		return // a deleted Dojo needs no BackupSucceeded and no AlertsReady
 	}
 	if backup := postgres.BackupCondition(dojo, s.Postgres); backup != nil {
 		meta.SetStatusCondition(all, *backup)
@@ -141,8 +141,8 @@ func awaitedObjects(dojo *corev1api.Dojo, now time.Time, issues []conditions.Iss
 	return all
 }
 
-// availability returns the condition Available. It distinguishes an outage from a Dojo that has not
-// started or is scaled to zero.
+// availability returns the condition Available. Its reason distinguishes an outage from a Dojo that
+// has not started yet or has no replicas by its spec.
 func availability(dojo *corev1api.Dojo, s *corev1api.DojoStatus, unreachable string) conditions.Availability {
 	was := meta.FindStatusCondition(s.Conditions, conditions.TypeAvailable)
 	switch {
@@ -161,7 +161,7 @@ func availability(dojo *corev1api.Dojo, s *corev1api.DojoStatus, unreachable str
 		was.Reason == corev1api.ReasonSuspended:
 		return conditions.Unusable(corev1api.ReasonScalingUp, "No replica has been ready since the Dojo was scaled to zero.")
 	}
-	if unreachable != "" { // pods may be unready because of the database
+	if unreachable != "" { // the pods may be unready only because of the database
 		return conditions.Unusable(corev1api.ReasonDatabaseUnreachable, unreachable)
 	}
 	return conditions.Unusable(corev1api.ReasonNoReadyReplicas, "No replica is ready any more.")
@@ -178,8 +178,8 @@ func (r *Reconciler) updateStatus(
 	same := metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name, ResourceVersion: dojo.ResourceVersion}
 	was, after := &corev1api.Dojo{ObjectMeta: same, Status: before}, &corev1api.Dojo{ObjectMeta: same, Status: next}
 	done := r.applier.Expectations.Writing(expectations.KeyOf("Dojo", dojo.Namespace, dojo.Name))
-	// A new Dojo of the same name must not get this status. The patch has no UID that the API
-	// server could compare, so it has the resource version.
+	// If the Dojo was deleted, a new Dojo of the same name must not get this status. The API server
+	// cannot compare a UID in this patch, so the patch contains the resource version.
 	failed := r.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}),
 		client.FieldOwner(ownership.FieldOwner))
 	version := ""
@@ -242,18 +242,18 @@ func notReadySince(dojo *corev1api.Dojo, was []metav1.Condition) time.Time {
 	return dojo.CreationTimestamp.Time
 }
 
-// deferral returns the time by which to delay the status. The time is 0 unless three things are
-// true: only counts have changed, the change is small, and the Deployment has changed within
-// countsInterval.
+// deferral returns the time by which to delay the write of the status. It is more than 0 only if
+// three things are true: only counts have changed, the change is small, and the Deployment has
+// changed within countsInterval.
 func deferral(before, next corev1api.DojoStatus, s workload.State) time.Duration {
 	live := s.Deployment
-	if live == nil || live.Spec.Replicas == nil || // a stripped Deployment has no replicas
+	if live == nil || live.Spec.Replicas == nil || // the cache strips the replicas of another owner's Deployment
 		equality.Semantic.DeepEqual(before, next) ||
 		!equality.Semantic.DeepEqual(withoutCounts(before), withoutCounts(next)) {
 		return 0
 	}
 	if more := next.ReadyReplicas - before.ReadyReplicas; max(more, -more) > max(1, *live.Spec.Replicas/10) {
-		return 0 // report each tenth of a long rollout
+		return 0 // write the status after each tenth of a long rollout
 	}
 	age := s.Now.Sub(workload.LastMoved(live))
 	if age < 0 || age > countsInterval { // negative if another machine's clock is ahead

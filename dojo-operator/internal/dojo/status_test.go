@@ -26,7 +26,6 @@ import (
 
 var errUnreachable = errors.New("connection refused")
 
-// reported gives the Dojo the status that an earlier reconcile would have written.
 func reported(ready int32, can conditions.Availability, worst *conditions.Issue) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Status.ReadyReplicas, dojo.Status.ReadyStatus, dojo.Status.ObservedGeneration = ready, "3/3", dojo.Generation
@@ -46,7 +45,6 @@ var (
 
 func isSuspended(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true }
 
-// issues drops nil issues.
 func issues(all ...*conditions.Issue) (list []conditions.Issue) {
 	for _, issue := range all {
 		if issue != nil {
@@ -56,7 +54,6 @@ func issues(all ...*conditions.Issue) (list []conditions.Issue) {
 	return list
 }
 
-// serving is the state of a Dojo whose Deployment has this many ready replicas.
 func serving(dojo *corev1api.Dojo, ready int32) State {
 	live := &appsv1.Deployment{ObjectMeta: childOf(dojo), Spec: appsv1.DeploymentSpec{Replicas: dojo.Spec.Replicas}}
 	live.Status.ReadyReplicas = ready
@@ -68,7 +65,6 @@ func childOf(dojo *corev1api.Dojo) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name, OwnerReferences: []metav1.OwnerReference{owner}}
 }
 
-// conditionOf returns the status and the reason of a condition, or "".
 func conditionOf(s corev1api.DojoStatus, kind string) string {
 	c := meta.FindStatusCondition(s.Conditions, kind)
 	if c == nil {
@@ -115,7 +111,7 @@ func TestStatusConditions(t *testing.T) {
 	}
 }
 
-// Available depends on the database, even if the pods report that they are ready.
+// If the database is unreachable, Available is False, even if the pods are ready.
 func TestAvailabilityWithADatabase(t *testing.T) {
 	t.Parallel()
 	const reason = corev1api.ReasonDatabaseUnreachable
@@ -174,8 +170,8 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 	}
 }
 
-// DatabaseReady of a suspended Dojo has the reason Suspended if the Dojo's own Cluster is
-// hibernated. Another owner's Cluster is not hibernated.
+// If a suspended Dojo has a Cluster of its own, the Cluster is hibernated, and DatabaseReady has
+// the reason Suspended. A Cluster of another owner is not hibernated.
 func TestDatabaseOfASuspendedDojo(t *testing.T) {
 	t.Parallel()
 	for want, dojo := range map[string]*corev1api.Dojo{
@@ -248,7 +244,7 @@ func TestStatusFacts(t *testing.T) {
 	none := all(3, corev1api.DojoStatus{ReadyStatus: "0/3"})
 	none.Endpoint, none.Credentials = "", nil
 	dojo := dojotest.Dojo()
-	// counted is a state with all children.
+	// counted returns a State in which all children exist and the Deployment has these counts.
 	counted := func(desired int32, counts appsv1.DeploymentStatus) State {
 		s := serving(dojotest.Dojo(dojotest.Replicas(desired)), 0)
 		s.Workload.Deployment.Status = counts
@@ -317,7 +313,7 @@ func TestStatusFacts(t *testing.T) {
 	}
 }
 
-// If nothing has changed, a reconcile computes an equal status, and writes nothing.
+// If nothing has changed, a reconcile computes the same status again, and does not write it.
 func TestStatusIsStable(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(inGroup)

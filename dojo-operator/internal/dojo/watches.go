@@ -52,14 +52,14 @@ func referencesOf(o client.Object) []string {
 	return all
 }
 
-// dojosOf returns the Dojos that an object concerns. If a Dojo needs a child with the object's
-// name, the object concerns the Dojo too, because a name conflict may end.
+// dojosOf returns the Dojos to reconcile after an event of the object. These include a Dojo that
+// needs a child with the object's name: a conflict over the name may have ended.
 func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.Request {
 	requests := r.dojosMatching(ctx, func(*corev1api.Dojo) bool { return true },
 		client.MatchingFields{ownership.References: client.ObjectKeyFromObject(o).String()})
 	switch o := o.(type) {
-	// CloudNativePG generates the names of a ScheduledBackup's Backups, so the Cluster must lead to
-	// the Dojo.
+	// CloudNativePG generates the names of scheduled Backups, so that no Dojo refers to them by
+	// name. The Backup's Cluster leads to the Dojo.
 	case *cnpgv1.Backup:
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.Cluster.Name)...)
 	case *batchv1.Job: // a Job of CloudNativePG may upgrade a Cluster
@@ -69,7 +69,7 @@ func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.R
 	case *cnpgv1.Database:
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.ClusterRef.Name)...)
 	}
-	if channel := channelOf(o); channel != "" { // the object is the Secret with that channel's webhook URL
+	if channel := channelOf(o); channel != "" { // a DiscordChannel controls the Secret with its webhook's URL
 		name := types.NamespacedName{Namespace: o.GetNamespace(), Name: channel}
 		requests = append(requests, r.dojosMatching(ctx, func(*corev1api.Dojo) bool { return true },
 			client.MatchingFields{ownership.References: name.String()})...)
@@ -99,7 +99,8 @@ func (r *Reconciler) ownerOfCluster(ctx context.Context, namespace, cluster stri
 	return r.dojosMatching(ctx, own, client.MatchingFields{ownership.References: name.String()})
 }
 
-// ownerOfClusterOf returns the Dojo that owns the Cluster or the login that the Dojo o uses.
+// ownerOfClusterOf returns the Dojos that own the Cluster or the login of the Dojo o. The owners
+// may be waiting until o no longer uses the Cluster or the login.
 func (r *Reconciler) ownerOfClusterOf(ctx context.Context, o client.Object) []reconcile.Request {
 	dojo := o.(*corev1api.Dojo)
 	own := func(owner *corev1api.Dojo) bool {
@@ -127,7 +128,7 @@ var deletedOnly = predicate.Funcs{
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
-// mayLeaveCluster lets events pass if a Dojo may have stopped using the Cluster of another Dojo.
+// mayLeaveCluster accepts events after which a Dojo may no longer use the Cluster of another Dojo.
 var mayLeaveCluster = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -145,13 +146,12 @@ func (r *Reconciler) dojosWithKind(ctx context.Context, kind optionalkinds.Kind)
 		case discordv1alpha1.GroupVersion.Group:
 			return dojo.Spec.Alerts != nil
 		case exposure.Group:
-			return dojo.Spec.Exposure != nil // also to delete the HTTPRoute of a Dojo with an Ingress
+			return dojo.Spec.Exposure != nil // also with spec.exposure.ingress: the operator may have to delete an HTTPRoute
 		}
 		return monitoring.Monitored(dojo)
 	})
 }
 
-// whenChanged enqueues the matching Dojos when the folder changes.
 func whenChanged[T any](
 	r *Reconciler, folder *mounted.Folder[T], matches func(*corev1api.Dojo) bool,
 ) source.Source {
@@ -227,7 +227,7 @@ var targetChanged = predicate.Funcs{
 	},
 }
 
-// scalerChanged ignores updates that only report an autoscaler's metrics.
+// scalerChanged drops updates that change only the metrics in an autoscaler's status.
 var scalerChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before := e.ObjectOld.(*autoscalingv2.HorizontalPodAutoscaler)

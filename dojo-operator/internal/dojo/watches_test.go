@@ -35,7 +35,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
-// indexes holds the added indexes, by kind and name.
 type indexes map[string]client.IndexerFunc
 
 func (i indexes) IndexField(_ context.Context, o client.Object, name string, values client.IndexerFunc) error {
@@ -43,7 +42,6 @@ func (i indexes) IndexField(_ context.Context, o client.Object, name string, val
 	return nil
 }
 
-// failing is an indexer that accepts some indexes, then fails.
 type failing struct{ after int }
 
 func (f *failing) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
@@ -112,7 +110,6 @@ func TestIndexes(t *testing.T) {
 	}
 }
 
-// kindNamed returns an optional kind by its name.
 func kindNamed(t *testing.T, name string) optionalkinds.Kind {
 	t.Helper()
 	kinds := slices.Concat(cnpg.Kinds(), exposure.Kinds(), monitoring.Kinds())
@@ -123,7 +120,7 @@ func kindNamed(t *testing.T, name string) optionalkinds.Kind {
 	return kinds[i]
 }
 
-// An object's events reach the Dojos that it concerns, and no others.
+// An event of an object requeues exactly the Dojos that the object concerns.
 func TestDojosOfAnObject(t *testing.T) {
 	t.Parallel()
 	named := func(namespace, name string) metav1.ObjectMeta {
@@ -181,7 +178,7 @@ func TestDojosOfAnObject(t *testing.T) {
 		"foreign, with the name of one":  {child(&corev1.Service{ObjectMeta: named("school", "kyoto")}), "school/kyoto"},
 		"foreign":                        {child(&corev1.Service{ObjectMeta: named("school", "theirs")}), ""},
 		"foreign, in another namespace":  {child(&appsv1.Deployment{ObjectMeta: named("team", "tokyo")}), ""},
-		"of another group's Dojo":        {child(&corev1.Service{ObjectMeta: ofAnotherGroup}), "school/tokyo"}, // a conflict
+		"of another group's Dojo":        {child(&corev1.Service{ObjectMeta: ofAnotherGroup}), "school/tokyo"}, // a name conflict
 		"foreign Job":                    {child(&batchv1.Job{ObjectMeta: named("school", "theirs")}), ""},
 		"another kind, a Dojo's name":    {child(&batchv1.Job{ObjectMeta: named("school", "tokyo")}), "school/tokyo"},
 		"Job with the schema's labels":   {child(schemaJob), "school/tokyo"},
@@ -285,8 +282,8 @@ func TestMayLeaveCluster(t *testing.T) {
 			"another Secret": dojotest.Dojo(referring("elsewhere"))})
 }
 
-// checkPredicate checks which events of the object before pass: its creation, its deletion, and
-// updates from it to each object in updates.
+// checkPredicate checks which events the predicate accepts: the creation and the deletion of
+// before, and the updates from before to each object in updates.
 func checkPredicate(
 	t *testing.T, p predicate.Predicate, before client.Object, want map[string]bool, updates map[string]client.Object,
 ) {

@@ -29,7 +29,7 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// testConfig differs from every default.
+// testConfig has no default values, so that the tests notice an ignored flag.
 var testConfig = Config{
 	Postgres: postgres.Config{
 		Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second,
@@ -46,7 +46,8 @@ func must(t dojotest.TB, err error) {
 	}
 }
 
-// world is an API server with the objects of one Dojo, and the reconciler. No controllers run.
+// world is a simulated API server with the objects of one Dojo, and the Dojo's Reconciler. No other
+// controllers run.
 type world struct {
 	*dojotest.Cluster
 	reconciler *Reconciler
@@ -79,7 +80,7 @@ func newWorld(t dojotest.TB, objects ...client.Object) *world {
 	return w
 }
 
-// asCached strips objects as the cache does.
+// asCached returns a client that strips the objects it reads, as the cache does.
 func asCached(server client.WithWatch) client.Client {
 	return interceptor.NewClient(server, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, name client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -108,7 +109,6 @@ func (w *world) plan(dojo *corev1api.Dojo) (State, apply.Plan) {
 	return s, Plan(dojo, s, testConfig)
 }
 
-// do plans and applies once.
 func (w *world) do(dojo *corev1api.Dojo) apply.Plan {
 	w.t.Helper()
 	_, plan := w.plan(dojo)
@@ -116,7 +116,7 @@ func (w *world) do(dojo *corev1api.Dojo) apply.Plan {
 	return plan
 }
 
-// reconciled returns a world in which a Dojo with credentials runs.
+// reconciled returns a world in which the Dojo has been reconciled and all its pods are ready.
 func reconciled(t dojotest.TB, dojo *corev1api.Dojo, objects ...client.Object) *world {
 	t.Helper()
 	w := newWorld(t, append(objects, dojotest.Source())...)
@@ -126,7 +126,7 @@ func reconciled(t dojotest.TB, dojo *corev1api.Dojo, objects ...client.Object) *
 	return w
 }
 
-// serve lets the Deployment report a finished rollout with this many ready replicas.
+// serve sets the Deployment's status to a finished rollout with this many ready replicas.
 func (w *world) serve(ready int32) {
 	w.t.Helper()
 	applytest.EditStatus(w.t, w.Server, "kube-controller-manager", w.deployment(), func(d *appsv1.Deployment) {
@@ -141,7 +141,6 @@ func (w *world) serve(ready int32) {
 	})
 }
 
-// objectOf returns an object by its name, or nil.
 func objectOf[T any, L interface {
 	*T
 	client.Object
@@ -182,8 +181,8 @@ func referring(namespace string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef.Namespace = namespace }
 }
 
-// inGroup gives the Dojo its own channel in the group named alerts. inChannel gives it the channel
-// named all.
+// inGroup gives the Dojo a DiscordChannel of its own for its alerts, in the DiscordGroup alerts.
+// inChannel sends the alerts to the existing DiscordChannel all.
 func inGroup(dojo *corev1api.Dojo) {
 	dojo.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
 		GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"},
@@ -196,7 +195,8 @@ func inChannel(dojo *corev1api.Dojo) {
 	}}
 }
 
-// inCluster puts the database into the Cluster pg. ownCluster puts it into the Dojo's own Cluster.
+// inCluster creates the Dojo's database in the existing Cluster pg. ownCluster gives the Dojo a
+// Cluster of its own.
 func inCluster(dojo *corev1api.Dojo) {
 	dojo.Spec.CredentialsRef = nil
 	dojo.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
@@ -207,7 +207,7 @@ func ownCluster(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Instances: new(int32(1))}}
 }
 
-// withSQL adds SQL from the ConfigMap sql and the Secret users.
+// withSQL makes the Dojo run SQL from the ConfigMap sql and the Secret users.
 func withSQL(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{
 		{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "a"}},

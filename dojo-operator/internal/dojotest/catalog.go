@@ -8,8 +8,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 )
 
-// Catalog returns a catalog with images registry.example/postgres of the given tags; by default 16
-// to 18.
+// Catalog returns a catalog with the images registry.example/postgres:TAG for these tags. Without
+// tags, it has the tags 16 to 18.
 func Catalog(tags ...string) images.Catalog {
 	if len(tags) == 0 {
 		tags = []string{"16", "17", "18"}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dojotest has a Dojo and an API server for the tests of all parts.
+// Package dojotest has a Dojo and a simulated API server, for the tests of several packages.
 package dojotest
 
 import (
@@ -41,7 +41,7 @@ var Scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// Dojo returns the Dojo school/tokyo as the API server has it.
+// Dojo returns the Dojo school/tokyo with the fields that the API server sets, such as the UID.
 func Dojo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	dojo := &corev1api.Dojo{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid of tokyo", Generation: 3},
@@ -57,7 +57,7 @@ func Dojo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	return dojo
 }
 
-// Named changes the Dojo's name and UID.
+// Named gives the Dojo this name and another UID.
 func Named(name string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Name, dojo.UID = name, "uid of "+dojo.UID }
 }
@@ -67,7 +67,7 @@ func Replicas(n int32) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Replicas = &n }
 }
 
-// WaitingFor records in the status that the Dojo has waited for an object for some time.
+// WaitingFor records in status.waitingFor that an object has been missing for the duration ago.
 func WaitingFor(object string, ago time.Duration) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		wait := corev1api.Wait{Object: object, Since: metav1.NewTime(Noon.Add(-ago))}
@@ -75,7 +75,7 @@ func WaitingFor(object string, ago time.Duration) func(*corev1api.Dojo) {
 	}
 }
 
-// Source returns the Secret school/pg-app, to which the Dojo refers.
+// Source returns the Secret school/pg-app with the credentials to which the Dojo refers.
 func Source(changes ...func(*corev1.Secret)) *corev1.Secret {
 	s := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "pg-app", UID: "uid of pg-app", ResourceVersion: "7"},
@@ -90,7 +90,8 @@ func Source(changes ...func(*corev1.Secret)) *corev1.Secret {
 	return s
 }
 
-// Metadata returns the metadata of a Secret, as the cache has it, or nil.
+// Metadata returns the metadata of a Secret as the cache has it: without data. It returns nil for
+// nil.
 func Metadata(secret *corev1.Secret) *metav1.PartialObjectMetadata {
 	if secret == nil {
 		return nil
@@ -100,21 +101,21 @@ func Metadata(secret *corev1.Secret) *metav1.PartialObjectMetadata {
 	return m
 }
 
-// Cluster is an API server with an applier that writes as the operator does.
+// Cluster is a simulated API server with an Applier that writes as the operator does.
 type Cluster struct {
 	*applytest.Server
 	*apply.Applier
 	t TB
 }
 
-// TB is the common part of testing.T and rapid.T.
+// TB has the methods that testing.T and rapid.T share.
 type TB interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// NewCluster returns a cluster with objects of a user.
+// NewCluster returns a Cluster in which a user has created the objects.
 func NewCluster(t TB, objects ...client.Object) *Cluster {
 	t.Helper()
 	clock := testclock.NewFakePassiveClock(Noon)
@@ -129,7 +130,7 @@ func NewCluster(t TB, objects ...client.Object) *Cluster {
 	return c
 }
 
-// Put creates an object as a user.
+// Put creates an object as a user would.
 func (c *Cluster) Put(o client.Object) {
 	c.t.Helper()
 	o.SetResourceVersion("")
@@ -138,7 +139,7 @@ func (c *Cluster) Put(o client.Object) {
 	}
 }
 
-// Reader reads for a Dojo. Its cache never lags.
+// Reader returns a reader for a reconcile of the Dojo. Its cache always has the latest objects.
 func (c *Cluster) Reader(dojo *corev1api.Dojo) apply.Reader {
 	none := expectations.NewSet(testclock.NewFakePassiveClock(Noon))
 	return apply.Reader{Cache: c.Server, Live: c.Server, Expectations: none, Unchanged: c.Unchanged(dojo.UID)}
@@ -152,7 +153,7 @@ func (c *Cluster) Do(dojo *corev1api.Dojo, plan apply.Plan) {
 	}
 }
 
-// Kinds lists the kinds that a plan writes, in its order.
+// Kinds returns the kinds of the objects that a plan writes, in the order of the writes.
 func Kinds(plan apply.Plan) []string {
 	var kinds []string
 	for _, o := range plan.Apply {
@@ -161,7 +162,7 @@ func Kinds(plan apply.Plan) []string {
 	return kinds
 }
 
-// Deleted lists the objects that a plan deletes, as kind/name.
+// Deleted returns the objects that a plan deletes, each as KIND/NAME.
 func Deleted(plan apply.Plan) []string {
 	var all []string
 	for _, old := range plan.Delete {
@@ -170,7 +171,7 @@ func Deleted(plan apply.Plan) []string {
 	return all
 }
 
-// Worst returns the type and reason of the worst issue, or "".
+// Worst returns the type and reason of the most severe issue, or "".
 func Worst(issues []conditions.Issue) string {
 	worst := conditions.Worst(issues)
 	if worst == nil {

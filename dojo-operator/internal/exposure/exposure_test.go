@@ -26,7 +26,6 @@ var (
 	service    = Service{PortName: "web", Port: 81}
 )
 
-// foreign is the metadata of another owner's object with the Dojo's name.
 var foreign = metav1.ObjectMeta{Namespace: "school", Name: "tokyo"}
 
 func hosts(names ...corev1api.Hostname) *corev1api.Exposure { return &corev1api.Exposure{Hosts: names} }
@@ -155,8 +154,8 @@ func TestForeignObjects(t *testing.T) {
 	}
 }
 
-// report writes a status of the route as Gateway controllers do, for the present generation of the
-// route.
+// report writes the HTTPRoute's status as the controllers of Gateways do, for the current
+// generation.
 func report(t *testing.T, c *dojotest.Cluster, parents ...parentStatus) {
 	t.Helper()
 	applytest.EditStatus(t, c.Server, "envoy-gateway", routeOf(t, c), func(route *unstructured.Unstructured) {
@@ -223,7 +222,7 @@ func TestRoute(t *testing.T) {
 			}
 			cluster := dojotest.NewCluster(t)
 			do(t, cluster, dojotest.Dojo(byGateway, func(dojo *corev1api.Dojo) { dojo.Spec.Exposure.Hosts = []corev1api.Hostname{"a"} }))
-			_, plan := planFor(t, cluster, dojo) // controllers have not reported on a pending write
+			_, plan := planFor(t, cluster, dojo) // no controller has reported on the change yet
 			if got := dojotest.Worst(plan.Issues); got != waiting && got != late {
 				t.Errorf("while it is written: %s", got)
 			}
@@ -275,8 +274,8 @@ func TestRouteMatchesTheSpec(t *testing.T) {
 	}
 }
 
-// Requests are always served. The Ingress stays until a Gateway serves the route; the route stays
-// until the Ingress has an address.
+// A switch between Ingress and HTTPRoute loses no request. The Ingress stays until a Gateway
+// accepts the HTTPRoute. The HTTPRoute stays until the Ingress has an address.
 func TestSwitch(t *testing.T) {
 	t.Parallel()
 	c := dojotest.NewCluster(t)
@@ -313,7 +312,7 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// A route that no Gateway serves is deleted at once.
+// An HTTPRoute that no Gateway has accepted serves no requests, so it is deleted at once.
 func TestAnUnservedRouteIsDeletedAtOnce(t *testing.T) {
 	t.Parallel()
 	c := dojotest.NewCluster(t)

@@ -18,8 +18,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// In a server-side apply, the lists of an HTTPRoute are atomic. So routeFor also sets the fields of
-// their items that have defaults (https://gateway-api.sigs.k8s.io/reference/spec/#httproute).
+// For server-side apply, the lists of an HTTPRoute are atomic: the operator owns whole items, with
+// the fields that have defaults. So routeFor sets these fields too
+// (https://gateway-api.sigs.k8s.io/reference/spec/#httproute).
 func routeFor(dojo *corev1api.Dojo, to Service) *unstructured.Unstructured {
 	want := dojo.Spec.Exposure
 	var parents, hosts []any
@@ -53,7 +54,7 @@ type parentStatus struct {
 	Conditions []metav1.Condition         `json:"conditions"`
 }
 
-// Conditions of a route (https://gateway-api.sigs.k8s.io/geps/gep-1364/).
+// Conditions of an HTTPRoute (https://gateway-api.sigs.k8s.io/geps/gep-1364/).
 const (
 	conditionAccepted     = "Accepted"
 	conditionResolvedRefs = "ResolvedRefs"
@@ -73,7 +74,8 @@ func routeIssue(dojo *corev1api.Dojo, s State, written bool, cfg Config) *condit
 				"%s/%s: %s=False (%s): %s. Change spec.exposure, or the listeners of the Gateway.",
 				nameOf(ref, dojo.Namespace), dojo.Namespace, dojo.Name, refused.Type, refused.Reason,
 				strings.TrimSuffix(cmp.Or(refused.Message, "no message"), "."))
-		case !taken && waiting == nil: // report only the first Gateway, because the status holds few issues
+		// Report only the first Gateway without an answer, because the status holds few issues.
+		case !taken && waiting == nil:
 			waiting = waitForGateway(dojo, s, ref, cfg)
 		}
 	}
@@ -93,8 +95,8 @@ func waitForGateway(dojo *corev1api.Dojo, s State, ref corev1api.GatewayReferenc
 			ref.Name, cmp.Or(ref.Namespace, dojo.Namespace)).For(object))
 }
 
-// accepted reports whether a Gateway of the spec has accepted the route. In contrast, serves
-// reports whether any Gateway has.
+// accepted reports whether a Gateway that the spec names has accepted the HTTPRoute. In contrast,
+// serves() also considers Gateways that the spec no longer names.
 func accepted(dojo *corev1api.Dojo, s State) bool {
 	if s.Route == nil || ownership.Conflicts(dojo, s.Route) {
 		return false
@@ -115,9 +117,8 @@ func serves(dojo *corev1api.Dojo, route *unstructured.Unstructured) bool {
 	})
 }
 
-// reportFor reports whether a Gateway has accepted the route; if not, it returns the refusal, if
-// any. If several controllers report on a Gateway, it is enough that one of them has accepted the
-// route.
+// reportFor reports whether a controller of the Gateway ref has accepted the HTTPRoute. If none has
+// accepted it but one has refused it, refused is the condition with the refusal.
 func reportFor(
 	ref corev1api.GatewayReference, namespace string, all []parentStatus,
 ) (taken bool, refused *metav1.Condition) {
@@ -150,7 +151,7 @@ func reported(route *unstructured.Unstructured) []parentStatus {
 		} `json:"status"`
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(route.Object, &object); err != nil {
-		return nil // the CRD is not the Gateway API's
+		return nil // the CRD of this name is not from the Gateway API
 	}
 	for i, parent := range object.Status.Parents {
 		object.Status.Parents[i].Conditions = slices.DeleteFunc(parent.Conditions, func(c metav1.Condition) bool {

@@ -24,16 +24,16 @@ var routeKind = optionalkinds.Kind{
 	GroupVersionKind: schema.GroupVersionKind{Group: Group, Version: "v1", Kind: "HTTPRoute"}, Plural: "httproutes",
 }
 
-// Kinds lists the optional kinds.
+// Kinds lists the kinds that this package uses and the cluster may lack.
 func Kinds() []optionalkinds.Kind { return []optionalkinds.Kind{routeKind} }
 
-// Config holds the operator's flags.
+// Config holds the operator's flags that this package uses.
 type Config struct {
-	// ProgressDeadline is the longest wait for a report of a Gateway's controller on a route.
+	// ProgressDeadline is the longest wait for a Gateway's controller to report on an HTTPRoute.
 	ProgressDeadline time.Duration
 }
 
-// State holds the observed objects. An object that does not exist is nil.
+// State holds the objects that Observe has read. A missing object is nil.
 type State struct {
 	Now     time.Time
 	Ingress *networkingv1.Ingress
@@ -43,7 +43,8 @@ type State struct {
 	Unchanged apply.Unchanged
 }
 
-// Observe reads the Ingress and the HTTPRoute. has reports whether the cluster has a kind.
+// Observe reads the Ingress and the HTTPRoute. The function has reports whether the cluster has a
+// kind.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {
@@ -58,7 +59,7 @@ func Observe(
 	return s, err
 }
 
-// Status returns the host names at which the application can be reached from outside.
+// Status returns the host names under which clients outside the cluster can reach the application.
 func Status(dojo *corev1api.Dojo, s State) []corev1api.Hostname {
 	switch want := dojo.Spec.Exposure; {
 	case want == nil:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics has the operator's own metrics, beside those of controller-runtime.
+// Package metrics exports the operator's own metrics, in addition to those of controller-runtime.
 package metrics
 
 import (
@@ -17,7 +17,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Metrics has the counters. The leader alone exports gauges, so that no series is exported twice.
+// Metrics counts writes and measures durations. Only the leader exports the gauges, so that a
+// standby does not export the same series.
 type Metrics struct {
 	applies         *prometheus.CounterVec
 	rotations       prometheus.Counter
@@ -25,10 +26,10 @@ type Metrics struct {
 	timeToReady     prometheus.Histogram
 }
 
-// readyBuckets are the upper bounds of the histograms' buckets, in seconds.
 var readyBuckets = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800}
 
-// New registers the operator's metrics. The gauges are exported once elected is closed.
+// New registers the operator's metrics. It exports the gauges only after the channel elected is
+// closed, that is, while this process is the leader.
 func New(registry prometheus.Registerer, dojos client.Reader, elected <-chan struct{}) (*Metrics, error) {
 	m := &Metrics{
 		applies: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -68,10 +69,11 @@ func (m *Metrics) Applied(result apply.Result) {
 	}
 }
 
-// Available observes the time from the creation of a Dojo until it was first Available.
+// Available records the time from the creation of a Dojo until it became Available for the first
+// time.
 func (m *Metrics) Available(after time.Duration) { m.timeToAvailable.Observe(after.Seconds()) }
 
-// Ready observes the time that a Dojo took to become Ready.
+// Ready records the time that a Dojo took to become Ready.
 func (m *Metrics) Ready(after time.Duration) { m.timeToReady.Observe(after.Seconds()) }
 
 var (
@@ -96,7 +98,7 @@ type gauges struct {
 	elected <-chan struct{}
 }
 
-// Describe implements prometheus.Collector.
+// Describe implements [prometheus.Collector].
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- conditionDesc
 	out <- desiredDesc
@@ -106,7 +108,7 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- outdatedDesc
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements [prometheus.Collector].
 func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	select {
 	case <-g.elected:

@@ -38,7 +38,6 @@ var elected = func() <-chan struct{} {
 	return c
 }()
 
-// metricsOf registers the metrics of an operator with the given Dojos.
 func metricsOf(t *testing.T, elected <-chan struct{}, dojos ...client.Object) (*Metrics, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -47,7 +46,6 @@ func metricsOf(t *testing.T, elected <-chan struct{}, dojos ...client.Object) (*
 	return m, registry
 }
 
-// reporting gives the Dojo a status with this many ready replicas and the conditions of this issue.
 func reporting(ready int32, issue *conditions.Issue) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Status.ReadyReplicas = ready
@@ -59,7 +57,6 @@ func backedUp(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Backup: &corev1api.Backup{}}}
 }
 
-// result returns the result of a write of an object of a kind.
 func result(kind string, outcome apply.Outcome, rotation bool) apply.Result {
 	o := &apply.Object{Key: expectations.KeyOf(kind, "school", "tokyo"), Rotation: rotation}
 	return apply.Result{Object: o, Outcome: outcome}
@@ -87,7 +84,7 @@ func TestGauges(t *testing.T) {
 	t.Parallel()
 	kyoto := dojotest.Dojo(dojotest.Named("kyoto"), dojotest.Replicas(5),
 		reporting(4, conditions.Degraded(corev1api.ReasonCrashLoopBackOff, "x")))
-	kyoto.Status.DesiredReplicas = new(int32(4)) // an autoscaler has removed one of five
+	kyoto.Status.DesiredReplicas = new(int32(4)) // spec.replicas is 5, and an autoscaler has removed one replica
 	for i := range kyoto.Status.Conditions {
 		kyoto.Status.Conditions[i].LastTransitionTime = metav1.Unix(1785585600, 0)
 	}
@@ -171,7 +168,7 @@ func TestGaugesOfTheLeaderOnly(t *testing.T) {
 	}
 }
 
-// If Dojos cannot be counted, Prometheus gets an error instead of missing gauges.
+// If the Dojos cannot be listed, the scrape fails. Otherwise the gauges would silently be missing.
 func TestGaugesReportAFailure(t *testing.T) {
 	t.Parallel()
 	broken := fake.NewClientBuilder().WithScheme(dojotest.Scheme).WithInterceptorFuncs(interceptor.Funcs{

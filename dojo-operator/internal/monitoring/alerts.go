@@ -20,11 +20,11 @@ import (
 
 const (
 	alertsSuffix = "-alerts"
-	// webhookName is fixed, because Discord refuses some names that a Dojo may have.
+	// webhookName does not contain the Dojo's name, because Discord refuses some names.
 	webhookName = "Alertmanager"
 )
 
-// ChannelName returns the name of the DiscordChannel for alerts, or "".
+// ChannelName returns the name of the DiscordChannel that gets the Dojo's alerts, or "".
 func ChannelName(dojo *corev1api.Dojo) string {
 	switch {
 	case dojo.Spec.Alerts == nil:
@@ -41,8 +41,8 @@ func hasOwnChannel(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Alerts != nil && dojo.Spec.Alerts.Discord.GroupRef != nil
 }
 
-// channelFor returns the Dojo's own DiscordChannel. Its Discord name has no two hyphens in a row:
-// Discord would not store them.
+// channelFor returns the Dojo's own DiscordChannel. Its name on Discord has no two hyphens in a
+// row, because Discord would not store them.
 func channelFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	name := ownChannelName(dojo)
 	for strings.Contains(name, "--") {
@@ -60,7 +60,8 @@ func channelFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	})
 }
 
-// routeFor returns the AlertmanagerConfig. It omits fields that the platform's route provides.
+// routeFor returns the AlertmanagerConfig. It omits fields that the route of the platform's
+// Alertmanager already sets.
 func routeFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	message := map[string]any{
 		"apiURL":       map[string]any{"name": SecretName(dojo), "key": discordv1alpha1.WebhookSecretKey},
@@ -75,8 +76,9 @@ func routeFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 		"route": map[string]any{
 			"receiver": "discord",
 			"groupBy":  []any{"alertname", "namespace", "dojo"},
-			// Both matchers are necessary: Dojos of two namespaces may have the same name, and an
-			// Alertmanager may be configured not to add the namespace.
+			// Both matchers are necessary: Dojos in two namespaces may have the same name, and the
+			// field alertmanagerConfigMatcherStrategy may switch off prometheus-operator's own
+			// matcher for the namespace.
 			"matchers": []any{
 				map[string]any{"name": "namespace", "value": dojo.Namespace, "matchType": "="},
 				map[string]any{"name": "dojo", "value": dojo.Name, "matchType": "="},
@@ -89,8 +91,8 @@ func routeFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	}))
 }
 
-// Discord notifies users only of mentions in a message's content. The text of an alert is in an
-// embed, so a tenant's alert cannot mention anyone
+// mentions returns the content of the Discord message, the only place where a mention notifies
+// users. The text of an alert is in an embed, so a tenant's alert cannot mention anyone
 // (https://discord.com/developers/docs/reference#message-formatting).
 func mentions(all []corev1api.AlertMention) string {
 	if len(all) == 0 {
@@ -113,7 +115,7 @@ func mentions(all []corev1api.AlertMention) string {
 	return content.String()
 }
 
-// Alertmanager's templates (https://prometheus.io/docs/alerting/latest/notifications/).
+// Templates of Alertmanager (https://prometheus.io/docs/alerting/latest/notifications/).
 const (
 	alertTitle = `{{ if eq .Status "firing" }}🔥{{ else }}✅ Resolved:{{ end }} {{ .GroupLabels.alertname }} · ` +
 		`{{ .GroupLabels.namespace }}/{{ .GroupLabels.dojo }}`
@@ -141,13 +143,15 @@ func planAlerts(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
 	planObsoleteChannel(dojo, s, cfg, moved, p)
 }
 
-// planObsoleteChannel deletes the Dojo's own former channel. If the alerts move to another channel,
-// it first waits for the progress deadline, so that Alertmanager has time to read its new
-// configuration.
+// planObsoleteChannel deletes the Dojo's own DiscordChannel if the spec no longer needs it. If the
+// alerts move to another channel, it first waits for the progress deadline, so that Alertmanager
+// can read its new configuration.
 func planObsoleteChannel(dojo *corev1api.Dojo, s State, cfg Config, moved bool, p *apply.Plan) {
 	own := s.OwnChannel
 	if own == nil || hasOwnChannel(dojo) || ownership.Conflicts(dojo, own) || own.DeletionTimestamp != nil {
-		return // the channel is already being deleted, which may take a while on Discord
+		// A deleted DiscordChannel may exist for a while, because its channel is first deleted on
+		// Discord.
+		return
 	}
 	switch {
 	case dojo.Spec.Alerts == nil:
@@ -242,7 +246,7 @@ func waitForChannel(dojo *corev1api.Dojo, s State, cfg Config, waiting, exceeded
 	return conditions.WaitUntil(s.Now, since, cfg.ProgressDeadline, waiting, exceeded)
 }
 
-// Status returns the alerts' part of a Dojo's status, or nil.
+// Status returns the field alerts of the Dojo's status, or nil.
 func Status(dojo *corev1api.Dojo, s State) *corev1api.AlertsStatus {
 	if dojo.Spec.Alerts == nil {
 		return nil

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package monitoring lets Prometheus watch a Dojo and brings its alerts to Discord.
+// Package monitoring makes Prometheus scrape a Dojo, and brings the Dojo's alerts to Discord.
 //
-// An alert takes this path: a rule fires, Alertmanager finds the Dojo's AlertmanagerConfig, and
-// posts through the webhook of a DiscordChannel. discord-operator makes that webhook and writes its
-// URL into a Secret; the channel's status names this Secret. If alerts are not ready, only the
-// Dojo's conditions show it: the application does not wait for the alerts.
+// An alert takes this path: a rule fires in Prometheus, Alertmanager finds the Dojo's
+// AlertmanagerConfig, and posts the alert to the webhook of a Discord channel. discord-operator
+// creates the webhook of a DiscordChannel and writes its URL into a Secret. The status of the
+// DiscordChannel names this Secret. If alerts are not ready, only the Dojo's conditions show it:
+// the application does not wait for the alerts.
 //
-// A tenant may edit that Secret, and Alertmanager would post to any URL in it. So the
-// AlertmanagerConfig names another Secret, the Dojo's own, into which the operator writes only a
-// checked URL (endpoint.go). [Safeguards] apply even if the rest of the plan does not.
+// A tenant may edit the Secret of discord-operator, and Alertmanager would post to any URL in it.
+// So the AlertmanagerConfig names another Secret, which the Dojo owns. The operator writes only a
+// checked URL into it (endpoint.go). [Safeguards] plans these writes even for a paused or deleted
+// Dojo.
 //
-// All kinds here are optional: a cluster may lack the kinds of prometheus-operator or of
-// discord-operator.
+// All kinds here are optional: a cluster may lack prometheus-operator or discord-operator.
 //
-// In each reconcile of a Dojo with alerts, the operator reads both Secrets from the API server. The
-// plan reads two fields of the channel's status: the condition Available and the name of the
-// Secret. While a new channel is being created, the former channel receives the alerts.
+// In each reconcile of a Dojo with alerts, the operator reads both Secrets from the API server. Of
+// the DiscordChannel's status, it uses only the condition Available and the name of the Secret.
+// While a new channel is being created, the alerts still go to the former channel.
 package monitoring

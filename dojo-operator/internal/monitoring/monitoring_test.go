@@ -38,8 +38,8 @@ func monitored(dojo *corev1api.Dojo) {
 	dojo.Spec.Monitoring = &corev1api.Monitoring{Enabled: true, Labels: labels}
 }
 
-// inGroup gives the Dojo its own channel in the group named alerts. inChannel gives it the channel
-// named all.
+// inGroup gives the Dojo a DiscordChannel of its own for its alerts, in the DiscordGroup alerts.
+// inChannel sends the alerts to the existing DiscordChannel all.
 func inGroup(dojo *corev1api.Dojo) {
 	dojo.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
 		GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"},
@@ -52,7 +52,8 @@ func inChannel(dojo *corev1api.Dojo) {
 	}}
 }
 
-// without returns a cluster's kinds: all except the named one.
+// without returns a function that reports whether a cluster has a kind. The cluster lacks only the
+// kind with this name.
 func without(name string) func(optionalkinds.Kind) bool {
 	return func(kind optionalkinds.Kind) bool { return kind.Kind != name }
 }
@@ -84,8 +85,8 @@ func objectOf(t *testing.T, c *dojotest.Cluster, kind optionalkinds.Kind) *unstr
 	return applytest.Get(t, c.Server, "school", "tokyo", kind.Object())
 }
 
-// report creates the Secret of a channel's webhook, then sets the channel's status as
-// discord-operator does.
+// report sets a DiscordChannel's status as discord-operator does, and creates the Secret with the
+// URL of the channel's webhook.
 func report(
 	t *testing.T, c *dojotest.Cluster, name string, can conditions.Availability, issue *conditions.Issue, secret string,
 ) {
@@ -110,7 +111,6 @@ var (
 	unusable = conditions.Unusable("Pending", "The channel does not exist.")
 )
 
-// alerting is a cluster with a Dojo whose alerts go to Discord.
 func alerting(t *testing.T, dojo *corev1api.Dojo) *dojotest.Cluster {
 	t.Helper()
 	c := dojotest.NewCluster(t)
@@ -134,7 +134,7 @@ func TestChannelInAGroupOfAnotherNamespace(t *testing.T) {
 	dojo, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
 	dojo.Spec.Alerts.Discord.GroupRef.Namespace = "platform"
 	c.Do(dojo, planFor(t, c, dojo))
-	group := func() *discordv1alpha1.GroupReference { // the channel in the Dojo's own namespace
+	group := func() *discordv1alpha1.GroupReference { // returns the group of the Dojo's own DiscordChannel
 		return channelOf(t, c, "tokyo-alerts").Spec.GroupRef
 	}
 	if diff := cmp.Diff(&discordv1alpha1.GroupReference{Namespace: "platform", Name: "alerts"}, group()); diff != "" {
@@ -198,7 +198,8 @@ func TestForeignMonitor(t *testing.T) {
 	}
 }
 
-// TestAlertsStepByStep follows the path of an alert: rules, channel, webhook, route.
+// TestAlertsStepByStep creates the objects in the order of an alert's path: rules, channel,
+// webhook, route.
 func TestAlertsStepByStep(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
@@ -235,7 +236,7 @@ func TestAlertsStepByStep(t *testing.T) {
 	}
 	matchers, _, err := unstructured.NestedSlice(route.Object, "spec", "route", "matchers")
 	must(t, err)
-	// Dojos of two namespaces may have the same name, so the matchers also name the namespace.
+	// Dojos in two namespaces may have the same name, so a matcher for the namespace is necessary.
 	var matched []string
 	for _, m := range matchers {
 		matched = append(matched, fmt.Sprint(m.(map[string]any)["name"], m.(map[string]any)["matchType"],
@@ -300,7 +301,7 @@ func TestAlertsReady(t *testing.T) {
 	dojo := dojotest.Dojo
 	cases := map[string]struct {
 		dojo    *corev1api.Dojo
-		missing string // a kind
+		missing string // a kind that the cluster lacks
 		change  change
 		want    string
 		says    string
@@ -361,8 +362,8 @@ func TestAlertsReady(t *testing.T) {
 	}
 }
 
-// The Dojo also waits for a Degraded channel, so that the wait does not restart when the channel
-// changes between Progressing and Degraded.
+// The wait for a DiscordChannel continues while the channel is Degraded. So the deadline does not
+// restart when the channel changes between Progressing and Degraded.
 func TestTheChannelIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	waiting := conditions.Progressing("WaitingForServer", "x")
@@ -382,7 +383,8 @@ func TestTheChannelIsWaitedFor(t *testing.T) {
 	}
 }
 
-// When alerts move or end, obsolete objects are deleted. Foreign objects stay.
+// When the spec moves or removes the alerts, the operator deletes obsolete objects of its own. It
+// keeps objects of other owners.
 func TestMovedAlerts(t *testing.T) {
 	t.Parallel()
 	const monitor, rule, channel, route = "ServiceMonitor/tokyo", "PrometheusRule/tokyo", "DiscordChannel/tokyo-alerts",
@@ -409,7 +411,7 @@ func TestMovedAlerts(t *testing.T) {
 	}{
 		"no longer desired":               {inGroup, noAlerts, nothing, []string{monitor, rule, route, channel}},
 		"no longer desired, with metrics": {inGroup, monitored, nothing, []string{route, channel}},
-		"into a shared channel":           {inGroup, inChannel, nothing, nil}, // the channel stays at first
+		"into a shared channel":           {inGroup, inChannel, nothing, nil}, // it deletes the Dojo's own channel only later
 		"out of a shared channel":         {inChannel, noAlerts, nothing, []string{monitor, rule, route}},
 		"a channel that is being deleted": {inGroup, inChannel, deleting, nil},
 		"foreign by now":                  {inGroup, monitored, released, nil},
@@ -425,7 +427,7 @@ func TestMovedAlerts(t *testing.T) {
 	}
 }
 
-// The Dojo's own channel stays, with its messages, until the alerts go to the other channel.
+// The Dojo's own channel, with its messages, stays until Alertmanager posts to the shared channel.
 func TestTheFormerChannelStaysUntilTheAlertsHaveMoved(t *testing.T) {
 	t.Parallel()
 	c := alerting(t, dojotest.Dojo(inGroup))
@@ -455,7 +457,7 @@ func TestTheFormerChannelStaysUntilTheAlertsHaveMoved(t *testing.T) {
 	step("later", dojotest.Noon.Add(testConfig.ProgressDeadline), []string{"DiscordChannel/tokyo-alerts"}, "")
 }
 
-// While there is no new webhook, the alerts go to the former channel.
+// If the new channel has no webhook yet, Alertmanager still posts to the former channel.
 func TestTheRouteStaysWithoutAWebhook(t *testing.T) {
 	t.Parallel()
 	c := alerting(t, dojotest.Dojo(inGroup))
@@ -466,7 +468,7 @@ func TestTheRouteStaysWithoutAWebhook(t *testing.T) {
 	}
 }
 
-// Two hyphens in a row are valid in a Dojo's name, but not in the spec.name of a DiscordChannel.
+// A Dojo's name may have two hyphens in a row. The spec.name of a DiscordChannel may not.
 func TestTheChannelHasANameThatDiscordKeeps(t *testing.T) {
 	t.Parallel()
 	o := channelFor(dojotest.Dojo(inGroup, func(dojo *corev1api.Dojo) { dojo.Name = "a---b--c" }))

@@ -15,7 +15,7 @@ import (
 )
 
 // Plan plans the monitoring and the alerts of a Dojo. port is the name of the port of the Dojo's
-// Service.
+// Service, which Prometheus scrapes.
 func Plan(dojo *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 	var p apply.Plan
 	for _, monitor := range []struct {
@@ -25,9 +25,9 @@ func Plan(dojo *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 		asked bool
 	}{
 		{serviceMonitorKind, s.ServiceMonitor, scrapeFor(dojo, port), Monitored(dojo)},
-		{ruleKind, s.Rule, rulesSpec(dojo, cfg), Monitored(dojo) && !dojo.Spec.Suspend}, // no alerts while nothing runs
+		{ruleKind, s.Rule, rulesSpec(dojo, cfg), Monitored(dojo) && !dojo.Spec.Suspend}, // no alerts for a suspended Dojo, because nothing runs
 	} {
-		if s.has(monitor.kind) { // otherwise the object is created once the kind exists
+		if s.has(monitor.kind) { // if the cluster lacks the kind, the object is created once it has the kind
 			desired := addLabels(dojo, ownership.Child(dojo, monitor.kind.GroupVersionKind, dojo.Name, monitor.spec))
 			ownership.PlanOption(dojo, &p, monitor.kind.Kind, monitor.live, monitor.asked, desired, s.Unchanged)
 		}
@@ -36,7 +36,7 @@ func Plan(dojo *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 	return p.ForPart(corev1api.ConditionAlertsReady)
 }
 
-// Monitored reports whether Prometheus should scrape the Dojo. Alerts need the metrics.
+// Monitored reports whether Prometheus should scrape the Dojo. Alerts need the scraped metrics.
 func Monitored(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Monitoring != nil && dojo.Spec.Monitoring.Enabled || dojo.Spec.Alerts != nil
 }
@@ -52,7 +52,7 @@ func addLabels(dojo *corev1api.Dojo, o *unstructured.Unstructured) *unstructured
 }
 
 // scrapeFor returns the spec of the ServiceMonitor. Its limits prevent a tenant from filling a
-// shared Prometheus, and are many times higher than an application needs.
+// shared Prometheus. They are many times higher than an application needs.
 func scrapeFor(dojo *corev1api.Dojo, port string) map[string]any {
 	return map[string]any{
 		"sampleLimit": int64(10_000), "bodySizeLimit": "10MB",

@@ -13,22 +13,23 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// operatorJob is the value of the label job that the operator's ServiceMonitor sets. No
-// application's Service can have this name.
+// operatorJob is the value of the label job that the operator's own ServiceMonitor sets. A Service
+// cannot have this name, so no application has the same job.
 const operatorJob = "jutsu.com/dojo-operator"
 
-// The operator's metrics must be scraped with honorLabels, so that the label namespace is the
-// Dojo's. The application counts its own traffic (https://github.com/zsais/go-gin-prometheus).
+// rulesFor returns the alert rules of a Dojo. The operator's metrics must be scraped with
+// honorLabels: otherwise the label namespace would be the operator's. Package go-gin-prometheus
+// counts the requests in the application (https://github.com/zsais/go-gin-prometheus).
 func rulesFor(dojo *corev1api.Dojo) []any {
 	appLabels := fmt.Sprintf(`namespace=%q,service=%q`, dojo.Namespace, dojo.Name)
 	operatorLabels := fmt.Sprintf(`job=%q,namespace=%q,dojo=%q`, operatorJob, dojo.Namespace, dojo.Name)
-	name := dojo.Namespace + "/" + dojo.Name // for summaries: $labels does not have the labels that the rule adds
+	name := dojo.Namespace + "/" + dojo.Name // summaries cannot use $labels, which lacks the labels that the rule adds
 	see := func(command string, more ...string) string { return run(dojo, command, more...) }
 	var rules []any
 	if *dojo.Spec.Replicas > 0 {
 		rules = append(rules, rule(dojo, "DojoDown", "2m", "critical",
-			// The alert does not fire for a Dojo that never started, which other alerts cover, nor
-			// for a Dojo that an autoscaler has scaled to zero.
+			// The alert does not fire for a Dojo that an autoscaler has scaled to zero. It does not
+			// fire for a Dojo that has never started either, because other alerts cover this case.
 			fmt.Sprintf(`absent(up{%s} == 1) unless on () dojo_condition{%s,type="Available",reason=~"%s|%s"}`,
 				appLabels, operatorLabels, corev1api.ReasonStarting, corev1api.ReasonScaledToZero),
 			"Dojo "+name+" is down", "No pod of the Dojo has answered Prometheus for two minutes: "+see("tree")+"."))
@@ -65,7 +66,7 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 	if own := dojo.Spec.Postgres; own != nil && own.Cluster != nil && own.Cluster.Version != "" {
 		lasting := "1440m"
 		if p := own.Cluster.VersionPolicy; p != nil && p.Minor == corev1api.MinorAutomatic {
-			lasting = "11520m" // 8 days: a weekly window has passed
+			lasting = "11520m" // 8 days, so that a weekly window has passed
 		}
 		rules = append(rules, rule(dojo, "DojoPostgresOutdated", lasting, "info",
 			fmt.Sprintf(`max(dojo_postgres_outdated{%s}) == 1`, operatorLabels),
@@ -93,14 +94,14 @@ func backupRules(dojo *corev1api.Dojo, policy *corev1api.Backup, operatorLabels,
 	return rules
 }
 
-// maxBackupAge returns the longest time between two runs, and a quarter more. It returns 0 for an
-// invalid schedule.
+// maxBackupAge returns the longest interval between two runs of the schedule, plus a quarter of it.
+// It returns 0 for an invalid schedule.
 func maxBackupAge(fiveFields string) (longest time.Duration) {
 	schedule, err := cron.ParseStandard(fiveFields)
 	if err != nil {
 		return 0
 	}
-	const week, year = 8 * 24 * time.Hour, 400 * 24 * time.Hour // longer, to include a whole period
+	const week, year = 8 * 24 * time.Hour, 400 * 24 * time.Hour // slightly longer, to cover a whole period
 	start := schedule.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	for at, runs := start, 0; at.Sub(start) < week || runs < 60 && at.Sub(start) < year; runs++ {
 		next := schedule.Next(at)
@@ -112,7 +113,6 @@ func maxBackupAge(fiveFields string) (longest time.Duration) {
 	return longest + longest/4
 }
 
-// run returns a command of kubectl dojo.
 func run(dojo *corev1api.Dojo, command string, more ...string) string {
 	words := append([]string{"kubectl dojo", command, dojo.Name, "-n", dojo.Namespace}, more...)
 	return "`" + strings.Join(words, " ") + "`"
@@ -126,14 +126,15 @@ func rule(dojo *corev1api.Dojo, name, lasting, severity, expr, summary, descript
 	}
 }
 
-// The annotations have the same names in kubernetes-mixin
+// kubernetes-mixin uses the same names for these annotations
 // (https://github.com/kubernetes-monitoring/kubernetes-mixin).
 const (
 	dashboardAnnotation = "dashboard_url"
 	runbookAnnotation   = "runbook_url"
 )
 
-// addLinks adds links to the runbook, and to the dashboard with variables in Grafana's form
+// addLinks adds annotations with links to the runbook and to the dashboard. The dashboard's URL
+// sets Grafana variables
 // (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/create-dashboard-url-variables/).
 func addLinks(dojo *corev1api.Dojo, rules []any, cfg Config) []any {
 	links := map[string]any{}
@@ -155,7 +156,8 @@ func addLinks(dojo *corev1api.Dojo, rules []any, cfg Config) []any {
 	return rules
 }
 
-// runbook returns the section of the docs about an alert, or about the reason in its labels.
+// runbook returns the path, in the docs, of the section about an alert. For an alert with the label
+// reason, it is the section about the reason.
 func runbook(rule map[string]any) string {
 	if strings.HasPrefix(rule["expr"].(string), "max by (reason)") {
 		return "/reasons.md#{{ $labels.reason | toLower }}"

@@ -20,7 +20,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 )
 
-// withCluster gives the Dojo its own Cluster, with optional backups.
 func withCluster(backup *corev1api.Backup) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Backup: backup}}
@@ -33,8 +32,8 @@ func withVersion(policy *corev1api.VersionPolicy) func(*corev1api.Dojo) {
 	}
 }
 
-// TestAlerts shows which alerts a Dojo has. Each alert has a duration, a severity and texts, and is
-// documented.
+// TestAlerts shows which alerts a Dojo gets. Each alert has a duration, a severity, texts, and a
+// section in the docs.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	docs, err := os.ReadFile("../../../docs/dojo-alerts.md")
@@ -82,7 +81,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// Each alert links to the configured dashboard, and to a section about the alert or its reason.
+// Each alert links to the configured dashboard, and to the docs about the alert or its reason.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"}), withVersion(nil))
@@ -105,7 +104,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("docs/dojo-alerts.md has no section %s", alert)
 		}
 	}
-	_, err = os.Stat("../../../docs/reasons.md") // test/pages compares this page with the reasons
+	_, err = os.Stat("../../../docs/reasons.md") // test/pages checks that this page covers all reasons
 	must(t, err)
 	for name, c := range map[string]struct {
 		config Config
@@ -152,8 +151,9 @@ func TestMaxBackupAge(t *testing.T) {
 	}
 }
 
-// Alertmanager's templates are Go's (https://prometheus.io/docs/alerting/latest/notifications/).
-// The end-to-end tests render them with Alertmanager.
+// Alertmanager's templates are Go templates
+// (https://prometheus.io/docs/alerting/latest/notifications/). The end-to-end tests render the same
+// templates with Alertmanager.
 func TestAlertText(t *testing.T) {
 	t.Parallel()
 	type alert struct {
@@ -228,7 +228,7 @@ func TestMentions(t *testing.T) {
 		for _, severity := range c.firing {
 			data.Alerts.Firing = append(data.Alerts.Firing, alert{map[string]string{"severity": severity}})
 		}
-		var out strings.Builder // match is a function that Alertmanager adds to templates
+		var out strings.Builder // Alertmanager adds the function match to Go's templates
 		must(t, template.Must(template.New("").Funcs(template.FuncMap{"match": regexp.MatchString}).Parse(text)).
 			Execute(&out, data))
 		if out.String() != c.want {

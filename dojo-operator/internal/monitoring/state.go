@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The optional kinds (https://prometheus-operator.dev/docs/api-reference/api/).
+// The kinds that a cluster may lack (https://prometheus-operator.dev/docs/api-reference/api/).
 var (
 	serviceMonitorKind = prometheusKind("v1", "ServiceMonitor", "servicemonitors")
 	ruleKind           = prometheusKind("v1", "PrometheusRule", "prometheusrules")
@@ -37,43 +37,47 @@ func prometheusKind(version, kind, plural string) optionalkinds.Kind {
 	return optionalkinds.Kind{GroupVersionKind: group.WithKind(kind), Plural: plural}
 }
 
-// Kinds lists the optional kinds.
+// Kinds lists the kinds that this package uses and the cluster may lack.
 func Kinds() []optionalkinds.Kind {
 	return []optionalkinds.Kind{serviceMonitorKind, ruleKind, routeKind, channelKind}
 }
 
-// Config holds the operator's flags. Alerts link to DashboardURL, and to pages below DocsURL, if
-// these are set.
+// Config holds the operator's flags that this package uses. If DashboardURL and DocsURL are set,
+// alerts link to them.
 type Config struct {
-	// ProgressDeadline is the longest wait for a missing channel.
+	// ProgressDeadline is the longest wait for a missing DiscordChannel.
 	ProgressDeadline time.Duration
 	DashboardURL     *url.URL
-	// DocsURL is the address of the folder docs, without a slash at its end.
+	// DocsURL is the URL of the folder docs, without a slash at its end.
 	DocsURL string
-	// WebhookBase is the result of [WebhookBase]. Alerts are posted to no other address.
+	// WebhookBase is the result of the function [WebhookBase]. Alertmanager posts only to URLs with
+	// this prefix.
 	WebhookBase string
 }
 
-// State holds the observed objects. An object that does not exist is nil.
+// State holds the objects that Observe has read. A missing object is nil.
 type State struct {
 	Now time.Time
 	// Missing lists the kinds that the cluster lacks.
 	Missing []optionalkinds.Kind
 
 	ServiceMonitor, Rule, Route *unstructured.Unstructured
-	// Channel is the DiscordChannel that the spec names. OwnChannel is the DiscordChannel with the
-	// name of the Dojo and the suffix "-alerts".
+	// Channel is the DiscordChannel that gets the alerts by the spec. OwnChannel is the
+	// DiscordChannel with the Dojo's name and the suffix "-alerts", even if the spec no longer
+	// needs it.
 	Channel, OwnChannel *discordv1alpha1.DiscordChannel
-	// Secret is the metadata of the Secret that Alertmanager reads. OwnSecret has its data, and is
-	// read only if the Dojo controls the Secret.
+	// Secret is the metadata of the Secret that Alertmanager reads. OwnSecret is the same Secret
+	// with its data. It is nil if the Dojo does not control the Secret.
 	Secret    *metav1.PartialObjectMetadata
 	OwnSecret *corev1.Secret
-	// ChannelSecret has the URL of the channel's webhook.
+	// ChannelSecret is the Secret into which discord-operator writes the URL of the channel's
+	// webhook.
 	ChannelSecret *corev1.Secret
 	Unchanged     apply.Unchanged
 }
 
-// Observe reads the objects of monitoring and alerts. has reports whether the cluster has a kind.
+// Observe reads the objects of monitoring and alerts. The function has reports whether the cluster
+// has a kind.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {
@@ -101,8 +105,8 @@ func Observe(
 	return s, err
 }
 
-// The Secrets are read whole: metadata does not show that a client with the operator's field
-// manager has changed a URL.
+// observeSecrets also reads the data of the Secrets. The metadata is not enough: it does not show
+// that a client with the operator's field manager has changed a URL.
 func (s *State) observeSecrets(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (err error) {
 	secret := func(name string) (client.ObjectKey, *metav1.PartialObjectMetadata, error) {
 		key := client.ObjectKey{Namespace: dojo.Namespace, Name: name}
@@ -148,8 +152,8 @@ func (s *State) missing(group string) *optionalkinds.Kind {
 	return &s.Missing[i]
 }
 
-// Strip keeps a foreign DiscordChannel's identity and webhook, and the status fields that alerts
-// need.
+// Strip removes all fields of another owner's DiscordChannel, except its identity, its webhook and
+// the status fields that alerts need.
 func Strip(c *discordv1alpha1.DiscordChannel) {
 	webhook, was := c.Spec.Webhook, c.Status
 	ownership.Strip(c)

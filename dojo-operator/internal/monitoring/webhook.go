@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// SecretName returns the name of the Secret with the URL to which Alertmanager posts.
+// SecretName returns the name of the Dojo's own Secret, with the URL to which Alertmanager posts.
 func SecretName(dojo *corev1api.Dojo) string { return dojo.Name + "-alertmanager" }
 
 func secretFor(dojo *corev1api.Dojo, url []byte) *unstructured.Unstructured {
@@ -29,20 +29,20 @@ func secretFor(dojo *corev1api.Dojo, url []byte) *unstructured.Unstructured {
 }
 
 type delivery struct {
-	// url is the channel's checked webhook URL, or nil.
+	// url is the checked webhook URL of the DiscordChannel, or nil.
 	url    []byte
 	issues []*conditions.Issue
-	// liveValid reports whether the Dojo's own Secret already has a valid URL.
+	// liveValid reports whether the Dojo's own Secret already contains a valid URL.
 	liveValid bool
-	// safe reports whether the Secret has a valid URL once secret is written. Then an
-	// AlertmanagerConfig may name it.
+	// safe reports whether an AlertmanagerConfig may name the Dojo's own Secret: the Secret
+	// contains a valid URL, at the latest after secret is written.
 	safe bool
-	// secret is the Dojo's own Secret to write, or nil.
+	// secret is the planned write of the Dojo's own Secret, or nil.
 	secret *apply.Object
 }
 
-// deliver decides which URL the Dojo's own Secret gets. While the channel has no valid URL, the
-// last checked URL stays.
+// deliver determines the URL for the Dojo's own Secret. While the DiscordChannel has no valid URL,
+// the Secret keeps its last valid URL.
 func deliver(dojo *corev1api.Dojo, s State, cfg Config) (to delivery) {
 	var invalid *conditions.Issue
 	to.url, invalid = channelURL(dojo, s, cfg)
@@ -67,17 +67,18 @@ func deliver(dojo *corev1api.Dojo, s State, cfg Config) (to delivery) {
 }
 
 func (s *State) secretConflict(dojo *corev1api.Dojo) *conditions.Issue {
-	if s.OwnSecret != nil { // read from the API server, so newer than the cache
+	if s.OwnSecret != nil { // OwnSecret is from the API server, so it is newer than Secret, which is from the cache
 		return ownership.NameConflict(dojo, "Secret", s.OwnSecret)
 	}
 	return ownership.NameConflict(dojo, "Secret", s.Secret)
 }
 
-// channelURL returns the channel's checked webhook URL, or nil. The issue never quotes a URL.
+// channelURL returns the checked webhook URL of the DiscordChannel, or nil. The issue does not
+// quote the URL, because it is secret.
 func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.Issue) {
 	name := s.channelSecretName(dojo)
 	if name == "" {
-		return nil, nil // the status of the channel says why
+		return nil, nil // planChannel reports why there is no name
 	}
 	object := "Secret " + dojo.Namespace + "/" + name
 	if s.ChannelSecret == nil {
@@ -97,8 +98,8 @@ func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.
 		discordv1alpha1.WebhookSecretKey, object, cfg.WebhookBase, name, dojo.Namespace, s.Channel.Name)
 }
 
-// planDelivery plans the Secret and the AlertmanagerConfig. It reports whether alerts already go to
-// the channel.
+// planDelivery plans the Dojo's own Secret and its AlertmanagerConfig. moved reports whether both
+// already send the alerts to the channel of the spec.
 func planDelivery(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (moved bool) {
 	if dojo.Spec.Alerts == nil {
 		ownership.PlanOption(dojo, p, routeKind.Kind, s.Route, false, nil, s.Unchanged)
@@ -124,9 +125,9 @@ func planDelivery(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (mov
 	return to.url != nil && to.secret == nil && route == nil && !ownership.Conflicts(dojo, s.Route)
 }
 
-// disconnect deletes the AlertmanagerConfig and abandons the Dojo's own Secret. It is called if the
-// operator cannot correct this Secret: there is no valid URL, or a client has made the Secret
-// immutable.
+// disconnect deletes the AlertmanagerConfig, and has the garbage collector delete the Dojo's own
+// Secret. This is necessary if the operator cannot correct the Secret: there is no valid URL, or a
+// client has made the Secret immutable.
 func disconnect(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.Route != nil && !ownership.Conflicts(dojo, s.Route) {
 		p.Delete = append(p.Delete, apply.Delete(routeKind.Kind, s.Route))
@@ -136,11 +137,11 @@ func disconnect(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	}
 }
 
-// Safeguards plans the writes that keep Alertmanager from an unchecked URL. They also apply to a
-// paused, blocked or deleted Dojo.
+// Safeguards plans the writes that prevent Alertmanager from posting to an unchecked URL. The
+// operator applies them even if the Dojo is paused, blocked by a name conflict, or being deleted.
 func Safeguards(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	if s.Route == nil || ownership.Conflicts(dojo, s.Route) {
-		return p // without a route of the Dojo, Alertmanager posts nothing
+		return p // without its AlertmanagerConfig, Alertmanager posts nothing for the Dojo
 	}
 	to := deliver(dojo, s, cfg)
 	if dojo.DeletionTimestamp != nil && s.OwnSecret == nil {

@@ -27,7 +27,6 @@ func webhookSecret(name, url string) *corev1.Secret {
 	}
 }
 
-// urlOf is the URL that discord-operator writes into the Secret of this name.
 func urlOf(secret string) string {
 	return "https://discord.com/api/webhooks/7/" + strings.ReplaceAll(secret, " ", "_")
 }
@@ -37,7 +36,6 @@ func secretOf(t *testing.T, c *dojotest.Cluster, name string) *corev1.Secret {
 	return applytest.Get(t, c.Server, "school", name, &corev1.Secret{})
 }
 
-// to writes a URL into a Secret with this field manager.
 func to(manager, secret, url string) func(*testing.T, *dojotest.Cluster) {
 	return func(t *testing.T, c *dojotest.Cluster) {
 		t.Helper()
@@ -46,7 +44,6 @@ func to(manager, secret, url string) func(*testing.T, *dojotest.Cluster) {
 	}
 }
 
-// all makes several changes, one after another.
 func all(changes ...func(*testing.T, *dojotest.Cluster)) func(*testing.T, *dojotest.Cluster) {
 	return func(t *testing.T, c *dojotest.Cluster) {
 		t.Helper()
@@ -56,7 +53,6 @@ func all(changes ...func(*testing.T, *dojotest.Cluster)) func(*testing.T, *dojot
 	}
 }
 
-// posts returns the URL to which Alertmanager posts, or "".
 func posts(t *testing.T, c *dojotest.Cluster) string {
 	t.Helper()
 	route := objectOf(t, c, routeKind)
@@ -86,7 +82,8 @@ func released(t *testing.T, c *dojotest.Cluster) {
 		func(s *corev1.Secret) { s.OwnerReferences = nil })
 }
 
-// legacy makes the route name the channel's own Secret, as an earlier operator did.
+// legacy makes the AlertmanagerConfig name the Secret of discord-operator, as an earlier version of
+// the operator did.
 func legacy(t *testing.T, c *dojotest.Cluster) {
 	t.Helper()
 	applytest.Edit(t, c.Server, "kubectl", objectOf(t, c, routeKind), func(o *unstructured.Unstructured) {
@@ -112,15 +109,16 @@ func foreign(t *testing.T, c *dojotest.Cluster) {
 	c.Put(webhookSecret("tokyo-alertmanager", hostile))
 }
 
-// Alertmanager posts to checked URLs only, both with the whole plan and with the safeguards alone.
+// Alertmanager posts only to checked URLs, whether the operator applies the whole plan or only the
+// safeguards.
 func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 	t.Parallel()
 	const own, moved = "tokyo-alertmanager", "https://discord.com/api/v10/webhooks/8/b"
 	nothing := func(*testing.T, *dojotest.Cluster) {}
 	for name, c := range map[string]struct {
 		change func(*testing.T, *dojotest.Cluster)
-		// plan, guarded and deleted are the URLs after the plan, after the safeguards, and after
-		// the safeguards of a deleted Dojo.
+		// plan, guarded and deleted are the expected URLs: after the whole plan, after the
+		// safeguards, and after the safeguards of a deleted Dojo.
 		plan, guarded, deleted string
 		reports                string
 	}{
@@ -181,8 +179,8 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 	}
 }
 
-// An immutable Secret is abandoned. Once the garbage collector has deleted it, a new Secret is
-// created.
+// The operator cannot correct an immutable Secret, so it lets the garbage collector delete the
+// Secret. Then it creates a new one.
 func TestAnImmutableSecretIsAbandoned(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(inGroup)
@@ -192,7 +190,7 @@ func TestAnImmutableSecretIsAbandoned(t *testing.T) {
 	if got := dojotest.Worst(planFor(t, c, dojo).Issues); got != "Progressing/WaitingForDeletion" {
 		t.Errorf("issues are %q", got)
 	}
-	gone("tokyo-alertmanager")(t, c) // as the garbage collector does
+	gone("tokyo-alertmanager")(t, c) // simulates the garbage collector
 	c.Do(dojo, planFor(t, c, dojo))
 	if got := posts(t, c); got != urlOf("hook") {
 		t.Errorf("posts to %q", got)
@@ -208,8 +206,8 @@ func TestWithoutAlertsTheSecretIsAbandoned(t *testing.T) {
 	if len(plan.Abandon) != 1 || plan.Abandon[0].Name != "tokyo-alertmanager" {
 		t.Errorf("abandons %+v", plan.Abandon)
 	}
-	// If the Dojo is paused now, the AlertmanagerConfig stays. The safeguards still check its
-	// Secret.
+	// If the Dojo is paused at this point, the AlertmanagerConfig stays. So the safeguards must
+	// still check its Secret.
 	to("kubectl", "tokyo-alertmanager", hostile)(t, c)
 	c.Do(dojo, Safeguards(dojo, observe(t, c, dojo, ""), testConfig))
 	if got := posts(t, c); got != "" {
@@ -217,7 +215,7 @@ func TestWithoutAlertsTheSecretIsAbandoned(t *testing.T) {
 	}
 }
 
-// The AlertmanagerConfig is written only with its Secret.
+// The operator writes the AlertmanagerConfig only together with the Secret that it names.
 func TestTheRouteWaitsForItsSecret(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
@@ -232,7 +230,7 @@ func TestTheRouteWaitsForItsSecret(t *testing.T) {
 	}
 }
 
-// Messages name a remedy.
+// If the webhook is invalid or missing, the message says what to do.
 func TestInvalidWebhook(t *testing.T) {
 	t.Parallel()
 	missing := dojotest.WaitingFor("Secret school/hook", time.Hour)

@@ -17,18 +17,18 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// reloadInterval is much shorter than the minute that a kubelet takes to update a mounted
-// ConfigMap.
+// reloadInterval is much shorter than the minute within which a kubelet updates the files of a
+// mounted ConfigMap.
 const reloadInterval = 10 * time.Second
 
-// maxFiles and maxFile limit the memory if a wrong folder is mounted. maxFile is in bytes.
+// maxFiles and maxFile limit the memory use in case a wrong folder is mounted. maxFile is in bytes.
 const (
 	maxFiles = 64
 	maxFile  = 64 << 10
 )
 
-// Folder holds a value that is parsed from the files of a folder. It reads the files periodically
-// while it runs.
+// Folder holds a value that is parsed from the files in a folder. While Start runs, it reads the
+// files periodically.
 type Folder[T any] struct {
 	path    string
 	parse   func(files map[string][]byte) T
@@ -36,31 +36,33 @@ type Folder[T any] struct {
 	changed chan struct{}
 }
 
-// Read reads a folder. It finds no files if path is "" or the folder does not exist.
+// Read reads the files in a folder and parses them. If path is "" or the folder does not exist,
+// there are no files.
 func Read[T any](path string, parse func(files map[string][]byte) T) (*Folder[T], error) {
 	f := &Folder[T]{path: path, parse: parse, changed: make(chan struct{}, 1)}
 	_, err := f.reload()
 	return f, err
 }
 
-// Fixed returns a Folder with a value that never changes. It needs no Start.
+// Fixed returns a Folder whose value never changes. It works without Start.
 func Fixed[T any](value T) *Folder[T] {
 	f := &Folder[T]{changed: make(chan struct{}, 1)}
 	f.current.Store(&value)
 	return f
 }
 
-// Current returns the value, which the caller must not change.
+// Current returns the latest value. The caller must not change it.
 func (f *Folder[T]) Current() T { return *f.current.Load() }
 
-// Changed returns a channel that receives after a change of the value. Several changes may be
-// reported as one.
+// Changed returns a channel that receives after the value has changed. One receive may stand for
+// several changes.
 func (f *Folder[T]) Changed() <-chan struct{} { return f.changed }
 
-// NeedLeaderElection returns false, so that a new leader has the current value at once.
+// NeedLeaderElection returns false: a standby also reads the files, so that it has the current
+// value when it becomes the leader.
 func (f *Folder[T]) NeedLeaderElection() bool { return false }
 
-// Start reads the folder periodically. If reading fails, the former value stays.
+// Start reads the folder periodically. If a read fails, the former value stays.
 func (f *Folder[T]) Start(ctx context.Context) error {
 	ticker := time.NewTicker(reloadInterval)
 	defer ticker.Stop()

@@ -4,8 +4,9 @@
 //
 // A watch of a missing kind never syncs, and a watch of a removed kind fails for ever. So this
 // package watches CustomResourceDefinitions. It starts to watch a kind once the API server serves
-// the kind, and stops once the kind's definition is deleted. The controller gets an event in both
-// cases. A standby of the operator watches the kinds too, to have a warm cache.
+// the kind. It stops once the CustomResourceDefinition is deleted. The controller gets an event in
+// both cases. The standby of the operator watches the kinds too, so that its cache is complete when
+// it becomes the leader.
 package optionalkinds
 
 import (
@@ -34,16 +35,17 @@ import (
 )
 
 const (
-	// newRetry is the interval for a new definition, which is usually served within a second.
+	// newRetry is the retry interval for a new CustomResourceDefinition, which the API server
+	// usually serves within a second.
 	newRetry = 200 * time.Millisecond
-	// oldRetry is the interval for an older definition that is not served, such as one without our
-	// version.
+	// oldRetry is the retry interval for an older CustomResourceDefinition that is not served, for
+	// example because it lacks the version that the operator uses.
 	oldRetry = time.Minute
-	// failedRetry is the longest interval while the API server does not answer.
+	// failedRetry is the longest retry interval while requests to the API server fail.
 	failedRetry = 2 * time.Second
 )
 
-// Kind is a kind that may not be installed. Plural is its name in paths, such as "databases".
+// Kind is a kind that the cluster may lack. Plural is its name in API paths, such as "databases".
 type Kind struct {
 	schema.GroupVersionKind
 	Plural string
@@ -66,13 +68,13 @@ func (k *Kinds) object(kind Kind) client.Object {
 // Definition returns the name of the kind's CustomResourceDefinition.
 func (k Kind) Definition() string { return k.Plural + "." + k.Group }
 
-// Definition returns empty metadata of a CustomResourceDefinition.
+// Definition returns an empty object for the metadata of a CustomResourceDefinition.
 func Definition() *metav1.PartialObjectMetadata {
 	kind := metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}
 	return &metav1.PartialObjectMetadata{TypeMeta: kind}
 }
 
-// Kinds watches optional kinds.
+// Kinds starts and stops the watches of optional kinds.
 type Kinds struct {
 	cache          cache.Cache
 	scheme         *runtime.Scheme
@@ -84,10 +86,10 @@ type Kinds struct {
 	changed        chan event.TypedGenericEvent[Kind]
 
 	watched map[schema.GroupVersionKind]bool // kinds that have an informer
-	cached  sync.Map                         // a set: each schema.GroupVersionKind for which Has is true
+	cached  sync.Map                         // the kinds for which Has returns true, keyed by schema.GroupVersionKind
 }
 
-// New returns Kinds that use the manager's cache. Without namespaces, the operator watches all
+// New returns Kinds that use the manager's cache. If namespaces is empty, the operator watches all
 // namespaces.
 func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...Kind) *Kinds {
 	k := &Kinds{
@@ -104,13 +106,14 @@ func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...K
 	return k
 }
 
-// Has reports whether the kind is in the cache, so that its objects can be listed.
+// Has reports whether the cache has the objects of the kind.
 func (k *Kinds) Has(kind Kind) bool {
 	_, shown := k.cached.Load(kind.GroupVersionKind)
 	return shown
 }
 
-// Defined reports whether the kind has a CustomResourceDefinition, and hence may have objects.
+// Defined reports whether the kind has a CustomResourceDefinition. Objects of the kind may exist
+// then, even if the cache does not have them.
 func (k *Kinds) Defined(ctx context.Context, kind Kind) (bool, error) {
 	err := k.cache.Get(ctx, types.NamespacedName{Name: kind.Definition()}, Definition())
 	if client.IgnoreNotFound(err) != nil {
@@ -119,9 +122,9 @@ func (k *Kinds) Defined(ctx context.Context, kind Kind) (bool, error) {
 	return err == nil, nil
 }
 
-// SetupWithManager makes target watch the objects of all kinds, and reconcile when a kind appears
-// or vanishes. Call it before target starts. Installed kinds are watched from the start, so that
-// they never seem missing.
+// SetupWithManager makes the controller target watch the objects of all kinds, and reconcile when a
+// kind appears or vanishes. Call it before target starts. It watches installed kinds at once, so
+// that the operator never takes them for missing.
 func (k *Kinds) SetupWithManager(
 	ctx context.Context, mgr ctrl.Manager, target controller.Controller,
 	objects handler.EventHandler, changes handler.TypedEventHandler[Kind, reconcile.Request],
@@ -143,7 +146,8 @@ func (k *Kinds) SetupWithManager(
 		// The cache has not synced yet, but the controller starts only after the sync.
 		k.cached.Store(kind.GroupVersionKind, true)
 	}
-	needLeader := false // a standby watches the kinds too
+	// A standby watches the kinds too.
+	needLeader := false
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("optional-kinds").
 		WatchesMetadata(Definition(), &handler.EnqueueRequestForObject{}).
@@ -151,7 +155,7 @@ func (k *Kinds) SetupWithManager(
 		Complete(k)
 }
 
-// Reconcile starts or stops watching the kind of a definition.
+// Reconcile starts or stops the watch of a kind after its CustomResourceDefinition has changed.
 func (k *Kinds) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	kind, ours := k.byName[request.Name]
 	if !ours {
@@ -221,8 +225,8 @@ func (k *Kinds) report(ctx context.Context, kind Kind) error {
 	}
 }
 
-// checkServed asks the API server for a list. A definition alone does not show that our version is
-// served.
+// checkServed returns an error unless the API server serves the kind. A CustomResourceDefinition is
+// not enough: it may lack the version that the operator uses.
 func (k *Kinds) checkServed(ctx context.Context, kind Kind) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))

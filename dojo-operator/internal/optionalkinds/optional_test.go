@@ -10,7 +10,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// The operator's specs test watches of optional kinds on a real API server.
+// The tests in dojo-operator/specs test the watches of optional kinds on a real API server.
 
 var widgets = Kind{schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}, "widgets"}
 
@@ -24,8 +24,8 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// retryDelay is short for a new definition. It is long for an older definition, which is broken or
-// lacks our version.
+// The retry delay is short for a new CustomResourceDefinition. It is long for an older one, which
+// is broken or lacks the version that the operator uses.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package options parses the operator's command line, for the operator and for kubectl dojo plan.
+// Package options parses the command line of dojo-operator. The command kubectl dojo plan uses it
+// too, to plan with the operator's flags.
 package options
 
 import (
@@ -28,12 +29,13 @@ import (
 
 // Options are the flags of dojo-operator.
 type Options struct {
-	// Manager has the flags of every operator's process.
+	// Manager has the flags that all operators of this repository share.
 	Manager manager.Flags
-	// Workers is the number of Dojos that are reconciled at once.
+	// Workers is the maximum number of Dojos that are reconciled at the same time.
 	Workers int
-	// PostgresSizes is the folder with the sizes of databases. PostgresCatalog is the folder with
-	// the catalogs of Postgres images. If a folder is "", the operator uses its built-in files.
+	// PostgresSizes is the folder with the files of database sizes. PostgresCatalog is the folder
+	// with the catalogs of Postgres images. If a folder is "", the operator uses its built-in
+	// values.
 	PostgresSizes, PostgresCatalog string
 
 	image            string
@@ -75,7 +77,7 @@ func (o *Options) Catalog(files map[string][]byte) images.Catalog {
 	return images.Parse(files)
 }
 
-// parsing guards the global variable in which controller-runtime keeps --kubeconfig.
+// parsing guards a global variable: controller-runtime stores --kubeconfig in it.
 var parsing sync.Mutex
 
 // Parse parses a command line. On --help it prints the flags to out and returns flag.ErrHelp.
@@ -124,7 +126,7 @@ func Parse(version string, args []string, out io.Writer) (*Options, error) {
 	return o, nil
 }
 
-// ManagerFlags implements the options of [manager.Main].
+// ManagerFlags returns the flags that [manager.Main] needs.
 func (o *Options) ManagerFlags() *manager.Flags { return &o.Manager }
 
 func (o *Options) validate() error {
@@ -150,8 +152,8 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// absolute accepts "", and URLs without characters that begin or end a template of Prometheus or a
-// link in Markdown.
+// absolute reports whether the option is "" or an absolute URL. It rejects characters that begin or
+// end a Prometheus template or a Markdown link, because alerts contain the URL.
 func absolute(option string) bool {
 	if option == "" {
 		return true
@@ -161,7 +163,8 @@ func absolute(option string) bool {
 		!strings.ContainsAny(option, "{}() \t")
 }
 
-// webhookBase returns the base of webhook URLs. It expects a valid --discord-api-url.
+// webhookBase returns the prefix of webhook URLs. It ignores the error, because validate has
+// checked --discord-api-url.
 func (o *Options) webhookBase() string {
 	base, _ := monitoring.WebhookBase(o.discordAPI)
 	return base

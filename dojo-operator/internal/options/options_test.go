@@ -24,8 +24,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
-// These tests are not parallel: --kubeconfig is stored in a global variable of controller-runtime.
-// libs/manager tests the flags that all operators share.
+// These tests are not parallel, because controller-runtime stores --kubeconfig in a global
+// variable. The tests of libs/manager cover the flags that all operators share.
 
 func TestFlags(t *testing.T) {
 	cases := map[string]struct {

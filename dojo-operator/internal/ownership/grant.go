@@ -10,7 +10,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// Shared reports whether the Dojo's namespace may use a Secret.
+// Shared reports whether the Dojo's namespace may use the Secret. A Secret in another namespace
+// must allow this in an annotation.
 func Shared(dojo *corev1api.Dojo, secret metav1.Object) bool {
 	if secret.GetNamespace() == dojo.Namespace {
 		return true

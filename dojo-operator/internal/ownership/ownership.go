@@ -18,30 +18,32 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// References is the name of the cache's index of Dojos. Its keys are the names of all objects, of
-// any kind, that a Dojo owns or refers to.
+// References is the name of an index over the Dojos in the cache. Its keys are the names of all
+// objects, of any kind, that a Dojo owns or refers to.
 const References = "references"
 
-// FieldOwner is the field manager of all of the operator's writes.
+// FieldOwner is the field manager of all writes by the operator.
 const FieldOwner = "dojo-operator"
 
-// Labels of every child. The first two never change, because a Deployment's selector has them and
-// cannot change.
+// Every child has these labels. The values of the first two never change, because they are in the
+// Deployment's selector, which is immutable.
 const (
 	NameLabel      = "app.kubernetes.io/name"
 	InstanceLabel  = "app.kubernetes.io/instance"
 	managedByLabel = "app.kubernetes.io/managed-by"
 
-	// Application is the name label of children and of the application's pods.
+	// Application is the value of NameLabel on children and on the application's pods.
 	Application = "dojo"
-	// Schema is the name label of the schema's Jobs and pods, which the Service must not select.
+	// Schema is the value of NameLabel on the Jobs that run the database's SQL, and on their pods.
+	// It differs from Application, so that the Service does not select these pods.
 	Schema = "dojo-schema"
-	// Release is the name label of the release step's Jobs and pods.
+	// Release is the value of NameLabel on the Jobs of release steps, and on their pods.
 	Release = "dojo-release"
 )
 
-// RevisionAnnotation is a random word that rolls the pods. A hash of the credentials would let
-// readers of Deployments guess weak passwords.
+// RevisionAnnotation is a random word, on the credentials Secret and on the pod template. It
+// changes with the credentials, so that the pods roll. A hash of the credentials would let readers
+// of Deployments guess weak passwords.
 const RevisionAnnotation = "core.jutsu.com/credentials-revision"
 
 // Selector selects the application's pods.
@@ -49,15 +51,15 @@ func Selector(dojo *corev1api.Dojo) map[string]string {
 	return map[string]string{NameLabel: Application, InstanceLabel: dojo.Name}
 }
 
-// ManagedLabels are on every object that the operator writes.
+// ManagedLabels returns the label of every object that the operator writes.
 func ManagedLabels() map[string]string { return map[string]string{managedByLabel: FieldOwner} }
 
-// Labels returns the labels of a child with this name label.
+// Labels returns the labels of a child. name is the value of NameLabel.
 func Labels(dojo *corev1api.Dojo, name string) map[string]string {
 	return map[string]string{NameLabel: name, InstanceLabel: dojo.Name, managedByLabel: FieldOwner}
 }
 
-// Managed reports whether an object has the operator's label.
+// Managed reports whether an object has the label that the operator sets on its objects.
 func Managed(o metav1.Object) bool { return o.GetLabels()[managedByLabel] == FieldOwner }
 
 // LabelledFor reports whether an object's labels mark it as data of a Dojo with this name.
@@ -66,7 +68,7 @@ func LabelledFor(dojo string, o metav1.Object) bool {
 	return Managed(o) && l[NameLabel] == Application && l[InstanceLabel] == dojo
 }
 
-// Reference makes the Dojo the controller of a child.
+// Reference returns the owner reference that makes the Dojo the controller of a child.
 func Reference(dojo *corev1api.Dojo) *metav1ac.OwnerReferenceApplyConfiguration {
 	return metav1ac.OwnerReference().
 		WithAPIVersion(corev1api.GroupVersion.String()).
@@ -77,7 +79,8 @@ func Reference(dojo *corev1api.Dojo) *metav1ac.OwnerReferenceApplyConfiguration 
 		WithBlockOwnerDeletion(true)
 }
 
-// Data returns an object with data: it has labels and no owner.
+// Data returns an object that holds data. It has the Dojo's labels, and no owner reference, so that
+// the garbage collector does not delete it.
 func Data(
 	dojo *corev1api.Dojo, kind schema.GroupVersionKind, name string, spec map[string]any,
 ) *unstructured.Unstructured {
@@ -89,7 +92,7 @@ func Data(
 	return o
 }
 
-// Child returns an object that the Dojo controls.
+// Child returns an object with the Dojo's labels and an owner reference to the Dojo.
 func Child(
 	dojo *corev1api.Dojo, kind schema.GroupVersionKind, name string, spec map[string]any,
 ) *unstructured.Unstructured {
@@ -108,13 +111,13 @@ func Annotate(desired *unstructured.Unstructured, key, value string) {
 	desired.SetAnnotations(all)
 }
 
-// ByDojo reports whether a Dojo controls the object, whatever its labels.
+// ByDojo reports whether the object's controller is a Dojo. It ignores the labels.
 func ByDojo(o metav1.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(o)
 	return owner != nil && owner.Kind == "Dojo" && owner.APIVersion == corev1api.GroupVersion.String()
 }
 
-// Strip removes all of an object except its identity, times and controller, and our labels.
+// Strip removes all fields of an object except its identity, times, controller and our labels.
 func Strip(o client.Object) {
 	kind, namespace, name := o.GetObjectKind().GroupVersionKind(), o.GetNamespace(), o.GetName()
 	uid, version := o.GetUID(), o.GetResourceVersion()
@@ -145,14 +148,14 @@ func ourLabels(o metav1.Object) map[string]string {
 	return ours
 }
 
-// Conflicts reports whether an object exists that the Dojo cannot use as a child, because the Dojo
-// does not control the object or the object is too large.
+// Conflicts reports whether the existing object live cannot be a child of the Dojo: the Dojo does
+// not control it, or it is too large. It returns false if live is nil.
 func Conflicts[L apply.Live](dojo *corev1api.Dojo, live L) bool {
 	var absent L
 	return live != absent && (!metav1.IsControlledBy(live, dojo) || apply.TooLarge(live))
 }
 
-// Holds reports whether an object has data of this Dojo, or of a deleted Dojo that had the same
+// Holds reports whether an object holds data of this Dojo, or of a deleted Dojo that had the same
 // name.
 func Holds[L apply.Live](dojo *corev1api.Dojo, live L) bool {
 	var absent L
@@ -160,7 +163,8 @@ func Holds[L apply.Live](dojo *corev1api.Dojo, live L) bool {
 		(metav1.IsControlledBy(live, dojo) || metav1.GetControllerOfNoCopy(live) == nil && LabelledFor(dojo.Name, live))
 }
 
-// NameConflict returns an issue if a foreign object has a child's name; else nil.
+// NameConflict returns an issue if an object that the Dojo cannot use has the name of a child.
+// Otherwise it returns nil.
 func NameConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *conditions.Issue {
 	if !Conflicts(dojo, live) {
 		return nil
@@ -169,8 +173,8 @@ func NameConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 }
 
 // DataConflict returns an issue if an object has the name of the Dojo's data but does not belong to
-// the Dojo; else nil. A user may have restored the object, so the message does not advise to delete
-// it.
+// the Dojo. Otherwise it returns nil. The message does not advise to delete the object, because a
+// user may have restored it.
 func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *conditions.Issue {
 	var absent L
 	if live == absent || Holds(dojo, live) {
@@ -184,8 +188,8 @@ func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 		kind, dojo.Namespace, live.GetName(), HandOver(dojo, kind, live))
 }
 
-// Resource returns the name that kubectl accepts for a child's kind. It adds the API group if other
-// groups have a kind with the same name.
+// Resource returns the resource name of a child's kind for kubectl. If other API groups have a kind
+// with this name, the resource name includes the API group.
 func Resource(kind string) string {
 	name := strings.ToLower(kind)
 	switch kind {
@@ -203,7 +207,7 @@ func Resource(kind string) string {
 	return name
 }
 
-// HandOver returns advice on how to make an object belong to the Dojo.
+// HandOver returns a sentence for a message: how to make an existing object belong to the Dojo.
 func HandOver(dojo *corev1api.Dojo, kind string, live metav1.Object) string {
 	words := []string{"kubectl label", Resource(kind), live.GetName(), "-n", dojo.Namespace, "--overwrite"}
 	for _, key := range []string{NameLabel, InstanceLabel, managedByLabel} {
@@ -242,8 +246,9 @@ func unusable(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions
 	return nil
 }
 
-// PlanOption plans to write or delete an optional child, and returns the write, or nil. If desired
-// is nil, the child stays as it is.
+// PlanOption plans an optional child. If asked is true, it adds a write of desired to the plan and
+// returns the write. If asked is true and desired is nil, the child stays as it is. If asked is
+// false, it adds the deletion of the child.
 func PlanOption[L apply.Live](
 	dojo *corev1api.Dojo, p *apply.Plan, kind string, live L, asked bool, desired *unstructured.Unstructured,
 	known apply.Unchanged,

@@ -28,7 +28,6 @@ func controlledBy(dojo *corev1api.Dojo) *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", OwnerReferences: []metav1.OwnerReference{owner}}}
 }
 
-// labelledFor is a Service with the labels of a Dojo's children, and no owner.
 func labelledFor(dojo *corev1api.Dojo, name string) *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", Labels: Labels(dojo, name)}}
 }
@@ -95,7 +94,8 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// A user may have restored an object with data. The advice is to hand it over, never to delete it.
+// A user may have restored the object with the data. The message says how to label it for the Dojo,
+// and never advises to delete it.
 func TestDataIsHandedOver(t *testing.T) {
 	t.Parallel()
 	const command = "`kubectl label service tokyo -n school --overwrite app.kubernetes.io/name=dojo " +

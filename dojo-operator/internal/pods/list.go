@@ -36,7 +36,8 @@ const (
 	JobOfRelease = "release"
 )
 
-// Ours selects the pods of the application, of the schema's Jobs and of the release step.
+// Ours selects the pods of the application, of the Jobs that run the schema's SQL, and of the
+// release step.
 func Ours() labels.Selector {
 	values := []string{ownership.Application, ownership.Schema, ownership.Release}
 	names, err := labels.NewRequirement(ownership.NameLabel, selection.In, values)
@@ -46,7 +47,7 @@ func Ours() labels.Selector {
 	return labels.SelectorFromSet(ownership.ManagedLabels()).Add(*names)
 }
 
-// Strip removes the fields of a pod that this package does not read.
+// Strip removes, before a pod enters the cache, the fields that this package does not read.
 func Strip(pod *corev1.Pod) {
 	was := *pod
 	ownership.Strip(pod)
@@ -112,7 +113,8 @@ func usedStatus(c *corev1.ContainerStatus) corev1.ContainerStatus {
 	return read
 }
 
-// maxRevision is the maximum length of a kept revision, in bytes. Our revisions are shorter.
+// maxRevision is the maximum length, in bytes, of a revision that Strip keeps. The revisions that
+// the operator writes are shorter.
 const maxRevision = 64
 
 // maxStatuses is the maximum number of container statuses that Strip keeps. A Dojo's pod has one
@@ -145,7 +147,8 @@ func instanceOf(name string) client.IndexerFunc {
 	}
 }
 
-// List returns the Dojo's pods that the given index has.
+// List returns the Dojo's pods from the cache. index is one of the indexes of pods, such as
+// [OfApplication].
 func List(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, index string) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	of := client.MatchingFields{index: dojo.Name}
@@ -182,15 +185,14 @@ func Describe(all []corev1.Pod) string {
 	return fmt.Sprintf("%d, such as %s%s", len(all), first.Name, node)
 }
 
-// ofJob reports whether a pod belongs to a Job of the schema or of the release step.
 func ofJob(pod client.Object) bool {
 	name := pod.GetLabels()[ownership.NameLabel]
 	return name == ownership.Schema || name == ownership.Release
 }
 
-// Changed passes events of three kinds: the trouble of a pod changes, a Job's pod fails or is
-// deleted, or a pod of the release step ends. The end of such a pod matters if the step's Job is
-// gone.
+// Changed is a predicate for pods. It passes an event in three cases: the trouble of a pod changes,
+// a Job's pod fails or is deleted, or a pod of the release step ends. The end of a release pod
+// counts because its Job may be gone.
 var Changed = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return atStart(e.Object).Reason != "" },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -205,5 +207,6 @@ var Changed = predicate.Funcs{
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
-// atStart returns the trouble of a pod as if its containers had just started.
+// atStart returns the trouble of a pod as if its containers had just started. So the trouble
+// depends only on the pod, not on the present time.
 func atStart(pod client.Object) Trouble { return Of(time.Time{}, pod.(*corev1.Pod)) }

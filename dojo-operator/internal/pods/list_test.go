@@ -86,7 +86,6 @@ func (i indexes) IndexField(_ context.Context, o client.Object, name string, val
 	return nil
 }
 
-// failing is an indexer that fails after the given number of indexes.
 type failing struct{ after int }
 
 func (f *failing) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {

@@ -16,12 +16,13 @@ const workingDir = "/tmp"
 
 // Users selects the user that pods run as.
 type Users struct {
-	// ByPlatform sets no user: OpenShift's restricted SecurityContextConstraints choose one.
+	// ByPlatform reports whether the platform selects the user, as OpenShift's restricted
+	// SecurityContextConstraints do. Then pods name no user.
 	ByPlatform bool
 }
 
-// Spec returns a pod with one container that passes "restricted" pod security. All pods of the
-// operator use this spec. internal/workload/pod_options.go adds the fields that only the
+// Spec returns a pod with one container that passes "restricted" pod security. All pods that the
+// operator creates use this spec. internal/workload/pod_options.go adds the fields that only the
 // application's pods have.
 func Spec(
 	dojo *corev1api.Dojo, user int64, users Users, size string, container *corev1ac.ContainerApplyConfiguration,

@@ -15,7 +15,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// crashLoopRestarts is higher than the one or two restarts that are normal while a database starts.
+// crashLoopRestarts is the number of restarts from which a container counts as crash-looping. One
+// or two restarts are normal while a database starts.
 const crashLoopRestarts = 3
 
 // BackoffReset is the time after which the kubelet forgets a container's restarts.
@@ -25,7 +26,7 @@ const BackoffReset = 10 * time.Minute
 // as restart counts, because each change would write the status.
 type Trouble struct {
 	Reason, Message string
-	// Persistent reports that a user must fix the trouble.
+	// Persistent reports whether only a user can fix the trouble.
 	Persistent bool
 }
 
@@ -55,7 +56,8 @@ func Worst(now time.Time, pods []corev1.Pod) Trouble {
 }
 
 // startOfRevisions returns the time of each revision's first pod, and the latest of these times.
-// The newest pod may be of a former revision, whose ReplicaSet still replaces drained pods.
+// This latest time identifies the current revision. The newest pod does not: the ReplicaSet of a
+// former revision still replaces drained pods.
 func startOfRevisions(pods []corev1.Pod) (started map[string]time.Time, latest time.Time) {
 	started = map[string]time.Time{}
 	for i := range pods {

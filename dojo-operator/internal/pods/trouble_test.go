@@ -115,7 +115,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// A message must not change while the trouble stays the same: each change would write the status.
+// The message of a trouble must not contain details that change by themselves: each change would
+// write the status.
 func TestTroubleDoesNotChangeByItself(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ before, after corev1.Pod }{

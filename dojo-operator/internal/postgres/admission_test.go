@@ -20,8 +20,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// rewriting is an API server whose admission policies rewrite applied fields, so that an apply
-// changes nothing.
+// rewriting is a client of an API server whose admission policies revert all applied fields, so
+// that an apply changes nothing.
 type rewriting struct {
 	client.Client
 	live map[string]client.Object // the unchanged objects, by kind

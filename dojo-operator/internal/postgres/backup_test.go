@@ -19,7 +19,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// BackupSucceeded follows CloudNativePG's conditions. A Dojo without backups does not have it.
+// The Dojo's condition BackupSucceeded follows the conditions of the Cluster. A Dojo without
+// backups does not have this condition.
 func TestBackupCondition(t *testing.T) {
 	t.Parallel()
 	says := func(status metav1.ConditionStatus, reason string) func(*world) {
@@ -93,7 +94,8 @@ func TestBackupCondition(t *testing.T) {
 	}
 }
 
-// If a message exceeded the limit of a condition, the whole status could not be written.
+// The API server limits the message of a condition. It would refuse the whole status because of a
+// longer message.
 func TestBackupConditionIsShort(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp)
@@ -148,8 +150,8 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// A Backup records where the Cluster archives now, even if the spec already names another place for
-// an upgrade that has not begun.
+// A Backup records the archive that the Cluster uses now. Before an upgrade, the spec may already
+// name another archive.
 func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	t.Parallel()
 	in := func(server string) func(*corev1api.Dojo) {
@@ -175,7 +177,6 @@ func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	}
 }
 
-// scheduled sets the schedule's last time to the given duration after the creation of the Cluster.
 func scheduled(after time.Duration) func(*world) {
 	return func(w *world) {
 		w.Cluster.Live.CreationTimestamp = metav1.NewTime(noon)

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// large returns metadata of a foreign object, with many fields that Strip drops.
+// large returns metadata of a foreign object. Strip drops most of it, and keeps [identity].
 func large() metav1.ObjectMeta {
 	meta := identity()
 	meta.CreationTimestamp, meta.Generation = metav1.NewTime(noon), 2
@@ -29,7 +29,6 @@ func large() metav1.ObjectMeta {
 	return meta
 }
 
-// identity returns the part of large's metadata that Strip keeps for every kind.
 func identity() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "school", Name: "pg", UID: "u", ResourceVersion: "5",
@@ -37,7 +36,7 @@ func identity() metav1.ObjectMeta {
 	}
 }
 
-// largeCluster is a foreign Cluster with all fields that Plan reads, and more.
+// largeCluster returns a foreign Cluster with all fields on which a plan depends, and more.
 func largeCluster() *cnpgv1.Cluster {
 	cluster := &cnpgv1.Cluster{ObjectMeta: large()}
 	cluster.Annotations[cnpg.HibernationAnnotation] = "off"
@@ -105,7 +104,7 @@ func TestStripBackup(t *testing.T) {
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Error(diff)
 	}
-	// Strip drops values that are longer than CloudNativePG would write them.
+	// CloudNativePG never writes such long values, so Strip drops them.
 	hostile.Spec.PluginConfiguration.Parameters["b"], hostile.Status.BackupID = strings.Repeat("c", 1<<10), strings.Repeat("d", 1000)
 	want.Spec.PluginConfiguration, want.Spec.Method, want.Status.BackupID = nil, "", ""
 	backup.Strip(hostile)
@@ -114,8 +113,8 @@ func TestStripBackup(t *testing.T) {
 	}
 }
 
-// A stripped Cluster gives the same plan as the whole Cluster. Each field that Strip keeps changes
-// some plan.
+// Strip must keep each field on which a plan depends. So a stripped Cluster gives the same plan as
+// the whole Cluster, and changing a kept field changes a plan.
 func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 	t.Parallel()
 	down := func(cluster *cnpgv1.Cluster) { setReady(cluster, 0) }
@@ -160,7 +159,8 @@ func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 			}
 			before := of(stripped)
 			c.without(stripped)
-			// Messages have the Cluster's name from the Dojo's spec.
+			// A plan takes the Cluster's name from the Dojo, so it does not depend on the name in
+			// the Cluster.
 			if name != "name" && of(stripped) == before {
 				t.Errorf("no plan depends on it: %s", before)
 			}
@@ -168,7 +168,6 @@ func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 	}
 }
 
-// described returns all messages and writes of a plan.
 func described(w *world, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
 	w.t.Helper()
 	w.Cluster.Live = cluster

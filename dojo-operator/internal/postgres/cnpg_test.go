@@ -26,7 +26,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 )
 
-// variants are Dojos that differ in the fields sent to CloudNativePG.
 func variants() map[string]*corev1api.Dojo {
 	pg := func(change func(*corev1api.PostgresCluster)) *corev1api.Dojo {
 		dojo := tokyo(ownPG)
@@ -99,7 +98,6 @@ func variants() map[string]*corev1api.Dojo {
 	}
 }
 
-// appliedFor returns all objects of CloudNativePG that the operator can apply for a Dojo.
 func appliedFor(t *testing.T, dojo *corev1api.Dojo) []*unstructured.Unstructured {
 	t.Helper()
 	retried := &cnpgv1.DatabaseRole{}
@@ -134,7 +132,7 @@ func scheme(t *testing.T) *runtime.Scheme {
 }
 
 // CloudNativePG's kinds have every field that the operator sends, with the same type. The API
-// server would drop an unknown field, so the object would never be in sync.
+// server would drop an unknown field, so the operator would write the object again and again.
 func TestAppliedFieldsExist(t *testing.T) {
 	t.Parallel()
 	scheme := scheme(t)
@@ -157,7 +155,7 @@ func TestAppliedFieldsExist(t *testing.T) {
 	}
 }
 
-// lost returns the path of the first value of want that have lacks, or "".
+// lost returns the path of the first value in want that is missing or different in have, or "".
 func lost(want, have any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -202,7 +200,7 @@ func TestNothingEmptyIsApplied(t *testing.T) {
 	}
 }
 
-// empty returns the path of the first null, or empty map, list or string; "" if there is none.
+// empty returns the path of the first empty value (null, map, list or string), or "".
 func empty(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -16,21 +16,21 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// down deletes one object at a time. Each comment names the result of a step. Once the Dojo's own
-// Cluster is gone, CloudNativePG removes its finalizers from the other objects. In another owner's
-// Cluster the order matters: Postgres drops no database with open sessions, and no role that owns
-// objects.
+// down deletes one object at a time. A step blocks until its object is gone. If the Dojo has its
+// own Cluster, the Cluster is deleted before the objects in it; CloudNativePG then removes its
+// finalizers from these objects. In another owner's Cluster the order matters: Postgres drops no
+// database with open sessions, and no role that owns objects.
 var down = chain{
-	dropBackup,   // no backup is taken any more
-	dropPooler,   // no client connects
-	dropCluster,  // the Dojo's own Cluster is gone
-	dropDatabase, // the database is gone
-	dropSecond,   // the second login is gone
-	dropOwner,    // the owner is gone
+	dropBackup,
+	dropPooler,
+	dropCluster,
+	dropDatabase,
+	dropSecond,
+	dropOwner,
 }
 
-// Drop plans the deletion of the data. If the Cluster's origin is not the Dojo's bootstrap source,
-// Drop deletes nothing.
+// Drop plans the deletion of the data. It deletes nothing if the data did not come from the source
+// in spec.postgres.cluster.bootstrap: the Dojo does not use that Cluster.
 func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if bootstrap.Mismatch(dojo, s.Cluster.Live) != nil {
 		return apply.Plan{}
@@ -41,8 +41,8 @@ func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 // InUse returns an issue if the Cluster to delete holds databases of others; else nil.
 func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue { return cluster.InUse(dojo, s.Cluster) }
 
-// Keep marks the data as retained if the Dojo's policy was Delete before. It resets the reclaim
-// policies, and the owner of Secrets.
+// Keep plans the change from reclaimPolicy Delete to Retain. It resets the reclaim policies of the
+// Database and the DatabaseRoles, and removes the owner reference from the Secrets.
 func Keep(dojo *corev1api.Dojo, s State) apply.Plan {
 	if dojo.Spec.Postgres == nil || cnpg.Reclaims(dojo) {
 		return apply.Plan{}
@@ -56,7 +56,7 @@ func Keep(dojo *corev1api.Dojo, s State) apply.Plan {
 	return step.Plan()
 }
 
-// Kept reports whether all data is marked as retained.
+// Kept reports whether all data will outlive the Dojo, so that [Keep] has nothing to change.
 func Kept(dojo *corev1api.Dojo, s State) bool {
 	return !cnpg.Reclaims(dojo) && s.Unreadable == nil && Keep(dojo, s).Apply == nil
 }

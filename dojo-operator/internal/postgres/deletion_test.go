@@ -266,7 +266,8 @@ func TestFinalBackup(t *testing.T) {
 	}
 }
 
-// The final Backup of a deleted Dojo with the same name is not the final Backup of this Dojo.
+// The name of the final Backup contains the Dojo's UID. So the final Backup of a deleted Dojo with
+// the same name does not count as the Backup of this Dojo.
 func TestFinalBackupIsOfThisDojo(t *testing.T) {
 	t.Parallel()
 	former := tokyo(func(dojo *corev1api.Dojo) { dojo.UID = "the former" })
@@ -287,8 +288,8 @@ func TestReclaims(t *testing.T) {
 	}
 }
 
-// While the Cluster has other users, nothing is deleted, and the message names them: other Dojos,
-// retained Databases, and a user's own Databases.
+// While the Cluster has databases of others, nothing is deleted, and the message names the users:
+// other Dojos, retained Databases, and a user's own Databases.
 func TestInUse(t *testing.T) {
 	t.Parallel()
 	leaving := func(dojo *corev1api.Dojo) { dojo.DeletionTimestamp = &metav1.Time{Time: noon} }

@@ -29,7 +29,6 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// objects drops nil objects.
 func objects[T any, L interface {
 	*T
 	client.Object
@@ -42,7 +41,7 @@ func objects[T any, L interface {
 	return out
 }
 
-// reading is a client.Reader of a few objects.
+// reading is a client.Reader that finds only the given objects.
 type reading []client.Object
 
 func readerOf(cached, live reading) apply.Reader {
@@ -67,7 +66,7 @@ func (r reading) Get(_ context.Context, key client.ObjectKey, into client.Object
 	return apierrors.NewNotFound(schema.GroupResource{Resource: reflect.TypeOf(into).Elem().Name()}, key.Name)
 }
 
-// List returns the objects that the cache's indexes have for the Dojo tokyo.
+// List returns the objects that the indexes of the real cache would return for the Dojo tokyo.
 func (r reading) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	var by client.ListOptions
 	by.ApplyOptions(options)
@@ -98,8 +97,8 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// installed has all kinds of CloudNativePG except one kind, named in the field without. If
-// unreadable is set, that kind is defined, but cannot be read.
+// installed simulates which kinds of CloudNativePG are installed. The kind in the field without is
+// not installed. If unreadable is set, this kind is installed, but cannot be read.
 type installed struct {
 	without    string
 	unreadable bool
@@ -178,7 +177,8 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// Observe waits until the cache shows our own writes, whatever the kind of object.
+// Observe returns ErrStale until the cache shows the operator's own writes, for each kind of
+// object.
 func TestObserveWaitsForOurOwnWrites(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"Cluster", "DatabaseRole", "Database", "ScheduledBackup", "Secret"} {

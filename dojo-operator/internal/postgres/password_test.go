@@ -101,7 +101,6 @@ func owned(w *world) {
 	w.secrets[owner].OwnerReferences = controlledBy(tokyo())
 }
 
-// taken makes another client the owner of a key of the Secret.
 func taken(key string) func(*world) {
 	return func(w *world) {
 		w.secrets[owner].Data[key] = []byte("theirs")
@@ -135,7 +134,8 @@ func TestSecretHasTheKeysOfCloudNativePG(t *testing.T) {
 	}
 }
 
-// The cache lacks a created Secret for so long that the expectation of our own write has expired.
+// The cache lacks a Secret that the operator has created. The operator no longer waits for the
+// cache, because the expectation of its write has expired.
 func TestALaggingCacheMakesNoOtherPassword(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -203,7 +203,6 @@ func TestThePasswordIsReadOnlyToBeWritten(t *testing.T) {
 	}
 }
 
-// planPassword returns the owner's Secret if it has to be written.
 func planPassword(w *world, dojo *corev1api.Dojo) *apply.Object {
 	return login.PlanPassword(dojo, w.observe(dojo).Login, login.Input{Login: owner})
 }

@@ -9,39 +9,39 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// up lists the steps to a usable database. Each comment names the result of a step. A step that
-// blocks ends the chain.
+// up lists the steps to a usable database. The comment beside each step names the state that the
+// step brings about. If a step blocks, the later steps are not planned.
 var up = chain{
 	checkInstalled, // the cluster has CloudNativePG, and its kinds can be read
 	checkNames,     // no foreign object has a name that the database needs
 	planBootstrap,  // the data is not lost, and the source of a new Cluster's data is known
-	planCluster,    // the Dojo's own Cluster matches the spec, in the version that an upgrade has reached
+	planCluster,    // the Dojo's own Cluster matches the spec; only an upgrade waits
 	planBackup,     // backups are scheduled
 	waitForCluster, // the Cluster has a primary
 	planPooler,     // the Pooler starts while login and database are created
-	dropRenamed,    // no DatabaseRole has the name of a former Dojo's role
+	dropRenamed,    // no role of a deleted Dojo has a name that is wrong for this Dojo
 	planOwner,      // the owner login may log in, or is retired
 	checkRestored,  // restored data contains the database
 	planDatabase,   // the database exists and belongs to its owner
 	planSecond,     // the second login may log in, or is retired
 	planStatement,  // sessions of the second login act as the owner
-	planSchema,     // the SQL has run
+	planSchema,     // the Dojo's SQL has run: its table and spec.postgres.initSQL
 	waitForPooler,  // clients can connect to the Pooler
 	planRetirement, // the former login is retired
 }
 
-// asleep lists the steps of a suspended Dojo. These steps run no SQL and create nothing.
+// asleep lists the steps that hibernate the Cluster of a suspended Dojo. These steps run no SQL and
+// create nothing.
 var asleep = chain{
 	checkInstalled,
 	checkNames,
-	checkData,          // the Cluster is not lost, has the data that bootstrap names, and its image opens that data
-	pauseBackup,        // no backup waits for a hibernated Cluster
+	checkData,          // the Cluster exists, its data came from the source in bootstrap, and its image opens that data
+	pauseBackup,        // scheduled backups are suspended
 	hibernate,          // no client uses the Cluster, and it is hibernated
 	stopPooler,         // the Pooler has no pods
 	waitForHibernation, // the instances have stopped
 }
 
-// chain is a list of steps, each a pure function.
 type chain []func(input) cnpg.Step
 
 func (c chain) plan(in input) cnpg.Step {
@@ -54,7 +54,8 @@ func (c chain) plan(in input) cnpg.Step {
 	return in.before
 }
 
-// Database is the plan for a Dojo's database.
+// Database holds the planned writes for a Dojo's database, and what the application may do
+// meanwhile.
 type Database struct {
 	Plan apply.Plan
 	// passwordCurrent reports whether Postgres has the password that the application should use.
@@ -62,7 +63,8 @@ type Database struct {
 	migrating                 bool
 }
 
-// Migrating reports whether the application must wait for SQL.
+// Migrating reports whether the application must wait until the Dojo's SQL has run: its table and
+// spec.postgres.initSQL.
 func (db *Database) Migrating() bool { return db.migrating && !db.complete }
 
 // Usable reports whether pods may get the credentials. Pods that already have credentials (inUse)

@@ -63,7 +63,6 @@ func TestStepsToADatabase(t *testing.T) {
 	}
 }
 
-// usable reports whether pods may get the credentials.
 func usable(db Database) string {
 	switch {
 	case db.Usable(false) && db.Usable(true):
@@ -289,7 +288,7 @@ func budgetOf(dojo *corev1api.Dojo) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: dojo.Name, OwnerReferences: controlledBy(dojo)}}
 }
 
-// flipped sets the time since the Cluster's condition Ready last flipped.
+// flipped sets how long ago the Cluster's condition Ready last changed.
 func flipped(passed time.Duration) func(*world) {
 	return func(w *world) {
 		w.Cluster.Live.Status.Conditions = []metav1.Condition{{
@@ -302,7 +301,7 @@ func pgVersion(version string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Version = version }
 }
 
-// data sets the major version of the Cluster's data; 0 is unknown.
+// data sets the major version of the Cluster's data files; 0 means unknown.
 func data(major int) func(*world) {
 	return func(w *world) {
 		w.Cluster.Live.Status.Image = "registry.example/postgres"
@@ -376,11 +375,10 @@ func stuckSchema(w *world) {
 	w.Schema.Pods = []corev1.Pod{pod}
 }
 
-// standbys is the awaited object of a Dojo whose Cluster lacks standbys.
 const standbys = "standbys of the Cluster school/tokyo-db"
 
-// An issue with a deadline has a requeue time until then. It names the awaited object if the Dojo's
-// status records the start of the wait.
+// An issue with a deadline requeues the Dojo at the deadline. If the status of the Dojo records the
+// start of the wait, the issue also names the awaited object.
 func TestHowLongAnIssueWaits(t *testing.T) {
 	t.Parallel()
 	noCluster := func(w *world) { w.Cluster.Live = nil }
@@ -422,7 +420,6 @@ func TestHowLongAnIssueWaits(t *testing.T) {
 	}
 }
 
-// Messages say what users have to do.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -482,7 +479,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// If an object cannot be written, only the objects that depend on it wait.
+// If the write of an object fails, only the objects that depend on it wait.
 func TestDependents(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp)
@@ -508,7 +505,7 @@ func TestDependents(t *testing.T) {
 	}
 }
 
-// Pods get the password that Postgres has, even if the schema fails.
+// Pods get the password that Postgres has, even if the SQL of the schema fails.
 func TestAPasswordIsPassedOnDespiteAFailedSchema(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG)

@@ -21,7 +21,6 @@ func pooled(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{Instances: new(int32(2))}
 }
 
-// playPooler simulates the actions of CloudNativePG for a Pooler.
 func (w *world) playPooler() {
 	p := w.Pooler.Pooler
 	if p == nil {
@@ -35,9 +34,9 @@ func (w *world) playPooler() {
 	w.Pooler.Deployment.Status.AvailableReplicas = *p.Spec.Instances
 }
 
-// pool reconciles until the operator writes nothing. After each reconcile it puts the new host into
-// the application's credentials, and one reconcile later it replaces the pods. pool returns all
-// writes and changes in order.
+// pool reconciles until the operator writes nothing. After each reconcile it puts the planned host
+// into the application's credentials, and one reconcile later it simulates new pods. pool returns
+// all writes and events in order.
 func (w *world) pool(dojo *corev1api.Dojo) (story []string) {
 	w.t.Helper()
 	for range 12 {
@@ -90,8 +89,8 @@ func TestPooler(t *testing.T) {
 		"Progressing/RemovingPooler", "pods are replaced", "-Pooler", "")
 }
 
-// An application without credentials waits for the Pooler. An application that uses the Pooler is
-// unreachable while no instance is available.
+// A new application gets no credentials until the Pooler is available. An application that uses the
+// Pooler is unreachable while no Pooler instance is available.
 func TestNewWithPooler(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, pooled)
@@ -137,8 +136,8 @@ func TestNewWithPooler(t *testing.T) {
 	}
 }
 
-// A Pooler stops with its Cluster. If a user then removes the Pooler from the spec, the operator
-// deletes the Pooler at once, since no pod uses it.
+// The Pooler of a suspended Dojo has no instances, like the hibernated Cluster. If a user then
+// removes the Pooler from the spec, the operator deletes the Pooler at once, since no pod uses it.
 func TestPoolerAsleep(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG, pooled)

@@ -21,7 +21,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// restoring gives the Dojo's own Cluster a bootstrap from kyoto's archive.
 func restoring(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: &corev1api.Recovery{
 		ObjectStore: &corev1api.RecoveryObjectStore{
@@ -31,14 +30,12 @@ func restoring(dojo *corev1api.Dojo) {
 	}}
 }
 
-// fromBackup gives the Dojo's own Cluster a bootstrap from a Backup.
 func fromBackup(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: &corev1api.Recovery{
 		Backup: &corev1api.BackupReference{Name: "nightly"},
 	}}
 }
 
-// importing gives the Dojo's own Cluster a bootstrap from another database.
 func importing(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Import: &corev1api.Import{
 		SourceSecretRef: corev1api.ImportSource{Name: "legacy"},
@@ -51,8 +48,8 @@ var legacy = &corev1.Secret{
 	},
 }
 
-// The operator writes the Database only after the check of the restored data. Otherwise
-// CloudNativePG would create an empty database if the restored data has none.
+// The operator writes the Database object only after it has found the database in the restored
+// data. Otherwise CloudNativePG would create an empty database if the restored data has none.
 func TestStepsOfABootstrap(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -98,7 +95,8 @@ func TestStepsOfABootstrap(t *testing.T) {
 	}
 }
 
-// Retained DatabaseRoles of a former Dojo may have other names than the roles in the backup.
+// A deleted Dojo may have left DatabaseRoles. Their spec.name may differ from the names of the
+// roles in the backup.
 func TestFormerRolesWithOtherNames(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -221,8 +219,8 @@ func TestPlanOfABootstrap(t *testing.T) {
 	}
 }
 
-// The deletion of a Dojo ignores a Cluster of another origin, and takes no backup of an empty
-// Cluster.
+// The deletion of a Dojo ignores a Cluster whose data did not come from the Dojo's bootstrap
+// source. It takes no backup of a Cluster without data.
 func TestDeletionOfABootstrap(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp, dropping, restoring)
@@ -258,7 +256,7 @@ func TestDeletionOfABootstrap(t *testing.T) {
 	}
 }
 
-// Restored data keeps the names of its database and of both logins.
+// The database and both logins have the same names in restored data as in the backup.
 func TestRestoredNames(t *testing.T) {
 	t.Parallel()
 	named := func(database string) *corev1api.Dojo {

@@ -22,14 +22,13 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// requested sets the annotation that requests another password to this value.
 func requested(value string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: value}
 	}
 }
 
-// running is a world whose application has the owner's credentials.
+// running returns a world in which the application uses the credentials of the owner login.
 func running(t *testing.T, dojo *corev1api.Dojo) *world {
 	t.Helper()
 	w := inSync(t, tokyo(func(before *corev1api.Dojo) { before.Spec = dojo.Spec }))
@@ -37,7 +36,7 @@ func running(t *testing.T, dojo *corev1api.Dojo) *world {
 	return w
 }
 
-// valid lists the logins that Postgres accepts.
+// valid lists the logins whose role may log in with the password of their Secret.
 func (w *world) valid() map[string]bool {
 	all := map[string]bool{}
 	for l, login := range w.Login.Logins {
@@ -48,9 +47,9 @@ func (w *world) valid() map[string]bool {
 	return all
 }
 
-// rotate reconciles until the operator writes nothing. After each reconcile it gives the
-// application the new credentials, and simulates CloudNativePG. One reconcile later it replaces the
-// pods. rotate returns all writes and changes in order.
+// rotate reconciles until the operator writes nothing. After each reconcile it copies the planned
+// credentials to the application, and simulates CloudNativePG. One reconcile later it simulates new
+// pods. rotate returns all writes and events in order.
 func (w *world) rotate(dojo *corev1api.Dojo) (story []string) {
 	w.t.Helper()
 	for range 12 {
@@ -153,15 +152,15 @@ func rotation(current, next cnpg.Login, postponed bool) login.Rotation {
 	return login.Rotation{Current: current, Next: next, Postponed: postponed}
 }
 
-// Further requests wait until the former login is retired.
+// A further request for a rotation waits until the former login is retired.
 func TestRequestsOfRotation(t *testing.T) {
 	t.Parallel()
 	type result struct {
 		Turn                login.Rotation
 		Login, Former, Says string
 	}
-	// turned is a world in which the application has the second login, and pods still have the
-	// first.
+	// turned returns a world in the middle of a rotation: the application has the second login, and
+	// pods still have the first.
 	turned := func(t *testing.T) *world {
 		w := running(t, tokyo(inPG))
 		dojo := tokyo(inPG, requested("monday"))
@@ -249,7 +248,7 @@ func TestRequestsOfRotation(t *testing.T) {
 	}
 }
 
-// In a replaced Cluster, CloudNativePG creates the second role again. So the SQL that makes
+// After a Cluster is replaced, CloudNativePG creates the second role again. So the SQL that makes
 // sessions of the second login act as the owner must run again.
 func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 	t.Parallel()
@@ -278,7 +277,7 @@ func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 	}
 }
 
-// A new Dojo uses the retained login that may log in.
+// If a deleted Dojo has left two logins, a new Dojo uses the login whose role may log in.
 func TestLoginOfANewDojo(t *testing.T) {
 	t.Parallel()
 	w := running(t, tokyo(inPG))
@@ -337,8 +336,8 @@ func TestALostPasswordIsReplaced(t *testing.T) {
 	}
 }
 
-// The operator retains both logins with the data. If it deletes the data, it deletes both logins,
-// the second login first.
+// With reclaimPolicy Retain, the operator retains both logins with the data. With Delete, it
+// deletes both, the second login first.
 func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 	t.Parallel()
 	w := running(t, tokyo(inPG, dropping))
@@ -376,8 +375,8 @@ func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 	}
 }
 
-// If Postgres refuses the second login, the operator retries and reports the refusal, as for the
-// owner.
+// CloudNativePG may be forbidden to read the password of the second login. Then the operator causes
+// a retry and reports the message, as it does for the owner.
 func TestSecondLoginIsRefused(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG, rotating)

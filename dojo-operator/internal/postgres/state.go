@@ -46,11 +46,11 @@ type State struct {
 	Unchanged   apply.Unchanged
 	Catalog     images.Catalog
 	Application Application
-	// Missing lists kinds that the cluster lacks. Unreadable is a kind that is installed but cannot
-	// be read, or nil. If Unreadable is set, the operator reads no object of CloudNativePG, so any
-	// object may exist.
+	// Missing lists the kinds of CloudNativePG that are not installed. Unreadable is a kind that is
+	// installed but cannot be read, or nil. If Unreadable is set, the operator reads no object of
+	// CloudNativePG, so it must assume that each object may exist.
 	Missing []string
-	// Unsized is the issue of a size that cannot be resolved, or nil.
+	// Unsized is an issue if spec.postgres.cluster.size names no valid preset; else nil.
 	Unsized    *conditions.Issue
 	Unreadable *optionalkinds.Kind
 
@@ -68,17 +68,19 @@ type State struct {
 type Application struct {
 	// Pooled reports whether the application's credentials name the Pooler as the host.
 	Pooled bool
-	// Stopped and Pods are observed only while the Dojo is suspended or an upgrade is due.
+	// Stopped reports whether no pod of the application runs, and no release step runs or may
+	// begin. Pods are the running pods. Both are observed only while the Dojo is suspended or an
+	// upgrade is due.
 	Stopped bool
 	Pods    []corev1.Pod
 	// Releasing reports whether a release step runs, or may begin at any time.
 	Releasing bool
-	// Outdated says why pods may still have a former login or host. It is set only while
-	// [WaitsForPods] is true.
+	// Outdated says why pods may still have the credentials of a former login or host, or is empty.
+	// It is set only while [WaitsForPods] is true.
 	Outdated string
 }
 
-// Kinds reports which optional kinds the cluster has.
+// Kinds reports which kinds of CloudNativePG the cluster has.
 type Kinds interface {
 	// Has reports whether objects of a kind can be read.
 	Has(kind optionalkinds.Kind) bool
@@ -86,7 +88,8 @@ type Kinds interface {
 	Defined(ctx context.Context, kind optionalkinds.Kind) (bool, error)
 }
 
-// Observe reads the database. source names the Secret of the application's credentials, or "".
+// Observe reads the objects of a Dojo's database. source names the Secret from which the
+// application's credentials were copied, or is empty.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string, kinds Kinds, catalog images.Catalog,
 	now time.Time,

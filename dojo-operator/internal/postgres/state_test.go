@@ -35,7 +35,6 @@ import (
 
 const owner, second = cnpg.Owner, cnpg.Second
 
-// noon is the default time of every plan.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 var testConfig = Config{
@@ -58,8 +57,8 @@ func tokyo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	return dojo
 }
 
-// inPG gives the Dojo a database in the Cluster pg of another owner. ownPG gives it a database in
-// its own Cluster.
+// inPG gives the Dojo a database in pg, a Cluster of another owner. ownPG gives the Dojo a Cluster
+// of its own.
 func inPG(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres = &corev1api.Postgres{
 		ClusterRef: &corev1api.ClusterReference{Name: "pg"}, ReclaimPolicy: corev1api.ReclaimRetain,
@@ -95,15 +94,14 @@ func rotating(dojo *corev1api.Dojo) {
 	dojo.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: "today"}
 }
 
-// waitingFor sets the status of a Dojo that has waited for an object for this long.
 func waitingFor(object string, waited time.Duration) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Status.WaitingFor = []corev1api.Wait{{Object: object, Since: metav1.NewTime(noon.Add(-waited))}}
 	}
 }
 
-// world holds the objects of a database: the objects of State, and the Secrets and Jobs from which
-// observe derives parts of State.
+// world simulates the objects of a Dojo's database: the observed objects of State, and the Secrets
+// and Jobs from which observe derives the rest of State.
 type world struct {
 	State
 	t       *testing.T
@@ -111,14 +109,15 @@ type world struct {
 	secrets [2]*corev1.Secret
 	jobs    []*batchv1.Job
 	version int
-	// source is the Secret of the application's credentials, or "". outdated says why pods may have
-	// the credentials of the other login.
+	// source names the Secret from which the application's credentials were copied, or is empty.
+	// outdated says why pods may still have the former login.
 	source, outdated string
-	// SQL is the SQL to run. MissingSQL names a missing piece of SQL.
+	// SQL is the SQL to run. MissingSQL names a ConfigMap or Secret with SQL that does not exist.
 	SQL, MissingSQL string
 }
 
-// newWorld is a world without a database. If the Dojo refers to a Cluster, that Cluster exists.
+// newWorld returns a world without a database. If the Dojo has a clusterRef, the Cluster pg of
+// another owner exists.
 func newWorld(t *testing.T, dojo *corev1api.Dojo) *world {
 	w := &world{t: t, dojo: dojo, State: State{Now: noon, Catalog: dojotest.Catalog()}}
 	if dojo.Spec.Postgres.ClusterRef != nil {
@@ -130,7 +129,7 @@ func newWorld(t *testing.T, dojo *corev1api.Dojo) *world {
 	return w
 }
 
-// inSync is a world with a database that is in sync.
+// inSync returns a world whose database is complete, so that the operator writes nothing.
 func inSync(t *testing.T, dojo *corev1api.Dojo) *world {
 	t.Helper()
 	w := newWorld(t, dojo)
@@ -144,7 +143,6 @@ func inSync(t *testing.T, dojo *corev1api.Dojo) *world {
 	return nil
 }
 
-// observe returns the State as Observe would.
 func (w *world) observe(dojo *corev1api.Dojo) State {
 	w.version++
 	s := w.State
@@ -178,7 +176,6 @@ func (w *world) observe(dojo *corev1api.Dojo) State {
 	return s
 }
 
-// forget drops unreadable objects.
 func (s *State) forget() {
 	for kind, forget := range map[*optionalkinds.Kind]func(){
 		&cnpg.ClusterKind:  func() { s.Cluster.Live = nil },
@@ -194,7 +191,8 @@ func (s *State) forget() {
 	}
 }
 
-// without removes kinds of CloudNativePG from the cluster. removed removes all of them.
+// without simulates that kinds of CloudNativePG are not installed. removed simulates this for all
+// kinds.
 func without(kinds ...string) func(*world) { return func(w *world) { w.Missing = kinds } }
 
 func removed() func(*world) {
@@ -207,7 +205,6 @@ func removed() func(*world) {
 
 func (w *world) plan(dojo *corev1api.Dojo) Database { return Plan(dojo, w.observe(dojo), testConfig) }
 
-// reconcile plans and applies once, and returns the plan.
 func (w *world) reconcile(dojo *corev1api.Dojo) Database {
 	w.t.Helper()
 	db := w.plan(dojo)
@@ -241,7 +238,6 @@ func (w *world) reconcile(dojo *corev1api.Dojo) Database {
 	return db
 }
 
-// loginOf returns the login of a written object.
 func loginOf(dojo *corev1api.Dojo, o *apply.Object) cnpg.Login {
 	if o.Name == second.ObjectName(dojo) {
 		return second
@@ -249,7 +245,7 @@ func loginOf(dojo *corev1api.Dojo, o *apply.Object) cnpg.Login {
 	return owner
 }
 
-// stored returns an object as the API server has it after our apply.
+// stored returns an object as the API server would store it after the operator's apply.
 func stored[T any, L interface {
 	*T
 	client.Object
@@ -277,7 +273,8 @@ func stored[T any, L interface {
 	return after
 }
 
-// withoutLists makes each list a leaf, because CloudNativePG's lists are atomic.
+// withoutLists makes each list a leaf, because server-side apply treats the lists of
+// CloudNativePG's kinds as one value.
 func withoutLists(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -292,7 +289,7 @@ func withoutLists(v any) any {
 	return v
 }
 
-// play simulates the actions of CloudNativePG and of the pods of Jobs.
+// play simulates what CloudNativePG does with the written objects, and completes all Jobs.
 func (w *world) play() {
 	w.playPostgres()
 	for _, job := range w.jobs {
@@ -322,7 +319,6 @@ func (w *world) playPostgres() {
 	}
 }
 
-// setReady makes this many instances of a Cluster ready, the primary first.
 func setReady(cluster *cnpgv1.Cluster, instances int) {
 	var ready []string
 	for i := range instances {
@@ -332,7 +328,7 @@ func setReady(cluster *cnpgv1.Cluster, instances int) {
 	cluster.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: ready}
 }
 
-// unwrittenFor sets how long ago all objects were last written.
+// unwrittenFor sets the time of the last write of each object to the given time ago.
 func (w *world) unwrittenFor(passed time.Duration) {
 	at := metav1.NewTime(noon.Add(-passed))
 	for _, o := range []metav1.Object{w.Cluster.Live, w.Login.Logins[owner].Role, w.Database.Live, w.secrets[owner]} {
@@ -345,7 +341,6 @@ func (w *world) unwrittenFor(passed time.Duration) {
 	}
 }
 
-// otherSQL changes the SQL, and plans the Job that runs it.
 func otherSQL(w *world) {
 	w.SQL, w.jobs = "other", nil
 	w.reconcile(w.dojo)
@@ -356,7 +351,6 @@ func controlledBy(dojo *corev1api.Dojo) []metav1.OwnerReference {
 	return []metav1.OwnerReference{*metav1.NewControllerRef(dojo, corev1api.GroupVersion.WithKind("Dojo"))}
 }
 
-// kinds lists the kinds that a plan writes, in its order.
 func kinds(p apply.Plan) (all []string) {
 	for _, o := range p.Apply {
 		all = append(all, o.Kind)
@@ -364,7 +358,6 @@ func kinds(p apply.Plan) (all []string) {
 	return all
 }
 
-// deleted lists the kinds that a plan deletes.
 func deleted(p apply.Plan) (all []string) {
 	for _, old := range p.Delete {
 		all = append(all, old.Kind)
@@ -372,7 +365,6 @@ func deleted(p apply.Plan) (all []string) {
 	return all
 }
 
-// worst returns the type and reason of the worst issue, or "".
 func worst(p apply.Plan) string {
 	issue := conditions.Worst(p.Issues)
 	if issue == nil {

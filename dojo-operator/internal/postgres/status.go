@@ -25,8 +25,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 )
 
-// ReadOnlyHost returns the Service of the standbys, or "". If another owner's Cluster does not
-// exist, it returns the last known Service.
+// ReadOnlyHost returns the name of the standbys' Service, or "". If the Cluster of
+// spec.postgres.clusterRef does not exist, it returns the name in the Dojo's status.
 func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
 	switch own, live, known := dojo.Spec.Postgres.Cluster, s.Cluster.Live, dojo.Status.Database; {
 	case own != nil && ptr.Deref(own.Instances, 1) > 1, own == nil && live != nil && live.Spec.Instances > 1:
@@ -54,7 +54,7 @@ func WaitsForPods(dojo *corev1api.Dojo, s State) bool {
 	return login.Retires(dojo, s.Login) || !s.Application.Pooled && pooler.Obsolete(dojo, s.Pooler)
 }
 
-// RequiresStop reports whether an upgrade keeps the application from running.
+// RequiresStop reports whether the application must not run because Postgres is being upgraded.
 func RequiresStop(dojo *corev1api.Dojo, s State) bool {
 	return dojo.Spec.Postgres != nil && upgrade.RequiresStop(dojo, s.Upgrade, UpgradeStep(dojo, s))
 }
@@ -102,7 +102,7 @@ func AwaitsWindow(dojo *corev1api.Dojo, s State) time.Duration {
 	return at.Add(dojo.Spec.Postgres.Cluster.VersionPolicy.Window.Duration.Duration).Sub(s.Now)
 }
 
-// BackupCondition returns the condition of the last backup, or nil.
+// BackupCondition returns the condition BackupSucceeded of a Dojo, or nil.
 func BackupCondition(dojo *corev1api.Dojo, s State) *metav1.Condition {
 	return backup.Condition(dojo, s.Cluster.Live)
 }
@@ -160,7 +160,8 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 	return status
 }
 
-// Strip removes the fields of a foreign object that no plan reads.
+// Strip removes fields of a foreign object before it enters the cache, to save memory. It keeps the
+// fields on which a plan depends.
 func Strip(o client.Object) {
 	switch o := o.(type) {
 	case *cnpgv1.Cluster:

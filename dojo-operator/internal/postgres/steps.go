@@ -24,14 +24,14 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// input is copied for each step of a chain.
+// input is the input of one step of a chain.
 type input struct {
 	cnpg.Input
 	dojo   *corev1api.Dojo
 	state  State
 	config Config
-	// databaseID identifies the database in its Cluster. source is the login that the application
-	// should use.
+	// databaseID consists of the UIDs of the Cluster and the Database. source is the login that the
+	// application should use. before is the joined result of the preceding steps.
 	databaseID string
 	source     cnpg.Login
 	before     cnpg.Step
@@ -47,8 +47,6 @@ func newInput(dojo *corev1api.Dojo, s State, cfg Config) input {
 	}
 }
 
-// databaseIDOf returns the UIDs of the Cluster and the Database, or "" if one of them does not
-// exist.
 func databaseIDOf(s State) string {
 	if s.Cluster.Live == nil || s.Database.Live == nil {
 		return ""
@@ -114,7 +112,8 @@ func planCluster(in input) cnpg.Step {
 		}
 		return cnpg.Step{Incomplete: unknown}
 	}
-	// If the version is too low, CloudNativePG would refuse changes of the other fields too.
+	// If the image has an older major version than the data, CloudNativePG would refuse changes of
+	// the other fields too.
 	if tooLow := cluster.VersionTooLow(dojo, s.Cluster.Live, in.state.images()); tooLow != nil {
 		return cnpg.Step{Incomplete: tooLow}
 	}
@@ -146,8 +145,9 @@ func (in input) backup() backup.Input {
 	return backup.Input{Input: in.Input, Cluster: in.state.Cluster.Live}
 }
 
-// planBackup plans the schedule. Until an upgrade begins, planBackup keeps the schedule, because
-// the Cluster keeps its archive until then.
+// planBackup plans the ScheduledBackup. While an upgrade waits for its backup, planBackup changes
+// nothing: the spec may already name another archive, but the Cluster keeps its archive until the
+// upgrade begins.
 func planBackup(in input) cnpg.Step {
 	if in.dojo.Spec.Postgres.Cluster == nil || UpgradeStep(in.dojo, in.state) == corev1api.UpgradeBackingUp {
 		return cnpg.Step{}
@@ -166,8 +166,8 @@ func (in input) pooler() pooler.Input {
 	return pooler.Input{Input: in.Input, InUse: app.Pooled, Outdated: app.Outdated}
 }
 
-// planPooler plans the Pooler without waiting. The Pooler starts while the login and the database
-// are created.
+// planPooler plans the Pooler without waiting for its pods. They start while the login and the
+// database are created.
 func planPooler(in input) cnpg.Step {
 	step := pooler.Plan(in.dojo, in.state.Pooler, in.pooler())
 	step.Incomplete = nil
@@ -286,7 +286,8 @@ func waitForHibernation(in input) cnpg.Step {
 	return cluster.WaitForHibernation(in.dojo, in.state.Cluster, in.cluster())
 }
 
-// sleeps reports whether to hibernate the Dojo's own Cluster. An upgrade that has begun ends first.
+// sleeps reports whether to hibernate the Dojo's own Cluster. If an upgrade has begun, the Cluster
+// is hibernated only after the upgrade.
 func sleeps(dojo *corev1api.Dojo, s State) bool {
 	return dojo.Spec.Suspend && dojo.Spec.Postgres.Cluster != nil && !upgrade.Begun(dojo, s.Cluster.Live, s.Upgrade)
 }

@@ -21,7 +21,6 @@ import (
 
 func suspended(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true }
 
-// hibernated simulates how CloudNativePG hibernates the Cluster.
 func (w *world) hibernated() {
 	setReady(w.Cluster.Live, 0)
 	w.Cluster.Live.Status.Conditions = []metav1.Condition{{
@@ -124,7 +123,8 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// The Cluster of a suspended Dojo resumes for the final backup, unless a user has hibernated it.
+// The operator resumes the Cluster of a suspended Dojo for the final backup, unless a user has
+// hibernated the Cluster.
 func TestFinalBackupWhileSuspended(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp, dropping, suspended)
@@ -170,8 +170,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// While a suspended Dojo waits for pods, the message names a pod and its node. Pending SQL is
-// stopped, and the wait has a deadline.
+// While a suspended Dojo waits for pods to end, the message names a pod and its node. Jobs with SQL
+// that has not begun are deleted. The wait has a deadline.
 func TestSuspendingEnds(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG)

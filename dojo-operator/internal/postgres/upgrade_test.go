@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// If the query after an upgrade is slow, it has not failed, so the message names no Backup.
-// Statistics are gathered once the query has succeeded.
+// The query that verifies an upgrade may be slow. A slow query has not failed, so the message does
+// not advise to restore the Backup. The Job for statistics begins once the query has succeeded.
 func TestVerifying(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG)

@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// file is a key of a ConfigMap.
+// file is a migration file, stored under a key of a ConfigMap.
 type file struct{ configMap, key string }
 
 // contents has the files of one version of a ConfigMap: the hashes of the files, keyed by file
@@ -30,12 +30,12 @@ type contents struct {
 	size  int
 }
 
-// known caches contents. The keys are the UID and the version of the ConfigMap. If an entry is
-// lost, the operator reads the ConfigMap again.
+// known caches contents, by the UID and the resourceVersion of the ConfigMap. If an entry is lost,
+// the operator reads the ConfigMap again.
 var known = lru.New(1024)
 
-// observeFiles sets the files and their digest. It reads only metadata of a ConfigMap whose version
-// is known.
+// observeFiles sets Files and Digest. If known has the contents of a ConfigMap, observeFiles reads
+// only its metadata.
 func (s *State) observeFiles(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) error {
 	all, size := map[string]string{}, 0
 	for _, ref := range dojo.Spec.Release.Migrations.ConfigMapRefs {
@@ -77,7 +77,7 @@ func (s *State) observeFiles(ctx context.Context, r apply.Reader, dojo *corev1ap
 }
 
 // readFiles returns the files of a ConfigMap. It returns ErrStale if the API server has another
-// version than the cache.
+// resourceVersion than the cache.
 func readFiles(ctx context.Context, r apply.Reader, name types.NamespacedName, version string) (contents, error) {
 	if found, ok := known.Get(version); ok {
 		return found.(contents), nil

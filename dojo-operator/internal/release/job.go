@@ -22,21 +22,22 @@ const (
 	ContainerName = "release"
 	// migrateUser is an unprivileged user. The image of dojo-migrate names no user.
 	migrateUser = 65532
-	// FilesFolder is where dojo-migrate finds the files.
+	// FilesFolder is the folder in which dojo-migrate finds the migration files.
 	FilesFolder = "/migrations"
 
-	// stepAnnotation on a Job identifies the step that it runs. retryAnnotation has the requested
-	// retry.
+	// stepAnnotation on a Job holds the hash of the step that the Job runs. retryAnnotation holds
+	// the value of the Dojo's annotation that requested the retry, or is empty.
 	stepAnnotation  = "core.jutsu.com/release-step"
 	retryAnnotation = "core.jutsu.com/release-retry"
-	// migrationsAnnotation is on a Job of dojo-migrate, whose termination message is a report.
+	// migrationsAnnotation on a Job is "true" if the Job runs dojo-migrate, whose termination
+	// message is a report.
 	migrationsAnnotation = "core.jutsu.com/release-migrations"
 
 	defaultTimeout = 10 * time.Minute
 	hostVariable   = "DB_ENDPOINT"
-	// Exit codes after which the Job replaces the pod: SIGKILL and SIGTERM, which a pod gets for
-	// example if its node is lost, and EX_TEMPFAIL of sysexits.h for a lost connection to the
-	// database. Any other failure is final.
+	// The Job replaces the pod after these exit codes; any other failure is final. A pod gets
+	// SIGKILL or SIGTERM for example if its node is lost. EX_TEMPFAIL (75, sysexits.h) reports a
+	// lost connection to the database.
 	killed, terminated, temporary = 137, 143, 75
 	// restarts is the maximum number of replacements of a stopped pod.
 	restarts = 2

@@ -23,10 +23,11 @@ import (
 )
 
 const (
-	// longestLine is the maximum length of a shown line, in bytes.
+	// longestLine is the maximum length, in bytes, of a log line in the status.
 	longestLine = 300
-	// cutLog is a length in bytes. The kubelet keeps the last 2 KiB or 80 lines of a log. So a
-	// single line of this length may lack its beginning, and with it a part of a Secret's value.
+	// cutLog is a length in bytes. The kubelet keeps only the last 2 KiB or 80 lines of a log. So a
+	// single line of more than cutLog bytes may lack its beginning. It is not shown, because a
+	// value of a Secret without its beginning could not be found and hidden.
 	cutLog = 2000
 	// shortestSecret is the minimum length of a value to hide, in bytes. Shorter values would hide
 	// half of the text.
@@ -86,7 +87,6 @@ func secretValues(
 	return values, nil
 }
 
-// secretNames lists the Secrets that the container of the step can read.
 func secretNames(dojo *corev1api.Dojo, own string) []string {
 	names := []string{own}
 	for i := range dojo.Spec.Env {

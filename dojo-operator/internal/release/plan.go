@@ -29,7 +29,7 @@ type Config struct {
 	Users            pods.Users
 }
 
-// Input has the values from a Dojo's other parts.
+// Input has the values that other packages compute for the release step.
 type Input struct {
 	// Ready reports whether the database is usable and the Dojo has its credentials.
 	Ready bool
@@ -47,7 +47,8 @@ type Input struct {
 	Command *corev1ac.PodSpecApplyConfiguration
 }
 
-// Step is the plan for the release step. Hold reports whether the step has yet to succeed.
+// Step has the planned writes of the release step. Hold reports whether the step has yet to
+// succeed.
 type Step struct {
 	Plan apply.Plan
 	Hold bool
@@ -75,7 +76,8 @@ type planner struct {
 	plan apply.Plan
 }
 
-// run returns the issue of a step that has not succeeded, or nil if the Dojo is suspended.
+// run plans the step's Job. It returns the issue of a step that has not succeeded, or nil if the
+// Dojo is suspended.
 func (p *planner) run() *conditions.Issue {
 	p.deleteFormer()
 	job := p.job()
@@ -180,14 +182,14 @@ func (p *planner) deleteIdle(job *batchv1.Job) {
 	}
 }
 
-// unrecorded reports whether a Job has succeeded and the status does not record this yet.
 func (p *planner) unrecorded(job *batchv1.Job) bool {
 	known := p.dojo.Status.Release
 	return ended(job, batchv1.JobComplete) && (known == nil || !slices.Contains(known.Succeeded, stepOf(job)))
 }
 
-// former lists the Jobs and pods that must be gone or ended before the step begins. Each value is
-// the time of the object's creation, or of a Job's deletion.
+// former lists the Jobs that must be gone, and the pods that must have ended, before the step
+// begins. Each value is the creation time of the object, or the deletion time of a Job that is
+// being deleted.
 func (p *planner) former() map[string]time.Time {
 	found := map[string]time.Time{}
 	own := p.job()

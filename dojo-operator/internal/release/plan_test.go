@@ -114,14 +114,12 @@ func ends(code int32, message string) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: message}}
 }
 
-// edits are changes of a Dojo.
 type edits []func(*corev1api.Dojo)
 
 func command(more ...func(*corev1api.Dojo)) edits { return append(edits{withCommand}, more...) }
 
 func filesOf(more ...func(*corev1api.Dojo)) edits { return append(edits{withFiles}, more...) }
 
-// seen changes the state that a test observes.
 type seen func(*testing.T, *corev1api.Dojo, *State)
 
 func TestPlan(t *testing.T) {
@@ -138,7 +136,6 @@ func TestPlan(t *testing.T) {
 			s.Jobs = append(s.Jobs, jobOf(t, dojo, step, changes...))
 		}
 	}
-	// earlier adds the Job of another step. The Job's pod has the given state.
 	earlier := func(state corev1.ContainerState, changes ...func(*batchv1.Job)) seen {
 		return func(t *testing.T, dojo *corev1api.Dojo, s *State) {
 			job := jobOf(t, dojo, "another step", changes...)
@@ -308,7 +305,8 @@ func TestFilesAreMountedByConfigMap(t *testing.T) {
 	}
 }
 
-// The step connects to the primary: a Pooler keeps no session that holds a lock.
+// The release step connects to the primary, not to the Pooler: a Pooler does not keep the session
+// that holds a lock.
 func TestHostIsThePrimary(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*corev1api.Dojo){"command": withCommand, "files": withFiles} {
@@ -335,7 +333,8 @@ func TestJobName(t *testing.T) {
 	}
 }
 
-// A step stays the same if the digest of the image stays the same, whatever its tag.
+// The hash of a command step contains the digest of the image, not its tag. So another tag with the
+// same digest is the same step.
 func TestStepOfACommand(t *testing.T) {
 	t.Parallel()
 	of := func(image, database string, command ...string) string {
@@ -405,8 +404,8 @@ func observe(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo, target Tar
 	return Observe(t.Context(), c.Reader(dojo), dojo, target, noon)
 }
 
-// The failure in the status contains no value of a Secret. The operator reads the failure from the
-// log only once.
+// The failure in the status contains no value of a Secret. The operator reads the log only for the
+// first report of the failure.
 func TestFailureIsObservedOnce(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(withCommand, func(dojo *corev1api.Dojo) {
@@ -446,7 +445,8 @@ func TestFailureIsObservedOnce(t *testing.T) {
 	}
 }
 
-// If the cache lacks the Job of another step, the API server's list prevents a second Job.
+// The cache may lack the Job of another step. The operator lists Jobs from the API server, so it
+// creates no second Job.
 func TestNoJobBesideOneThatTheCacheLacks(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(withCommand)

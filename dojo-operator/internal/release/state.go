@@ -37,7 +37,8 @@ type Target struct {
 type State struct {
 	Now    time.Time
 	Target Target
-	// Step identifies the desired step. It is "" while the step is not known.
+	// Step is the hash of the desired step. It is "" while the database is missing, or while the
+	// migration files are missing or invalid.
 	Step string
 	// Missing names the first ConfigMap that does not exist. Invalid says why the files cannot run.
 	Missing, Invalid string
@@ -45,8 +46,8 @@ type State struct {
 	Digest           string
 	// SameName is the existing Job, of any controller, with the name that the step needs.
 	SameName *batchv1.Job
-	// Jobs are the Jobs of all steps that the Dojo controls. Pods are their pods, and the pods of
-	// deleted Jobs.
+	// Jobs are the release Jobs that the Dojo controls, of all steps. Pods are the pods of these
+	// Jobs and of deleted release Jobs.
 	Jobs []*batchv1.Job
 	Pods []corev1.Pod
 	// LogEnd is the last line of the failed step's log, without the values of Secrets.
@@ -118,7 +119,6 @@ func (s *State) observeStep(ctx context.Context, r apply.Reader, dojo *corev1api
 	return nil
 }
 
-// imageID returns the digest of an image, or the whole image if it has no digest.
 func imageID(image string) string {
 	if _, digest, found := strings.Cut(image, "@"); found {
 		return digest
@@ -135,13 +135,12 @@ func hash(texts ...string) string {
 }
 
 func jobName(dojo *corev1api.Dojo, step string) string {
-	// The name of a Job is also a label of the Job's pods.
+	// The name of a Job is also a label value of its pods, which has at most 63 characters.
 	const maxLength = 63
 	suffix := "-release-" + step[:min(len(step), 10)]
 	return dojo.Name[:min(len(dojo.Name), maxLength-len(suffix))] + suffix
 }
 
-// job returns the Job of the desired step, or nil.
 func (s *State) job() *batchv1.Job {
 	i := slices.IndexFunc(s.Jobs, func(job *batchv1.Job) bool { return s.Step != "" && stepOf(job) == s.Step })
 	if i < 0 {
@@ -199,8 +198,8 @@ func (s *State) recordedFor(dojo *corev1api.Dojo, job *batchv1.Job) *corev1api.R
 	return nil
 }
 
-// retried reports whether the annotation requests a retry: its value is neither empty nor before,
-// the value of the last retry.
+// retried reports whether the annotation requests a new retry: its value is not empty, and differs
+// from before, the value at the last retry.
 func retried(dojo *corev1api.Dojo, before string) bool {
 	requested := retryOf(dojo)
 	return requested != "" && requested != before
@@ -217,7 +216,8 @@ func (s *State) Alive() []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(s.Pods), func(pod corev1.Pod) bool { return pods.Ended(&pod) })
 }
 
-// AliveBefore lists the pods in Alive with another revision of the credentials.
+// AliveBefore lists the pods in Alive that have another revision of the credentials than the given
+// one.
 func (s *State) AliveBefore(revision string) []corev1.Pod {
 	return slices.DeleteFunc(s.Alive(), func(pod corev1.Pod) bool {
 		return pod.Annotations[ownership.RevisionAnnotation] == revision
@@ -229,7 +229,7 @@ func (s *State) MayRun() bool {
 	return len(s.Alive()) > 0 || slices.ContainsFunc(s.Jobs, func(job *batchv1.Job) bool { return !hasEnded(job) })
 }
 
-// Stop deletes all Jobs.
+// Stop plans the deletion of all release Jobs.
 func (s *State) Stop() (p apply.Plan) {
 	for _, job := range s.Jobs {
 		p.Delete = append(p.Delete, deletion(job)...)

@@ -29,7 +29,8 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.ReleaseStatus {
 	if s.Step == "" {
 		return emptyAsNil(next)
 	}
-	// Record the success of former steps too, so that a step does not run again after a rollback.
+	// Record the success of former steps too, so that their SQL or command does not run again after
+	// a rollback to their image.
 	for _, job := range s.Jobs {
 		if end := endOf(job, batchv1.JobComplete); end != nil {
 			fromMigrate := job.Annotations[migrationsAnnotation] == "true"
@@ -55,7 +56,8 @@ func emptyAsNil(s *corev1api.ReleaseStatus) *corev1api.ReleaseStatus {
 	return s
 }
 
-// rollbackMessage returns the message if a later step than the desired one has succeeded; else "".
+// rollbackMessage returns a message if a later step than the desired one has succeeded, as after a
+// rollback; else "".
 func rollbackMessage(next *corev1api.ReleaseStatus, s State) string {
 	if next.Succeeded[len(next.Succeeded)-1] == s.Step {
 		return ""
@@ -89,7 +91,6 @@ func reportOf(fromMigrate bool, pods []corev1.Pod) string {
 	return ""
 }
 
-// failureOf returns the failure of the desired step, or nil.
 func failureOf(dojo *corev1api.Dojo, s State) *corev1api.ReleaseFailure {
 	job := s.job()
 	if job == nil {

@@ -22,11 +22,11 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// The defaults of the CRD.
+// Defaults of spec.autoscaling in the CRD.
 const defaultMinReplicas, defaultCPUUtilization = 1, 80
 
 // scalerFor returns an autoscaler of the Deployment. An autoscaler of the Dojo would change the
-// Dojo's spec.replicas, which a user may keep in a repository.
+// Dojo's spec.replicas, which a user may keep in a Git repository.
 func scalerFor(dojo *corev1api.Dojo) *autoscalingv2ac.HorizontalPodAutoscalerApplyConfiguration {
 	want := dojo.Spec.Autoscaling
 	return autoscalingv2ac.HorizontalPodAutoscaler(dojo.Name, dojo.Namespace).
@@ -59,7 +59,7 @@ func planScaler(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 // (kube-controller-manager --horizontal-pod-autoscaler-cpu-initialization-period).
 const metricsDeadline = 5 * time.Minute
 
-// inactive returns the condition that says why an autoscaler cannot scale, or nil. It also returns
+// inactive returns the autoscaler's condition ScalingActive if it is False, or nil. It also returns
 // the time until the operator reports the condition.
 func inactive(dojo *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutoscalerCondition, time.Duration) {
 	live, scaler := s.Deployment, s.Scaler

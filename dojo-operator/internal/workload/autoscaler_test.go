@@ -43,8 +43,8 @@ func TestReplicasWithinTheBoundsOfAutoscaling(t *testing.T) {
 	}
 }
 
-// If an autoscaler cannot scale, the operator reports this after metricsDeadline, and checks the
-// autoscaler again until then.
+// If an autoscaler cannot scale, the operator reports this after metricsDeadline. Until then it
+// requeues the Dojo.
 func TestAutoscalerWithoutMetrics(t *testing.T) {
 	t.Parallel()
 	autoscaled := func(dojo *corev1api.Dojo) { dojo.Spec.Autoscaling = &corev1api.Autoscaling{MaxReplicas: 5} }

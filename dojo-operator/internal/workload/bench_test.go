@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// BenchmarkShare measures the live heap of a Deployment in the cache, with and without Share.
 func BenchmarkShare(b *testing.B) {
 	const n = 5000
 	texts := make([][]byte, n)

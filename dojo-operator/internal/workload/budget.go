@@ -16,8 +16,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// budgetRetry is the interval of retries while the Cluster of another Dojo has the budget's name.
-// No event shows that the other Dojo is gone.
+// budgetRetry is the interval of retries while another Dojo's Cluster needs the name of this Dojo's
+// PodDisruptionBudget. The operator retries because no event shows that the other Dojo is gone.
 const budgetRetry = time.Minute
 
 func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
@@ -31,9 +31,9 @@ func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigu
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
 }
 
-// planBudget plans no budget for a single replica, since the budget would only block drains. It
-// plans none either if the name belongs to a Cluster, because CloudNativePG would overwrite or
-// delete any PodDisruptionBudget with its Cluster's name, also one of another owner.
+// planBudget plans no PodDisruptionBudget for a single replica, since it would only block drains.
+// It plans none either if another Dojo's Cluster needs the name: CloudNativePG would overwrite or
+// delete a PodDisruptionBudget with this name, even if it has another owner.
 func planBudget(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.BudgetTakenBy != "" && s.Replicas(dojo) > 1 {
 		p.Report(conditions.Degraded(corev1api.ReasonNameConflict,

@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
-// The operator does not delay an update of a Deployment if a status or a plan depends on the
-// update.
+// CountsAlone returns false for an update on which a status or a plan depends, so the operator does
+// not delay the reconcile.
 func TestCountsAlone(t *testing.T) {
 	t.Parallel()
 	condition := func(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason string) func(*appsv1.Deployment) {

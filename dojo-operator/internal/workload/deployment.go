@@ -96,8 +96,8 @@ func podFor(
 	return pod
 }
 
-// spread returns the constraints in the spec, or by default a constraint that spreads pods over
-// nodes.
+// spread returns the topology spread constraints in the spec. By default it returns a constraint
+// that spreads pods over nodes.
 func spread(dojo *corev1api.Dojo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	if given := dojo.Spec.TopologySpreadConstraints; len(given) > 0 {
 		return apply.As[[]*corev1ac.TopologySpreadConstraintApplyConfiguration](given)
@@ -179,7 +179,7 @@ func planDeployment(
 		return nil
 	}
 	var replicas *int32
-	if !s.Autoscaled || s.Stopped { // if Stopped, our 0 also switches the autoscaler off
+	if !s.Autoscaled || s.Stopped { // an autoscaler does not scale from 0, so a 0 stops it too
 		replicas = new(s.allowedReplicas(dojo))
 	}
 	desired := apply.Typed(deploymentFor(dojo, access, serving, cfg, replicas))
@@ -193,15 +193,17 @@ func planDeployment(
 	deployment := apply.Sync(ownership.FieldOwner, s.Deployment, desired, s.Unchanged)
 	if deployment != nil {
 		deployment.ReplaceSpec = maps.Clone(desired.Object["spec"].(map[string]any))
-		// A replacement needs the number even if an autoscaler owns it.
+		// ReplaceSpec replaces the whole spec, so it needs the replicas even if an autoscaler owns
+		// the field.
 		deployment.ReplaceSpec["replicas"] = s.allowedReplicas(dojo)
 	}
 	return deployment
 }
 
-// scaledByOthers reports whether an autoscaler has written the replicas. Before an autoscaler has
-// done so, dropping our field would reset the replicas to 1. Without managedFields, which show the
-// owner, scaledByOthers returns false. It also does so for 0 replicas, which the operator sets.
+// scaledByOthers reports whether an autoscaler has written the replicas, so that the operator may
+// omit the field. If the operator omitted it earlier, the API server would reset the replicas to 1.
+// scaledByOthers returns false if managedFields, which show the owner, are missing. It also returns
+// false while the Dojo wants no pods.
 func scaledByOthers(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) bool {
 	if !hasAutoscaler || *dojo.Spec.Replicas == 0 || dojo.Spec.Suspend {
 		return false

@@ -29,7 +29,6 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// created returns the Deployment as the API server stores it.
 func created(t *testing.T, dojo *corev1api.Dojo, cfg Config, access Credentials) *appsv1.Deployment {
 	t.Helper()
 	c := newCluster(t)
@@ -50,7 +49,8 @@ func TestPodsAreRestricted(t *testing.T) {
 	}
 }
 
-// TestPodsAreConfined checks confinement beyond the requirements of "restricted".
+// TestPodsAreConfined checks restrictions of pods beyond the requirements of "restricted" pod
+// security.
 func TestPodsAreConfined(t *testing.T) {
 	t.Parallel()
 	pod := created(t, dojotest.Dojo(), testConfig, access).Spec.Template.Spec
@@ -93,8 +93,8 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// A terminating pod serves until every proxy has dropped it. The kubelet does not kill the pod
-// before.
+// A terminating pod serves until every proxy has dropped it, and the kubelet does not kill the pod
+// earlier.
 func TestNoRequestIsLost(t *testing.T) {
 	t.Parallel()
 	spec := created(t, dojotest.Dojo(), testConfig, access).Spec
@@ -168,7 +168,7 @@ func TestPodTemplateChanges(t *testing.T) {
 	}{
 		"nothing": {dojo(), testConfig, access, false},
 		"scaling": {dojo(dojotest.Replicas(9)), testConfig, access, false},
-		// Another source may have the same credentials, and then the pods need not change.
+		// Another source Secret may have the same credentials. Then the pods need not change.
 		"another source":       {dojo(otherSource), testConfig, access, false},
 		"a longer deadline":    {dojo(), slow, access, false},
 		"new credentials":      {dojo(), testConfig, renewed, true},

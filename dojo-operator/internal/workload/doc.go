@@ -5,8 +5,8 @@
 // reports the health of the rollout.
 //
 // A user's autoscaler may scale the Dojo, through the Dojo's scale subresource, or the Deployment.
-// The operator recognises an autoscaler of the Deployment by its target. Once such an autoscaler
-// has written the replicas, the operator releases the field replicas until the autoscaler is gone.
-// managedFields show that the autoscaler wrote the field, but not that the autoscaler is gone. So
-// the operator watches autoscalers.
+// The operator recognises an autoscaler of the Deployment by its scaleTargetRef. Once this
+// autoscaler has written the Deployment's replicas, the operator omits the field from its applies
+// until the autoscaler is deleted. managedFields show that an autoscaler has written the field, but
+// not that the autoscaler is gone. So the operator watches autoscalers.
 package workload

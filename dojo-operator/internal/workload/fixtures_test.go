@@ -20,13 +20,14 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// testConfig and access differ from every default.
+// All values in testConfig and access differ from the defaults.
 var (
 	testConfig = Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second}
 	access     = Credentials{SecretName: "tokyo-credentials", Keys: []string{"DB_ENDPOINT", "DB_PASS"}, Revision: "r"}
 )
 
-// foreign is the metadata of another owner's object with the Dojo's name.
+// foreign is the metadata of an object with the name of the Dojo, but without an owner reference to
+// the Dojo.
 var foreign = metav1.ObjectMeta{Namespace: "school", Name: "tokyo"}
 
 func must(t *testing.T, err error) {
@@ -56,7 +57,6 @@ func planFor(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo) apply.Plan
 	return Plan(dojo, observe(t, c, dojo), access, Hold{}, testConfig)
 }
 
-// deployed is a cluster in which the Dojo's application runs.
 func deployed(t *testing.T, dojo *corev1api.Dojo, objects ...client.Object) *dojotest.Cluster {
 	t.Helper()
 	c := newCluster(t, objects...)
@@ -65,7 +65,6 @@ func deployed(t *testing.T, dojo *corev1api.Dojo, objects ...client.Object) *doj
 	return c
 }
 
-// serve lets the Deployment report a finished rollout with this many ready replicas.
 func serve(t *testing.T, c *dojotest.Cluster, ready int32) {
 	t.Helper()
 	applytest.EditStatus(t, c.Server, "kube-controller-manager", deploymentOf(t, c), func(d *appsv1.Deployment) {
@@ -102,7 +101,6 @@ func podOf(name string, containers ...corev1.ContainerStatus) corev1.Pod {
 	}
 }
 
-// crashed is the status of a container that has crashed this many times.
 func crashed(times int32) corev1.ContainerStatus {
 	return corev1.ContainerStatus{
 		Name: "dojo", RestartCount: times,

@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Share makes common parts of Deployments share memory. It changes no value.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	deployment := func(dojo *corev1api.Dojo) *appsv1.Deployment {

@@ -10,19 +10,20 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Credentials names the environment variables of pods. The Secret may lack Optional keys.
+// Credentials names the Secret and the keys that pods read as environment variables. The Secret may
+// lack Optional keys.
 type Credentials struct {
 	SecretName     string
 	Keys, Optional []string
-	// A new Revision rolls the pods. If Revision is empty, running pods keep their revision, and
-	// the operator creates no Deployment.
+	// A changed Revision causes a rollout of the pods. If Revision is empty, running pods keep
+	// their revision, and the operator creates no Deployment.
 	Revision string
 }
 
-// Hold limits the changes of pods.
+// Hold delays changes of the pods.
 type Hold struct {
-	// Image keeps the image of running pods while the database is migrating: a new image may need
-	// the SQL.
+	// Image keeps the image of running pods until the Dojo's SQL has run, such as
+	// spec.postgres.initSQL: a new image may need the SQL.
 	Image bool
 	// Pods keeps the pod template, except the revision of the credentials, until the release step
 	// has run. Until then the operator creates no Deployment. Serving is the image of the last
@@ -31,7 +32,7 @@ type Hold struct {
 	Serving string
 }
 
-// Plan plans the application.
+// Plan plans the Deployment, the Service, the PodDisruptionBudget and the HorizontalPodAutoscaler.
 func Plan(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Config) (p apply.Plan) {
 	if access.Revision = revision(s, access); access.Revision == "" {
 		return p // pods without credentials would only fail
@@ -51,7 +52,8 @@ func Plan(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Conf
 	if deployment != nil {
 		deployment.After = []expectations.Key{expectations.KeyOf("Secret", dojo.Namespace, access.SecretName)}
 		p.Add(deployment)
-		// The running pods have the old spec. Events of the Deployment cause the next reconcile.
+		// The running pods still have the old spec, so their state says nothing about the new one.
+		// Events of the Deployment cause the next reconcile.
 		p.Report(conditions.Progressing(corev1api.ReasonRollingOut, "%s.", readyCount(s.Deployment, s.Replicas(dojo))))
 	} else if s.Deployment != nil {
 		p.Report(rolloutIssue(dojo, s, cfg))
@@ -62,7 +64,8 @@ func Plan(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Conf
 	return p
 }
 
-// planImage plans the Deployment, with the image that should serve.
+// planImage plans the Deployment. If the desired image is refused, the Deployment gets the former
+// image. Otherwise it keeps the running image while hold.Image is set, or gets the desired image.
 func planImage(
 	dojo *corev1api.Dojo, s State, access Credentials, refused *refusal, hold Hold, cfg Config,
 ) *apply.Object {

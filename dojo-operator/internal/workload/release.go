@@ -47,8 +47,8 @@ func CommandPod(
 	return pod
 }
 
-// keepTemplate replaces the desired pod template by our fields of the live template. It sets only
-// the image and the revision of the credentials.
+// keepTemplate replaces the desired pod template by the live template's fields that the operator
+// owns. It changes only the image and the revision of the credentials.
 func keepTemplate(desired *unstructured.Unstructured, live *appsv1.Deployment, image, revision string) {
 	owned := apply.Owned(ownership.FieldOwner, live)
 	template, found, _ := unstructured.NestedMap(owned, "spec", "template")

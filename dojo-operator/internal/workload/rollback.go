@@ -18,12 +18,13 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// refusedAnnotation on the Deployment has a refusal. One write sets the annotation and the former
-// image. If the refusal were only in the status, a crash between the two writes would start the
-// failed rollout again.
+// refusedAnnotation on the Deployment records a [refusal]. The operator writes the annotation
+// together with the former image. If only the status had the refusal, a crash between the two
+// writes would start the failed rollout again.
 const refusedAnnotation = "core.jutsu.com/refused-image"
 
-// refusal has an image that failed, the reason, and the former image that serves instead.
+// refusal records an image whose rollout failed, the reason, and the former image that serves
+// instead.
 type refusal struct {
 	Image, Reason, Former string
 }
@@ -34,7 +35,6 @@ var (
 		fieldpath.KeyByFields("name", containerName), "image")
 )
 
-// recordedRefusal returns the refusal of the desired image, or nil.
 func recordedRefusal(dojo *corev1api.Dojo, live *appsv1.Deployment, cfg Config) *refusal {
 	if r := refusalOf(live); r != nil && dojo.RollsBack() && r.Image == Image(dojo, cfg) {
 		return r
@@ -56,7 +56,7 @@ func refusalOf(live *appsv1.Deployment) *refusal {
 }
 
 // newRefusal returns a refusal of the desired image if its rollout has failed and another image
-// served before; else nil. If the former image fails too, it is not refused, so there is no second
+// served before; else nil. If the rollout of the former image fails too, there is no second
 // rollback.
 func newRefusal(dojo *corev1api.Dojo, s State, cfg Config) *refusal {
 	live, desired := s.Deployment, Image(dojo, cfg)
@@ -103,7 +103,8 @@ func refusalIssue(r *refusal, s State, dojo *corev1api.Dojo) *conditions.Issue {
 		r.Image, r.Reason, r.Former, readyCount(s.Deployment, s.Replicas(dojo)))
 }
 
-// Status describes the images of a Dojo that rolls back; nil for other Dojos.
+// Status returns the served and the refused image of a Dojo with automatic rollback; nil for other
+// Dojos.
 func Status(dojo *corev1api.Dojo, s State) *corev1api.RolloutStatus {
 	if !dojo.RollsBack() {
 		return nil
@@ -113,7 +114,8 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.RolloutStatus {
 	if live == nil || ownership.Conflicts(dojo, live) {
 		return status
 	}
-	// An image that another client has set is drift. A rollback must not return to it.
+	// If another client has set the image, the image is drift, and a rollback must not return to
+	// it.
 	if Complete(live) && live.Status.AvailableReplicas > 0 && owns(live, imagePath) {
 		status.ServedImage = image(live)
 	}

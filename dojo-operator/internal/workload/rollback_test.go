@@ -27,14 +27,13 @@ func ofImage(name string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Image = name }
 }
 
-// stage is a Dojo in a cluster. It keeps the Dojo's status from one reconcile to the next.
+// stage is a test cluster with one Dojo. It keeps the Dojo's status between reconciles.
 type stage struct {
 	t    *testing.T
 	c    *dojotest.Cluster
 	dojo *corev1api.Dojo
 }
 
-// served returns a stage in which dojo:1 serves.
 func served(t *testing.T, changes ...func(*corev1api.Dojo)) *stage {
 	t.Helper()
 	dojo := dojotest.Dojo(append([]func(*corev1api.Dojo){rollsBack, ofImage("dojo:1")}, changes...)...)
@@ -43,8 +42,8 @@ func served(t *testing.T, changes ...func(*corev1api.Dojo)) *stage {
 	return st
 }
 
-// reconcile plans, applies and updates the status. It returns the written kinds and the worst
-// issue.
+// reconcile plans, applies the plan and updates the status. It returns the written kinds and the
+// worst issue.
 func (st *stage) reconcile() (written []string, issue string) {
 	st.t.Helper()
 	s := observe(st.t, st.c, st.dojo)
@@ -62,7 +61,6 @@ func (st *stage) roll(name string) {
 	}
 }
 
-// fail lets the rollout exceed its deadline.
 func (st *stage) fail() {
 	st.t.Helper()
 	applytest.EditStatus(st.t, st.c.Server, "kube-controller-manager", deploymentOf(st.t, st.c),
@@ -111,7 +109,7 @@ func TestFailedImageMakesWayForTheFormer(t *testing.T) {
 	st.dojo.Status = corev1api.DojoStatus{}
 	st.expect("dojo:1", refusedTwo, failedIssue)
 
-	// Another image is rolled out, and the annotation with the refusal is removed.
+	// The rollout of another image removes the annotation with the refusal.
 	st.roll("dojo:3")
 	if deploymentOf(t, st.c).Annotations[refusedAnnotation] != "" {
 		t.Error("the refusal stays on the Deployment")
@@ -213,7 +211,8 @@ func TestNoRollback(t *testing.T) {
 	}
 }
 
-// An annotation or an image that another client sets does not decide which image serves.
+// If another client sets the refusal annotation or the image, this does not decide which image
+// serves.
 func TestRollbackIgnoresOtherClients(t *testing.T) {
 	t.Parallel()
 	st := served(t)
@@ -246,7 +245,7 @@ func TestServedImageNeedsPods(t *testing.T) {
 	}
 }
 
-// While the database migrates, the image stays, and so does an earlier refusal.
+// While SQL has yet to run, the Deployment keeps its image. An earlier refusal stays too.
 func TestRefusalWhileTheDatabaseMigrates(t *testing.T) {
 	t.Parallel()
 	st := served(t)
@@ -269,8 +268,8 @@ func TestRefusalWhileTheDatabaseMigrates(t *testing.T) {
 	}
 }
 
-// The refused image does not serve while the release step of a third image runs, even if the
-// release step of the refused image ran last.
+// While the release step of a third image runs, the refused image does not serve. This holds even
+// if the release step of the refused image ran last.
 func TestRefusalWhileAReleaseStepRuns(t *testing.T) {
 	t.Parallel()
 	st := served(t)
@@ -328,7 +327,8 @@ func TestRolloutFields(t *testing.T) {
 	}
 }
 
-// With maxUnavailable, the Deployment is Available while a replica is missing.
+// With a maxUnavailable above 0, the condition Available stays True while a replica is missing. The
+// operator reports the missing replica nevertheless.
 func TestMissingReplicaIsDegradedWithMaxUnavailableToo(t *testing.T) {
 	t.Parallel()
 	one := intstr.FromInt32(1)

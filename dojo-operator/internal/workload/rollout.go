@@ -61,8 +61,8 @@ func phaseOf(live *appsv1.Deployment) phase {
 	return p
 }
 
-// CountsAlone reports whether an update changes only counts of an incomplete rollout. The operator
-// delays its report of such counts.
+// CountsAlone reports whether an update of a Deployment changes only its pod counts during a
+// rollout. The operator delays the reconcile that follows.
 func CountsAlone(before, after *appsv1.Deployment) bool {
 	return before.ResourceVersion != after.ResourceVersion && !Complete(after) && phaseOf(before) == phaseOf(after) &&
 		before.DeletionTimestamp.Equal(after.DeletionTimestamp) &&
@@ -89,7 +89,7 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	progress := deploymentCondition(live, appsv1.DeploymentProgressing)
 	current := live.Status.ObservedGeneration >= live.Generation
 	var trouble pods.Trouble
-	if current && live.Status.UpdatedReplicas > 0 { // pods of an earlier spec say nothing about this one
+	if current && live.Status.UpdatedReplicas > 0 { // else the pods are of a former spec
 		trouble = pods.Worst(s.Now, s.Pods)
 	}
 	count := readyCount(live, *live.Spec.Replicas)
@@ -100,7 +100,7 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		return conditions.Degraded(corev1api.ReasonDeploymentPaused,
 			"%s; the Deployment is paused. Resume it with `kubectl rollout resume deployment %s -n %s`.",
 			count, dojo.Name, dojo.Namespace)
-	case trouble.Persistent: // a requeue: no event shows that a container has run for long enough
+	case trouble.Persistent: // requeued, since no event shows that a container has recovered
 		return conditions.Degraded(trouble.Reason, "%s", sentence(count, trouble)).After(pods.BackoffReset)
 	case current && progress.Reason == deadlineExceeded:
 		return conditions.Degraded(cmp.Or(trouble.Reason, corev1api.ReasonProgressDeadlineExceeded), "%s",
@@ -116,8 +116,9 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 }
 
 // unavailableSince returns the time since which replicas are missing and no pod has changed. So a
-// slow scale with progress is not stuck. With maxUnavailable 0, the condition Available is False
-// while a replica is missing. With a higher maxUnavailable, the last change of a pod decides.
+// slow scale that makes progress is not reported as stuck. With maxUnavailable 0, the condition
+// Available is False while a replica is missing. With a higher maxUnavailable, Available may stay
+// True, so only the last change of a pod counts.
 func unavailableSince(s State) time.Time {
 	c := deploymentCondition(s.Deployment, appsv1.DeploymentAvailable)
 	tolerant := toleratesMissing(s.Deployment) && len(s.Pods) > 0
@@ -181,7 +182,7 @@ func LastMoved(live *appsv1.Deployment) time.Time {
 	return deploymentCondition(live, appsv1.DeploymentProgressing).LastUpdateTime.Time
 }
 
-// Outdated says why pods may have credentials of another revision; "" if no pod has.
+// Outdated says why pods may have credentials of another revision; "" if no pod can have them.
 func Outdated(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, live *appsv1.Deployment, revision string,
 ) (string, error) {

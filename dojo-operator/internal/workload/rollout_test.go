@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// deployment is a Deployment of generation 4 with three desired pods, all ready.
+// deployment returns a Deployment of generation 4. All of its three replicas are ready.
 func deployment(changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	live := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Generation: 4},
@@ -56,7 +56,6 @@ func reports(
 	}
 }
 
-// unavailable makes a Deployment lack a replica for some time.
 func unavailable(ago time.Duration) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
@@ -289,8 +288,8 @@ func TestRollout(t *testing.T) {
 	}
 }
 
-// The operator checks a rollout again after a while, because no watch reports a passed deadline, or
-// a container that has run for long enough.
+// The operator requeues a Dojo during a rollout. No watch reports a passed deadline, or a container
+// that has run for long enough.
 func TestRolloutIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	finished := reports(appsv1.DeploymentProgressing, corev1.ConditionTrue, "NewReplicaSetAvailable", "")

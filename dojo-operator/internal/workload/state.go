@@ -38,7 +38,8 @@ func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	return indexer.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, AutoscalerTarget, target)
 }
 
-// Strip keeps the target of a foreign HorizontalPodAutoscaler.
+// Strip removes fields of a foreign HorizontalPodAutoscaler before it enters the cache. It keeps
+// the identity and the target.
 func Strip(scaler *autoscalingv2.HorizontalPodAutoscaler) {
 	target := scaler.Spec.ScaleTargetRef
 	ownership.Strip(scaler)
@@ -69,16 +70,17 @@ type State struct {
 	Autoscaled bool
 	// LastSize is the last number of pods that an autoscaler set before the stop, or 0.
 	LastSize int32
-	// HoldStart keeps pods from starting while the database is unreachable.
+	// HoldStart reports whether a Deployment without pods must start none, because the database
+	// cannot be reached.
 	HoldStart bool
-	// Stopped removes all pods while the database is upgraded.
+	// Stopped reports whether no pod may run, because Postgres is being upgraded.
 	Stopped bool
 	// Pods are read only while the Deployment is not complete or the Dojo is being deleted.
 	Pods      []corev1.Pod
 	Unchanged apply.Unchanged
 }
 
-// Observe reads the application.
+// Observe reads the Deployment, the Service, the PodDisruptionBudget and the autoscaler of a Dojo.
 func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, now time.Time) (s State, err error) {
 	s = State{Now: now, Unchanged: r.Unchanged}
 	name := client.ObjectKeyFromObject(dojo)
@@ -120,8 +122,8 @@ func (s *State) observeRollout(ctx context.Context, r apply.Reader, dojo *corev1
 	return err
 }
 
-// Replicas returns the desired number of pods: 0 if suspended, or else an autoscaler's number, the
-// last size, or the number in the spec.
+// Replicas returns the desired number of pods: 0 for a suspended Dojo. Otherwise it is the number
+// that an autoscaler has set, the last size, or the number in the spec.
 func (s *State) Replicas(dojo *corev1api.Dojo) int32 {
 	if dojo.Spec.Suspend {
 		return 0

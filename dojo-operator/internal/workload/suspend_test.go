@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// A Dojo is suspended and resumed, with and without a reachable database.
 func TestPodsOfASuspendedDojo(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()
@@ -109,7 +108,8 @@ func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 	}
 }
 
-// A deleted Deployment is created again. It has no pods while the database cannot be reached.
+// The operator creates a deleted Deployment again. The Deployment has 0 replicas while the database
+// cannot be reached.
 func TestNoPodsAreStartedWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(), newCluster(t)

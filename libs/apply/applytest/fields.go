@@ -55,8 +55,8 @@ func (s *Server) handler(gvk schema.GroupVersionKind, subresource string) (*mana
 	if s.fields[at] != nil {
 		return s.fields[at], k, nil
 	}
-	// A request for the object cannot change the status. A request for the status cannot change
-	// anything else.
+	// A request for the object cannot change the status. A request for the status can change
+	// nothing else.
 	reset := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 	if subresource == "status" {
 		reset = fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata"))
@@ -82,7 +82,8 @@ func (s *Server) handler(gvk schema.GroupVersionKind, subresource string) (*mana
 	return fields, k, nil
 }
 
-// update handles a POST (live is nil), a PUT or a patch.
+// update handles a POST (live is nil), a PUT or a patch. It returns the object with its
+// managedFields.
 func (s *Server) update(live, desired *object, subresource, manager string) (*object, error) {
 	if manager == "" {
 		manager = "unknown"

@@ -34,7 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Server is an API server and its client.
+// Server is an API server in memory and also the client of this server.
 type Server struct {
 	// Admit, if set, is a mutating admission policy: it may change every written object.
 	Admit func(*unstructured.Unstructured)
@@ -309,8 +309,8 @@ func (s *Server) Delete(_ context.Context, o client.Object, opts ...client.Delet
 	})
 }
 
-// request calls write with the live object and stores the result. If the result is nil, request
-// deletes the live object.
+// request calls write with the live object and stores the returned object. If write returns nil,
+// request deletes the live object.
 func (s *Server) request(
 	verb string, o client.Object, write func(kindOf, *object) (*object, error),
 ) error {
@@ -468,7 +468,7 @@ func fill(into client.Object, live *unstructured.Unstructured) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, into); err != nil {
 		return err
 	}
-	into.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // as a typed client does
+	into.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // a typed client clears the kind too
 	return nil
 }
 

@@ -49,7 +49,6 @@ func deployment() *appsv1.Deployment {
 	}
 }
 
-// fieldsOf returns the fields of one manager as JSON.
 func fieldsOf(o client.Object, manager string, by metav1.ManagedFieldsOperationType, subresource string) string {
 	for _, entry := range o.GetManagedFields() {
 		if entry.Manager == manager && entry.Operation == by && entry.Subresource == subresource {

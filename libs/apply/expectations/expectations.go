@@ -3,10 +3,11 @@
 // Package expectations reports whether a cache already has this process's own writes
 // (read-your-writes).
 //
-// A decision from a lagging cache leads to writes without effect, or undoes the last write. [Set]
-// holds the last write of each object until the cache shows the write or a timeout ends. A Set need
-// not survive a restart: without it, the operator repeats a write without effect. Only a write of
-// something random, such as a new password, would differ: ask the API server before such a write.
+// A decision that is based on a lagging cache repeats the last write without effect, or undoes it.
+// [Set] holds the last write of each object until the cache shows the write or a timeout ends. A
+// Set need not survive a restart: without it, the operator only repeats a write without effect. An
+// exception is a write of something random, such as a new password: ask the API server before such
+// a write.
 //
 // controller-runtime 0.25 has the same as an experimental option, EnableReadYourWritesConsistency.
 // We do not use that option. Its source (pkg/client/consistency.go, internal/consistencyhandler)
@@ -20,7 +21,7 @@
 //     most of our reads are typed.
 //   - A read waits inside the worker, without a deadline unless its context has one. After a deletion
 //     that met a new object of the same name, each read of that name waits until its context ends.
-//   - It does not report whether an event stems from an own write. The watch on Dojos needs that.
+//   - It does not report whether an event shows one of our own writes. [Set.ByOthers] needs that.
 package expectations
 
 import (
@@ -65,13 +66,13 @@ type Set struct {
 	clock   clock.PassiveClock
 	mu      sync.Mutex
 	last    map[Key]write
-	pending map[Key][]string // versions that the cache showed during a write
+	pending map[Key][]string // resourceVersions that the cache showed during a write
 	sweep   int              // when last has this many writes, put removes the expired ones
 }
 
 type write struct {
 	version string    // resourceVersion after the write; empty for a deletion
-	before  string    // resourceVersion of the write before this one, if the cache has not shown that yet
+	before  string    // resourceVersion of our previous write, if the cache has not shown that write yet
 	deleted types.UID // UID of the deleted object
 	at      time.Time
 }
@@ -85,8 +86,8 @@ func NewSet(c clock.PassiveClock) *Set {
 func (s *Set) Expect(key Key, resourceVersion string) { s.put(key, write{version: resourceVersion}) }
 
 // Writing records the start of a write. The cache may show the write before its response arrives,
-// so until the caller calls done, [Set.ByOthers] holds back all changes of the object. Pass the new
-// resourceVersion to done, or "" if the write failed. If done returns true, ByOthers held back
+// so until the caller calls done, [Set.ByOthers] passes no change of the object. Pass the new
+// resourceVersion to done, or "" if the write failed. If done returns true, ByOthers has held back
 // another client's change: reconcile the object again.
 func (s *Set) Writing(key Key) (done func(resourceVersion string) (others bool)) {
 	s.mu.Lock()
@@ -142,8 +143,8 @@ func (s *Set) Satisfied(key Key, cached metav1.Object) bool {
 	return true
 }
 
-// isOwn reports whether our own write produced a version. While a write is pending, isOwn cannot
-// know this: it returns true and keeps the version until the write is done.
+// isOwn reports whether one of our own writes produced a resourceVersion. While a write is pending,
+// this is unknown: isOwn returns true and keeps the resourceVersion until the write is done.
 func (s *Set) isOwn(key Key, resourceVersion string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,9 +155,10 @@ func (s *Set) isOwn(key Key, resourceVersion string) bool {
 	return s.last[key].resultedIn(resourceVersion)
 }
 
-// ByOthers passes updates by other clients, so that the operator corrects foreign changes. One is a
-// former leader's last status, which may reach the cache after our first reconcile. Our own write
-// passes too if the cache shows it before Expect; the only cost is a reconcile without effect.
+// ByOthers returns a predicate that passes only updates by other clients, so that the operator
+// corrects foreign changes. An example is the last status of a former leader, which may reach the
+// cache after our first reconcile. If the cache shows our own write before Expect, that write
+// passes too and costs a reconcile without effect.
 func (s *Set) ByOthers(kind string) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -166,7 +168,7 @@ func (s *Set) ByOthers(kind string) predicate.Predicate {
 	}
 }
 
-// NotOurs passes all events of a kind except our own creates and updates.
+// NotOurs returns a predicate that passes all events of a kind except our own creates and updates.
 func (s *Set) NotOurs(kind string) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
@@ -195,5 +197,5 @@ func (w write) visibleIn(cached metav1.Object) bool {
 		return false
 	}
 	order, err := resourceversion.CompareResourceVersion(cached.GetResourceVersion(), w.version)
-	return err != nil || order >= 0 // if the versions cannot be compared, do not wait
+	return err != nil || order >= 0 // if the versions cannot be compared, the caller must not wait
 }

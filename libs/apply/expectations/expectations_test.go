@@ -100,7 +100,7 @@ func TestNotOurs(t *testing.T) {
 // The cache may show a write before its response arrives.
 func TestWriting(t *testing.T) {
 	cases := map[string]struct {
-		shown   []string // versions that the cache shows during the write
+		shown   []string // resourceVersions that the cache shows during the write
 		version string
 		others  bool
 	}{

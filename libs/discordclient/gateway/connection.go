@@ -28,7 +28,8 @@ const (
 	opHeartbeatACK   = 11
 )
 
-// maxFrame is in bytes. GUILD_CREATE carries a whole guild; Discord documents no limit.
+// maxFrame is the largest accepted frame in bytes. It is large, because GUILD_CREATE carries a
+// whole guild and Discord documents no limit.
 const maxFrame = 64 << 20
 
 var (
@@ -49,10 +50,10 @@ type frame struct {
 type connection struct {
 	Config
 	ws      *websocket.Conn
-	seq     atomic.Int64 // number of the last event; 0 before the first
-	acked   atomic.Bool  // Discord acknowledged the last heartbeat
-	greeted bool         // HELLO arrived
-	ready   bool         // READY arrived
+	seq     atomic.Int64 // sequence number of the last event; 0 before the first event
+	acked   atomic.Bool  // whether Discord acknowledged the last heartbeat
+	greeted bool         // whether HELLO arrived
+	ready   bool         // whether READY arrived
 	fail    context.CancelCauseFunc
 	beats   sync.WaitGroup
 }
@@ -78,7 +79,7 @@ func (c *connection) run(ctx context.Context, rawURL string) error {
 	c.ws = ws
 	err = c.read(ctx, &deadline)
 	if ctx.Err() == nil || errors.Is(err, errReconnect) {
-		go func() { _ = ws.Close(websocket.StatusNormalClosure, "") }() // ends the session; takes 5 s if the peer is gone
+		go func() { _ = ws.Close(websocket.StatusNormalClosure, "") }() // Close ends the session, but takes 5 s if the peer is gone
 	} else {
 		_ = ws.CloseNow()
 	}
@@ -192,7 +193,7 @@ func (c *connection) beat(ctx context.Context) error {
 	return c.send(ctx, opHeartbeat, d)
 }
 
-// send returns errors without the data, which may contain the token.
+// send sends a frame. Its errors do not contain the data, which may contain the token.
 func (c *connection) send(ctx context.Context, op int, data any) error {
 	raw, err := json.Marshal(map[string]any{"op": op, "d": data})
 	if err != nil {

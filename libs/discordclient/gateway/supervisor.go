@@ -5,8 +5,8 @@
 //
 // Every connection starts a fresh session (IDENTIFY) instead of resuming one: Discord then sends
 // the whole state of every guild, and no event is lost between connections. Discord grants 1000
-// IDENTIFYs per day, and resets the token after one more. The supervisor looks up the remaining
-// number before each connection, and stays offline rather than use the last IDENTIFYs.
+// IDENTIFYs per day, and resets the token after one more. [Run] looks up before each connection how
+// many IDENTIFYs remain. While only a few remain, it stays offline.
 package gateway
 
 import (
@@ -26,7 +26,7 @@ type Start struct {
 	ResetAfter time.Duration
 }
 
-// RetryAfter is an error of Lookup with the time until the next look-up.
+// RetryAfter is an error that [Config].Lookup may return. After is the time until the next look-up.
 type RetryAfter struct {
 	Err   error
 	After time.Duration
@@ -34,9 +34,9 @@ type RetryAfter struct {
 
 func (e *RetryAfter) Error() string { return e.Err.Error() }
 
-// Fatal ends the supervisor: only a user can fix the cause.
+// Fatal is an error after which [Run] does not reconnect, because only a user can fix the cause.
 type Fatal struct {
-	Code   int // the Gateway's close code; 0 for another cause
+	Code   int // the Gateway's close code; 0 if the Gateway did not cause the error
 	Reason string
 }
 
@@ -69,13 +69,13 @@ type Handler interface {
 	// Connecting is called before a new session starts. The state that the session sends is not
 	// older than this call.
 	Connecting()
-	// Dispatch delivers an event. gap reports that events before it were lost.
+	// Dispatch delivers an event. gap reports whether events before this event were lost.
 	Dispatch(event string, data []byte, gap bool)
-	Alive() // Discord sent something
+	Alive() // called for each frame that Discord sends
 	Disconnected(err error)
 }
 
-// Config configures [Run]. A field without a default is required.
+// Config configures [Run]. Only Timing is optional.
 type Config struct {
 	HTTP    *http.Client // for the handshake; must not follow redirects to other hosts
 	Token   func() string
@@ -93,14 +93,16 @@ type Timing struct {
 	Ready   time.Duration // from IDENTIFY to READY; default 30 s
 	Spacing time.Duration // least time between two IDENTIFYs; Discord's limit, and the default, is 5 s
 	MinWait time.Duration // first pause after a failure; default 1 s
-	MaxWait time.Duration // longest pause; default 2 min, so fewer than 1000 sessions a day
-	// Lookup is the longest pause after a failed look-up, which costs no session. Default 10 s.
+	MaxWait time.Duration // longest pause; default 2 min, to stay below Discord's 1000 sessions a day
+	// Lookup is the longest pause after a failed call of Config.Lookup. A failed look-up uses up no
+	// IDENTIFY, so this pause is short. Default 10 s.
 	Lookup time.Duration
-	Steady time.Duration // a connection of this duration resets the pause; default 1 min
-	// Invalid is the least pause after op 9. A random time, up to four times as long, is added.
-	// Default 1 s.
+	Steady time.Duration // a connection that lasts longer resets the pause to MinWait; default 1 min
+	// Invalid is the shortest pause after op 9 (Invalid Session). A random time of up to four times
+	// Invalid is added. Default 1 s.
 	Invalid time.Duration
-	// Closed is the pause after a *[Fatal] until the caller should call Run again. Default 1 h.
+	// Closed is the time after which the caller of Run should call Run again after a *[Fatal]. Run
+	// itself does not use Closed. Package guildcache does, with a default of 1 h.
 	Closed time.Duration
 }
 
@@ -114,10 +116,11 @@ func (t Timing) withDefaults() Timing {
 	}
 }
 
-// sessionReserve is the number of IDENTIFYs left to other processes with the same token.
+// sessionReserve is the number of IDENTIFYs that Run leaves to other processes with the same token.
 const sessionReserve = 5
 
-// Run keeps a connection until the context ends (nil) or reconnecting is useless (a *Fatal).
+// Run keeps a connection to the Gateway. It returns nil when the context ends, and a *Fatal when
+// reconnecting is useless.
 func Run(ctx context.Context, c Config) error {
 	c.Timing = c.Timing.withDefaults()
 	s := supervisor{Config: c, pause: c.Timing.MinWait}
@@ -163,8 +166,8 @@ func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 	return s.pauseAfter(err, time.Since(s.identified)), err
 }
 
-// pauseAfter returns the pause after a connection. The pause keeps a peer that ends every session
-// immediately from using up the day's IDENTIFYs.
+// pauseAfter returns the pause after a connection. Without a pause, a server that ends every
+// session immediately would make Run use up the day's IDENTIFYs.
 func (s *supervisor) pauseAfter(err error, lasted time.Duration) time.Duration {
 	steady := lasted > s.Timing.Steady
 	if steady {

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// ended counts the calls of Disconnected.
 type ended struct {
 	quiet
 	times int
@@ -19,7 +18,6 @@ type ended struct {
 
 func (e *ended) Disconnected(error) { e.times++ }
 
-// However Run ends, it calls Disconnected.
 func TestRunEndsDisconnected(t *testing.T) {
 	t.Parallel()
 	for name, fatal := range map[string]bool{"context": false, "fatal": true} {
@@ -39,7 +37,7 @@ func TestRunEndsDisconnected(t *testing.T) {
 	}
 }
 
-// However short the pause is, two IDENTIFYs are as far apart as Discord demands.
+// Even with a short pause, two IDENTIFYs are at least as far apart as Discord demands.
 func TestConnectionsAreSpaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

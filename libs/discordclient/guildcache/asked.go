@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxAnswers bounds the cached answers per guild and kind. A guild has at most 500 channels, so
-// further answers are about deleted channels.
+// maxAnswers is the number of audit log look-ups that are cached per guild, for channels and for
+// roles. A guild has at most 500 channels, so further look-ups are about deleted channels.
 const maxAnswers = 1000
 
 type answer struct {
@@ -27,7 +27,8 @@ type lookups struct {
 	inFlight map[string]bool
 }
 
-// begin reserves an id. It returns false while another caller looks up this id.
+// begin reserves an id for a look-up in the audit log. It returns false while another caller looks
+// up this id.
 func (l *lookups) begin(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

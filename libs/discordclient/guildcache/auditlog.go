@@ -16,17 +16,18 @@ import (
 )
 
 const (
-	// maxAuditPages bounds the pages of one reading. The next reading continues after them.
+	// maxAuditPages is the number of pages that one call of OwnCreates reads. The next call
+	// continues.
 	maxAuditPages = 4
 	auditFresh    = time.Second
-	// auditLate is the longest time by which we expect an entry to appear later than newer entries.
-	// Each reading starts this long before the previous one, to find late entries.
+	// auditLate is how much later than newer entries an entry may appear. Each reading starts this
+	// long before the previous one, to find late entries.
 	auditLate = time.Minute
-	// auditStep rounds the start of a reading down to the hour, so that the same reading also serves
-	// somewhat older intents.
+	// auditStep rounds the start of a reading down to the hour, so that the reading also covers
+	// somewhat earlier creates.
 	auditStep = time.Hour
-	// auditRefused is the time after which a refused log counts as denied. Discord is known to
-	// refuse the log briefly.
+	// auditRefused is how long Discord must refuse the log until the log counts as denied. Discord
+	// is known to refuse the log briefly although the bot may view it.
 	auditRefused = 5 * time.Second
 	auditRetry   = 10 * time.Minute
 )
@@ -43,24 +44,26 @@ type createsKey struct {
 	action  discordgo.AuditLogAction
 }
 
-// createsRead has the bot's own creates of one kind, oldest first.
+// createsRead caches the audit log entries of the channels, or of the roles, that the bot itself
+// created in one guild.
 type createsRead struct {
 	mu sync.Mutex // held while reading
 
 	from, read time.Time // the entries between these times are known
-	cursor     string    // start of the next reading
+	cursor     string    // id in the log after which the next reading starts; empty to start again
 	entries    []discordclient.AuditEntry
 
 	refusedSince atomic.Pointer[time.Time] // when Discord began to refuse the log; nil if it does not
 	lookups      lookups
-	denied       atomic.Bool // Discord does not show the log, so the log counts as empty
+	denied       atomic.Bool // whether Discord does not show the log, so that it counts as empty
 }
 
-// OwnCreates returns the bot's own creates since from in the audit log, oldest first, and the time
-// up to which the log was read. action selects channels or roles. If the log was already read up to
-// complete, OwnCreates makes no call; otherwise it continues the last reading. This saves calls
-// after a crash, when many intents ask at once. A log that Discord does not show the bot counts as
-// empty. Errors: [ErrReading] while another caller reads, [ErrRefused].
+// OwnCreates returns the audit log entries of the channels or roles that the bot itself created
+// since from, oldest first. action selects channels or roles. read is the time up to which the log
+// was read. If the log was already read up to complete, OwnCreates makes no call; otherwise it
+// continues the last reading. So after a crash, many lost creates cost few calls. A log that
+// Discord does not show the bot counts as empty. Errors: [ErrReading] while another caller reads,
+// [ErrRefused].
 func (c *Client) OwnCreates(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
@@ -100,8 +103,9 @@ func (c *Client) createsOf(of createsKey) *createsRead {
 	return entry.(*createsRead)
 }
 
-// readCreates reads the bot's own creates from the log. The next reading starts at end. An empty
-// end means that all pages were read, or that Discord does not show the log.
+// readCreates reads the bot's own creates from the log. The next reading starts after the entry
+// with the id end. An empty end means that all pages were read, or that Discord does not show the
+// log.
 func (c *Client) readCreates(
 	ctx context.Context, of createsKey, to *createsRead, now time.Time,
 ) (end string, err error) {
@@ -152,8 +156,9 @@ func (c *Client) self(ctx context.Context, guildID string) (string, error) {
 	return user.ID, err
 }
 
-// visible returns whether Discord showed the log, from the error of an audit log call. It returns
-// an error if the refusal may be temporary: a proxy sent it, or the bot has the permission.
+// visible returns whether Discord shows the bot the audit log, given the error of an audit log
+// call. If the bot has the permission and the refusal is recent, it returns [ErrRefused]. It
+// returns all errors except a denial by Discord unchanged.
 func (c *Client) visible(of createsKey, err error, now time.Time) (bool, error) {
 	log := c.createsOf(of)
 	if discordclient.ClassOf(err) != discordclient.ClassDenied || discordclient.CodeOf(err) == 0 {
@@ -180,16 +185,17 @@ func (c *Client) mayViewLog(guildID string) bool {
 	return !exact || have&discordgo.PermissionViewAuditLogs != 0
 }
 
-// ShowsCreates reports whether Discord showed the log at the last reading.
+// ShowsCreates reports whether Discord showed the bot the audit log at the last reading.
 func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) bool {
 	return !c.createsOf(createsKey{guildID, action}).denied.Load()
 }
 
-// CreateOf returns the audit log entry of a channel's or role's create, and whether the entry
-// exists. Before the time complete, the entry may still be missing. If the server ignores the
-// filter for the id, CreateOf reads the log from the id on, because the entry is newer than the id.
-// A log that Discord does not show the bot has no entry. [Client.KnownCreate] returns cached
-// answers. Errors: [ErrReading] while another caller looks up the id, [ErrRefused].
+// CreateOf looks up the creator of a channel or role: it returns the audit log entry of the create,
+// and whether the entry exists. Before the time complete, the entry may still be missing. If the
+// server ignores the filter for the object's id, CreateOf reads the log from this id on, because
+// the entry is newer than the object. A log that Discord does not show the bot has no entry.
+// [Client.KnownCreate] returns cached results. Errors: [ErrReading] while another caller looks up
+// the id, [ErrRefused].
 func (c *Client) CreateOf(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, complete, now time.Time,
 ) (discordclient.AuditEntry, bool, error) {
@@ -220,8 +226,9 @@ func (c *Client) CreateOf(
 	return discordclient.AuditEntry{}, false, nil
 }
 
-// KnownCreate returns [Client.CreateOf]'s cached answer. If CreateOf found no entry, the answer
-// holds until the time complete, or for ten minutes after that time: entries may come late.
+// KnownCreate returns [Client.CreateOf]'s cached result. known reports whether there is a valid
+// result. A result without an entry is valid until CreateOf's time complete. After a look-up at or
+// after complete, it is valid for ten minutes, because entries may appear late.
 func (c *Client) KnownCreate(
 	guildID string, action discordgo.AuditLogAction, id string, now time.Time,
 ) (entry discordclient.AuditEntry, found, known bool) {
@@ -232,12 +239,13 @@ func (c *Client) KnownCreate(
 	return a.entry, a.found, true
 }
 
-// RememberGone records a deleted channel or role. Discord does not reuse ids.
+// RememberGone records that a channel or role is deleted. The record stays true, because Discord
+// does not reuse ids.
 func (c *Client) RememberGone(guildID string, action discordgo.AuditLogAction, id string) {
 	c.createsOf(createsKey{guildID, action}).lookups.add(id, answer{gone: true})
 }
 
-// KnownGone reports whether [Client.RememberGone] recorded a channel or role.
+// KnownGone reports whether [Client.RememberGone] recorded that the channel or role is deleted.
 func (c *Client) KnownGone(guildID string, action discordgo.AuditLogAction, id string) bool {
 	a, known := c.createsOf(createsKey{guildID, action}).lookups.get(id)
 	return known && a.gone

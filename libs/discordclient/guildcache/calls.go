@@ -19,12 +19,12 @@ func read[T any](do func() (T, error), take func(answer T, since time.Time)) (T,
 	return answer, err
 }
 
-// GetGuild makes the call of [discordclient.Client].
+// GetGuild calls [discordclient.Client.GetGuild] and updates the guild's view.
 func (c *Client) GetGuild(ctx context.Context, guildID string) (discordclient.Guild, error) {
 	return read(func() (discordclient.Guild, error) { return c.Client.GetGuild(ctx, guildID) }, c.store.Read)
 }
 
-// EditGuild makes the call of [discordclient.Client].
+// EditGuild calls [discordclient.Client.EditGuild] and updates the guild's view.
 func (c *Client) EditGuild(
 	ctx context.Context, guildID string, edit discordclient.GuildEdit, reason string,
 ) (discordclient.Guild, error) {
@@ -33,7 +33,7 @@ func (c *Client) EditGuild(
 	})
 }
 
-// DeleteGuild makes the call of [discordclient.Client].
+// DeleteGuild calls [discordclient.Client.DeleteGuild] and updates the guild's view.
 func (c *Client) DeleteGuild(ctx context.Context, guildID string) error {
 	err := c.Client.DeleteGuild(ctx, guildID)
 	if err == nil {
@@ -42,14 +42,14 @@ func (c *Client) DeleteGuild(ctx context.Context, guildID string) error {
 	return err
 }
 
-// ListRoles makes the call of [discordclient.Client].
+// ListRoles calls [discordclient.Client.ListRoles] and updates the guild's view.
 func (c *Client) ListRoles(ctx context.Context, guildID string) ([]discordclient.Role, error) {
 	return read(
 		func() ([]discordclient.Role, error) { return c.Client.ListRoles(ctx, guildID) },
 		func(roles []discordclient.Role, since time.Time) { c.store.Roles(guildID, roles, since) })
 }
 
-// CreateRole makes the call of [discordclient.Client].
+// CreateRole calls [discordclient.Client.CreateRole] and updates the guild's view.
 func (c *Client) CreateRole(
 	ctx context.Context, guildID string, in discordclient.RoleCreate, reason string,
 ) (role discordclient.Role, err error) {
@@ -62,7 +62,7 @@ func (c *Client) CreateRole(
 	return role, err
 }
 
-// EditRole makes the call of [discordclient.Client].
+// EditRole calls [discordclient.Client.EditRole] and updates the guild's view.
 func (c *Client) EditRole(
 	ctx context.Context, guildID, id string, edit discordclient.RoleEdit, reason string,
 ) (role discordclient.Role, err error) {
@@ -75,7 +75,7 @@ func (c *Client) EditRole(
 	return role, err
 }
 
-// DeleteRole makes the call of [discordclient.Client].
+// DeleteRole calls [discordclient.Client.DeleteRole] and updates the guild's view.
 func (c *Client) DeleteRole(ctx context.Context, guildID, id, reason string) error {
 	return c.store.WriteRoles(guildID, func() (map[string]*discordclient.Role, error) {
 		if err := c.Client.DeleteRole(ctx, guildID, id, reason); err != nil {
@@ -85,7 +85,7 @@ func (c *Client) DeleteRole(ctx context.Context, guildID, id, reason string) err
 	}, id)
 }
 
-// MoveRoles makes the call of [discordclient.Client].
+// MoveRoles calls [discordclient.Client.MoveRoles] and updates the guild's view.
 func (c *Client) MoveRoles(ctx context.Context, guildID string, moves []discordclient.Move, reason string) error {
 	ids := make([]string, 0, len(moves))
 	for _, m := range moves {
@@ -103,14 +103,15 @@ func (c *Client) MoveRoles(ctx context.Context, guildID string, moves []discordc
 	}, ids...)
 }
 
-// CurrentUser makes the call of [discordclient.Client].
+// CurrentUser calls [discordclient.Client.CurrentUser] and stores the bot's user id in all views.
 func (c *Client) CurrentUser(ctx context.Context) (discordclient.User, error) {
 	return read(
 		func() (discordclient.User, error) { return c.Client.CurrentUser(ctx) },
 		func(u discordclient.User, _ time.Time) { c.store.Self(u.ID) })
 }
 
-// GetMember makes the call of [discordclient.Client].
+// GetMember calls [discordclient.Client.GetMember]. If the member is the bot, it updates the bot's
+// roles in the guild's view.
 func (c *Client) GetMember(ctx context.Context, guildID, userID string) (discordclient.Member, error) {
 	return read(
 		func() (discordclient.Member, error) { return c.Client.GetMember(ctx, guildID, userID) },
@@ -121,14 +122,14 @@ func (c *Client) GetMember(ctx context.Context, guildID, userID string) (discord
 		})
 }
 
-// ListChannels makes the call of [discordclient.Client].
+// ListChannels calls [discordclient.Client.ListChannels] and updates the guild's view.
 func (c *Client) ListChannels(ctx context.Context, guildID string) ([]*discordclient.Channel, error) {
 	return read(
 		func() ([]*discordclient.Channel, error) { return c.Client.ListChannels(ctx, guildID) },
 		func(list []*discordclient.Channel, since time.Time) { c.store.Listed(guildID, list, since) })
 }
 
-// CreateChannel makes the call of [discordclient.Client].
+// CreateChannel calls [discordclient.Client.CreateChannel] and updates the guild's view.
 func (c *Client) CreateChannel(
 	ctx context.Context, guildID string, in discordclient.ChannelCreate, reason string,
 ) (*discordclient.Channel, error) {
@@ -139,7 +140,7 @@ func (c *Client) CreateChannel(
 	return channel, err
 }
 
-// EditChannel makes the call of [discordclient.Client].
+// EditChannel calls [discordclient.Client.EditChannel] and updates the guild's view.
 func (c *Client) EditChannel(
 	ctx context.Context, channelID string, edit discordclient.ChannelEdit, reason string,
 ) (*discordclient.Channel, error) {
@@ -151,14 +152,15 @@ func (c *Client) EditChannel(
 	return channel, err
 }
 
-// DeleteChannel makes the call of [discordclient.Client].
+// DeleteChannel calls [discordclient.Client.DeleteChannel] and updates the guild's view.
 func (c *Client) DeleteChannel(ctx context.Context, channelID, reason string) error {
 	return c.store.Write(func() (map[string]*discordclient.Channel, error) {
 		return map[string]*discordclient.Channel{channelID: nil}, c.Client.DeleteChannel(ctx, channelID, reason)
 	}, channelID)
 }
 
-// MoveChannels makes the call of [discordclient.Client], and derives the new state from moves.
+// MoveChannels calls [discordclient.Client.MoveChannels] and updates the guild's view. Discord's
+// response has no channels, so the view gets the new positions from moves.
 func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []discordclient.Move) error {
 	ids := make([]string, 0, len(moves))
 	for _, m := range moves {
@@ -179,7 +181,7 @@ func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []disco
 	}, ids...)
 }
 
-// CreateWebhook makes the call of [discordclient.Client].
+// CreateWebhook calls [discordclient.Client.CreateWebhook] and updates the guild's view.
 func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason string) (discordclient.Webhook, error) {
 	return c.store.WriteWebhook(channelID, "", func() (discordclient.Webhook, error) {
 		return c.Client.CreateWebhook(ctx, channelID, name, reason)
@@ -190,14 +192,14 @@ func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason stri
 // in its channel's list.
 func (c *Client) KeepWebhook(hook discordclient.Webhook) { c.store.KeepWebhook(hook) }
 
-// RenameWebhook makes the call of [discordclient.Client].
+// RenameWebhook calls [discordclient.Client.RenameWebhook] and updates the guild's view.
 func (c *Client) RenameWebhook(ctx context.Context, webhookID, name, reason string) (discordclient.Webhook, error) {
 	return c.store.WriteWebhook("", webhookID, func() (discordclient.Webhook, error) {
 		return c.Client.RenameWebhook(ctx, webhookID, name, reason)
 	})
 }
 
-// DeleteWebhook makes the call of [discordclient.Client].
+// DeleteWebhook calls [discordclient.Client.DeleteWebhook] and updates the guild's view.
 func (c *Client) DeleteWebhook(ctx context.Context, webhookID, reason string) error {
 	_, err := c.store.WriteWebhook("", webhookID, func() (discordclient.Webhook, error) {
 		return discordclient.Webhook{}, c.Client.DeleteWebhook(ctx, webhookID, reason)
@@ -205,7 +207,8 @@ func (c *Client) DeleteWebhook(ctx context.Context, webhookID, reason string) er
 	return err
 }
 
-// ListChannelWebhooks makes the call of [discordclient.Client].
+// ListChannelWebhooks calls [discordclient.Client.ListChannelWebhooks] and updates the guild's
+// view.
 func (c *Client) ListChannelWebhooks(ctx context.Context, channelID string) ([]discordclient.Webhook, error) {
 	return read(
 		func() ([]discordclient.Webhook, error) { return c.Client.ListChannelWebhooks(ctx, channelID) },
@@ -216,7 +219,7 @@ func (c *Client) ListChannelWebhooks(ctx context.Context, channelID string) ([]d
 		})
 }
 
-// ListGuildWebhooks makes the call of [discordclient.Client].
+// ListGuildWebhooks calls [discordclient.Client.ListGuildWebhooks] and updates the guild's view.
 func (c *Client) ListGuildWebhooks(ctx context.Context, guildID string) ([]discordclient.Webhook, error) {
 	known := c.store.ChannelIDs(guildID)
 	return read(

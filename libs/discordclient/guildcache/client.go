@@ -26,22 +26,26 @@ type Options struct {
 	// GatewayURL defaults to the address in the API's response, which must be at the API's host
 	// (for Discord, gateway.discord.gg).
 	GatewayURL string
-	// DisableGateway makes the views poll only.
+	// DisableGateway reports whether to poll guilds by REST without the Gateway.
 	DisableGateway bool
-	// Resync is the period of polling without the Gateway. Default 5 min.
+	// Resync is the period of polling a guild by REST without the Gateway. Default 5 min.
 	Resync time.Duration
-	// ResyncLive is the approximate period of reading a live guild. Default 1 h.
+	// ResyncLive is the approximate period of reading a guild by REST although the Gateway sends
+	// its events. Default 1 h.
 	ResyncLive time.Duration
-	// EventTimeout is the wait for the event of an own write. If the event does not come in time, the
-	// guild is polled every Resync until an event comes. Default 15 s.
+	// EventTimeout is how long to wait for the Gateway's event after a write by this Client. If the
+	// event does not come in time, the guild is polled every Resync until an event comes. Default
+	// 15 s.
 	EventTimeout time.Duration
 	// Keep reports whether to keep a guild's state from the Gateway before [Client.Guild] is
 	// called. Keep must not block. Default: no guild's state is kept.
 	Keep func(guildID string) bool
-	// Grace delays the polling of a new view, because the Gateway may send the state. Default 5 s.
+	// Grace is how long a new view waits before it is polled by REST, because the Gateway may send
+	// the state first. Default 5 s.
 	Grace   time.Duration
 	Metrics *Metrics
-	// Namespace is a label of this bot's gauges, which separates the alerts of different owners.
+	// Namespace is the value of the label namespace of this bot's gauges. It separates the alerts
+	// of different owners.
 	Namespace string
 	// Log receives connects, disconnects and resyncs, never a secret. Default: discarded.
 	Log *slog.Logger
@@ -102,8 +106,8 @@ func (o *Options) gatewayAddress(answered string) (string, error) {
 	return u.String(), nil
 }
 
-// Client makes the calls of a bot and keeps live views of its guilds. Its calls also update the
-// views.
+// Client makes the calls of a bot and keeps live views of its guilds in memory. Its calls also
+// update the views.
 type Client struct {
 	*discordclient.Client
 	opts          Options
@@ -145,7 +149,7 @@ func (c *Client) Guild(guildID string) *View {
 	return v
 }
 
-// Forget drops the view of a guild.
+// Forget drops the view of a guild and all other cached state of the guild.
 func (c *Client) Forget(guildID string) {
 	c.store.Forget(guildID)
 	c.members.forget(guildID)
@@ -164,7 +168,8 @@ func (c *Client) Subscribe(ctx context.Context) <-chan Event { return c.store.Ev
 type Stats struct {
 	discordclient.Stats
 	store.Health
-	// TooManyGuilds reports that the bot has too many guilds for a session, so the guilds are polled.
+	// TooManyGuilds reports whether the bot is in too many guilds for a Gateway session. The guilds
+	// are then polled by REST.
 	TooManyGuilds bool
 }
 

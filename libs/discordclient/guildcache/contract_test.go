@@ -137,7 +137,8 @@ func TestRequestsKeepTheContract(t *testing.T) {
 	ok(err)
 }
 
-// carriesAll fails unless the request carries all fields of its type, except the fields in without.
+// carriesAll fails the test unless the request has all fields of its type, except the fields in
+// without.
 func carriesAll[T any](t *testing.T, request T, without ...string) T {
 	t.Helper()
 	raw, err := json.Marshal(request)
@@ -185,7 +186,7 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 	calls := everyCall(client, guild, c.ID, role.ID, hook)
 	all := []string{"MemberSince"} // only the Client of guildcache has this method
 	for m := range reflect.TypeFor[*discordclient.Client]().Methods() {
-		sends := !slices.Contains([]string{"MayCreateChannel", "MayCreateRole"}, m.Name) // these ask the limiter only
+		sends := !slices.Contains([]string{"MayCreateChannel", "MayCreateRole"}, m.Name) // these methods ask the rate limiter and send nothing
 		if sends && m.Type.NumIn() > 1 && m.Type.In(1) == reflect.TypeFor[context.Context]() {
 			all = append(all, m.Name)
 		}

@@ -15,8 +15,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Objects are reconciled at every event of their guild, which would repeat a denied call each time.
-// The Client repeats a denied call when the circumstances change, and otherwise rarely.
+// Every event of a guild reconciles its objects, which would repeat a denied call each time. The
+// Client repeats a denied call when the bot's permissions may have changed, and otherwise rarely.
 func TestEventsDoNotRepeatADeniedCall(t *testing.T) {
 	t.Parallel()
 	began := time.Now() // a fixed clock, so that no step is late
@@ -44,7 +44,6 @@ func TestEventsDoNotRepeatADeniedCall(t *testing.T) {
 		cachetest.WantClass(t, err, discordclient.ClassDenied)
 		return r.Discord.RequestCounts()[route] > before
 	}
-	// until returns a function that calls act and waits until the view shows the change.
 	until := func(act func(), shown func(*guildcache.Snapshot) bool) func() {
 		return func() {
 			act()

@@ -8,25 +8,26 @@
 //
 // [Client] makes the calls of [discordclient.Client] and updates the views with their responses.
 // [Client.Guild] returns a guild's view: settings, roles, channels, the bot's permissions and, once
-// listed, webhooks. [Client.Subscribe] reports changes by others. Without the Gateway, each period
-// costs two GETs per guild, whatever the number of objects.
+// listed, webhooks. [Client.Subscribe] reports changes by other clients. Without the Gateway, each
+// polling period costs two GETs per guild, whatever the number of Kubernetes objects.
 //
 // # Correctness of a view
 //
-// Neither responses nor events have a version, and they may overtake each other.
+// Neither responses nor Gateway events have a version, and they may overtake each other. An own
+// write is a write that this Client made.
 //
 //   - Pending writes (internal/pending): if a later own write already has its response, the event
 //     of an earlier own write is dropped. If a write's event came first, its response is dropped.
-//   - Lists (guild.go): the view applies a list, and then again the changes since the request for
-//     the list.
-//   - Invalidation (writes.go): a channel that a call did not find leaves the view, and the guild
-//     is read again.
-//   - Staleness: a view that may have missed something is read again once Discord is consistent.
-//     Until then, [View.AsOf] returns the time at which the view became stale.
-//   - Silence (guild.go): without the event of an own write, the guild is polled until an event
-//     comes.
-//   - Resync (poller.go): a live view is read about once an hour, in case an event was lost without
-//     a gap.
+//   - Lists (guild.go): the view applies a list, and then again the changes that came after the
+//     request for the list.
+//   - Invalidation (writes.go): if Discord does not find the channel of a call, the channel leaves
+//     the view, and the guild is read again.
+//   - Staleness: a view that may have missed a change is read again by REST, once all Discord
+//     servers show the change. Until then, [View.AsOf] returns the time at which it became stale.
+//   - Silence (guild.go): if the event of an own write does not come, the guild is polled until
+//     an event comes.
+//   - Resync (poller.go): a live view is read by REST about once an hour, in case an event was lost
+//     without a gap in the events' sequence numbers.
 //
 // The Gateway sends the state of all guilds when a session starts, but only guilds with a view keep
 // it: after [Client.Guild], or if [Options].Keep allows it. If [Client.Guild] is called later in
@@ -36,5 +37,5 @@
 //
 // client.go has the Client; calls.go the calls that update a view; poller.go polling and the
 // Gateway; view.go the types for readers. internal/store has the state of the guilds, without I/O;
-// internal/pending orders own writes and events; internal/fanout sends events to subscribers.
+// internal/pending orders own writes and their events; internal/fanout sends events to subscribers.
 package guildcache

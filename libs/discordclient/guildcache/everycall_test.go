@@ -11,7 +11,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// everyCall returns a function for every call, keyed by the name of the call's method.
 func everyCall(c *guildcache.Client, guild, channel, role string, hook discordclient.Webhook) map[string]func(ctx context.Context) (any, error) {
 	type ctx = context.Context
 	one := func(err error) (any, error) { return nil, err }

@@ -17,7 +17,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// After any fault of the Gateway the client reconnects by itself and has lost no event.
+// After any fault of the Gateway the Client reconnects, and its view has the changes made
+// meanwhile.
 func TestGatewayComesBack(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]discordtest.GatewayFaults{
@@ -149,7 +150,7 @@ func TestFatalCloseCodes(t *testing.T) {
 
 func TestAMissingAcknowledgementEndsTheConnection(t *testing.T) {
 	t.Parallel()
-	// Long enough that no late heartbeat of a busy machine ends the session.
+	// A late heartbeat on a busy machine must not end the session, so the interval is long.
 	r := cachetest.New(t, func(o *discordtest.Options, _ *guildcache.Options) { o.HeartbeatInterval = 4 * time.Second })
 	run(r)
 	liveOn(r)
@@ -164,7 +165,8 @@ func TestAMissingAcknowledgementEndsTheConnection(t *testing.T) {
 	liveOn(r)
 }
 
-// A gap in the numbers of events shows a loss. A read by REST then corrects the view.
+// A gap in the events' sequence numbers shows that an event was lost. A read by REST then corrects
+// the view.
 func TestMissedEventsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)

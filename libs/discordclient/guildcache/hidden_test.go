@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// hide hides a channel from the bot.
 func hide(r *cachetest.Rig, id string) {
 	r.Discord.EditChannelByHand(id, func(c *discordtest.Channel) {
 		c.Overwrites = []discordtest.Overwrite{{ID: r.Guild, Deny: discordtest.PermViewChannel}}
@@ -24,7 +23,7 @@ func show(r *cachetest.Rig, id string) {
 	r.Discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = nil })
 }
 
-// The view keeps a channel that Discord hides, even if lists lack it.
+// The view keeps a channel that Discord hides from the bot, even if lists lack the channel.
 func TestAHiddenChannelStaysInTheView(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)

@@ -20,7 +20,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// watch counts calls on the wire and their 429 responses.
 type watch struct {
 	next          http.RoundTripper
 	sent, tooMany atomic.Int64
@@ -36,7 +35,8 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Sixteen workers create 500 channels under Discord's limits, but with a faster limit for creates.
-// The client returns the time to wait before it sends a request, so Discord refuses no request.
+// The Client refuses each early call itself and returns the time to wait, so Discord refuses no
+// request.
 func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	t.Parallel()
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}

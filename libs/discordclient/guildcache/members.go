@@ -12,15 +12,16 @@ import (
 )
 
 const (
-	// maxMembers bounds the weight of one asker's cache. It is enough for 2,500 members with ten
-	// roles, about 2 MB.
+	// maxMembers limits the members cached for one asker, such as a namespace. Each member counts
+	// as memberWeight plus 1 per role, so 2,500 members with ten roles fit, about 2 MB.
 	maxMembers, memberWeight = 45_000, 8
 	membersSwept             = time.Minute
 )
 
-// membersRead caches members of guilds. It follows only this Client's own changes, because Discord
-// reports other changes to privileged bots only. Each asker has its own set, so that no asker
-// displaces another asker's members. A full set takes no further members until some expire.
+// membersRead caches members of guilds. It notices only this Client's own changes, because Discord
+// reports other changes only to bots with a privileged intent. Each asker (such as a namespace) has
+// its own set and cannot displace another asker's members. A full set takes no members until some
+// expire.
 type membersRead struct {
 	mu    sync.Mutex
 	by    map[string]*memberSet
@@ -101,7 +102,7 @@ func (m *membersRead) forget(guildID string) {
 	m.dropIf(func(key memberKey, _ memberRead) bool { return key.guildID == guildID })
 }
 
-// The caller of dropIf must hold the lock.
+// dropIf drops the members for which drop returns true. Its caller must hold the lock.
 func (m *membersRead) dropIf(drop func(memberKey, memberRead) bool) {
 	for asker, s := range m.by {
 		for key, was := range s.last {
@@ -115,9 +116,9 @@ func (m *membersRead) dropIf(drop func(memberKey, memberRead) bool) {
 	}
 }
 
-// MemberSince returns a member as it was at since or later. It caches each answer for the same
-// asker (such as a namespace), for about Options.ResyncLive. It also caches ClassGone, which means
-// that the user is not in the guild.
+// MemberSince returns a member as it was at since or later. It caches each result for the same
+// asker (such as a namespace), for about Options.ResyncLive. It also caches an error of ClassGone,
+// which means that the user is not in the guild.
 func (c *Client) MemberSince(
 	ctx context.Context, asker, guildID, userID string, since time.Time,
 ) (discordclient.Member, error) {
@@ -133,7 +134,8 @@ func (c *Client) MemberSince(
 	return member, err
 }
 
-// AddMemberRole makes the call of [discordclient.Client].
+// AddMemberRole calls [discordclient.Client.AddMemberRole] and updates the members that
+// [Client.MemberSince] has cached.
 func (c *Client) AddMemberRole(ctx context.Context, guildID, userID, roleID, reason string) error {
 	err := c.Client.AddMemberRole(ctx, guildID, userID, roleID, reason)
 	if err == nil {
@@ -142,7 +144,8 @@ func (c *Client) AddMemberRole(ctx context.Context, guildID, userID, roleID, rea
 	return err
 }
 
-// RemoveMemberRole makes the call of [discordclient.Client].
+// RemoveMemberRole calls [discordclient.Client.RemoveMemberRole] and updates the members that
+// [Client.MemberSince] has cached.
 func (c *Client) RemoveMemberRole(ctx context.Context, guildID, userID, roleID, reason string) error {
 	err := c.Client.RemoveMemberRole(ctx, guildID, userID, roleID, reason)
 	if err == nil {

@@ -22,10 +22,10 @@ type Metrics struct {
 	counters store.Counters
 
 	mu      sync.Mutex
-	clients []weak.Pointer[Client] // weak, so that a Client with a replaced token can be collected
+	clients []weak.Pointer[Client] // weak, so that the garbage collector frees a Client whose token was replaced
 }
 
-// NewMetrics makes unregistered metrics.
+// NewMetrics makes metrics without registering them.
 func NewMetrics() *Metrics {
 	registry := prometheus.NewRegistry()
 	auto := promauto.With(registry)

@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The Gateway reports the bot's own roles without the intent for members.
+// The Gateway reports the bot's own roles even without the members intent.
 func TestOwnRolesAreFollowed(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)

@@ -28,7 +28,8 @@ func (p *poller) wake() {
 	}
 }
 
-// maxPolls guilds are polled at a time, so that a hanging call does not block other guilds.
+// maxPolls is the number of guilds that are polled at the same time. With several polls, a hanging
+// call does not block other guilds.
 const maxPolls = 8
 
 func (p *poller) run(ctx context.Context) {
@@ -72,8 +73,8 @@ func (p *poller) poll(ctx context.Context, guildID string) {
 }
 
 // Refresh reads a guild, its channels and its roles into its view. If Discord calls the guild
-// unknown, the guild counts as absent only if Discord also refuses to list its channels. A proxy's
-// refusal proves nothing.
+// unknown, the guild counts as absent only if Discord also refuses to list its channels. A refusal
+// without one of Discord's error codes, as from a proxy, proves nothing.
 func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	since := time.Now()
 	guild, err := c.GetGuild(ctx, guildID)
@@ -102,8 +103,8 @@ func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	return nil
 }
 
-// Run keeps the views up to date. It returns nil when the context ends, and ClassBadToken when the
-// token is refused. Call it once, on one replica.
+// Run keeps the views up to date. It returns nil when the context ends, and an error of
+// ClassBadToken when the token is refused. Call it once, on one replica.
 func (c *Client) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -124,7 +125,8 @@ func (c *Client) Run(ctx context.Context) error {
 	return c.Err() // report a refused token even if the context ended at the same time
 }
 
-// No intent is privileged: https://discord.com/developers/docs/events/gateway#gateway-intents.
+// intents are the Gateway intents of the Client. None of them is privileged:
+// https://discord.com/developers/docs/events/gateway#gateway-intents.
 const intents = int(discordgo.IntentGuilds | discordgo.IntentGuildWebhooks)
 
 // runGateway keeps a connection to the Gateway. After a fatal close code, it waits for

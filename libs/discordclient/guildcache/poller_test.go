@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// However many objects there are, polling costs one GET of the guild and one GET of its channels.
+// Polling costs one GET of the guild and one GET of its channels, whatever the number of Kubernetes
+// objects.
 func TestPollingCostsTwoCalls(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {

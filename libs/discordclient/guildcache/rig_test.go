@@ -11,7 +11,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
-// run runs the Client until the test ends or stop is called.
 func run(r *cachetest.Rig) (stop func() error) {
 	r.Helper()
 	ctx, cancel := context.WithCancel(r.Context())
@@ -22,7 +21,6 @@ func run(r *cachetest.Rig) (stop func() error) {
 	return stop
 }
 
-// callsOf counts the calls that reached Discord.
 func callsOf(r *cachetest.Rig) int {
 	n := 0
 	for _, c := range r.Discord.RequestCounts() {

@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// ranked returns the names of a view's roles, lowest first.
 func ranked(v *guildcache.View) (names []string) {
 	for _, r := range v.Snapshot().RankedRoles() {
 		names = append(names, r.Name)

@@ -29,7 +29,7 @@ import (
 // pointer, which races with a connection in use.
 func format(o *cachetest.Output, v any) { _, _ = fmt.Fprintf(o, "%v\n%+v\n%#v\n", v, v, v) }
 
-// say prints a value in every form that code uses.
+// say prints a value in every form that the project's code uses.
 func say(o *cachetest.Output, v any) {
 	format(o, v)
 	_, _ = fmt.Fprintf(o, "%s %q %d %x\n", v, v, v, v)
@@ -96,7 +96,6 @@ func TestNoFailureShowsASecret(t *testing.T) {
 	}
 }
 
-// failures returns failing responses, many with secrets in them.
 func failures(r *cachetest.Rig, hook discordclient.Webhook) map[string]discordtest.Action {
 	telling := fmt.Sprintf( //nolint:gocritic // sprintfQuotedString: JSON, not Go
 		`{"code":50035,"message":"%s %s","errors":{"https://discord.com/api/webhooks/%s/%s":{"_errors":[{"code":"%s","message":"%s"}]}}}`,
@@ -133,7 +132,6 @@ func brokenConnections(r *cachetest.Rig, channel string, hook discordclient.Webh
 	r.Options.Transport = nil
 }
 
-// cutConn closes the connection after thirty bytes of a request.
 type cutConn struct{ net.Conn }
 
 func (c *cutConn) Write(p []byte) (int, error) {
@@ -142,7 +140,6 @@ func (c *cutConn) Write(p []byte) (int, error) {
 	return n, errors.New("cut by the test")
 }
 
-// gatewayFailures makes the Gateway fail in several ways.
 func gatewayFailures(r *cachetest.Rig) {
 	for _, fault := range []discordtest.GatewayFaults{{Refuse: true}, {WithholdHello: true}, {CloseOnIdentify: 4000}, {CloseOnIdentify: 4014}, {CloseOnIdentify: 4004}} {
 		r.Discord.Gateway().SetFaults(fault)

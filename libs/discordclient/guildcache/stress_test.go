@@ -89,16 +89,16 @@ func stress(t *testing.T, loss discordtest.GatewayFaults, heal func(*cachetest.R
 	agrees(r, view)
 }
 
-// lateness delays each event by up to 30 ms. Only the simulator's lock guards it.
+// lateness returns a function that delays each event by up to 30 ms. The function is not safe for
+// concurrent use: the simulator calls it under its own lock.
 func lateness() func(string) time.Duration {
 	rng := rand.New(rand.NewPCG(1, 1))
 	return func(string) time.Duration { return time.Duration(rng.IntN(30)) * time.Millisecond }
 }
 
-// number of writers, and of writes by each
+// The number of writers, and the number of writes by each writer.
 const writers, writes = 4, 60
 
-// writer creates, edits and deletes channels of its own. It calls wrote after each write.
 func writer(r *cachetest.Rig, w int, wrote func()) {
 	rng := rand.New(rand.NewPCG(uint64(w), 1))
 	ctx := r.Context()
@@ -134,7 +134,7 @@ func writer(r *cachetest.Rig, w int, wrote func()) {
 	}
 }
 
-// users edits channels by hand at half the pace of the writers.
+// users creates, edits and deletes channels by hand, at half the pace of the writers.
 func users(r *cachetest.Rig, view *guildcache.View, turn <-chan struct{}) {
 	for i := range 100 {
 		id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: fmt.Sprintf("hand-%d", i)})

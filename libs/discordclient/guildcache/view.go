@@ -5,13 +5,14 @@ package guildcache
 import "jutsu.com/operators/libs/discordclient/guildcache/internal/store"
 
 type (
-	// View is the live view of one guild. It is safe for concurrent use and never blocks.
+	// View is the live view of one guild. It is safe for concurrent use and never waits for
+	// Discord.
 	View = store.View
 	// Snapshot is an immutable state of a guild. Do not change the values that its methods return.
 	Snapshot = store.Snapshot
 	// Presence describes the bot's membership of a guild.
 	Presence = store.Presence
-	// Mode is the source of a view.
+	// Mode describes how a view gets its state.
 	Mode = store.Mode
 	// Event reports a change of a guild on Discord by a user or another program.
 	Event = store.Event

@@ -17,7 +17,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// liveOn waits until the view follows the Gateway.
 func liveOn(r *cachetest.Rig) *guildcache.View {
 	r.Helper()
 	v := r.Client.Guild(r.Guild)
@@ -28,7 +27,6 @@ func liveOn(r *cachetest.Rig) *guildcache.View {
 	return v
 }
 
-// agrees compares the view with Discord.
 func agrees(r *cachetest.Rig, v *guildcache.View) {
 	r.Helper()
 	fresh, err := discordclient.New(r.Options.Options)
@@ -76,7 +74,6 @@ func TestLiveViewFollowsUsers(t *testing.T) {
 	}
 }
 
-// expect receives events until it receives want.
 func expect(t *testing.T, events <-chan guildcache.Event, want guildcache.Event) {
 	t.Helper()
 	timeout := time.After(time.Minute)
@@ -199,7 +196,7 @@ func TestBotPermissions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := cachetest.New(t, func(d *discordtest.Options, o *guildcache.Options) {
-				d.ShowHidden, o.DisableGateway = true, gatewayDown // for permissions in a channel that the bot may not view
+				d.ShowHidden, o.DisableGateway = true, gatewayDown // ShowHidden, because the test reads permissions in a channel that the bot may not view
 			})
 			v := r.Client.Guild(r.Guild) // request the view before the Gateway sends the bot's roles
 			run(r)

@@ -61,7 +61,7 @@ var byName = func() map[string]Bits {
 	return m
 }()
 
-// All has every documented permission. Guild owners and administrators hold it.
+// All has every documented permission. Guild owners and administrators hold all of them.
 var All = func() Bits {
 	var all Bits
 	for _, b := range byName {
@@ -73,7 +73,7 @@ var All = func() Bits {
 // Documented returns the documented names, ordered by bit.
 func Documented() []string { return All.Names() }
 
-// Names returns the names of the set bits, ordered by bit; nil for none.
+// Names returns the names of the set bits, ordered by bit. It returns nil for no bits.
 func (b Bits) Names() []string {
 	var names []string
 	for i := range byBit {
@@ -107,7 +107,8 @@ func Parse(name string) (Bits, bool) {
 	return 1 << i, true
 }
 
-// Has reports whether all bits of want are set. [Administrator] implies nothing here; see [Base].
+// Has reports whether all bits of want are set. It does not treat [Administrator] as all
+// permissions, but [Base] does.
 func (b Bits) Has(want Bits) bool { return b&want == want }
 
 // Missing returns the bits of want that are not set.
@@ -115,10 +116,10 @@ func (b Bits) Missing(want Bits) Bits { return want &^ b }
 
 func (b Bits) String() string { return strings.Join(b.Names(), ", ") }
 
-// MarshalText writes Discord's decimal form; JSON quotes it.
+// MarshalText returns the bits as a decimal number. JSON quotes the number, as Discord expects.
 func (b Bits) MarshalText() ([]byte, error) { return strconv.AppendUint(nil, uint64(b), 10), nil }
 
-// UnmarshalText reads Discord's decimal form.
+// UnmarshalText reads the bits from a decimal number.
 func (b *Bits) UnmarshalText(text []byte) error {
 	v, err := strconv.ParseUint(string(text), 10, 64)
 	if err != nil {
@@ -128,7 +129,8 @@ func (b *Bits) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Base returns a member's permissions in a guild. The owner and administrators hold [All].
+// Base returns a member's permissions in a guild, before overwrites. everyone and roles are the
+// permissions of @everyone and of the member's roles. The owner and administrators hold [All].
 func Base(owner bool, everyone Bits, roles ...Bits) Bits {
 	bits := everyone
 	for _, r := range roles {

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// roundCalls is the most calls of one round: one each for the channel list, the bot's creates and
-// the bot's user id, and three for matching channels.
+// roundCalls is the largest number of calls to Discord by one call of recovery.Channel: one each
+// for the channel list, the bot's creates and the bot's user id, and three for matching channels.
 const roundCalls = 6
 
 // asks has a guild in which other users made channels that match the intent.
@@ -61,7 +61,8 @@ func newAsks(t *testing.T, n int, hidden, own, lost bool) *asks {
 	return a
 }
 
-// round calls recovery.Channel once and returns how many calls that made to Discord.
+// round calls recovery.Channel once. It returns the result and the number of calls that this made
+// to Discord.
 func (a *asks) round(in recovery.Intent) (recovery.Result, int) {
 	a.Helper()
 	a.Discord.ResetRequests()
@@ -77,7 +78,6 @@ func (a *asks) round(in recovery.Intent) (recovery.Result, int) {
 	return got, len(a.Discord.Requests())
 }
 
-// total counts the lookups in the audit log.
 func (a *asks) total() int {
 	n := 0
 	for _, times := range a.asked {
@@ -86,8 +86,8 @@ func (a *asks) total() int {
 	return n
 }
 
-// settle repeats round until the outcome is sure or a round looks up no channel in the audit log.
-// The test fails if that takes more than the given rounds.
+// settle repeats round until the outcome is sure, or until a round looks up no channel in the audit
+// log. The test fails if this takes more than the given rounds.
 func (a *asks) settle(in recovery.Intent, rounds int) recovery.Result {
 	a.Helper()
 	var got recovery.Result
@@ -106,7 +106,7 @@ func (a *asks) settle(in recovery.Intent, rounds int) recovery.Result {
 	return got
 }
 
-// However many channels match, the bot looks up each in the audit log once.
+// The bot looks up each matching channel in the audit log once, whatever their number.
 func TestManyMatchesEndAsThreeDo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

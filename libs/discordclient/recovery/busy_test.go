@@ -64,8 +64,8 @@ func TestOthersInTheGuildCostNoCalls(t *testing.T) {
 	}
 }
 
-// All lost creates of a guild share one reading of the audit log. A later look reads only newer
-// entries.
+// All lost creates of a guild share one reading of the audit log. A later call of Channel reads
+// only newer entries.
 func TestLostCreatesShareOneReading(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(_ *discordtest.Options, g *guildcache.Options) { g.DisableGateway = true })
@@ -91,8 +91,8 @@ func TestLostCreatesShareOneReading(t *testing.T) {
 			t.Errorf("%d: %+v", i, got)
 		}
 	}
-	// The first look reads two pages. Each further look starts a minute earlier and reads one page
-	// more.
+	// The first call reads two pages. NotBefore of each further intent is a minute earlier. The
+	// limit allows one more page for each of them.
 	if n := r.Discord.RequestCounts()[auditLog]; n > 11 {
 		t.Errorf("the audit log was read %d times for 10 intents", n)
 	}

@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// A lost create whose channel Discord hides is not absent: creating again would make a second one.
+// If Discord hides the channel of a lost create, the outcome is not Absent: creating again would
+// make a second channel.
 func TestAHiddenChannelIsNotAbsent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package recovery finds the object of a create whose response was lost. A create has no
-// idempotency key: look for a channel or role with [Channel] or [Role] before creating it again. A
-// webhook is found in the list of its channel and the audit log: Discord returns its token only to
-// the application that created it.
+// idempotency key: look for a channel or role with [Channel] or [Role] before creating it again.
+// The package does not look for webhooks. Find a webhook in the list of its channel and in the
+// audit log: Discord returns its token only to the application that created it.
 package recovery
 
 import (
@@ -27,11 +27,11 @@ type Outcome string
 const (
 	// Found means: the create's object exists. Adopt it.
 	Found Outcome = "found"
-	// Absent means: the create made nothing and will make nothing. Create.
+	// Absent means: the create made nothing and will make nothing. Create the object.
 	Absent Outcome = "absent"
 	// Hidden means: the create's object exists, but Discord hides it from the bot. Do not create.
 	Hidden Outcome = "hidden"
-	// Unsure means: unknown as yet. Look again after [Result.After]. Do not create.
+	// Unsure means: the outcome is not known yet. Look again after [Result.After]. Do not create.
 	Unsure Outcome = "unsure"
 	// Unproven means: only the audit log could prove a match, and Discord does not show the log to
 	// the bot. Neither adopt nor create; see [Intent.ProofOnly].
@@ -42,40 +42,43 @@ const (
 type Proof string
 
 const (
-	// ProofAuditLog means: the audit log names the object together with the intent's reason. Certain.
+	// ProofAuditLog means: the audit log has an entry for the object with [Intent.Reason]. This
+	// proof is certain.
 	ProofAuditLog Proof = "audit-log"
-	// ProofMatch means: the object is the only match that no other owner claims. The audit log does
-	// not name the object.
+	// ProofMatch means: the object is the only match that, according to [Intent.Claimed], belongs
+	// to no other object. The audit log does not name it.
 	ProofMatch Proof = "match"
 )
 
 // Result is the result of looking for a lost create.
 type Result struct {
 	Outcome Outcome
-	ID      string // of the object found
+	ID      string // id of the channel or role found
 	Proof   Proof
 	After   time.Duration // time until the next look, for Unsure and Unproven
 	Why     string        // for a status message
 }
 
-// DefaultPropagation is the time from an attempt until the channel list and the audit log are
-// complete. No call takes longer.
+// DefaultPropagation is the time after an attempt to create until the channel list and the audit
+// log surely show the result. No call takes longer.
 const DefaultPropagation = 15 * time.Second
 
 const (
-	// clockSkew is the largest expected difference between the clocks of Discord and the recorder.
+	// clockSkew is the largest expected difference between Discord's clock and the clock that set
+	// Intent.NotBefore.
 	clockSkew     = time.Minute
 	maxAsked      = 3
 	maxNamed      = 5
 	refusedRetry  = 5 * time.Second
 	unprovenRetry = time.Minute
 	tooEarly      = "the result of an earlier create may still appear"
-	// provenSkew: readings of the audit log start this long before the intent. Older entries do no
-	// harm, because each entry names its intent. They cost at most one page.
+	// provenSkew is how long before Intent.NotBefore the reading of the audit log starts, in case
+	// the clocks differ. Older entries do no harm, because each entry names its intent in its
+	// reason. They cost at most one page.
 	provenSkew = time.Hour
 )
 
-// Intent describes the object to be created.
+// Intent describes the channel or role of a lost create.
 type Intent struct {
 	GuildID  string
 	Type     discordgo.ChannelType
@@ -83,12 +86,13 @@ type Intent struct {
 	Name     string // as given to the create
 	// Reason is the audit log reason of the create. It must be unique, such as an object's UID.
 	Reason string
-	// NotBefore is the time of the intent. Older channels do not match.
+	// NotBefore is a time before the first attempt to create. Older channels do not match.
 	NotBefore time.Time
 	// LastAttempt is the latest time at which a create may have been sent: the end of a call with
 	// an unknown outcome, or, after a crash, the start of this process.
 	LastAttempt time.Time
-	// Claimed reports whether a channel belongs to another object. Nil: none does.
+	// Claimed reports whether a channel belongs to another object of the caller. If nil, no channel
+	// does.
 	Claimed func(channelID string) bool
 	// ProofOnly accepts only the audit log as proof: a matching channel alone never gives Found. If
 	// the whole log lacks the create, the result is Absent.
@@ -98,7 +102,7 @@ type Intent struct {
 	Propagation time.Duration
 	Now         func() time.Time // default time.Now
 
-	role bool // a role, not a channel
+	role bool // whether the object is a role, not a channel
 }
 
 func (in Intent) action() discordgo.AuditLogAction {
@@ -131,21 +135,21 @@ func (in Intent) complete() time.Time { return in.LastAttempt.Add(in.Propagation
 type evidence struct {
 	channels      []*discordclient.Channel
 	roles         []discordclient.Role
-	listed        time.Time // the list is at least this new
+	listed        time.Time // time of the request for channels or roles
 	hidden        map[string]bool
 	hiddenMatches []string
 	// unlisted channels exist although Discord's list lacks them.
 	unlisted    map[string]bool
 	audit       []discordclient.AuditEntry
-	audited     time.Time // the audit log is at least this new
-	auditDenied bool      // Discord does not show the bot the audit log, which then counts as empty
+	audited     time.Time // time up to which the audit log was read
+	auditDenied bool      // whether Discord hides the audit log from the bot; it then counts as empty
 	self        string    // the bot's user id
-	pending     bool      // some matches were not looked up yet
+	pending     bool      // whether some matches were not looked up in the audit log yet
 }
 
 // completeFor returns the earliest time at which the audit log surely has the creates of the intent
-// and of the channels in fits. In a log read earlier, the entry of another client's channel may be
-// missing, and that channel would pass for the intent's.
+// and of the channels in fits. A log read earlier may lack the entry of a channel that another
+// client created. The channel would be mistaken for the intent's channel.
 func (in Intent) completeFor(fits []string) time.Time {
 	at := in.complete()
 	for _, id := range fits {
@@ -157,9 +161,9 @@ func (in Intent) completeFor(fits []string) time.Time {
 }
 
 // Channel looks for a channel whose create may have been executed. It lists the channels and reads
-// the bot's own creates in the audit log; all intents of a guild share these two readings. In the
-// log, it looks up at most three matching channels at a time. If Discord denies the log, that is no
-// error.
+// the bot's own creates in the audit log; all intents of a guild share these two readings. One call
+// of Channel looks up at most three matching channels in the audit log. If Discord denies the log,
+// that is no error.
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in = in.withDefaults()
 	snap := c.Guild(in.GuildID).Snapshot()
@@ -296,7 +300,7 @@ func (in Intent) probe(ctx context.Context, c *guildcache.Client, state *evidenc
 		state.hidden[id] = true
 	case discordclient.ClassOf(err) != discordclient.ClassGone:
 		return err
-	case !in.Now().Before(in.completeFor([]string{id})): // before that, Discord may not know the new object yet
+	case !in.Now().Before(in.completeFor([]string{id})): // earlier, Discord may not know the new object yet
 		c.RememberGone(in.GuildID, in.action(), id)
 	}
 	return nil
@@ -338,7 +342,7 @@ func decide(in Intent, state evidence) Result {
 			"%s %s matches, and the audit log may not yet show who has created it", in.noun(), fits[0])}
 	case len(fits) == 1:
 		return Result{Outcome: Found, ID: fits[0], Proof: ProofMatch, Why: "the only " + in.noun() + " that matches"}
-	case state.audited.Before(in.complete()): // only the log shows a channel that was renamed or moved
+	case state.audited.Before(in.complete()): // only the audit log shows a channel that was renamed or moved
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation),
 			Why: "no " + in.noun() + " matches, and the audit log was not read to its end"}
 	default:
@@ -353,8 +357,8 @@ func abbreviated(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// unproven decides if ProofOnly is set. The texts of its results name no existing object, because
-// the user may not be allowed to know about it.
+// unproven returns the result of decide if ProofOnly is set. The texts of its results name no
+// existing object, because the user may not be allowed to know about it.
 func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Result {
 	switch {
 	case !complete:

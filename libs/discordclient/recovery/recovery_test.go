@@ -21,12 +21,12 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// knife is a dialer that cuts its connections after write bytes were written or read bytes were
-// read. A negative number means: never.
+// knife is a dialer for connections that it cuts after write bytes were written or read bytes were
+// read. A negative number means that it does not cut there.
 type knife struct {
 	write, read   int64
 	refuse        bool
-	once          bool         // only the first connection is cut
+	once          bool         // whether only the first connection is cut
 	wrote, didGet atomic.Int64 // bytes that passed
 }
 
@@ -45,7 +45,6 @@ type cutConn struct {
 
 var errCut = errors.New("cut by the test")
 
-// Write passes exactly the bytes before the cut.
 func (c *cutConn) Write(p []byte) (int, error) {
 	if left := c.knife.write - c.knife.wrote.Load(); c.knife.write >= 0 && int64(len(p)) > left {
 		n, _ := c.Conn.Write(p[:max(left, 0)])
@@ -60,7 +59,6 @@ func (c *cutConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Read returns the bytes before the cut.
 func (c *cutConn) Read(p []byte) (int, error) {
 	left := c.knife.read - c.knife.didGet.Load()
 	if c.knife.read >= 0 && left <= 0 {
@@ -75,7 +73,6 @@ func (c *cutConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// attempt is a create whose connection is cut.
 type attempt struct {
 	name   string
 	knife  *knife
@@ -83,7 +80,6 @@ type attempt struct {
 	err    error
 }
 
-// make tries to create a channel over a new connection.
 func (a *attempt) make(r *cachetest.Rig) {
 	o := r.Options
 	tr := &http.Transport{DialContext: a.knife.dial, DisableKeepAlives: !a.reused}
@@ -193,7 +189,6 @@ func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 	}
 }
 
-// each runs do for the attempts, a few at a time.
 func each(list []*attempt, do func(*attempt)) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 16)
@@ -300,7 +295,7 @@ func TestAProxyThatRefusesTheAuditLogProvesNothing(t *testing.T) {
 	}
 }
 
-// Discord may refuse the log once although the bot may view it.
+// Discord may refuse the audit log once although the bot may view the log.
 func TestOneRefusalDoesNotEmptyTheAuditLog(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -369,8 +364,8 @@ func TestALongRefusedAuditLogCountsAsDenied(t *testing.T) {
 	}
 }
 
-// A clock ahead of Discord's makes a channel look older than its intent. The audit log still proves
-// the create.
+// If this process's clock is ahead of Discord's, a channel looks older than its intent. The audit
+// log still proves the create.
 func TestADifferingClockHidesNoLostCreate(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)

@@ -50,19 +50,21 @@ func Golden(t *testing.T, update bool, name, text string) {
 }
 
 var (
-	// shown matches an output on a page of docs, with the name of its golden file above.
+	// shown matches a console block of a Markdown page below a comment with its golden file's name.
 	shown = regexp.MustCompile("(?s)<!-- ([a-z-]+) -->\n```console\n.*?```")
 	ends  = regexp.MustCompile(`\[exit code \d+\]\n$`)
 )
 
-// Page is a page of docs. Its outputs are copies of golden files, with a user's answers added.
+// Page is a Markdown page of docs/. Its console blocks are copies of golden files, with the user's
+// input filled in.
 type Page struct {
 	File string
-	// Name is the user's answer to the question for a name.
+	// Name is the object's name that the user types to confirm a change.
 	Name string
 }
 
-// read returns the page as it is and as the golden files say it should be.
+// read returns the page's text, the same text with all console blocks taken from the golden files,
+// and the number of these blocks.
 func (p Page) read() (is, should string, outputs int, err error) {
 	text, err := os.ReadFile(p.File)
 	should = shown.ReplaceAllStringFunc(string(text), func(block string) string {
@@ -78,7 +80,8 @@ func (p Page) read() (is, should string, outputs int, err error) {
 	return string(text), should, outputs, err
 }
 
-// Run runs the tests. With update, it then writes the page again. It returns the exit code.
+// Run runs the tests and returns the exit code. With update, it then copies the golden files into
+// the page.
 func (p Page) Run(m *testing.M, update *bool) int {
 	code := m.Run()
 	if *update {
@@ -93,8 +96,8 @@ func (p Page) Run(m *testing.M, update *bool) int {
 	return code
 }
 
-// Check compares the outputs on the page with the golden files. Fewer than least outputs are an
-// error. Each output needs a golden file.
+// Check compares the console blocks of the page with their golden files. It fails if a block has no
+// golden file or the page has fewer than least blocks.
 func (p Page) Check(t *testing.T, update bool, least int) {
 	t.Helper()
 	is, should, outputs, err := p.read()

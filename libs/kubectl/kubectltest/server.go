@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubectltest is an API server for tests of kubectl plugins: it stores objects, answers
-// over HTTP, and refuses the requests that a test names. It does not validate objects by the rules
-// of their kinds; specs test these rules against a real API server.
+// Package kubectltest is a fake Kubernetes API server for tests of kubectl plugins. It serves
+// objects over HTTP and refuses the requests that a test denies. It does not validate objects: each
+// operator's specs/ test validation on a real API server.
 package kubectltest
 
 import (
@@ -32,14 +32,14 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// Server is an API server for tests. Make one with New.
+// Server is a fake API server. Create it with [New].
 type Server struct {
 	// Logs holds the logs of containers. The keys are NAMESPACE/POD/CONTAINER.
 	Logs map[string]string
-	// Proxy answers requests to Services, nil for none.
+	// Proxy answers requests to the proxy subresource of Services. It may be nil.
 	Proxy http.HandlerFunc
-	// AfterWrite is called after each write, such as "PATCH dojos/tokyo", and may change objects with
-	// Put.
+	// AfterWrite is called after each write. write names the request, such as "PATCH dojos/tokyo".
+	// AfterWrite may change objects with Put.
 	AfterWrite func(write string)
 
 	scheme  *runtime.Scheme
@@ -52,7 +52,7 @@ type Server struct {
 	writes  []string
 }
 
-// New starts a server of these kinds. It stops at the end of the test.
+// New starts a server that serves these kinds and objects. It stops at the end of the test.
 func New(t *testing.T, scheme *runtime.Scheme, kinds []kubectl.Kind, objects ...client.Object) *Server {
 	t.Helper()
 	s := &Server{
@@ -66,13 +66,14 @@ func New(t *testing.T, scheme *runtime.Scheme, kinds []kubectl.Kind, objects ...
 	return s
 }
 
-// Kubeconfig writes a kubeconfig for the server, with namespace as the default namespace.
+// Kubeconfig writes a kubeconfig for the server and returns its path. namespace is the default
+// namespace.
 func (s *Server) Kubeconfig(t *testing.T, namespace string) string {
 	t.Helper()
 	return Kubeconfig(t, s.http.URL, namespace)
 }
 
-// Kubeconfig writes a kubeconfig for any server.
+// Kubeconfig writes a kubeconfig for the server at the URL and returns its path.
 func Kubeconfig(t *testing.T, url, namespace string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
@@ -85,8 +86,8 @@ contexts: [{name: test, context: {cluster: test, user: test, namespace: %q}}]}`,
 	return file
 }
 
-// Deny refuses requests, such as "list pods", "get pods/log" or "create
-// clusters.postgresql.cnpg.io".
+// Deny makes the server refuse requests with 403. A right is a verb and a resource, such as "list
+// pods", "get pods/log" or "create clusters.postgresql.cnpg.io".
 func (s *Server) Deny(rights ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +96,8 @@ func (s *Server) Deny(rights ...string) {
 	}
 }
 
-// Uninstall makes the server not serve kinds, named by their resources.
+// Uninstall makes the server answer 404 for these resources, such as "clusters.postgresql.cnpg.io",
+// as without their CustomResourceDefinition.
 func (s *Server) Uninstall(resources ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +125,7 @@ func (s *Server) Put(objects ...client.Object) {
 	}
 }
 
-// Remove deletes objects.
+// Remove deletes an object.
 func (s *Server) Remove(kind kubectl.Kind, namespace, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,11 +173,10 @@ func collection(k kubectl.Kind, namespace string) string {
 	return path + "/" + k.Plural
 }
 
-// request is a parsed request of the Kubernetes API.
 type request struct {
 	kind                         kubectl.Kind
 	namespace, name, subresource string
-	rest                         string // path behind a proxy
+	rest                         string // path after the subresource proxy
 	verb                         string
 }
 
@@ -319,7 +320,6 @@ func (s *Server) log(w http.ResponseWriter, r *http.Request, q request) {
 	_, _ = io.WriteString(w, text)
 }
 
-// shaped returns an object as the client asks for it: whole, or its metadata alone.
 func shaped(r *http.Request, o *unstructured.Unstructured) map[string]any {
 	if !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata") {
 		return o.Object
@@ -366,7 +366,6 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, q request) {
 	})
 }
 
-// write changes an object, unless the request is a dry run.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
 	body, _ := io.ReadAll(r.Body)
 	var deletion metav1.DeleteOptions
@@ -411,7 +410,6 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
 	answer(w, http.StatusOK, written.Object)
 }
 
-// patched returns a copy of an object after a merge patch.
 func patched(live *unstructured.Unstructured, patch []byte) *unstructured.Unstructured {
 	text, err := live.MarshalJSON()
 	if err == nil {
@@ -422,7 +420,7 @@ func patched(live *unstructured.Unstructured, patch []byte) *unstructured.Unstru
 		err = next.UnmarshalJSON(text)
 	}
 	if err != nil {
-		panic(err) // the client sends no such patch
+		panic(err) // the plugins send only valid merge patches
 	}
 	next.SetGeneration(live.GetGeneration() + 1)
 	return next

@@ -17,11 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// Style paints text. The zero value paints nothing.
+// Style adds terminal colours to text. The zero value adds none.
 type Style struct{ Colour bool }
 
-// StyleOf returns colours if out is a terminal and the environment has neither NO_COLOR
-// (https://no-color.org) nor TERM=dumb.
+// StyleOf returns a style with colours if out is a terminal and the environment has neither
+// NO_COLOR (https://no-color.org) nor TERM=dumb.
 func StyleOf(out io.Writer, env func(string) string) Style {
 	return Style{Colour: IsTerminal(out) && env("NO_COLOR") == "" && env("TERM") != "dumb"}
 }
@@ -39,16 +39,16 @@ func (s Style) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Good paints something that is as it should be.
+// Good paints the text of a healthy state.
 func (s Style) Good(text string) string { return s.paint("32", text) }
 
-// Busy paints something that changes without a user.
+// Busy paints the text of a state that ends without a user's help.
 func (s Style) Busy(text string) string { return s.paint("33", text) }
 
-// Bad paints something that a user must look at.
+// Bad paints the text of a problem that a user must fix.
 func (s Style) Bad(text string) string { return s.paint("1;31", text) }
 
-// Dim paints something less important.
+// Dim paints less important text.
 func (s Style) Dim(text string) string { return s.paint("2", text) }
 
 // Bold paints a heading.
@@ -59,7 +59,7 @@ var painted = regexp.MustCompile("\x1b\\[[0-9;]*m")
 // Width returns the number of columns that a text fills.
 func Width(text string) int { return utf8.RuneCountInString(painted.ReplaceAllString(text, "")) }
 
-// Table aligns columns, with the given number of blanks between them. No line ends with a blank.
+// Table aligns columns, with gap spaces between them. No line ends with a space.
 func Table(rows [][]string, gap int) string {
 	var widths []int
 	for _, row := range rows {
@@ -81,15 +81,15 @@ func Table(rows [][]string, gap int) string {
 	return out.String()
 }
 
-// Node is an object in a tree.
+// Node is a line of a tree, with its children.
 type Node struct {
-	// The first column has the lines of the tree, then Name. The next columns have Cells.
+	// Name follows the lines of the tree in the first column. Cells are the next columns.
 	Name     string
 	Cells    []string
 	Children []Node
 }
 
-// Tree draws a tree, a line for each node.
+// Tree draws a tree, one line per node.
 func Tree(root Node) string { return Table(lines(root, "", ""), 3) }
 
 func lines(n Node, first, next string) [][]string {
@@ -104,8 +104,8 @@ func lines(n Node, first, next string) [][]string {
 	return rows
 }
 
-// Wrap breaks a text into lines of at most width columns. The first line begins with the indent,
-// every other line with as many blanks as the indent is wide.
+// Wrap breaks a text into lines of at most width columns. The first line begins with the indent.
+// All other lines begin with spaces of the same width.
 func Wrap(text, indent string, width int) string {
 	var out strings.Builder
 	line, empty := indent, true
@@ -160,11 +160,11 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
-// Forest draws several trees below a text, a line for each node.
+// Forest draws several trees as the children of a root that it leaves out, one line per node.
 func Forest(nodes []Node) string { return Table(lines(Node{Children: nodes}, "", "")[1:], 3) }
 
-// Printable replaces control characters, because a foreign text could use them to overwrite the
-// terminal.
+// Printable replaces control characters by spaces: another user's text could contain escape
+// sequences that overwrite the terminal.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {

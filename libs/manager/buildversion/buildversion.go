@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Of returns the version that the build has stamped. Without one it returns the version of
-// `go install MODULE@VERSION`, or "dev".
+// Of returns stamped, the version that the build has set with -ldflags. If stamped is empty, Of
+// returns the version of `go install MODULE@VERSION`, or "dev".
 func Of(stamped string) string {
 	info, _ := debug.ReadBuildInfo()
 	return of(stamped, info)

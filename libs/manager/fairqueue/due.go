@@ -48,7 +48,7 @@ func (d *due) Add(item reconcile.Request) {
 	}
 	d.mu.Unlock()
 	switch {
-	case waits && remaining > 0: // the item has a later delay, which the delaying queue has not kept
+	case waits && remaining > 0: // client-go's delaying queue has kept only the earlier end of the two delays
 		d.delaying.AddAfter(item, remaining)
 	case waits:
 		d.TypedInterface.Add(item)

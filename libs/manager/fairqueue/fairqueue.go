@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// RateLimiter delays items that failed.
+// RateLimiter sets the delays of items that failed.
 type RateLimiter = workqueue.TypedRateLimiter[reconcile.Request]
 
 type queue struct {
@@ -31,7 +31,7 @@ type queue struct {
 
 var _ priorityqueue.PriorityQueue[reconcile.Request] = &queue{}
 
-// New makes a queue, for NewQueue of controller.Options.
+// New returns a queue for the field NewQueue of controller.Options.
 func New(controller string, limit RateLimiter) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	order := newOrder()
 	ready := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: controller, Queue: order})

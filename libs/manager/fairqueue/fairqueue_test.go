@@ -192,8 +192,6 @@ func TestNoItemComesTwice(t *testing.T) {
 	})
 }
 
-// With many workers and sources, the queue hands out each item after it was added, to one worker at
-// a time.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)

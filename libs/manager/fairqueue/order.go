@@ -11,12 +11,12 @@ import (
 )
 
 // order sorts the ready items of client-go's workqueue. It is safe for concurrent use. Set an
-// item's priority before adding the item.
+// item's priority in wanted before the item is added.
 type order struct {
 	mu      sync.Mutex
-	wanted  map[reconcile.Request]int // priority for the next Push
+	wanted  map[reconcile.Request]int // priority that the next Push or Touch uses
 	queued  map[reconcile.Request]int // priority in the queue
-	running map[reconcile.Request]int // priority when handed out
+	running map[reconcile.Request]int // priority of an item that a worker processes
 	levels  map[int]*level            // the keys are priorities; each level has items
 }
 
@@ -42,7 +42,8 @@ func (o *order) Push(item reconcile.Request) {
 	delete(o.wanted, item)
 }
 
-// Touch raises the priority of a queued item. Pop later skips the item's entry on the lower level.
+// Touch raises the priority of a queued item. The item then has two entries. Pop skips the entry of
+// the lower priority.
 func (o *order) Touch(item reconcile.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

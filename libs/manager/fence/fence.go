@@ -18,15 +18,15 @@
 //	from 15     another process may lead (--lease-duration is 15)
 //
 // Reads, the Lease itself and the reviews of the metrics endpoint are not fenced. A release of the
-// Lease closes the fence first. If the Lease then turns out to be a successor's, it is not
-// released: client-go alone would release it.
+// Lease closes the fence first. If a successor already holds the Lease, the Lease is not released;
+// client-go alone would release it.
 //
-// Two gaps remain: a process that stops between the check and the system call that sends the request,
-// and a network that delays a request by more than 2.5 s. The API server refuses such a write of a
-// finalizer or status by its resourceVersion. A create on Discord has no such condition: the
+// Two gaps remain. A process may stop between the check and the system call that sends the request,
+// or a network may delay a request by more than 2.5 s. The API server refuses such a late write of
+// a finalizer or status by its resourceVersion. A create on Discord has no such condition. So the
 // successor waits for --recovery-wait after it has first seen a finalizer of another process, and
-// finds the resources that were created before. A virtual machine that is paused while both of
-// its clocks stand still is recognised only after its clock has been corrected.
+// finds the resources that were created before. A virtual machine that is paused while both of its
+// clocks stand still is recognised only after its clock has been corrected.
 package fence
 
 import (
@@ -44,7 +44,7 @@ var ErrNotLeading = errors.New("the Lease was not renewed in time, so another pr
 
 const retryPeriod = time.Second
 
-// Fence allows or refuses writes. It is safe for concurrent use. A nil Fence allows all.
+// Fence allows or refuses writes. It is safe for concurrent use. A nil Fence allows all writes.
 type Fence struct {
 	lease, renew time.Duration
 	now          func() time.Time
@@ -58,8 +58,8 @@ func New(leaseDuration, renewDeadline time.Duration) *Fence {
 	return &Fence{lease: leaseDuration, renew: renewDeadline, now: time.Now}
 }
 
-// Check returns the time at which to cancel a write that is sent now (zero: never), or
-// ErrNotLeading.
+// Check returns ErrNotLeading if a write must not be sent now. Otherwise it returns the time at
+// which the write must be cancelled; zero means never.
 func (f *Fence) Check() (until time.Time, err error) {
 	if f == nil {
 		return time.Time{}, nil
@@ -87,7 +87,8 @@ func (f *Fence) set(renewed time.Time) {
 	f.renewed = renewed
 }
 
-// Quiet wraps a reconciler to retry refused writes without an error in log and metrics.
+// Quiet wraps a reconciler. If the fence has refused a write, Quiet requeues the object instead of
+// returning an error, so logs and metrics count no error.
 func Quiet(r reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 		result, err := r.Reconcile(ctx, request)

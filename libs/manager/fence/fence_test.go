@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// lease is a Lease in memory that is slow to read and write.
+// lease is a Lease in memory. takes simulates a slow write.
 type lease struct {
 	holder string
 	err    error
@@ -51,7 +51,6 @@ const (
 	renewDeadline = 10 * time.Second
 )
 
-// rig is a fence with a clock and a lease of its own.
 type rig struct {
 	*Fence
 	now   time.Time
@@ -85,7 +84,7 @@ func TestFence(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		do        func(context.Context, *rig)
-		remaining time.Duration // until a write that is sent now is cancelled; 0: the fence refuses the write
+		remaining time.Duration // time until a write that is sent now is cancelled; 0 if the fence refuses the write
 	}{
 		"before the election": {func(context.Context, *rig) {}, 0},
 		"the Lease is created": {func(ctx context.Context, r *rig) {
@@ -212,7 +211,6 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// A write in flight ends before a successor may begin.
 func TestAWriteIsCancelledInTime(t *testing.T) {
 	t.Parallel()
 	f := New(300*time.Millisecond, 200*time.Millisecond)

@@ -10,14 +10,16 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// Lock is a Lease that opens and closes a fence. client-go's elector uses it in one goroutine.
+// Lock is the Lease of the leader election. A renewal opens the fence, and a release closes it.
+// client-go's elector calls Lock from one goroutine.
 type Lock struct {
 	resourcelock.Interface
 	fence *Fence
-	other string // the holder at the last read, if it was another process
+	other string // holder at the last Get, if it was another process; otherwise empty
 }
 
-// Lock returns a lock. Set its Interface, the Lease, before the election begins.
+// Lock returns a Lock for the fence. Set its field Interface to the Lease before the election
+// begins.
 func (f *Fence) Lock() *Lock { return &Lock{fence: f} }
 
 // Get implements resourcelock.Interface.
@@ -46,15 +48,15 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	}
 	l.fence.set(time.Time{})
 	if l.other != "" {
-		// client-go does not check the holder that its last Get returned: a frozen process that
-		// continues on SIGTERM would release its successor's Lease.
+		// client-go does not compare this holder with its own identity before a release. A process
+		// that was frozen and continues on SIGTERM would release its successor's Lease.
 		return fmt.Errorf("the Lease is held by %s", l.other)
 	}
 	return l.Interface.Update(ctx, record)
 }
 
-// renew records the time before a renewal is sent. Candidates count from a later time, when they
-// see the renewal.
+// renew records the time before it sends a renewal. Other candidates count the lease duration from
+// a later time, when they see the renewal.
 func (l *Lock) renew(write func() error) error {
 	before := l.fence.now()
 	err := write()

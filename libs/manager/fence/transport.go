@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// unfenced API groups need no leader for writes: the group of the Lease, and the groups of the
-// metrics endpoint's reviews.
+// unfenced are the API groups that a process may write without being the leader: those of the
+// Lease, and of the TokenReviews and SubjectAccessReviews of the metrics endpoint.
 var unfenced = []string{"coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
 
 // Transport returns a transport to Kubernetes that refuses writes while the fence is closed.
@@ -56,7 +56,7 @@ func mutates(r *http.Request) bool {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 		return false
 	}
-	_, path, found := strings.Cut(r.URL.Path, "/apis/") // an API server may be served below a path
+	_, path, found := strings.Cut(r.URL.Path, "/apis/") // the kubeconfig's URL of the API server may have a path
 	group, _, _ := strings.Cut(path, "/")
 	return !found || !slices.Contains(unfenced, group)
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package contract compares REST traffic with Discord's own OpenAPI description: requests of a
-// client and responses of a server. The description is not part of this repository: the environment
-// variable DISCORD_OPENAPI names it. Without it tests are skipped, or fail if REQUIRE_CONTRACT is
-// set.
+// Package contract compares a client's requests and a server's responses with Discord's own OpenAPI
+// description. The description is not part of this repository. The environment variable
+// DISCORD_OPENAPI has the path of its file. Without this variable, tests that need the description
+// are skipped, or fail if REQUIRE_CONTRACT is set.
 //
 //	c := contract.FromEnv(t)
 //	client := &http.Client{Transport: c.Transport(http.DefaultTransport, func(v contract.Violation) { t.Error(v) })}
 //
-// Divergences lists where the description itself is wrong or silent, and why.
+// Divergences lists the places where the description is known to differ from Discord, with
+// evidence.
 package contract
 
 import (
@@ -28,18 +29,17 @@ import (
 	"github.com/pb33f/libopenapi-validator/errors"
 )
 
-// Variable is the environment variable with the path of the description (a JSON file).
+// Variable is the environment variable with the path of the description, a JSON file.
 const Variable = "DISCORD_OPENAPI"
 
-// Contract is the compiled description. It is safe for concurrent use. It has two parts, because
-// the schemas of messages take five times as long to compile as all other schemas together. The
-// part with messages is compiled when it is first needed.
+// Contract is Discord's compiled OpenAPI description. It is safe for concurrent use. The schemas of
+// messages are compiled only when needed, because they take five times as long as all others.
 type Contract struct {
 	plain, messages func() (validator.Validator, error)
 	fields          *fields
 }
 
-// Violation is a part of a request or response that the description does not allow.
+// Violation is a part of a request or response that Discord's OpenAPI description does not allow.
 type Violation struct {
 	// Side is "request" or "response".
 	Side string
@@ -59,11 +59,11 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s of %s %s (%d) at %s: %s", v.Side, v.Method, v.Path, v.Status, v.Field, v.Reason)
 }
 
-// fromEnv loads the contract once per test binary, because compiling takes seconds.
+// fromEnv loads the description once per test binary, because compiling it takes seconds.
 var fromEnv = sync.OnceValues(func() (*Contract, error) { return Load(os.Getenv(Variable)) })
 
-// FromEnv returns the contract of the file that DISCORD_OPENAPI names. If DISCORD_OPENAPI is unset,
-// FromEnv skips the test, or fails the test if REQUIRE_CONTRACT is set.
+// FromEnv returns the compiled description in the file that DISCORD_OPENAPI names. If
+// DISCORD_OPENAPI is unset, FromEnv skips the test, or fails it if REQUIRE_CONTRACT is set.
 func FromEnv(t testing.TB) *Contract {
 	t.Helper()
 	if os.Getenv(Variable) == "" {
@@ -80,7 +80,7 @@ func FromEnv(t testing.TB) *Contract {
 	return c
 }
 
-// Load reads the description in a file. It keeps only discordtest's routes and their schemas.
+// Load compiles Discord's OpenAPI description in a file, for discordtest's routes only.
 func Load(path string) (*Contract, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -100,7 +100,7 @@ func Load(path string) (*Contract, error) {
 	return c, nil
 }
 
-// compile compiles either the routes with messages or all other routes.
+// compile compiles the routes whose schemas contain messages, or else all other routes.
 func compile(raw []byte, messages bool) (validator.Validator, error) {
 	pruned, err := prune(raw, messages)
 	if err != nil {
@@ -117,8 +117,8 @@ func compile(raw []byte, messages bool) (validator.Validator, error) {
 	return v, nil
 }
 
-// Warm compiles the schemas of messages, so that the first call need not wait. Under -race, that
-// takes half a minute and more.
+// Warm compiles the schemas of messages, so that the first call with a message need not wait. Under
+// -race, compiling takes half a minute or more.
 func (c *Contract) Warm() error {
 	_, err := c.messages()
 	return err
@@ -141,8 +141,8 @@ func (c *Contract) Response(r *http.Request, status int, header http.Header, bod
 	return c.check("response", r, status, header, body)
 }
 
-// check validates a request or a response. If there are violations, it rewrites the body for the
-// known divergences and validates again.
+// check validates a request or a response. If it finds violations, it rewrites the body to remove
+// the known Divergences and validates again, so that only new violations remain.
 func (c *Contract) check(side string, r *http.Request, status int, header http.Header, body []byte) []Violation {
 	found := c.validate(side, r, status, header, body)
 	if len(found) == 0 {
@@ -196,8 +196,8 @@ func (c *Contract) validate(side string, r *http.Request, status int, header htt
 
 var version = regexp.MustCompile(`^/api(/v\d+)?/`)
 
-// canonical returns the request as a client sends it to discord.com with API v10. It returns nil if
-// the request is no REST call.
+// canonical returns the request as a client would send it to discord.com with API v10, because the
+// description has only this version. It returns nil if the path is not a REST path (/api/...).
 func canonical(r *http.Request, body []byte) *http.Request {
 	if !version.MatchString(r.URL.Path) {
 		return nil
@@ -209,10 +209,10 @@ func canonical(r *http.Request, body []byte) *http.Request {
 	return r
 }
 
-// token matches a webhook's secret in a path.
+// token matches a webhook's token in a path, which reports must not show.
 var token = regexp.MustCompile(`(/webhooks/\d+/)[^/]+`)
 
-// Transport checks every request and response, and reports violations.
+// Transport returns a RoundTripper that checks all requests and responses of next.
 func (c *Contract) Transport(next http.RoundTripper, report func(Violation)) http.RoundTripper {
 	return checked{c, next, report}
 }
@@ -223,7 +223,6 @@ type checked struct {
 	report func(Violation)
 }
 
-// RoundTrip implements [http.RoundTripper].
 func (t checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
@@ -244,7 +243,7 @@ func (t checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	got, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
-	if err != nil { // the response was cut, so the body's reader must get this error
+	if err != nil { // the connection broke within the body, so the body's reader must get this error
 		res.Body = io.NopCloser(io.MultiReader(bytes.NewReader(got), broken{err}))
 		return res, nil //nolint:nilerr // the reader of the body gets the error
 	}

@@ -10,12 +10,13 @@ import (
 	"strconv"
 )
 
-// Divergence is a place where Discord's description is wrong or silent. It either rewrites messages
-// so that the description fits and everything else can still be checked, or excuses a violation.
+// Divergence is a place where Discord's OpenAPI description is known to differ from Discord. It has
+// one of two functions. rewrite changes a body so that the description allows it, and the rest of
+// the body can still be checked. excuse reports whether a violation is to be ignored.
 type Divergence struct {
-	// Name is for lists of divergences.
+	// Name is a short description.
 	Name string
-	// Reason states what Discord does, and the evidence.
+	// Reason states what Discord does, and the evidence for it.
 	Reason string
 
 	rewrite func(side string, body any) any
@@ -74,7 +75,7 @@ var Divergences = []Divergence{
 
 var guildPath = regexp.MustCompile(`^/api/v10/guilds/\d+$`)
 
-// rewritten applies all rewrites to a body. It reports whether the body differs afterwards.
+// rewritten applies the rewrites of all Divergences. It reports whether the body has changed.
 func rewritten(side string, body []byte) ([]byte, bool) {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
@@ -90,7 +91,6 @@ func rewritten(side string, body []byte) ([]byte, bool) {
 	return after, err == nil && !bytes.Equal(after, before)
 }
 
-// excused removes the violations that a divergence excuses.
 func excused(found []Violation) (rest []Violation) {
 	for _, v := range found {
 		ok := false
@@ -111,7 +111,7 @@ func onlyIf(ok bool, body any, change func(any) any) any {
 	return change(body)
 }
 
-// numberCodes replaces every text code below "errors" by a number.
+// numberCodes replaces string codes of nested errors by a number, if the error has a message.
 func numberCodes(body any) any {
 	if m, ok := body.(map[string]any); ok && m["errors"] != nil {
 		eachObject(m["errors"], func(leaf map[string]any) {
@@ -123,7 +123,6 @@ func numberCodes(body any) any {
 	return body
 }
 
-// numberBits replaces decimal strings in "allow", "deny" and "permissions" by numbers.
 func numberBits(body any) any {
 	eachObject(body, func(o map[string]any) {
 		for _, key := range []string{"allow", "deny", "permissions"} {
@@ -137,8 +136,8 @@ func numberBits(body any) any {
 	return body
 }
 
-// mediaAsForums turns media channels into forums. An object with this type and a name must be a
-// channel, because no other objects have both.
+// mediaAsForums changes the type of media channels to the type of forums, which the description
+// knows. An object with type 16 and a name must be a channel, because no other object has both.
 func mediaAsForums(body any) any {
 	const forum, media = "15", "16"
 	eachObject(body, func(o map[string]any) {

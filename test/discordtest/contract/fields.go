@@ -15,14 +15,13 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Schemas allow unknown fields, so a misspelt optional field would be no violation. The names of
-// fields are therefore compared too: at least one branch of an object's unions must declare each
-// field. (The validator's own strict mode checks only the first branch of a union, which is wrong
-// for users, channels and the audit log.)
+// The schemas allow unknown fields, so validation does not find misspelt optional fields. This file
+// therefore compares the names of fields: at least one branch of an object's unions (anyOf, oneOf,
+// allOf) must declare each field. The validator's own strict mode checks only the first branch of a
+// union, which is wrong for users, channels and the audit log.
 
 type schema = map[string]any
 
-// fields knows the field names of every route.
 type fields struct {
 	schemas, responses schema
 	routes             []fieldsOf
@@ -34,7 +33,7 @@ type fieldsOf struct {
 	operation schema
 }
 
-// placeholder is a variable in a path template.
+// placeholder matches an escaped variable of a path template, such as \{guild_id\}.
 var placeholder = regexp.MustCompile(`\\\{[a-z_]+\\\}`)
 
 func readFields(raw []byte) (*fields, error) {
@@ -53,7 +52,6 @@ func readFields(raw []byte) (*fields, error) {
 	return f, nil
 }
 
-// at returns a nested object, or nil if there is none.
 func at(s schema, keys ...string) schema {
 	for _, key := range keys {
 		s, _ = s[key].(schema)
@@ -61,7 +59,8 @@ func at(s schema, keys ...string) schema {
 	return s
 }
 
-// unknown returns the paths of fields that the description lacks.
+// unknown returns the JSON paths of the body's fields that the description does not declare. A
+// status of 0 means that the body is a request.
 func (f *fields) unknown(r *http.Request, status int, body []byte) (paths []string) {
 	i := slices.IndexFunc(f.routes, func(o fieldsOf) bool {
 		return o.method == r.Method && o.path.MatchString(r.URL.Path)
@@ -92,7 +91,8 @@ func (f *fields) response(op schema, status int) schema {
 	return nil
 }
 
-// visit compares a value with all schemas that may describe it.
+// visit appends to unknown the paths of all fields in value that none of the schemas `may`
+// declares. Several schemas may describe a value, because unions have several branches.
 func (f *fields) visit(path string, may []schema, value any, unknown *[]string) {
 	var branches []schema
 	for _, s := range may {
@@ -121,7 +121,7 @@ func (f *fields) visit(path string, may []schema, value any, unknown *[]string) 
 	}
 }
 
-// branches appends a schema to out, with references and unions resolved.
+// branches appends to out the schema s and all branches of its unions, with references resolved.
 func (f *fields) branches(s schema, out []schema) []schema {
 	if ref, ok := s["$ref"].(string); ok {
 		return f.branches(at(f.schemas, ref[strings.LastIndex(ref, "/")+1:]), out)
@@ -141,7 +141,8 @@ func (f *fields) branches(s schema, out []schema) []schema {
 	return out
 }
 
-// inner returns the schemas under a keyword. The value true instead of a schema allows everything.
+// inner returns the schemas under a keyword. The value true allows everything, like an empty
+// schema.
 func inner(branches []schema, keyword string) (out []schema) {
 	for _, s := range branches {
 		switch x := s[keyword].(type) {

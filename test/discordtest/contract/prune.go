@@ -10,10 +10,10 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// carriesMessages matches paths and templates whose schemas contain messages.
+// carriesMessages matches paths and path templates whose schemas contain messages.
 var carriesMessages = regexp.MustCompile(`/messages|/webhooks/[^/]+/[^/]+`)
 
-// prune keeps some paths of discordtest's routes, and the schemas that these paths need. It keeps
+// prune keeps only the paths that discordtest simulates, and the schemas that they need. It keeps
 // either the paths with messages or all other paths.
 func prune(raw []byte, messages bool) ([]byte, error) {
 	var doc, paths, components, schemas map[string]json.RawMessage
@@ -49,7 +49,7 @@ func prune(raw []byte, messages bool) ([]byte, error) {
 
 var reference = regexp.MustCompile(`"#/components/schemas/([^"/]+)"`)
 
-// reach collects in used the schemas that a piece of the description refers to, recursively.
+// reach adds to used all schemas that a piece of the description refers to, directly or indirectly.
 func reach(schemas map[string]json.RawMessage, piece json.RawMessage, used map[string]json.RawMessage) {
 	for _, m := range reference.FindAllSubmatch(piece, -1) {
 		name := string(m[1])

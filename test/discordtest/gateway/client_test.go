@@ -72,7 +72,6 @@ func (w *wire) read() (f frame, err error) {
 	return f, err
 }
 
-// want reads the next frame and checks its op and event.
 func (w *wire) want(op int, event string) frame {
 	w.t.Helper()
 	f, err := w.read()
@@ -82,8 +81,7 @@ func (w *wire) want(op int, event string) frame {
 	return f
 }
 
-// closed expects the end of the connection and its
-// close code. -1 means an end without a close frame.
+// closed expects this close code from the server; -1 means an end without a close frame.
 func (w *wire) closed(code int) {
 	w.t.Helper()
 	for {
@@ -96,7 +94,8 @@ func (w *wire) closed(code int) {
 	}
 }
 
-// send sends a frame. It adds the required properties to an IDENTIFY that lacks them.
+// send adds properties, which the Gateway requires, to an IDENTIFY without them, unless the token
+// is "no properties".
 func (w *wire) send(op int, d any) {
 	w.t.Helper()
 	if m, ok := d.(obj); ok && op == 2 && m["properties"] == nil && m["token"] != "no properties" {
@@ -113,7 +112,6 @@ const (
 	messages = 1 << 9
 )
 
-// identified opens a connection, starts a session and returns READY.
 func identified(r *rig.Rig, intents int) (*wire, frame) {
 	r.T.Helper()
 	w := dial(r, latest)

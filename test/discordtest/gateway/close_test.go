@@ -67,7 +67,7 @@ func TestTheGatewayClosesWithACode(t *testing.T) {
 	})
 }
 
-// A RESUME repeats missed events with their original numbers. An unknown session cannot be resumed.
+// A RESUME repeats missed events with their original sequence numbers, if the session exists.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -111,8 +111,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// If a client closes its connection with 1000 or 1001, its session ends. Other codes keep the
-// session.
+// A session ends if its client closes the connection with 1000 or 1001, but not with other codes.
 func TestClientClose(t *testing.T) {
 	t.Parallel()
 	for code, kept := range map[websocket.StatusCode]bool{1000: false, 1001: false, 4000: true} {
@@ -132,7 +131,6 @@ func TestClientClose(t *testing.T) {
 	}
 }
 
-// A session that is not resumed is forgotten after a while. Some close codes end it immediately.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -163,7 +161,7 @@ func TestSessionsEnd(t *testing.T) {
 			if f, err := w.read(); err != nil || (f.T == "RESUMED") != (tc.left == 1) || f.Op == 9 && f.D != false {
 				t.Errorf("resume: op %d %s %v %v", f.Op, f.T, f.D, err)
 			}
-			r.Srv.Advance(59 * time.Second) // the session was resumed, so it is not forgotten
+			r.Srv.Advance(59 * time.Second) // a resumed session does not end
 			if got := r.Srv.Gateway().Stats().Sessions; got != tc.left {
 				t.Errorf("%d sessions in the end, want %d", got, tc.left)
 			}
@@ -171,7 +169,7 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// If a client starts many sessions and resumes none, the Gateway forgets all but the last session.
+// Sessions that are never resumed must not use memory forever.
 func TestSessionsDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -19,15 +19,13 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// maxFrame bounds a client's frame, in bytes.
 const maxFrame = 4096
 
-// largePayload is the size from which payloads are
-// compressed, if the client's IDENTIFY asked for it.
+// largePayload is the minimum size in bytes of compressed payloads, if IDENTIFY sets compress.
 const largePayload = 1024
 
-// outgoing is a frame or the end of the connection. With
-// code 0, the connection ends without a close frame.
+// outgoing is a queued frame, or the queued end of the connection if close is true. With code 0,
+// the connection ends without a close frame.
 type outgoing struct {
 	frame    []byte
 	compress bool
@@ -36,9 +34,9 @@ type outgoing struct {
 	reason   string
 }
 
-// conn is one websocket. The lock of the state guards it, and only writeTo uses the socket. The
-// methods open, receive, gone and take acquire the lock. Callers of the other methods hold the
-// lock.
+// conn is one websocket connection. The lock of model.Discord guards it, and only writeTo writes to
+// the socket. The methods open, receive, gone and take acquire the lock. Callers of the other
+// methods hold the lock, except callers of writeTo, write and pack, which need no lock.
 type conn struct {
 	gateway   *Gateway
 	session   *session
@@ -51,7 +49,7 @@ type conn struct {
 	stopTimer func()
 }
 
-// zstream is the shared compression context of compress=zlib-stream.
+// zstream is the zlib context that all messages of a compress=zlib-stream connection share.
 type zstream struct {
 	buf bytes.Buffer
 	w   *zlib.Writer
@@ -70,7 +68,6 @@ func newConn(g *Gateway, stream bool) *conn {
 	return c
 }
 
-// open checks the query and sends HELLO.
 func (c *conn) open(q url.Values) {
 	c.gateway.discord.Lock()
 	defer c.gateway.discord.Unlock()
@@ -101,9 +98,9 @@ func (c *conn) open(q url.Values) {
 	}
 }
 
-// beat gives the client one and a half heartbeat intervals until the next heartbeat. Discord
-// documents two ways for a client to continue after a missed heartbeat: start a new session after
-// 4009, or resume the session. beat sends 4009, which is the stricter way.
+// beat restarts the heartbeat deadline: one and a half heartbeat intervals from now. After a missed
+// deadline, it closes with 4009, so the client must start a new session. Discord also documents
+// that a client may resume its session after missed heartbeats. 4009 is the stricter reaction.
 func (c *conn) beat() {
 	c.stopTimer()
 	c.stopTimer = c.gateway.discord.After(c.gateway.opts.HeartbeatInterval*3/2, func() {
@@ -174,7 +171,7 @@ func (c *conn) send(f frame) {
 	c.push(outgoing{frame: model.JSON(f), compress: c.session != nil && c.session.compress})
 }
 
-// close sends the frames that are already queued, and then closes.
+// close queues the end of the connection. Frames that are already queued are sent before it.
 func (c *conn) close(code int, reason string) {
 	c.push(outgoing{close: true, code: code, reason: reason})
 	c.end(code)
@@ -191,8 +188,8 @@ func (c *conn) push(o outgoing) {
 	}
 }
 
-// end keeps the session for Options.SessionLife, so that a RESUME
-// can continue it, unless the close code also ends the session.
+// end detaches the session from the connection. The session then ends at once if the close code is
+// in endings. Otherwise it lives for Options.SessionLife, so that a RESUME can continue it.
 func (c *conn) end(code int) {
 	g, s := c.gateway, c.session
 	c.ended = true
@@ -216,7 +213,7 @@ func (c *conn) end(code int) {
 // endings lists the close codes that also end the session, from the server or the client.
 var endings = []int{1000, 1001, 4004, 4007, 4009, 4010, 4011, 4012, 4013, 4014}
 
-// gone handles a connection that the client has ended.
+// gone handles the end of a connection that the client has closed or lost.
 func (c *conn) gone(status websocket.StatusCode) {
 	c.gateway.discord.Lock()
 	defer c.gateway.discord.Unlock()
@@ -228,7 +225,8 @@ func (c *conn) gone(status websocket.StatusCode) {
 	}
 }
 
-// take returns and empties the queue. last is true if nothing will follow.
+// take returns the queued frames and empties the queue. last reports whether the connection has
+// ended, so that no more frames follow.
 func (c *conn) take() (out []outgoing, last bool) {
 	c.gateway.discord.Lock()
 	defer c.gateway.discord.Unlock()
@@ -266,7 +264,7 @@ func (c *conn) writeTo(ctx context.Context, ws *websocket.Conn) {
 	}
 }
 
-// write sets a deadline, because the queue for a client that does not read would grow.
+// write has a deadline, because the queue for a client that does not read would grow.
 func (c *conn) write(ctx context.Context, ws *websocket.Conn, o outgoing) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -274,7 +272,6 @@ func (c *conn) write(ctx context.Context, ws *websocket.Conn, o outgoing) error 
 	return ws.Write(ctx, kind, data)
 }
 
-// pack encodes a frame with the compression that the client requested.
 func (c *conn) pack(o outgoing) (websocket.MessageType, []byte) {
 	switch {
 	case c.zstream != nil:
@@ -292,5 +289,5 @@ func (c *conn) pack(o outgoing) (websocket.MessageType, []byte) {
 	return websocket.MessageText, o.frame
 }
 
-// trimBot removes the prefix that some libraries send.
+// trimBot removes the prefix "Bot ", which some libraries send in front of the token.
 func trimBot(token string) string { return strings.TrimPrefix(token, "Bot ") }

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// Intents select events. The content of messages needs an intent of its own.
+// A session gets only events of its intents. Message content needs the intent MESSAGE_CONTENT.
 func TestIntents(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -25,7 +25,7 @@ func TestIntents(t *testing.T) {
 	}
 }
 
-// A bot always gets changes of its own roles. Changes of other members' roles need an intent.
+// A bot gets changes of its own roles without any intent.
 func TestOwnRoles(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -56,8 +56,8 @@ func TestOwnRoles(t *testing.T) {
 	}
 }
 
-// A client that connects during an outage gets a stub of the guild. A client without the intent, or
-// in another shard, gets nothing.
+// During an outage, GUILD_CREATE has only id and unavailable. A client without the intent GUILDS,
+// or in another shard, gets nothing.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -10,45 +10,46 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Faults are the faults of the Gateway. The zero value has none.
+// Faults are failures of the Gateway that tests can switch on. The zero value has none.
 type Faults struct {
 	// Refuse answers connections with HTTP 503.
 	Refuse bool
 	// WithholdHello sends nothing after a connection opens.
 	WithholdHello bool
-	// ReconnectForHello sends op 7 instead of HELLO. AckForHello sends op 11 instead.
+	// ReconnectForHello sends op 7 (Reconnect) instead of HELLO. AckForHello sends op 11 (ACK)
+	// instead of HELLO.
 	ReconnectForHello, AckForHello bool
-	// CloseOnIdentify closes with this code instead of READY.
+	// CloseOnIdentify, if not 0, is a close code that the Gateway sends instead of READY.
 	CloseOnIdentify int
-	// InvalidOnIdentify answers IDENTIFY with op 9 (d false).
+	// InvalidOnIdentify answers IDENTIFY with op 9 (Invalid Session) and d false: not resumable.
 	InvalidOnIdentify bool
-	// WithholdReady sends neither READY nor anything after it; WithholdGuilds sends READY but no
-	// GUILD_CREATE.
+	// WithholdReady sends no READY and no GUILD_CREATE; WithholdGuilds sends no GUILD_CREATE.
 	WithholdReady, WithholdGuilds bool
-	// AckBeforeReady sends op 11 before READY. ReconnectBeforeReady sends op 7 instead of READY.
+	// AckBeforeReady sends op 11 (ACK) before READY. ReconnectBeforeReady sends op 7 (Reconnect)
+	// instead of READY.
 	AckBeforeReady, ReconnectBeforeReady bool
 	// WithholdAcks acknowledges no heartbeat.
 	WithholdAcks bool
-	// Miss selects events that are lost before a session numbers them, so they
-	// leave no gap (Discord delivers events 0 to N times). LoseOnWire selects
-	// events that are lost after they are numbered: they leave a gap, and a
-	// RESUME repeats them. These functions run under the simulator's lock.
+	// Miss and LoseOnWire select events that are lost. They run under the simulator's lock. An
+	// event that Miss selects gets no sequence number, so its loss leaves no gap (Discord delivers
+	// events 0 to N times). An event that LoseOnWire selects leaves a gap, and a RESUME repeats it.
 	Miss, LoseOnWire func(event string) bool
-	// Delay returns the delay of an event on the simulator's clock. Later events wait for it.
+	// Delay returns the delay of an event on the simulator's clock. Later events of a session wait
+	// for a delayed event, so that the order stays.
 	Delay func(event string) time.Duration
 	// Twice selects events that are sent twice.
 	Twice func(event string) bool
 }
 
-// SetFaults replaces the faults.
+// SetFaults replaces all faults.
 func (g *Gateway) SetFaults(f Faults) {
 	g.discord.Lock()
 	defer g.discord.Unlock()
 	g.faults = f
 }
 
-// Drop closes all connections with a close code. Code 0 closes them without a close frame. Sessions
-// can be resumed for Options.SessionLife, unless the code ends them.
+// Drop closes all connections with a close code. Code 0 closes without a close frame. Clients can
+// resume for Options.SessionLife, unless the close code ends sessions.
 func (g *Gateway) Drop(code int) {
 	g.discord.Lock()
 	defer g.discord.Unlock()
@@ -63,8 +64,7 @@ func (g *Gateway) Reconnect() { g.sendAll(frame{Op: opReconnect}) }
 // RequestHeartbeat asks all clients for an immediate heartbeat (op 1).
 func (g *Gateway) RequestHeartbeat() { g.sendAll(frame{Op: opHeartbeat}) }
 
-// Invalidate invalidates the sessions of all clients (op 9). Sessions that are not resumable are
-// forgotten.
+// Invalidate sends op 9 (Invalid Session) to all clients. It ends all sessions unless resumable.
 func (g *Gateway) Invalidate(resumable bool) {
 	if !resumable {
 		g.discord.Lock()

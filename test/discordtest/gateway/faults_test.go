@@ -72,10 +72,10 @@ func TestGatewayFaults(t *testing.T) {
 			r.Srv.AddRole(r.Guild, "Sensei", 0)
 			r.Srv.Advance(2 * time.Second)
 			w.send(1, nil)
-			w.want(11, "") // late events have not arrived yet
+			w.want(11, "") // the delayed events have not arrived yet
 			r.Srv.Advance(time.Second)
 			w.want(0, "CHANNEL_CREATE")
-			w.want(0, "CHANNEL_DELETE") // must not overtake earlier events
+			w.want(0, "CHANNEL_DELETE") // its delay is shorter, but it must not overtake CHANNEL_CREATE
 			w.want(0, "GUILD_ROLE_CREATE")
 		}},
 		"events come twice": {discordtest.GatewayFaults{Twice: func(e string) bool { return e == "CHANNEL_CREATE" }}, func(r *rig.Rig, w *wire) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 )
 
-// Opcodes.
 const (
 	opDispatch       = 0
 	opHeartbeat      = 1

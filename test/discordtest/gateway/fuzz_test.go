@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Any frame from a client gets an answer or a valid close code. It never causes a panic.
+// Any frame from a client gets a response or a valid close code. It never causes a panic.
 func FuzzGatewayFrame(f *testing.F) {
 	for _, s := range []string{
 		`{"op":1,"d":null}`, `{"op":1,"d":251}`, `{"op":2,"d":{"token":"T","intents":37,"properties":{}}}`, `{"op":2,"d":{"token":"T","intents":37,"shard":[0,1],"properties":{}}}`,
@@ -31,7 +31,7 @@ func FuzzGatewayFrame(f *testing.F) {
 		d.Users["2"] = &model.User{ID: "2", Name: "owner"}
 		c := newConn(g, false)
 		c.version = 10
-		if before { // the client has a session, which it could also resume
+		if before { // start a session, which data could also resume
 			c.receive([]byte(`{"op":2,"d":{"token":"T","intents":1,"properties":{}}}`))
 			c.session.id = "S"
 			g.sessions = map[string]*session{"S": c.session}

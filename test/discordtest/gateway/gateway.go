@@ -13,12 +13,11 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Gateway is the websocket side of the simulator. It has the sessions, and the faults that tests
-// set.
+// Gateway is the websocket part of the simulator: connections, sessions and their faults.
 type Gateway struct {
 	discord *model.Discord
 	opts    Options
-	// The lock of the state guards these fields.
+	// The lock of model.Discord guards the fields below.
 	windows  *limits.Windows
 	sessions map[string]*session
 	conns    []*conn
@@ -27,39 +26,39 @@ type Gateway struct {
 	closed   bool
 }
 
-// Options are the options of discordtest.Options that concern the Gateway.
+// Options are the fields of discordtest.Options that the Gateway needs.
 type Options struct {
 	Limits            *limits.Limits
 	HeartbeatInterval time.Duration
 	SessionLife       time.Duration
-	// Compatible sends channel events as compatible servers do.
+	// Compatible changes the channel events that are sent; see discordtest.Options.
 	Compatible bool
 }
 
-// New makes a Gateway that sends the events of a Discord.
+// New makes a Gateway that sends the events of d.
 func New(d *model.Discord, w *limits.Windows, o Options) *Gateway {
 	g := &Gateway{discord: d, opts: o, windows: w, sessions: map[string]*session{}}
 	d.Events = g
 	return g
 }
 
-// Mount adds the Gateway to a mux.
+// Mount adds the Gateway's paths to a mux.
 func (g *Gateway) Mount(mux *http.ServeMux) {
 	mux.HandleFunc("GET /gateway", g.serve)
 	mux.HandleFunc("GET /gateway/", g.serve)
 }
 
-// Stats counts actions of clients.
+// Stats are numbers of connections, sessions and actions of clients.
 type Stats struct {
 	// Opened connections, IDENTIFYs that started a session, successful RESUMEs, heartbeats.
 	Connections, Identifies, Resumes, Heartbeats int
-	// Open connections, and sessions that are connected or resumable.
+	// Open counts open connections, Sessions the connected and the resumable sessions.
 	Open, Sessions int
-	// Intents of the last IDENTIFY.
+	// Intents are the intents of the last successful IDENTIFY.
 	Intents int
 }
 
-// Stats returns the counts.
+// Stats returns the current numbers.
 func (g *Gateway) Stats() Stats {
 	g.discord.Lock()
 	defer g.discord.Unlock()
@@ -78,7 +77,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
-		return // Accept has answered
+		return // Accept has sent an HTTP error
 	}
 	defer func() { _ = ws.CloseNow() }()
 	ws.SetReadLimit(1 << 16)
@@ -97,7 +96,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	<-done
 }
 
-// Event sends an event of a guild to all sessions that should get it.
+// Event sends an event of a guild to all sessions whose intents and permissions allow it.
 func (g *Gateway) Event(gl *model.GuildState, name string, data map[string]any) {
 	for _, s := range g.sessions {
 		if !s.has(gl) {
@@ -113,7 +112,7 @@ func (g *Gateway) Event(gl *model.GuildState, name string, data map[string]any) 
 	}
 }
 
-// Joined sends GUILD_CREATE to a bot that was added to a guild.
+// Joined sends GUILD_CREATE to the sessions of a bot that was added to a guild.
 func (g *Gateway) Joined(gl *model.GuildState, user string) {
 	for _, s := range g.sessions {
 		if s.bot.UserID == user && s.has(gl) {
@@ -122,7 +121,7 @@ func (g *Gateway) Joined(gl *model.GuildState, user string) {
 	}
 }
 
-// Left sends GUILD_DELETE to a bot that left a guild.
+// Left sends GUILD_DELETE to the sessions of a bot that left a guild.
 func (g *Gateway) Left(gl *model.GuildState, user string) {
 	for _, s := range g.sessions {
 		if s.bot.UserID == user && s.intents&intentGuilds != 0 && ofShard(gl.ID, s.shard) {
@@ -131,7 +130,7 @@ func (g *Gateway) Left(gl *model.GuildState, user string) {
 	}
 }
 
-// TokenReset ends all sessions of a bot.
+// TokenReset ends all sessions of a bot and closes their connections with 4004.
 func (g *Gateway) TokenReset(user string) {
 	for id, s := range g.sessions {
 		if s.bot.UserID == user {
@@ -143,7 +142,7 @@ func (g *Gateway) TokenReset(user string) {
 	}
 }
 
-// Close ends all connections and accepts no more.
+// Close ends all connections and refuses new ones.
 func (g *Gateway) Close() {
 	g.discord.Lock()
 	defer g.discord.Unlock()

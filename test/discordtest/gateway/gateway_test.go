@@ -47,7 +47,7 @@ func TestSession(t *testing.T) {
 	}
 	r.Srv.SetPermissions(r.Guild, r.Bot.UserID, rig.Usual&^discordtest.PermViewAuditLog)
 	w.want(0, "GUILD_ROLE_UPDATE")
-	r.Must(200, "DELETE", "/channels/"+id, nil) // the bot lacks VIEW_AUDIT_LOG, so it gets no audit event
+	r.Must(200, "DELETE", "/channels/"+id, nil) // the bot lacks VIEW_AUDIT_LOG, so no GUILD_AUDIT_LOG_ENTRY_CREATE follows
 	w.want(0, "CHANNEL_DELETE")
 	w.want(0, "WEBHOOKS_UPDATE")
 	r.Srv.Gateway().Outage(r.Guild, true)
@@ -83,7 +83,7 @@ func TestHeartbeatDeadline(t *testing.T) {
 	w.want(9, "")
 }
 
-// Limits exist for a client's frames, for IDENTIFYs per time and for session starts per day.
+// The Gateway limits a client's frames per minute, IDENTIFYs per 5 s and session starts per day.
 func TestGatewayLimits(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -112,7 +112,7 @@ func TestGatewayLimits(t *testing.T) {
 	if got := r.Do("GET", "/users/@me", nil); got.Status != 401 {
 		t.Errorf("the token outlived too many starts: %d", got.Status)
 	}
-	w.closed(4004) // the token was reset
+	w.closed(4004) // too many session starts have reset the token
 	r2 := rig.Limited(t, func(l *discordtest.Limits) { l.GatewaySends = discordtest.Rate{N: 3, Per: time.Minute} })
 	w = dial(r2, latest)
 	for range 4 {
@@ -121,8 +121,7 @@ func TestGatewayLimits(t *testing.T) {
 	w.closed(4008)
 }
 
-// zlib-stream compresses the whole connection. With
-// compress in IDENTIFY, zlib compresses large payloads.
+// zlib-stream compresses the whole connection, compress in IDENTIFY only large payloads.
 func TestCompression(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

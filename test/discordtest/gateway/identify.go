@@ -9,22 +9,21 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// identify is the data of op 2.
 type identify struct {
 	Token    string `json:"token"`
 	Intents  *int   `json:"intents"`
 	Compress bool   `json:"compress"`
 	Shard    *[2]int
-	// Properties of the connection are required but not read.
+	// Properties must be present, as on Discord, but the simulator does not use them.
 	Properties map[string]any `json:"properties"`
 }
 
-// start handles IDENTIFY. It makes the checks in Discord's
-// order, then sends READY and one GUILD_CREATE per guild.
+// start handles an IDENTIFY. It makes the checks in Discord's order, then sends READY and one
+// GUILD_CREATE per guild.
 func (c *conn) start(d json.RawMessage) {
 	g, discord := c.gateway, c.gateway.discord
 	var id identify
-	if json.Unmarshal(d, &id) != nil || id.Properties == nil { // required by Discord; the close code is a guess
+	if json.Unmarshal(d, &id) != nil || id.Properties == nil { // Discord requires properties; the close code is a guess
 		c.close(4002, "Error while decoding payload.")
 		return
 	}
@@ -120,7 +119,7 @@ func (c *conn) ready(s *session, id identify) {
 	}
 }
 
-// present sends GUILD_CREATE with the whole guild, or with a stub during an outage.
+// present sends GUILD_CREATE, during an outage with only id and unavailable.
 func (s *session) present(g *model.GuildState) {
 	switch {
 	case s.intents&intentGuilds == 0:
@@ -141,8 +140,8 @@ func ofShard(guildID string, shard *[2]int) bool {
 	return int(n>>22%uint64(shard[1])) == shard[0] //nolint:gosec // G115: 0 <= shard[0] < shard[1] since IDENTIFY
 }
 
-// resume handles op 6. It replays the events after a
-// sequence number, or sends op 9 if the session is unknown.
+// resume handles a RESUME (op 6). It repeats missed events, or sends op 9 (Invalid Session) if the
+// session is unknown.
 func (c *conn) resume(d json.RawMessage) {
 	g := c.gateway
 	var r struct {

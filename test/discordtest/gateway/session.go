@@ -12,45 +12,41 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// keepEvents bounds the events kept for a RESUME.
+// keepEvents is the number of newest events that a session keeps for a RESUME.
 const keepEvents = 2000
 
-// session is a started session. It outlives its connection, so that a RESUME can continue it.
+// session outlives its connection, so that a RESUME can continue it.
 type session struct {
 	id      string
 	bot     *model.BotState
 	intents int
 	seq     int
-	events  []frame // the last events, which a RESUME repeats
+	events  []frame // the newest events, for a RESUME
 	conn    *conn
 	gateway *Gateway
 	shard   *[2]int
-	// hidden lists the channels that were obfuscated when the session last got them.
+	// hidden is true for the channels that the client last got obfuscated.
 	hidden map[string]bool
-	// known lists the channels that existed when the session started, for Options.Compatible.
+	// known is true for the channels that existed when the session started.
 	known map[string]bool
-	// compress reports whether large payloads are compressed one by one.
+	// compress reports whether large payloads are compressed, as IDENTIFY asked.
 	compress bool
-	// late lists the delayed events (GatewayFaults.Delay). The last event leaves at lateUntil.
+	// late lists the events that GatewayFaults.Delay holds back. The last leaves at lateUntil.
 	late      []event
 	lateUntil time.Time
-	// keep cancels the timer that ends a session which is not resumed in time.
+	// keep cancels the timer that would end the disconnected session. A RESUME calls it.
 	keep func()
 }
 
-// event is an event without its number.
 type event struct {
 	name string
 	data json.RawMessage
 }
 
-// has reports whether the bot is in the guild and the guild belongs to the shard.
 func (s *session) has(g *model.GuildState) bool {
 	return g.Members[s.bot.UserID] != nil && ofShard(g.ID, s.shard)
 }
 
-// wants reports whether the session gets an event. That depends on the session's intents and the
-// bot's permissions.
 func (s *session) wants(g *model.GuildState, event string, data map[string]any) bool {
 	if event == "GUILD_MEMBER_UPDATE" && data["user"].(map[string]any)["id"] == s.bot.UserID {
 		return true // a bot always gets changes of its own member
@@ -71,8 +67,8 @@ func (s *session) wants(g *model.GuildState, event string, data map[string]any) 
 	return true
 }
 
-// view returns the event as the session may see it. Hidden channels are obfuscated. Without the
-// content intent, the messages of other users have no content.
+// view returns the data of an event as the session may see it. Channels that the bot may not view
+// are obfuscated. Without the intent MESSAGE_CONTENT, messages have no content.
 func (s *session) view(g *model.GuildState, event string, data map[string]any) map[string]any {
 	if strings.HasPrefix(event, "CHANNEL_") {
 		return s.channel(g, event, data)
@@ -85,8 +81,8 @@ func (s *session) view(g *model.GuildState, event string, data map[string]any) m
 	return data
 }
 
-// dispatch queues an event, unless a fault loses it. If an event is delayed, later events wait, so
-// that the events of a session stay in order.
+// dispatch sends an event, unless GatewayFaults.Miss selects it. If GatewayFaults.Delay delays an
+// event, later events wait too, so that the events of a session stay in order.
 func (s *session) dispatch(name string, data any) {
 	faults, d := s.gateway.faults, s.gateway.discord
 	if faults.Miss != nil && faults.Miss(name) {
@@ -107,13 +103,14 @@ func (s *session) dispatch(name string, data any) {
 	}
 	s.late = append(s.late, e)
 	d.After(s.lateUntil.Sub(now), func() {
-		first := s.late[0] // the oldest event leaves first, whichever timer fires
+		first := s.late[0] // send the oldest event, whichever timer has fired
 		s.late = s.late[1:]
 		s.deliver(first)
 	})
 }
 
-// deliver numbers, stores and sends an event. An event that is lost on the wire also gets a number.
+// deliver gives an event its sequence number, stores it for a RESUME and sends it. An event that
+// GatewayFaults.LoseOnWire selects is numbered and stored, but not sent.
 func (s *session) deliver(e event) {
 	s.seq++
 	n, faults := s.seq, s.gateway.faults

@@ -10,7 +10,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// rememberChannels records the channels of GUILD_CREATE, and which of them are hidden.
 func (s *session) rememberChannels(g *model.GuildState) {
 	for id, ch := range g.Channels {
 		s.known[id] = true
@@ -18,8 +17,8 @@ func (s *session) rememberChannels(g *model.GuildState) {
 	}
 }
 
-// channel returns a channel event as the session may
-// see it. A deleted channel stays as visible as it was.
+// channel returns the data of a channel event as the session may see it. A CHANNEL_DELETE is
+// obfuscated if the channel was obfuscated before.
 func (s *session) channel(g *model.GuildState, event string, data map[string]any) map[string]any {
 	gone := &model.Channel{
 		ID: data["id"].(string), GuildID: g.ID, Type: data["type"].(int), Position: data["position"].(int),
@@ -41,9 +40,9 @@ func (s *session) channel(g *model.GuildState, event string, data map[string]any
 	return data
 }
 
-// updateSight sends CHANNEL_UPDATE for each channel that the event hid or revealed. A change of
-// roles may affect all channels. A change of a channel may affect categories: a bot may view a
-// category if it may view one of its channels.
+// updateSight sends CHANNEL_UPDATE for each channel that the bot may view only now, or no longer,
+// because of the event. A change of roles may affect all channels. A change of a channel may affect
+// its category, because a bot may view a category if it may view one of its channels.
 func (s *session) updateSight(g *model.GuildState, event string, data map[string]any) {
 	all := strings.HasPrefix(event, "GUILD_ROLE_") ||
 		event == "GUILD_MEMBER_UPDATE" && data["user"].(map[string]any)["id"] == s.bot.UserID
@@ -62,9 +61,9 @@ func (s *session) updateSight(g *model.GuildState, event string, data map[string
 	}
 }
 
-// copies returns the number of times that a channel event is sent, normally once. With
-// Options.Compatible, a channel that existed when the session started sends its events twice. Other
-// channels send only their creation.
+// copies returns how many times an event is sent: normally once. With Options.Compatible,
+// CHANNEL_UPDATE and CHANNEL_DELETE are sent twice for channels that existed when the session
+// started, and never for newer channels.
 func (s *session) copies(event string, data map[string]any) int {
 	changes := event == "CHANNEL_UPDATE" || event == "CHANNEL_DELETE"
 	switch {

@@ -13,7 +13,7 @@ import (
 
 const view = discordtest.PermViewChannel
 
-// deny returns overwrites that hide a channel from everyone who has no overwrite of their own.
+// deny returns overwrites that deny @everyone VIEW_CHANNEL.
 func deny(r *rig.Rig) []discordtest.Overwrite {
 	return []discordtest.Overwrite{{ID: r.Guild, Deny: view}}
 }
@@ -22,7 +22,6 @@ func set(r *rig.Rig, id string, o ...discordtest.Overwrite) {
 	r.Srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = o })
 }
 
-// obfuscated returns a hidden text channel or category in the form that a bot gets.
 func obfuscated(r *rig.Rig, id string, kind, position int) obj {
 	want := obj{
 		"id": id, "guild_id": r.Guild, "type": float64(kind), "position": float64(position), "flags": float64(1 << 17),
@@ -35,7 +34,8 @@ func obfuscated(r *rig.Rig, id string, kind, position int) obj {
 	return want
 }
 
-// The Gateway obfuscates a channel that the bot may not view. REST calls for it get 403.
+// The Gateway obfuscates a channel that the bot may not view. GET, PATCH and DELETE of the channel
+// get 403, and the list of channels omits it.
 func TestHiddenChannel(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -85,14 +85,14 @@ func TestHiddenChannel(t *testing.T) {
 	}
 }
 
-// Hiding or showing a channel sends CHANNEL_UPDATE, also for its category.
+// If a channel becomes hidden or visible, CHANNEL_UPDATE is sent for it and for its category.
 func TestSightChanges(t *testing.T) {
 	t.Parallel()
 	role := func(r *rig.Rig) string { return r.Srv.AddRole(r.Guild, "Sensei", 0) }
 	for name, tc := range map[string]struct {
 		show, hide func(r *rig.Rig, id, group, role string)
-		// event, if not empty, is the event before the CHANNEL_UPDATEs of the channel and its
-		// category. categoryFirst is true if the category's CHANNEL_UPDATE precedes the channel's.
+		// event, if not empty, is the event that precedes the CHANNEL_UPDATEs of the channel and
+		// its category. categoryFirst reports whether the category's CHANNEL_UPDATE comes first.
 		event         string
 		categoryFirst bool
 	}{
@@ -156,8 +156,8 @@ func TestSightChanges(t *testing.T) {
 	}
 }
 
-// A channel that is synced with its category is hidden and shown with it. Moving or deleting the
-// channel changes the category's visibility.
+// If a category becomes hidden from the bot, its synced channels become hidden too. If the only
+// channel that the bot may view in a category is moved or deleted, the category becomes hidden.
 func TestSightFollowsCategory(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -172,7 +172,7 @@ func TestSightFollowsCategory(t *testing.T) {
 		}
 	}
 	set(r, group, deny(r)...)
-	next("CHANNEL_UPDATE", group, "Alerts") // the bot may still view one of its channels
+	next("CHANNEL_UPDATE", group, "Alerts") // not hidden yet: the bot may still view a channel in it
 	next("CHANNEL_UPDATE", id, "___hidden___")
 	next("CHANNEL_UPDATE", group, "___hidden___")
 	set(r, id)
@@ -206,7 +206,7 @@ func TestUnhidden(t *testing.T) {
 	}
 }
 
-// A bot in too many guilds must use shards. Otherwise its connection is closed.
+// A bot in too many guilds for one session must use shards. Otherwise the Gateway closes with 4011.
 func TestSharding(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.GuildsPerSession = 3 })
@@ -234,7 +234,6 @@ func TestSharding(t *testing.T) {
 	}
 }
 
-// The Gateway too may briefly refuse a valid token.
 func TestSpuriousRefusal(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Weakness.Unauthorized = 1 })
@@ -250,8 +249,8 @@ func TestSpuriousRefusal(t *testing.T) {
 	w.want(0, "READY")
 }
 
-// A user can take the role of the bot's invitation from the bot, change the role's permissions, and
-// give the role back. The bot then has the changed permissions.
+// A user can take from a bot the role that its invitation created, change the role's permissions,
+// and give it back. The bot then has the changed permissions.
 func TestPermissionsOfARoleTaken(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -266,8 +265,8 @@ func TestPermissionsOfARoleTaken(t *testing.T) {
 	create(201)
 }
 
-// Channels that existed when the session started send their events twice. Other channels send only
-// their creation. The audit log sends no events.
+// With Options.Compatible, CHANNEL_UPDATE and CHANNEL_DELETE come twice for channels that existed
+// when the session started, and never for newer channels. Audit log entries cause no events.
 func TestCompatibleEvents(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Compatible = true })

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// A channel's URL path on Discord leads to the same channel on the page.
+// Channels have the same URL path as on Discord, which redirects to the page.
 func TestChannelAddress(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -25,7 +25,6 @@ func TestChannelAddress(t *testing.T) {
 	}
 }
 
-// Another process can read the number of calls of each route.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package page is the live page: servers, groups, channels and messages as in the Discord app. Its
-// HTML, CSS and JavaScript are in static/.
+// Package page serves the simulator's web page. It shows guilds, categories, channels and messages
+// as in the Discord app, and follows changes live. Its HTML, CSS and JavaScript are in static/.
 package page
 
 import (
@@ -18,33 +18,32 @@ import (
 //go:embed static
 var files embed.FS
 
-// interval is the shortest time between two updates of the page, in real time.
+// interval is the minimum time between two updates of the page, in real time.
 const interval = 100 * time.Millisecond
 
-// keepAlive is the longest time without data in a stream, in real time.
+// keepAlive is the maximum time without data in an event stream, in real time.
 const keepAlive = 15 * time.Second
 
-// shownMessages is the number of messages that a channel shows: the newest ones.
+// shownMessages is the number of newest messages that the page shows of a channel.
 const shownMessages = 100
 
-// Page is the live page.
+// Page is the handler of the web page.
 type Page struct {
 	discord *model.Discord
-	// calls returns the number of REST calls of each route. connections returns the number of open
-	// Gateway connections.
+	// The number of REST calls of each route, and the number of open Gateway connections.
 	calls       func() map[string]int
 	connections func() int
-	watchers    map[chan struct{}]bool // the open streams; nil after Close
+	watchers    map[chan struct{}]bool // one channel per open stream; nil after Close
 }
 
-// New makes a page that shows a Discord and the numbers of its calls and connections.
+// New makes a page that shows d, the number of REST calls and the number of Gateway connections.
 func New(d *model.Discord, calls func() map[string]int, connections func() int) *Page {
 	p := &Page{discord: d, calls: calls, connections: connections, watchers: map[chan struct{}]bool{}}
 	d.OnChange = p.changed
 	return p
 }
 
-// Mount adds the page to a mux.
+// Mount adds the page's paths to a mux.
 func (p *Page) Mount(mux *http.ServeMux) {
 	files, err := fs.Sub(files, "static")
 	if err != nil {
@@ -59,20 +58,19 @@ func (p *Page) Mount(mux *http.ServeMux) {
 		static.ServeHTTP(w, r)
 	})
 	mux.HandleFunc("GET /live", p.live)
-	// The paths of channels are the same as in the Discord app.
+	// A channel has the same path as in the Discord app.
 	mux.HandleFunc("GET /channels/{place...}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/#/"+r.PathValue("place")) // a fragment of this page, never another host
 		w.WriteHeader(http.StatusFound)
 	})
-	// End-to-end tests run in another process and read the numbers of calls here.
+	// End-to-end tests run in another process and read the numbers of REST calls here.
 	mux.HandleFunc("GET /calls", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(model.JSON(p.calls()))
 	})
 }
 
-// live streams the page's content as server-sent events. It sends the whole content first, and
-// again after every change.
+// live sends the whole content as a server-sent event, at the start and after changes.
 func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	changes, ok := p.watch()
 	if !ok {
@@ -89,7 +87,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		select {
-		case <-time.After(interval): // several changes make one update
+		case <-time.After(interval): // collect several changes in one update
 		case <-r.Context().Done():
 			return
 		}
@@ -99,9 +97,8 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaitChange waits for a change and returns true, or returns false when the stream ends. Meanwhile
-// it sends comments, which keep proxies from closing the stream. If the client has left, sending
-// fails and the stream ends.
+// awaitChange waits for a change. It reports false if the stream ends first. Meanwhile it sends SSE
+// comments, so that proxies keep the stream open and a client that has left is noticed.
 func awaitChange(ctx context.Context, w http.ResponseWriter, changes <-chan struct{}) bool {
 	for {
 		select {
@@ -117,7 +114,8 @@ func awaitChange(ctx context.Context, w http.ResponseWriter, changes <-chan stru
 	}
 }
 
-// watch registers a stream for changes. It returns false when the server stops.
+// watch registers a stream and returns a channel that receives a value after a change. The returned
+// bool reports whether the page is still open.
 func (p *Page) watch() (chan struct{}, bool) {
 	p.discord.Lock()
 	defer p.discord.Unlock()
@@ -135,12 +133,12 @@ func (p *Page) unwatch(c chan struct{}) {
 	delete(p.watchers, c)
 }
 
-// changed wakes the streams. The caller holds the lock.
+// changed wakes all streams. The caller holds the lock of model.Discord.
 func (p *Page) changed() {
 	for w := range p.watchers {
 		select {
 		case w <- struct{}{}:
-		default: // the stream has not yet read the last change
+		default: // the stream still has to read an earlier change
 		}
 	}
 }
@@ -155,7 +153,6 @@ func (p *Page) Close() {
 	p.watchers = nil
 }
 
-// view returns the page's content, with the messages of one channel.
 func (p *Page) view(channel string) map[string]any {
 	calls := 0
 	for _, n := range p.calls() {
@@ -185,7 +182,8 @@ func (p *Page) view(channel string) map[string]any {
 	return view
 }
 
-// mentions returns the names that replace ids in messages, and the roles' colors.
+// mentions returns the names of members, roles and channels, and the roles' colors. The page shows
+// them in place of mentions such as <@id>.
 func (p *Page) mentions(g *model.GuildState) map[string]any {
 	all := map[string]any{}
 	for _, m := range g.Members {
@@ -225,8 +223,8 @@ func channelView(g *model.GuildState, c *model.Channel) map[string]any {
 	return view
 }
 
-// forumView returns a forum-like channel's guidelines and tags, which the page shows instead of
-// messages. The page shows a guild's own emoji by its id, because its picture is not simulated.
+// forumView returns what the page shows of a forum instead of messages. A guild's own emoji appears
+// by its id, because its picture is not simulated.
 func forumView(c *model.Channel) map[string]any {
 	tags := []any{}
 	for _, t := range c.Tags {

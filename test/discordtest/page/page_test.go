@@ -19,11 +19,11 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// screenshots is the folder for pictures. Git ignores the repository's folder out.
+// screenshots is the folder for screenshots, in the repository's folder out, which git ignores.
 const screenshots = "../../../out/discordtest"
 
-// browser starts a headless Chromium. If no Chromium is installed, it skips the test, or fails it
-// if REQUIRE_BROWSER is set.
+// browser starts a headless Chromium. Without one, the test is skipped, or fails with
+// REQUIRE_BROWSER.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	var path string
@@ -51,7 +51,6 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// school fills a guild for the page. It returns the id of the channel that has the alerts.
 func school(r *rig.Rig) (alerts string) {
 	group := r.Channel(obj{"name": "Alerts", "type": 4, "position": 1})
 	r.Channel(obj{"name": "Staff", "type": 4, "position": 0, "permission_overwrites": []obj{{"id": r.Guild, "type": 0, "deny": "1024"}, {"id": r.Bot.UserID, "type": 1, "allow": "1024"}}})
@@ -69,7 +68,6 @@ func school(r *rig.Rig) (alerts string) {
 	return alerts
 }
 
-// TestPage opens the page in a browser, on a desktop and on a phone.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)
@@ -94,7 +92,6 @@ func TestPage(t *testing.T) {
 		t.Errorf("title %q, colour of the embed %q", title, color)
 	}
 
-	// The page follows changes on Discord without a reload.
 	r.Srv.EditChannelByHand(alerts, func(c *discordtest.Channel) { c.Topic = "drifted" })
 	ask(ctx, t, chromedp.Poll[bool](`document.querySelector("#channel-topic").textContent === "drifted"`))
 	r.Srv.PostByHand(alerts, r.Srv.AddUser("gojo"), "on my way")
@@ -110,8 +107,7 @@ func TestPage(t *testing.T) {
 		t.Error("channels or messages were drawn again though nothing about them has changed")
 	}
 
-	// A phone first shows the channels, after a tap the
-	// messages, and after "back" the channels again.
+	// A phone shows either the channels (after "back") or the messages (after a tap).
 	rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Click("#back"),
 		chromedp.WaitVisible("#channel-list"), chromedp.WaitNotVisible("#messages")))
 	snap(ctx, t, "phone-channels.png")
@@ -192,7 +188,6 @@ func ask[T any](ctx context.Context, t *testing.T, a chromedp.Action[T]) T {
 	return got
 }
 
-// snap writes a screenshot.
 func snap(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
 	rig.Check(t, os.MkdirAll(screenshots, 0o755))

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestPicture takes the README's picture, which `make screenshots` copies to docs/images. The
-// picture shows the samples of deploy/samples/discord, and an alert as Alertmanager posts it.
+// TestPicture takes the README's screenshot (`make screenshots`). It shows the channels of
+// deploy/samples/discord, and an alert as Alertmanager posts it.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)

@@ -19,7 +19,7 @@ const (
 
 func TestPermissions(t *testing.T) {
 	t.Parallel()
-	const none = discordtest.Permissions(1) // a permission that no call here needs
+	const none = discordtest.Permissions(1) // a permission bit that no call in this test needs
 	for name, tc := range map[string]struct {
 		have         discordtest.Permissions
 		method, path string
@@ -93,7 +93,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// A guild that requires two-factor authentication refuses bots if their owner lacks it.
+// Guilds with MFALevel 1 refuse bots whose owner has no two-factor authentication.
 func TestTwoFactor(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.MFALevel = 1 })

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// Discord may store another value than the client has sent, or no value.
+// With Options.Altered, the stored values differ from the sent values, or stay unchanged.
 func TestAltered(t *testing.T) {
 	t.Parallel()
 	alter := func(community bool) *rig.Rig {
@@ -125,7 +125,6 @@ func TestCompatible(t *testing.T) {
 	}
 }
 
-// A bot reads its own roles in one call.
 func TestOwnMember(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

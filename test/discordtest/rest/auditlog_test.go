@@ -23,7 +23,8 @@ func actions(a rig.Answer) (out []int) {
 	return out
 }
 
-// TestAuditLog creates one audit log entry of each kind and finds each entry with a filter.
+// TestAuditLog creates an audit log entry of each action type that concerns channels, webhooks and
+// the guild, and finds the entries with each query parameter.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -115,7 +116,7 @@ func TestAuditEntriesAreKeptFor45Days(t *testing.T) {
 	}
 }
 
-// Other users add many entries to the audit log. Filters and pages must still find the bot's entry.
+// If other users have written many entries, filters and paging must still find the bot's entry.
 func TestBusyAuditLog(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -162,7 +163,6 @@ func TestBusyAuditLog(t *testing.T) {
 	}
 }
 
-// With AuditJitter, each audit log entry has its own delay.
 func TestAuditJitter(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.AuditJitter = 10 * time.Second })

@@ -36,7 +36,7 @@ func TestCreateFields(t *testing.T) {
 	group := r.Channel(obj{"name": "Group", "type": 4})
 	for name, tc := range map[string]struct {
 		body  any
-		path  string // path of the field in the error response
+		path  string // path of the nested error in the response
 		leaf  string
 		code  int    // error code; 0 if the channel is created
 		field string // name of a field in the response
@@ -138,7 +138,7 @@ func TestCreateFields(t *testing.T) {
 	}
 }
 
-// Discord names all wrong fields in one response.
+// One response has the errors of all wrong fields.
 func TestAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -262,7 +262,6 @@ func TestBitrateByBoosts(t *testing.T) {
 	r.Must(200, "PATCH", "/channels/"+voice, obj{"bitrate": 384000})
 }
 
-// Without CONNECT a bot cannot manage a voice channel.
 func TestVoiceNeedsConnect(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// Deleting a channel also changes the objects that refer to the channel.
+// A deletion also changes the channel's webhooks, its child channels and the guild's settings.
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator, rig.Community)
@@ -72,7 +72,7 @@ func TestChannelLife(t *testing.T) {
 }
 
 // A new channel without overwrites gets the overwrites of its category. Later changes of the
-// category's overwrites also change the channel's, until these differ.
+// category's overwrites also change the channel, as long as both have the same overwrites.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator)

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rest answers Discord's REST API.
+// Package rest answers Discord's REST API. routes.go has the table of routes. Their functions are
+// in the packages channels, guilds, users, webhooks, roles and messages.
 //
-// routes.go is the table of routes. The functions of the routes are in the packages channels,
-// guilds, users, webhooks, roles and messages. handler.go processes a call: it records the call,
-// finds a fault, checks the caller and the limits (ratelimit.go), lets the route answer, and sends
-// the response. Package call has access checks, forms and errors for all routes. Package faults
-// makes calls fail.
-//
-// A route checks in Discord's order: access, permission, form, quantity. Then it changes the state
-// (package model), which emits events and adds audit log entries.
+// handler.go processes a call in this order: record it, pick a fault, check the caller and the rate
+// limits (ratelimit.go), call the route's function, send the response. A route checks in Discord's
+// order: access, permissions, fields of the body, quantity limits. Then it changes the state
+// (package model), which sends events and writes audit log entries.
 package rest

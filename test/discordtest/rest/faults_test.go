@@ -18,10 +18,9 @@ import (
 
 const create = "POST /guilds/{guild_id}/channels"
 
-// try creates a channel over a new connection. err is the client's error if the connection fails.
 func try(r *rig.Rig) (status int, body []byte, err error) { return tryFor(r.T.Context(), r) }
 
-// tryFor is try for a client that disconnects when ctx ends.
+// tryFor creates a channel over a new connection. The client disconnects when ctx ends.
 func tryFor(ctx context.Context, r *rig.Rig) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.Srv.APIURL()+"/guilds/"+r.Guild+"/channels", strings.NewReader(`{"name":"a"}`))
 	rig.Check(r.T, err)
@@ -38,7 +37,6 @@ func tryFor(ctx context.Context, r *rig.Rig) (status int, body []byte, err error
 	return res.StatusCode, body, err
 }
 
-// Each action gives its response. Only some actions create the channel.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -82,7 +80,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A fault does not turn an error into a success.
+// A fault with a successful response does not replace an error of the executed call.
 func TestAFaultKeepsARefusal(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -97,7 +95,7 @@ func TestAFaultKeepsARefusal(t *testing.T) {
 	}
 }
 
-// A call whose response is held has already been executed.
+// Hold delays only the response. The call is executed before.
 func TestHold(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -117,7 +115,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// A late call is executed after its response, even if its client is gone.
+// GiveUp and Slow execute the call later, even if its client has left.
 func TestLateEffect(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -161,8 +159,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// A fault selects calls by route, request and probability. It ends after Times calls or when it is
-// removed.
+// A fault selects calls by route, request and probability, until it is removed.
 func TestFaultSelection(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -200,7 +197,6 @@ func TestFaultSelection(t *testing.T) {
 	}
 }
 
-// Close ends the wait of a client whose response is held.
 func TestClosedWhileHeld(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

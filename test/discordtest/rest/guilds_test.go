@@ -71,7 +71,6 @@ func dataURI(format string, image []byte) string {
 	return "data:image/" + format + ";base64," + base64.StdEncoding.EncodeToString(image)
 }
 
-// A guild's icon is returned as a hash. The hash of an animated icon begins with "a_".
 func TestGuildIcon(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.Features = []string{"ANIMATED_ICON"} })
@@ -91,7 +90,7 @@ func TestGuildIcon(t *testing.T) {
 	}
 }
 
-// Adding or removing COMMUNITY also adds or removes NEWS (announcement channels).
+// An edit that adds or removes COMMUNITY also adds or removes NEWS (announcement channels).
 func TestCommunity(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, discordtest.PermAdministrator)
@@ -117,7 +116,6 @@ func TestCommunity(t *testing.T) {
 	}
 }
 
-// Discord refuses edits that violate the requirements of a Community guild.
 func TestCommunityIsRefused(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, discordtest.PermManageGuild|discordtest.PermManageChannels|discordtest.PermViewChannel)
@@ -152,8 +150,7 @@ func TestCommunityIsRefused(t *testing.T) {
 	refused("off without an administrator", obj{"features": []string{}}, 50013, "", "")
 }
 
-// With AllowGuildDeletion, a bot may delete a guild that it owns. The owner has all permissions in
-// the guild.
+// With AllowGuildDeletion, a bot that owns a guild has all permissions and may delete it.
 func TestOwnGuilds(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.AllowGuildDeletion = true })

@@ -19,18 +19,17 @@ import (
 
 // Handler answers REST calls.
 type Handler struct {
-	// Faults are the active faults.
 	Faults *faults.Faults
 
 	discord *model.Discord
 	opts    call.Options
-	// The lock of the state guards these fields.
+	// The lock of model.Discord guards the fields below.
 	windows  *limits.Windows
-	banned   map[string]time.Time // end of the ban for each banned address
+	banned   map[string]time.Time // end of the ban for each banned IP address
 	recorder recorder
 }
 
-// New makes a handler. It remembers at most `keep` requests.
+// New makes a handler. It records at most `keep` calls.
 func New(d *model.Discord, w *limits.Windows, o call.Options, keep int) *Handler {
 	return &Handler{
 		Faults: faults.New(d), discord: d, opts: o, windows: w, banned: map[string]time.Time{},
@@ -38,8 +37,6 @@ func New(d *model.Discord, w *limits.Windows, o call.Options, keep int) *Handler
 	}
 }
 
-// serve reads a call, decides on its response under the lock, and delivers the response. A fault
-// may change each step.
 func (h *Handler) serve(rt *route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, call.MaxBody))
@@ -54,7 +51,7 @@ func (h *Handler) serve(rt *route) http.HandlerFunc {
 		fault := h.Faults.Pick(*rec)
 		h.discord.Unlock()
 
-		// A complete request is executed even if its client has left.
+		// A call that has arrived is executed even if its client then leaves.
 		if !h.Faults.Before(context.WithoutCancel(r.Context()), fault) {
 			panic(http.ErrAbortHandler)
 		}
@@ -63,8 +60,7 @@ func (h *Handler) serve(rt *route) http.HandlerFunc {
 	}
 }
 
-// decide executes the call and returns its response. A fault may make decide execute the call later
-// or not at all.
+// decide executes the call. A fault may defer or prevent that, and replace the response.
 func (h *Handler) decide(c *call.Call, rt *route, rec *call.Request, fault *faults.Fault) call.Answer {
 	h.discord.Lock()
 	defer h.discord.Unlock()
@@ -101,7 +97,6 @@ func host(addr string) string {
 	return addr
 }
 
-// answer executes a call and encodes its response.
 func (h *Handler) answer(c *call.Call, rt *route) call.Answer {
 	status, body, err := h.run(c, rt)
 	if limited, ok := errors.AsType[*call.TooMany](err); ok {
@@ -118,7 +113,6 @@ func (h *Handler) answer(c *call.Call, rt *route) call.Answer {
 	return a
 }
 
-// run checks the caller and the limits, then calls the route.
 func (h *Handler) run(c *call.Call, rt *route) (status int, body any, err error) {
 	c.Bot = h.discord.BotOf(c.Request.Header.Get("Authorization"))
 	who := "address/" + host(c.Request.RemoteAddr)

@@ -15,7 +15,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// seconds returns the value of a header of the last response as a number.
 func seconds(t *testing.T, r *rig.Rig, header string) float64 {
 	t.Helper()
 	n, err := strconv.ParseFloat(r.Last.Get(header), 64)
@@ -25,8 +24,6 @@ func seconds(t *testing.T, r *rig.Rig, header string) float64 {
 	return n
 }
 
-// TestBucket uses up a bucket's calls, checks the headers, and can call again after the bucket's
-// window.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -69,8 +66,7 @@ func TestHiddenLimit(t *testing.T) {
 	}
 }
 
-// hiddenLimit tests the limit with one window for name and topic together, or with one window for
-// each.
+// hiddenLimit tests the limit with one window for name and topic, or with one window each.
 func hiddenLimit(t *testing.T, apart bool) {
 	t.Helper()
 	topic := map[bool]int{true: 200, false: 429}[apart]
@@ -106,7 +102,7 @@ func hiddenLimit(t *testing.T, apart bool) {
 		if wait, _ := got.JSON["retry_after"].(float64); wait < 400 || wait > 600 || r.Last.Get("X-RateLimit-Remaining") != "4" || r.Last.Get("X-RateLimit-Reset-After") != "15.000" {
 			t.Errorf("%s: retry after %v with headers %v", tc.name, wait, r.Last)
 		}
-		if r.Last.Get("X-RateLimit-Scope") != "shared" { // such a 429 is not an invalid request
+		if r.Last.Get("X-RateLimit-Scope") != "shared" { // a 429 with scope shared does not count for a ban
 			t.Errorf("%s: scope %s", tc.name, r.Last.Get("X-RateLimit-Scope"))
 		}
 	}
@@ -138,8 +134,7 @@ func TestGlobalLimit(t *testing.T) {
 	}
 }
 
-// The execution of a webhook has two limits: one per webhook, with headers, and one per channel,
-// without headers.
+// Webhooks have a rate limit each, and one per channel that no header shows.
 func TestWebhookLimits(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.WebhookChannel = discordtest.Rate{N: 3, Per: time.Minute} })
@@ -152,7 +147,7 @@ func TestWebhookLimits(t *testing.T) {
 	}
 }
 
-// An address with too many 401, 403 and 429 responses is banned. It then gets responses in HTML.
+// Too many 401, 403 and 429 responses ban an IP address. Then calls get a 429 in HTML.
 func TestBan(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -173,7 +168,7 @@ func TestBan(t *testing.T) {
 	r.Srv.Advance(time.Hour)
 	r.Must(200, "GET", "/users/@me", nil)
 
-	// Responses of faults also lead to a ban, except a 429 with scope shared.
+	// Responses of faults count for a ban too, except a 429 with scope shared.
 	r.Srv.Faults().Add(discordtest.Fault{Times: 5, Action: discordtest.RateLimited(time.Second, "shared")})
 	r.Srv.Faults().Add(discordtest.Fault{Times: 2, Action: discordtest.RateLimited(time.Second, "user")})
 	r.Srv.Faults().Add(discordtest.Fault{Times: 2, Action: discordtest.Action{Status: 403, Body: `{"code":50013,"message":"x"}`}})
@@ -185,7 +180,7 @@ func TestBan(t *testing.T) {
 	}
 }
 
-// Routes that share a bucket have the same X-RateLimit-Bucket.
+// Routes that share a bucket have the same X-RateLimit-Bucket, and their calls count together.
 func TestSharedBucket(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -218,8 +213,7 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
-// In a sliding window, each call expires after its own time, so the next calls become possible one
-// after the other.
+// In a sliding window, each call expires 10 s after it was made, so free calls return one by one.
 func TestSlidingWindow(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -235,7 +229,7 @@ func TestSlidingWindow(t *testing.T) {
 		{0, 200, "1", "10.000"},
 		{6 * time.Second, 200, "0", "4.000"},
 		{3 * time.Second, 429, "0", "1.000"},
-		{time.Second, 200, "0", "6.000"}, // the first call has expired, the second has not
+		{time.Second, 200, "0", "6.000"}, // the first call has expired, but the second has not
 		{time.Second, 429, "0", "5.000"},
 		{9 * time.Second, 200, "1", "10.000"},
 	} {
@@ -247,7 +241,7 @@ func TestSlidingWindow(t *testing.T) {
 	}
 }
 
-// No header shows the limits of creates.
+// Limits.ChannelCreates and WebhookCreates lead to a 429 although X-RateLimit-Remaining is not 0.
 func TestHiddenCreates(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {

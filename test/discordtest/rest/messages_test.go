@@ -12,8 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// A webhook accepts messages at its path with and without an API version. Alertmanager uses the
-// path without a version.
+// A webhook also accepts messages at a path without an API version, which Alertmanager uses.
 func TestExecute(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -81,7 +80,7 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// A message to a forum needs a thread. Threads are not simulated, so the message is refused.
+// A message in a forum needs a thread. Threads are not simulated, so the message is refused.
 func TestExecuteIntoAForum(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, rig.Community)
@@ -91,7 +90,6 @@ func TestExecuteIntoAForum(t *testing.T) {
 	}
 }
 
-// TestMessages reads messages as a bot: newest first, in pages.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

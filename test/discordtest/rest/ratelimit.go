@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// admit counts a call for the global limit and for the route's bucket. It sets the headers of the
-// bucket, and returns a 429 if a limit is reached.
+// admit counts a call for the global limit and for the route's bucket, and sets the X-RateLimit
+// headers. If a limit is reached, it returns a 429.
 func (h *Handler) admit(c *call.Call, rt *route, who string) error {
 	limits := h.opts.Limits
 	if !rt.noGlobal {
@@ -47,8 +47,8 @@ func (h *Handler) admit(c *call.Call, rt *route, who string) error {
 	return nil
 }
 
-// major returns the major parameter of the path. Calls with different major parameters use
-// different buckets.
+// major returns Discord's major parameter: the id of the webhook, channel or guild in the path.
+// Each value has its own window.
 func major(r *http.Request) string {
 	for _, name := range []string{"webhook_id", "channel_id", "guild_id"} {
 		if v := r.PathValue(name); v != "" {
@@ -58,15 +58,14 @@ func major(r *http.Request) string {
 	return ""
 }
 
-// bucketHash returns the opaque name of a route's bucket.
-// The name does not depend on the major parameter.
+// bucketHash returns the value of X-RateLimit-Bucket. It is the same for all major parameters.
 func bucketHash(route string) string {
 	sum := sha256.Sum256([]byte(route))
 	return hex.EncodeToString(sum[:16])
 }
 
-// countInvalid counts the invalid requests of an address: 401, 403, and 429 unless the scope is
-// shared, also from faults. It bans an address with too many invalid requests.
+// countInvalid counts the 401, 403 and 429 responses to an IP address, also from faults. A 429 with
+// scope shared does not count. If there are too many, it bans the address.
 func (h *Handler) countInvalid(addr string, a call.Answer, now time.Time) {
 	switch {
 	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:

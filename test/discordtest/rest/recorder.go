@@ -10,7 +10,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// recorder remembers requests; the lock of the state guards it.
+// recorder remembers the newest calls. The lock of model.Discord guards it.
 type recorder struct {
 	keep   int
 	all    []*call.Request
@@ -37,7 +37,7 @@ func (rc *recorder) add(c *call.Call, rt *route) *call.Request {
 	return rec
 }
 
-// Requests returns the REST calls so far, oldest first.
+// Requests returns the REST calls so far, oldest first. Only the newest are kept, see New.
 func (h *Handler) Requests() []call.Request {
 	h.discord.Lock()
 	defer h.discord.Unlock()
@@ -48,7 +48,7 @@ func (h *Handler) Requests() []call.Request {
 	return out
 }
 
-// RequestsOf returns the REST calls of a bot so far, oldest first.
+// RequestsOf returns the REST calls so far of the bot with this user id, oldest first.
 func (h *Handler) RequestsOf(botID string) []call.Request {
 	h.discord.Lock()
 	defer h.discord.Unlock()
@@ -68,7 +68,7 @@ func (h *Handler) RequestCounts() map[string]int {
 	return maps.Clone(h.recorder.counts)
 }
 
-// ResetRequests forgets all calls and counts.
+// ResetRequests forgets the recorded calls and sets all counts to zero.
 func (h *Handler) ResetRequests() {
 	h.discord.Lock()
 	defer h.discord.Unlock()

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// A bot can write roles below its own highest role, with permissions that it has itself.
+// A bot can write only roles below its own highest role, with permissions that it has.
 func TestRolesAccess(t *testing.T) {
 	t.Parallel()
 	const manage = discordtest.PermManageRoles | discordtest.PermViewChannel
@@ -73,8 +73,7 @@ func TestRolesAccess(t *testing.T) {
 	}
 }
 
-// A role is stored as sent, and can be moved, given, taken and deleted. Each of these calls adds an
-// audit log entry.
+// The creation, change, move, assignment and deletion of a role each add an audit log entry.
 func TestRolesFromCreateToDelete(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.Features = []string{"ENHANCED_ROLE_COLORS"} })

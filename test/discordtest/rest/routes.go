@@ -15,17 +15,17 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/webhooks"
 )
 
-// route is one REST route, with the path template of Discord's documentation.
+// route is one REST route. template is its path in Discord's documentation.
 type route struct {
 	method, template string
-	// open is true if the route needs no Authorization header.
+	// open reports whether the route needs no Authorization header.
 	open bool
-	// noGlobal is true if the global limit (50 calls per second) does not apply to the route.
+	// noGlobal reports whether calls do not count for the global limit (50 calls per second).
 	noGlobal bool
 	handle   func(*call.Call) (status int, body any, err error)
 }
 
-// String returns "METHOD /template", the key of limits, faults and recorded requests.
+// String returns "METHOD /template", which names the route in limits, faults and recorded calls.
 func (r *route) String() string { return r.method + " " + r.template }
 
 func table() []*route {
@@ -90,7 +90,7 @@ func table() []*route {
 	}
 }
 
-// Routes returns all REST routes, "METHOD /template", sorted.
+// Routes returns all REST routes in the form "METHOD /template", sorted.
 func Routes() []string {
 	var out []string
 	for _, r := range table() {
@@ -100,8 +100,8 @@ func Routes() []string {
 	return out
 }
 
-// Mount adds the routes to a mux. Paths may have API version v10, v9 or no version (as in webhook
-// URLs), without a difference.
+// Mount adds the routes to a mux. Paths with API version v10, with v9 and without a version (as in
+// webhook URLs) lead to the same functions.
 func (h *Handler) Mount(mux *http.ServeMux) {
 	unknown := func(template string, err error) http.HandlerFunc {
 		return h.serve(&route{method: "*", template: template, open: true,

@@ -12,15 +12,14 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// lasting is the default of Weakness.For. After this time, no read is stale.
+// lasting is the default of Weakness.For. At this time after a write, reads are right again.
 const lasting = 2 * time.Second
 
-// weak returns a rig with a Weakness.
 func weak(t *testing.T, w discordtest.Weakness) *rig.Rig {
 	return rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Weakness = w })
 }
 
-// For a moment after a write, reads see the old state, and edits do not find a new object.
+// With Weakness.Stale, reads return the state before a write, and edits find no new object.
 func TestStaleReads(t *testing.T) {
 	t.Parallel()
 	r := weak(t, discordtest.Weakness{Stale: 1})
@@ -78,7 +77,8 @@ func TestStaleReads(t *testing.T) {
 	}
 }
 
-// For a moment after a deletion, reads still find the deleted channel's webhooks.
+// With Weakness.Stale, reads after a deletion still find the webhooks of the deleted channel, and
+// channels still have their deleted category as the parent.
 func TestStaleDeletion(t *testing.T) {
 	t.Parallel()
 	r := weak(t, discordtest.Weakness{})
@@ -108,7 +108,7 @@ func TestStaleDeletion(t *testing.T) {
 	}
 }
 
-// For a moment, reads and edits may not find a new object, but deleting it works.
+// With Weakness.Missing, reads and edits do not find an object after a write, but a DELETE works.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	r := weak(t, discordtest.Weakness{})
@@ -138,7 +138,7 @@ func TestMissing(t *testing.T) {
 	r.Must(200, "DELETE", path, nil)
 }
 
-// The number of failures agrees with the rates, and a run with the same seed has the same failures.
+// The number of failures agrees with the rates. A run with the same seed has the same failures.
 func TestWeaknessIsSeeded(t *testing.T) {
 	t.Parallel()
 	run := func() (string, map[int]int) {
@@ -175,7 +175,6 @@ func TestWeaknessIsSeeded(t *testing.T) {
 	}
 }
 
-// A create that gets a 5xx may still have made its channel.
 func TestServerErrorsMayHaveWorked(t *testing.T) {
 	t.Parallel()
 	r := weak(t, discordtest.Weakness{ServerErrors: 1})

@@ -44,8 +44,7 @@ func TestWebhookFields(t *testing.T) {
 	}
 }
 
-// Two kinds of clients get a webhook's token and URL: the application that created the webhook, and
-// clients that already have the token.
+// Only the application that created a webhook, and a client with its token, get the token.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -41,9 +41,9 @@ const (
 	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 )
 
-// This sets the time limit of each spec to bound. The suite has no limit, because its time depends
-// on the machine. A spec may set another SpecTimeout. When a spec exceeds its limit, ginkgo prints
-// the stacks.
+// The transformer sets the time limit of each spec to bound, unless the spec has a SpecTimeout.
+// When a spec exceeds its limit, ginkgo prints the goroutines' stacks. The suite has no limit,
+// because its time depends on the machine.
 var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 	func(node types.NodeType, _ ginkgo.Offset, text string, args []any) (string, []any, []error) {
 		isBound := func(arg any) bool { _, ok := arg.(ginkgo.SpecTimeout); return ok }
@@ -199,8 +199,8 @@ func (o *Operator) Kill(ctx context.Context) {
 	o.dropLease(ctx)
 }
 
-// Restart stops the current process and starts one with additional flags. If there are flags, a
-// restart without them follows when the running spec ends.
+// Restart stops the current process and starts a new one with additional flags. If there are flags,
+// Restart also runs without flags when the running spec ends.
 func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
 	o.process.Stop()
@@ -215,8 +215,8 @@ func (o *Operator) Restart(ctx context.Context, flags ...string) {
 }
 
 // Guard fails a spec during which the operator ends unexpectedly, and starts a new process for the
-// next spec. After a failed spec, it keeps the cluster's logs. Call Guard at package level, beside
-// containers.
+// next spec. After a failed spec, it keeps the cluster's logs. Call Guard at package level, like
+// Describe.
 func (o *Operator) Guard() bool {
 	ginkgo.AfterEach(func() {
 		if !o.process.Running() {
@@ -236,8 +236,7 @@ func (o *Operator) Guard() bool {
 }
 
 // dropLease deletes a Lease that its process did not release. Either the process crashed, or it was
-// stopped while it acquired the Lease, because client-go releases a Lease only after it knows that
-// it holds the Lease.
+// stopped while it acquired the Lease: client-go releases only a Lease that it knows to hold.
 func (o *Operator) dropLease(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Lease}}

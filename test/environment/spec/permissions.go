@@ -16,7 +16,7 @@ import (
 
 // UsesItsPermissions fails the suite if all specs ran and the operator did not use one of its
 // permissions. (A missing permission fails the spec that needs it.) Call UsesItsPermissions at
-// package level, beside containers.
+// package level, like Describe.
 func (o *Operator) UsesItsPermissions() bool {
 	ginkgo.AfterSuite(func() {
 		if o.process == nil {
@@ -62,7 +62,8 @@ func (o *Operator) Proven(p rbacusage.Permission) {
 	o.proven[p] = true
 }
 
-// Without takes a permission from the operator until the spec ends or restore is called.
+// Without takes a permission from the operator's ClusterRole until the spec ends or restore is
+// called.
 func (o *Operator) Without(ctx context.Context, p rbacusage.Permission) (restore func(context.Context)) {
 	ginkgo.GinkgoHelper()
 	allowed := func(ctx context.Context) (bool, error) {

@@ -17,10 +17,9 @@ import (
 	"jutsu.com/operators/test/testcluster/auditlog"
 )
 
-// rest is the time for which WritesAtRest must see no write.
+// rest is the time without a write after which WritesAtRest returns.
 const rest = 300 * time.Millisecond
 
-// requests caches the operator's requests from the audit log.
 type requests struct {
 	sync.Mutex
 	log    *auditlog.Log
@@ -86,8 +85,8 @@ func (o *Operator) Writes(namespace string) []string {
 	return slices.Clone(o.requests.writes[namespace])
 }
 
-// WriteOf returns a request in the format of Writes, or "" if the request is a read or concerns
-// Events.
+// WriteOf returns a write request in the format of Writes. It returns "" for a read and for a
+// request about Events.
 func WriteOf(e *auditv1.Event) string {
 	if e.ObjectRef == nil || e.ObjectRef.Resource == "events" ||
 		!slices.Contains([]string{"create", "update", "patch", "delete"}, e.Verb) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubectl provides the pinned version of kubectl. So tests do not depend on the kubectl of
-// the machine.
+// Package kubectl provides a pinned version of kubectl, so that tests do not depend on the kubectl
+// of the machine.
 package kubectl
 
 import (
@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/testcluster/binaries"
 )
 
-// Path returns the path of the pinned kubectl. It downloads or builds a missing kubectl.
+// Path returns the path of the pinned kubectl. It downloads or builds kubectl if it is missing.
 func Path(t *testing.T) string {
 	t.Helper()
 	paths, err := binaries.Locate(t.Context(), nil, binaries.Kubectl)

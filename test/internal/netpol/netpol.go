@@ -17,15 +17,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Peer is a pod with the labels of its namespace.
+// Peer is a pod, and the labels of its namespace.
 type Peer struct {
 	Pod             *corev1.Pod
 	NamespaceLabels map[string]string
 }
 
 // Allows reports whether the policies let the peer `from` connect to a TCP port of the peer `to`.
-// It returns an error for policies with addresses or port ranges, because it does not support
-// these.
+// It returns an error if a policy has IP addresses or port ranges, because it does not support
+// them.
 func Allows(policies []networkingv1.NetworkPolicy, from, to Peer, port int32) (bool, error) {
 	selected := false
 	for i := range policies {
@@ -95,8 +95,8 @@ func isPeer(peer *networkingv1.NetworkPolicyPeer, namespace string, from Peer) (
 	return true, nil
 }
 
-// isPort reports whether the port of a rule is the given port. If the rule has a name, isPort looks
-// up the name in the target pod.
+// isPort reports whether a rule's port is the given port. If the rule has a port name, isPort looks
+// for that name in the target pod.
 func isPort(allowed intstr.IntOrString, pod *corev1.Pod, port int32) bool {
 	if allowed.Type == intstr.Int {
 		return allowed.IntVal == port

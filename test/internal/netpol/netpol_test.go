@@ -35,7 +35,7 @@ func TestAllows(t *testing.T) {
 		addresses = "from: [{ipBlock: {cidr: 10.0.0.0/8}}]"
 	)
 	for name, test := range map[string]struct {
-		selects, rule string // default: the policy selects the pod, and has no rule
+		selects, rule string // by default, the policy selects the pod and has no rule
 		from          Peer
 		port          int32
 		want, err     bool

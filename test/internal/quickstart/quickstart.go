@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quickstart reads the commands of docs/learn/quickstart.md, which tests run verbatim.
+// Package quickstart reads the commands of docs/learn/quickstart.md, so that tests can run the same
+// commands.
 package quickstart
 
 import (

@@ -52,14 +52,14 @@ const (
 	Alertmanager       = "alertmanager"
 )
 
-// Kubectl is the client for the commands in messages and docs, in the API server's version.
+// Kubectl runs the commands that messages and docs show. It has the API server's version.
 const Kubectl = "kubectl"
 
 // binary describes how to download and build a program.
 type binary struct {
 	module  string   // folder below tools/ with the go.mod that pins the version
 	pkg     string   // the program's package main
-	stamp   []string // variables to set to the version, as in the project's release
+	stamp   []string // link-time variables (-X) that hold the version, as in the project's release
 	tags    string   // build tags, separated by commas
 	release release  // zero: build only
 }

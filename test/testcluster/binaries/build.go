@@ -25,7 +25,6 @@ import (
 // pollInterval is the time between two reads of a build's output.
 const pollInterval = 500 * time.Millisecond
 
-// build is one binary to build into the cache.
 type build struct {
 	binary
 	name    string
@@ -36,8 +35,8 @@ type build struct {
 	target  string // path of the finished binary
 }
 
-// groups puts builds with the same module, version and
-// flags together. They share a folder in the cache.
+// groups puts builds with the same module, version and flags together, in the order of the builds.
+// A group has one folder in the cache.
 func groups(builds []build) (grouped [][]build) {
 	index := map[string]int{}
 	for _, b := range builds {
@@ -52,10 +51,10 @@ func groups(builds []build) (grouped [][]build) {
 	return grouped
 }
 
-// workshop is the working folder of one process.
+// workshop builds binaries in a temporary folder of this process.
 type workshop struct {
 	*provider
-	folder string // in the cache's file system, so that binaries can be renamed
+	folder string // in the cache's file system, so that finished binaries can be renamed into the cache
 	reaper *process.Reaper
 }
 
@@ -108,7 +107,6 @@ func (w workshop) fetchModules(ctx context.Context, builds []build) error {
 	return errors.Join(errs...)
 }
 
-// fetchedModules counts the modules that the go commands report as fetched.
 func (w workshop) fetchedModules() (n int) {
 	logs, _ := filepath.Glob(filepath.Join(w.folder, "*-modules.log")) // the pattern is well-formed
 	for _, log := range logs {
@@ -195,7 +193,6 @@ type lineReader struct {
 	half string // the beginning of an incomplete line
 }
 
-// each passes every new complete line to report.
 func (l *lineReader) each(report func(line string)) {
 	for {
 		text, err := l.from.ReadString('\n')

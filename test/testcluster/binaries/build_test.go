@@ -104,7 +104,6 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// output collects text that several goroutines write.
 type output struct {
 	mu   sync.Mutex
 	text strings.Builder

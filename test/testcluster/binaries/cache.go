@@ -19,7 +19,6 @@ import (
 // unfinished is the prefix of folders of builds in progress.
 const unfinished = "building-"
 
-// source is a value of SourceEnv.
 type source string
 
 const (
@@ -28,7 +27,6 @@ const (
 	onlyDownload source = "download"
 )
 
-// provider downloads and builds binaries into the cache.
 type provider struct {
 	client
 	source   source
@@ -78,8 +76,8 @@ func (p *provider) provide(ctx context.Context, missing []build) (map[string]str
 	defer unlock()
 
 	stale, _ := filepath.Glob(filepath.Join(cache, unfinished+"*")) // the pattern is well-formed
-	// No other process builds while this process holds the lock. These folders are therefore left
-	// from killed processes.
+	// These folders belong to killed processes, because no other process builds while this process
+	// holds the lock.
 	for _, path := range stale {
 		_ = os.RemoveAll(path)
 	}

@@ -25,7 +25,8 @@ type client struct {
 	hosts  *hosts
 }
 
-// unreachable is shared by all calls of this process.
+// unreachable has the hosts that did not respond. All downloads of this process share it, so each
+// such host costs only one wait.
 var unreachable hosts
 
 func newClient() (client, error) {
@@ -62,7 +63,6 @@ type stallError time.Duration
 
 func (e stallError) Error() string { return fmt.Sprintf("no byte in %v", time.Duration(e)) }
 
-// hostError reports an unreachable host.
 type hostError struct {
 	host  string
 	cause error
@@ -116,8 +116,8 @@ func (c client) get(ctx context.Context, address string, offset int64,
 	return err
 }
 
-// request fails at once for a host that was unreachable before. After a failure, all other requests
-// that wait for the same host fail too.
+// request fails at once if an earlier request found the host unreachable. If it finds the host
+// unreachable itself, all other requests that wait for the host fail too.
 func (c client) request(ctx context.Context, cancel context.CancelCauseFunc, address string, offset int64) (
 	*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -156,7 +156,6 @@ func (c client) request(ctx context.Context, cancel context.CancelCauseFunc, add
 	return nil, host.lose(err)
 }
 
-// watched is a reader that calls alive whenever it has read bytes.
 type watched struct {
 	from  io.Reader
 	alive func()
@@ -170,7 +169,7 @@ func (w *watched) Read(buffer []byte) (int, error) {
 	return n, err
 }
 
-// hosts has a host for each name. The zero value is ready to use.
+// hosts maps names to hosts. The zero value is ready to use.
 type hosts struct {
 	mu     sync.Mutex
 	byName map[string]*host
@@ -196,7 +195,6 @@ func (h *hosts) get(name string) *host {
 	return h.byName[name]
 }
 
-// err returns the reason if the host is unreachable, and otherwise nil.
 func (h *host) err() error {
 	select {
 	case <-h.lost:

@@ -54,7 +54,8 @@ func (p *provider) downloadAll(ctx context.Context, missing []build) error {
 	return nil
 }
 
-// transferAll reports each failure in one line, and an unreachable host only once.
+// transferAll downloads files in parallel. It prints each failure in one line, and an unreachable
+// host only once.
 func (p *provider) transferAll(ctx context.Context, all []download) error {
 	if len(all) == 0 {
 		return nil
@@ -87,7 +88,6 @@ func (p *provider) transferAll(ctx context.Context, all []download) error {
 	return errors.Join(errs...)
 }
 
-// counter adds up the bytes of all downloads.
 type counter struct{ done, size atomic.Int64 }
 
 func (c *counter) Write(bytes []byte) (int, error) {
@@ -127,7 +127,6 @@ func (p *provider) transfer(ctx context.Context, d download, count *counter) err
 	return nil
 }
 
-// resume appends the missing bytes to the .part file.
 func (p *provider) resume(ctx context.Context, d download, count *counter) (err error) {
 	file, err := os.OpenFile(d.part, os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -149,7 +148,6 @@ func (p *provider) resume(ctx context.Context, d download, count *counter) (err 
 	})
 }
 
-// install renames the finished binary to its path in the cache.
 func install(d download) error {
 	file := d.part
 	if d.member != "" {

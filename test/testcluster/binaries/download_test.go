@@ -27,7 +27,6 @@ import (
 
 var content = []byte("#!/bin/sh\necho downloaded\n" + strings.Repeat("# padding\n", 100_000))
 
-// server simulates the servers that publish releases.
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -53,7 +52,6 @@ func (s *server) got() []string {
 	return slices.Clone(s.requests)
 }
 
-// whole answers with the file, or with the requested range of it.
 func whole(file []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file))
@@ -235,7 +233,7 @@ func TestDownloadOfArchive(t *testing.T) {
 	}
 }
 
-// The second call resumes the download of the first, as another process would.
+// The second call of provide resumes the download of the first call, as another process would.
 func TestDownloadResumesAfterTruncation(t *testing.T) {
 	t.Parallel()
 	first := true

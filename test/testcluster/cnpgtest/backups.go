@@ -34,7 +34,7 @@ const (
 	immediateLabel = "cnpg.io/immediateBackup"
 )
 
-// SetBackups sets the last phase that a Cluster's Backups reach, including running Backups. The
+// SetBackups sets the phase at which a Cluster's Backups stop, also Backups that already run. The
 // default is completed.
 func (s *StandIn) SetBackups(namespace, cluster string, phase BackupPhase) {
 	s.mu.Lock()
@@ -110,7 +110,8 @@ func (s *StandIn) formerImmediate(
 	return &first, nil
 }
 
-// isHealthy reports whether an immediate backup of a schedule may start.
+// isHealthy reports whether the Cluster of a schedule is healthy. CloudNativePG makes an immediate
+// Backup only then.
 func (s *StandIn) isHealthy(ctx context.Context, o *unstructured.Unstructured) bool {
 	cluster, up, err := s.cluster(ctx, o)
 	if err != nil || !up {
@@ -194,7 +195,6 @@ func phaseOf(backup *unstructured.Unstructured) BackupPhase {
 	return BackupPhase(phase)
 }
 
-// otherRuns reports whether another backup of the Cluster runs.
 func (s *StandIn) otherRuns(ctx context.Context, o *unstructured.Unstructured, cluster string) bool {
 	return slices.ContainsFunc(s.list(ctx, "Backup", o.GetNamespace()), func(other unstructured.Unstructured) bool {
 		of, _, _ := unstructured.NestedString(other.Object, "spec", "cluster", "name")
@@ -210,8 +210,8 @@ func (s *StandIn) setLastBackup(
 	})
 }
 
-// forgetBackups deletes a completed Backup object if the Cluster now archives under another name
-// than the Backup, as barman-cloud does. The backups in the object store stay.
+// forgetBackups deletes completed Backup objects with another name in the object store (serverName)
+// than the Cluster has now, as the plugin barman-cloud does. The backups in the object store stay.
 func (s *StandIn) forgetBackups(ctx context.Context, cluster *unstructured.Unstructured) error {
 	plugins, _, _ := unstructured.NestedSlice(cluster.Object, "spec", "plugins")
 	if len(plugins) == 0 {

@@ -22,8 +22,8 @@ func (s *StandIn) FailBootstrap(namespace, cluster string, pods int32) {
 	s.change(namespace, cluster, func(i *instances) { i.failedPods = pods })
 }
 
-// fill simulates the Job that fills a Cluster with data from elsewhere.
-// It reports whether the Cluster has its data (createPrimaryInstance in
+// fill simulates the Job that fills a new Cluster from a backup or from another database. It
+// reports whether the Cluster has its data (createPrimaryInstance in
 // internal/controller/cluster_create.go, and pkg/specs/jobs.go).
 func (s *StandIn) fill(ctx context.Context, o *unstructured.Unstructured) (filled bool, err error) {
 	role := bootstrapRole(o)

@@ -161,8 +161,8 @@ func mayHibernate(o *unstructured.Unstructured) bool {
 }
 
 // hibernationOf returns the Cluster's conditions with an updated condition of hibernation. Without
-// the annotation there is no such condition. In the first round of hibernation, the reason is
-// DeletingPods, because pods take a moment to end.
+// the annotation there is no such condition. At first the reason is DeletingPods, because pods take
+// a moment to end; the next call sets Hibernated.
 func hibernationOf(o *unstructured.Unstructured, before string, is bool) []any {
 	switch {
 	case o.GetAnnotations()[hibernation] != "on":
@@ -188,7 +188,6 @@ func (i instances) archived(o *unstructured.Unstructured) []any {
 	return withCondition(o, kind, "True", "ContinuousArchivingSuccess", "Continuous archiving is working", time.Now())
 }
 
-// status returns the status fields of the instances.
 func (i instances) status(o *unstructured.Unstructured) map[string]any {
 	wanted, _, _ := unstructured.NestedInt64(o.Object, "spec", "instances")
 	was, _, _ := unstructured.NestedString(o.Object, "status", "currentPrimary")

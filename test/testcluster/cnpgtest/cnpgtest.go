@@ -25,10 +25,10 @@ import (
 const Image = "ghcr.io/cloudnative-pg/postgresql:18-standin"
 
 const (
-	// interval is the time between two rounds while objects change. A round sends six requests, and
-	// about a dozen more per Cluster.
+	// interval is the shortest time between two passes over all objects. A pass sends six requests,
+	// and about a dozen more per Cluster.
 	interval = 200 * time.Millisecond
-	// idle is the time between two rounds while nothing changes.
+	// idle is the time between two passes while no object changes.
 	idle = time.Second
 
 	databaseFinalizer = "cnpg.io/deleteDatabase"
@@ -53,7 +53,7 @@ type StandIn struct {
 	options Options
 	client  client.WithWatch
 	cancel  context.CancelFunc
-	changed chan struct{} // has a value if a round may be needed
+	changed chan struct{} // has a value if objects may have changed since the last pass
 	done    chan struct{}
 
 	mu      sync.Mutex
@@ -167,7 +167,7 @@ func (s *StandIn) isPaused(namespace, cluster string) bool {
 	return s.paused[namespace+"/"+cluster]
 }
 
-// notify triggers a round soon.
+// notify requests a pass over all objects.
 func (s *StandIn) notify() {
 	select {
 	case s.changed <- struct{}{}:
@@ -195,8 +195,8 @@ func (s *StandIn) run(ctx context.Context) {
 	}
 }
 
-// watch triggers a round after each change of a kind. The kind may be installed or removed at any
-// time.
+// watch calls notify after each change of an object of the kind. The kind may be installed or
+// removed at any time.
 func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, options ...client.ListOption) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -210,7 +210,7 @@ func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, optio
 	}
 }
 
-// wait returns after d, after a value from until, or when ctx ends. It returns false if ctx has
+// wait returns after d, after a value from until, or when ctx ends. It reports whether ctx has not
 // ended.
 func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	timer := time.NewTimer(d)
@@ -223,8 +223,8 @@ func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	return ctx.Err() == nil
 }
 
-// play runs one round over all objects. The next round repeats whatever fails, because objects and
-// kinds may disappear at any time.
+// play makes one pass over all objects and advances each by a step. It ignores errors, because
+// objects and kinds may disappear at any time and the next pass tries again.
 func (s *StandIn) play(ctx context.Context) {
 	for _, kind := range []struct {
 		name string

@@ -21,7 +21,8 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// waitLimit is long enough for a busy machine. The simulation usually needs one or two rounds.
+// waitLimit is long enough for a busy machine. The simulation usually needs one or two passes over
+// all objects.
 const waitLimit = time.Minute
 
 func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
@@ -43,7 +44,6 @@ func in(ctx context.Context, c client.Client, o *unstructured.Unstructured, fiel
 	}
 }
 
-// testMember gives a role a member, with or without login.
 func testMember(
 	t *testing.T, g *WithT, c client.Client, accepts func(role, password string) bool, role *unstructured.Unstructured,
 ) {
@@ -292,7 +292,8 @@ func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unst
 	}).Should(HaveValue(Equal(intstr.FromInt32(1))), "it takes every budget of this name for its own")
 }
 
-// testBootstrap creates Clusters with data from elsewhere. The Jobs fail at first or do not begin.
+// testBootstrap creates Clusters with data from a backup or from another database. The Jobs that
+// fill them fail at first or do not begin.
 func testBootstrap(t *testing.T, g *WithT, s *StandIn, c client.Client) {
 	t.Helper()
 	from := func(name string, bootstrap map[string]any, external ...any) *unstructured.Unstructured {

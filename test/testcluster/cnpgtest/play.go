@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// withCondition returns a Cluster's conditions with one of them set. lastTransitionTime changes
-// only if the condition's status changes.
+// withCondition returns a Cluster's conditions with one condition set. The lastTransitionTime of
+// this condition changes only with its status.
 func withCondition(o *unstructured.Unstructured, kind, status, reason, message string, now time.Time) []any {
 	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	c := map[string]any{
@@ -36,8 +36,8 @@ func withCondition(o *unstructured.Unstructured, kind, status, reason, message s
 	return append(all, c)
 }
 
-// cluster returns the Cluster of an object, or nil. It reports
-// whether the Cluster's primary can act on the object.
+// cluster returns the Cluster of an object, or nil. up reports whether the Cluster's primary
+// accepts connections, so that CloudNativePG can act on the object.
 func (s *StandIn) cluster(
 	ctx context.Context, o *unstructured.Unstructured,
 ) (cluster *unstructured.Unstructured, up bool, err error) {
@@ -137,7 +137,6 @@ func (s *StandIn) password(
 	return string(secret.Data["password"]), secret.ResourceVersion, ""
 }
 
-// owns reports whether a role owns a database.
 func (s *StandIn) owns(ctx context.Context, namespace, role string) bool {
 	return slices.ContainsFunc(s.list(ctx, "Database", namespace), func(o unstructured.Unstructured) bool {
 		owner, _, _ := unstructured.NestedString(o.Object, "spec", "owner")
@@ -195,7 +194,8 @@ func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured
 // (https://www.postgresql.org/docs/current/contrib.html).
 var contributed = []string{"pg_trgm", "citext", "hstore", "pgcrypto", "unaccent", "uuid-ossp"}
 
-// extensionsOf returns the states of a Database's extensions, or nil if it has none.
+// extensionsOf returns the states of a Database's extensions, or nil if it has none. missing
+// reports whether the image lacks one of them.
 func extensionsOf(o *unstructured.Unstructured) (status any, missing bool) {
 	wanted, _, _ := unstructured.NestedSlice(o.Object, "spec", "extensions")
 	var all []any

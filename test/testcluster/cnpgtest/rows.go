@@ -131,7 +131,8 @@ func (s *StandIn) dropDatabase(cluster types.UID, name string) {
 	delete(s.tables[cluster], name)
 }
 
-// archive archives the log of a Cluster, as happens at the shutdown of an instance.
+// archive marks all committed rows as archived: an instance archives its write-ahead log at its
+// shutdown.
 func (s *StandIn) archive(cluster types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +155,6 @@ func (s *StandIn) copyRows(backup, cluster *unstructured.Unstructured) {
 	s.copies[backup.GetUID()] = c
 }
 
-// groupsOf returns the roles that a role is a member of.
 func (s *StandIn) groupsOf(ctx context.Context, namespace, role string) []string {
 	for _, o := range s.list(ctx, "DatabaseRole", namespace) {
 		if name, _, _ := unstructured.NestedString(o.Object, "spec", "name"); name == role {
@@ -165,9 +165,9 @@ func (s *StandIn) groupsOf(ctx context.Context, namespace, role string) []string
 	return nil
 }
 
-// PlayLogins simulates the effect of Jobs in a namespace until ctx ends. After a Job has completed,
-// sessions of a login act as the role in the Job's variable OWNER. The variable PGUSER refers to a
-// Secret, which names the login and the host.
+// PlayLogins simulates the effect of Jobs in a namespace until ctx ends: after a Job has completed,
+// sessions of a login act as another role. The Job's variable OWNER names that role. The variable
+// PGUSER refers to a Secret with the login and the host.
 func (s *StandIn) PlayLogins(ctx context.Context, namespace string) {
 	go func() {
 		played := map[types.UID]bool{}

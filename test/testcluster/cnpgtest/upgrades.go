@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// majorUpgrade is the phase of a Cluster while its data are upgraded.
+// majorUpgrade is the phase of a Cluster while a Job upgrades its data.
 const majorUpgrade = "Upgrading Postgres major version"
 
 // upgradeRole is the role of the upgrade Job, and the name of the Job's container.

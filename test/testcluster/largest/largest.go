@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package largest makes objects that cost the most memory within the limits of their
-// CustomResourceDefinition. They test the memory of an operator's cache: the size of an object in
-// bytes says little about that, because `{}` may take a hundred bytes in Go.
+// CustomResourceDefinition. Tests use them to measure the memory of an operator's cache. The size
+// of the JSON is no measure of that memory, because `{}` may take a hundred bytes in Go.
 package largest
 
 import (
@@ -28,12 +28,11 @@ type schema = apiextensionsv1.JSONSchemaProps
 
 // Object is the JSON of an object.
 type Object struct {
-	// Name names the field that is large, and the filling.
+	// Name has the path of the large field, and the way it is filled, such as "long strings".
 	Name string
 	JSON []byte
 }
 
-// filling defines how fields are filled.
 type filling struct {
 	name string
 	// long gives strings their maximal length instead of one character.
@@ -78,7 +77,7 @@ func encoded(o map[string]any) []byte {
 	return text
 }
 
-// multiples returns the paths of all lists and maps.
+// multiples returns the paths of all fields that are lists or maps.
 func multiples(s *schema, path string) []string {
 	var paths []string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -94,7 +93,6 @@ func multiples(s *schema, path string) []string {
 	return paths
 }
 
-// maker makes one object.
 type maker struct {
 	filling
 	// path is the field to fill, with its contents. An empty path means all fields.
@@ -105,7 +103,8 @@ type maker struct {
 	keys int
 }
 
-// in reports whether a field is filled: the field at the path, a field around it, or a field in it.
+// in reports whether the object fills the field at path. It fills m.path and the fields that
+// enclose m.path. With whole, it also fills the fields inside m.path.
 func (m *maker) in(path string) bool {
 	return m.path == "" || within(m.path, path) || (m.whole && within(path, m.path))
 }
@@ -116,8 +115,8 @@ func within(path, other string) bool {
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], ".[{"))
 }
 
-// value makes a value for a schema. around has the enclosing
-// schemas, innermost first, because their rules apply too.
+// value makes a value for a schema. around has the schemas of the enclosing fields, innermost
+// first, because their validation rules may also bound the value.
 func (m *maker) value(s *schema, path string, around []*schema) any {
 	around = append([]*schema{s}, around...)
 	switch {
@@ -173,7 +172,8 @@ func (m *maker) entries(s *schema, path string, around []*schema) map[string]any
 	return entries
 }
 
-// most returns the number of items for a list or map. It is 1 if the field is not filled.
+// most returns the number of items to put into a list or map. It is 1 if the field at path is not
+// to be filled.
 func (m *maker) most(bound *int64, path string, around []*schema) int {
 	switch {
 	case !m.in(path):
@@ -196,7 +196,7 @@ func (m *maker) most(bound *int64, path string, around []*schema) int {
 	return MaxBytes
 }
 
-// maxText is the length in bytes of a string that only a rule bounds.
+// maxText is the length in bytes of a long string whose schema has no maxLength.
 const maxText = 64
 
 func (m *maker) text(s *schema) string {

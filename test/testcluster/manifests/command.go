@@ -21,7 +21,8 @@ type Command struct {
 }
 
 // CommandOf returns the command of a Deployment's first container, for tests that run the command
-// without a kubelet. If a variable has a source, the source must be a ConfigMap among the objects.
+// without a kubelet. An environment variable with valueFrom must refer to a ConfigMap among the
+// objects.
 func CommandOf(objects []*unstructured.Unstructured, deployment string) (*Command, error) {
 	configs := map[string]*corev1.ConfigMap{}
 	var found *appsv1.Deployment

@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	// probeInterval is the time between two readiness probes.
 	probeInterval = 50 * time.Millisecond
 	// tailLines is the number of log lines in an error.
 	tailLines = 20
@@ -89,7 +88,7 @@ func (p *Process) ExitCode() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// Running reports whether the process has not ended.
+// Running reports whether the process still runs.
 func (p *Process) Running() bool {
 	select {
 	case <-p.exited:

@@ -13,7 +13,7 @@ import (
 // script kills the remaining process groups and removes the reaper's folders. It is POSIX sh, so
 // that nothing has to be built.
 //
-// It repeats rm, because a killed process may still write a file into a folder during rm.
+// The script repeats rm, because a killed process may still write a file into a folder during rm.
 const reaperScript = `
 trap '' HUP INT TERM
 pids=' '
@@ -32,9 +32,9 @@ until rm -rf -- "$@" 2>/dev/null; do
 done
 `
 
-// Reaper is a small process that outlives this one by a moment. It holds the read end of a pipe,
-// and only this process has the write end. The kernel closes the pipe after exit, panic and SIGKILL
-// alike. The reaper then cleans up.
+// Reaper is a child process that cleans up after this process. It reads from a pipe whose only
+// write end is in this process. The kernel closes the pipe when this process ends, by exit, panic
+// or SIGKILL. The reaper then kills the added processes and removes its folders.
 type Reaper struct {
 	cmd  *exec.Cmd
 	pipe io.WriteCloser
@@ -59,7 +59,7 @@ func NewReaper(folders ...string) (*Reaper, error) {
 // PID returns the reaper's process id.
 func (r *Reaper) PID() int { return r.cmd.Process.Pid }
 
-// add makes the reaper responsible for the process group of pid.
+// add makes the reaper kill the process group of pid when it cleans up. A nil Reaper does nothing.
 func (r *Reaper) add(pid int) error {
 	if r == nil {
 		return nil

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rbacusage finds a ServiceAccount's unused permissions: it compares the grants of the
-// roles in its manifests with its requests in the API server's audit log.
+// Package rbacusage finds a ServiceAccount's unused permissions. It compares the permissions that
+// the roles in the manifests grant with the ServiceAccount's requests in the API server's audit
+// log.
 package rbacusage
 
 import (

@@ -42,9 +42,9 @@ func Load(path string) (Set, error) {
 	return s, nil
 }
 
-// Withdraw takes a permission out of a ClusterRole. It returns a
-// function that restores the permission and may be called more than
-// once. The API server notices a change a moment later, see Allowed.
+// Withdraw takes a permission out of a ClusterRole. It returns a function that restores the
+// permission and may be called more than once. The API server enforces a change a moment later;
+// Allowed reports whether it already does.
 func Withdraw(ctx context.Context, c client.Client, clusterRole string,
 	p Permission) (restore func(context.Context) error, err error) {
 	role := &rbacv1.ClusterRole{}
@@ -66,7 +66,7 @@ func Withdraw(ctx context.Context, c client.Client, clusterRole string,
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		complete.ResourceVersion = "" // overwrite the role
+		complete.ResourceVersion = "" // overwrites the role, whatever its current version
 		return c.Update(ctx, complete)
 	}, nil
 }

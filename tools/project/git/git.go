@@ -15,16 +15,17 @@ import (
 // Clone is the root of a working tree.
 type Clone struct {
 	Root string
-	// Env is added to the environment, such as GIT_INDEX_FILE.
+	// Env has variables that git gets in addition to the environment, such as GIT_INDEX_FILE.
 	Env []string
 }
 
-// Run returns the output without its last line break. The error contains git's error output.
+// Run runs git and returns its output without the last line break. The error contains git's error
+// output.
 func (c Clone) Run(ctx context.Context, args ...string) (string, error) {
 	return c.Pipe(ctx, nil, args...)
 }
 
-// Pipe runs git like Run, with input as git's standard input.
+// Pipe runs git as Run does, with input as the standard input.
 func (c Clone) Pipe(ctx context.Context, input []byte, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Stdin = c.Root, bytes.NewReader(input)
@@ -38,7 +39,7 @@ func (c Clone) Pipe(ctx context.Context, input []byte, args ...string) (string, 
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// Lines returns the lines of the output.
+// Lines runs git as Run does, and returns the lines of its output.
 func (c Clone) Lines(ctx context.Context, args ...string) ([]string, error) {
 	out, err := c.Run(ctx, args...)
 	if err != nil || out == "" {

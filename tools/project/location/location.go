@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package location reads and writes project.yaml, which says where the project lives.
+// Package location reads and writes project.yaml, which has the addresses of the repository and of
+// the images.
 package location
 
 import (
@@ -14,19 +15,19 @@ import (
 	"strings"
 )
 
-// File is the name of the file in the project's root.
+// File is the name of project.yaml in the project's root.
 const File = "project.yaml"
 
-// nowhere is the registry of a project without an address. Users replace it. The text is in two
-// parts, so that a move does not rewrite it.
+// nowhere is the registry of a project without an address. It is a placeholder that users replace.
+// The text is in two parts, so that a move of the project does not rewrite it.
 const nowhere = "ghcr.io" + "/you"
 
 // Location is the content of project.yaml.
 type Location struct {
-	// Repo is the path of the Go modules: host/name, or host/owner/name, which is also the address
-	// of the repository.
+	// Repo is the path of the Go modules. It is host/name, or host/owner/name. The second form is
+	// also the address of the repository.
 	Repo string
-	// Registry holds the images, as Registry/dojo-operator.
+	// Registry is the registry and path of images, such as Registry/dojo-operator.
 	Registry string
 }
 
@@ -70,7 +71,7 @@ func Read(root string) (Location, error) {
 	return Parse(string(text))
 }
 
-// Parse reads the text of a project.yaml: lines "key: value", and comments.
+// Parse parses the text of a project.yaml, which has comments and lines of the form "key: value".
 func Parse(text string) (l Location, err error) {
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -89,7 +90,7 @@ func Parse(text string) (l Location, err error) {
 	return New(l.Repo, l.Registry)
 }
 
-// Published reports whether the repository has an address.
+// Published reports whether the repository has an address on the internet.
 func (l Location) Published() bool { return strings.Count(l.Repo, "/") >= 2 }
 
 // URL returns the address of the repository, or "".
@@ -100,8 +101,8 @@ func (l Location) URL() string {
 	return "https://" + l.Repo
 }
 
-// Files returns the prefix of the addresses of files on the branch main. Do not show it to users if
-// the repository has no address.
+// Files returns the prefix of the addresses of files on the branch main. If the repository has no
+// address, the result is not a working address, so it must not be shown to users.
 func (l Location) Files() string {
 	if !l.Published() {
 		return "https://" + l.Repo + "/"

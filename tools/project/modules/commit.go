@@ -23,9 +23,9 @@ import (
 
 const subject = "release: require the shared modules at "
 
-// Commit makes a commit on top of a revision. In the commit, the modules require each other at a
-// version, with the sums of their content. The same revision and version give the same commit.
-// Branch, index and working tree stay.
+// Commit makes a commit on top of a revision. In this commit, the modules require each other at a
+// version, and go.sum has the sums of their content. The same revision and version always give the
+// same commit. Branch, index and working tree do not change.
 func Commit(ctx context.Context, c git.Clone, l location.Location, revision, version string) (hash string, err error) {
 	scratch, err := os.MkdirTemp("", "tags-")
 	if err != nil {
@@ -56,7 +56,7 @@ func Commit(ctx context.Context, c git.Clone, l location.Location, revision, ver
 	return commitTree(ctx, c, tree, revision, subject+version)
 }
 
-// commitTree creates a commit with the author, the committer and the times of the parent.
+// commitTree creates a commit of a tree. It copies author, committer and times from the parent.
 func commitTree(ctx context.Context, c git.Clone, tree, parent, message string) (string, error) {
 	found, err := c.Lines(ctx, "log", "-1", "--format=%H%n%an%n%ae%n%aI%n%cn%n%ce%n%cI", parent)
 	if err != nil || len(found) != 7 {
@@ -70,15 +70,15 @@ func commitTree(ctx context.Context, c git.Clone, tree, parent, message string) 
 }
 
 type pinning struct {
-	c       git.Clone // with an index of its own
+	c       git.Clone // has an index of its own
 	l       location.Location
 	version string
 	scratch string
 	sums    map[string][]string // lines of go.sum, keyed by folder
 }
 
-// pin writes go.mod and go.sum of a module into the index, and remembers the module's own sums. The
-// module's siblings must be pinned before.
+// pin writes a module's go.mod and go.sum into the index, and stores the module's own sums for
+// other modules. The project's modules that it requires must be pinned before.
 func (p *pinning) pin(ctx context.Context, m Module) error {
 	text, err := m.pinned(p.l, p.version)
 	if err != nil {
@@ -106,8 +106,8 @@ func (p *pinning) pin(ctx context.Context, m Module) error {
 	return err
 }
 
-// pinWorkspace makes go.work replace the versions by the folders. Otherwise the go command asks a
-// proxy for a required version, even of a module of the workspace.
+// pinWorkspace makes go.work replace the required versions by folders. Otherwise the go command
+// would ask a proxy for these versions, even if the module is in the workspace.
 func (p *pinning) pinWorkspace(ctx context.Context, all []Module) error {
 	const name = "go.work"
 	text, err := p.c.Run(ctx, "cat-file", "blob", ":"+name)
@@ -152,8 +152,8 @@ func (p *pinning) add(ctx context.Context, file string, text []byte) error {
 	return err
 }
 
-// sumsOf returns the lines of go.sum for a module: the sums of the archive that a proxy serves, and
-// of go.mod.
+// sumsOf returns the two lines of go.sum for a module: the sum of the zip archive that a proxy
+// would serve, and the sum of its go.mod.
 func (p *pinning) sumsOf(ctx context.Context, folder string, mod []byte) ([]string, error) {
 	tree, err := p.c.Run(ctx, "write-tree")
 	if err != nil {
@@ -174,7 +174,7 @@ func (p *pinning) sumsOf(ctx context.Context, folder string, mod []byte) ([]stri
 	}, err
 }
 
-// archive writes the archive of a module as a proxy does.
+// archive writes the zip archive of a module, as a module proxy would serve it.
 func archive(file string, of module.Version, root, revision, folder string) (err error) {
 	out, err := os.Create(file)
 	if err != nil {

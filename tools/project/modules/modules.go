@@ -2,11 +2,12 @@
 
 // Package modules releases the project's Go modules.
 //
-// On a branch, a go.mod requires its siblings at v0.0.0 and replaces them by their folders, so that
-// each commit builds alone. Nobody else can use such a module: `go get` ignores replace directives,
-// and `go install MODULE@VERSION` refuses them. [Commit] therefore makes a commit on top of the
-// released one, on no branch, which requires the siblings at a version and replaces nothing. The
-// tags of the modules and of the operators are on that commit.
+// On a branch, a go.mod requires the project's other modules at v0.0.0 and replaces them by their
+// folders, so that each commit builds alone. Other projects cannot use such a module: `go get`
+// ignores replace directives, and `go install MODULE@VERSION` refuses them. [Commit] therefore
+// makes another commit on top of the released one. In this commit, the modules require each other
+// at a version and replace nothing. The commit is on no branch. It has the tags of the modules and
+// of the operators.
 package modules
 
 import (
@@ -22,26 +23,29 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// Operators are released with versions of their own.
+// Operators lists the operators. Each has its own version.
 var Operators = []string{"dojo-operator", "discord-operator"}
 
-// API is a shared module. Its newest tag has the version of all shared modules.
+// API is one of the shared modules, which have one version in common. Its newest tag has this
+// version.
 const API = "apis"
 
-// Module is one released module at a revision.
+// Module is a module of the project at a revision.
 type Module struct {
 	Folder   string
 	file     *modfile.File
-	siblings []string // folders of its direct requirements
+	siblings []string // folders of the project's modules that it requires directly
 }
 
-// Shared reports whether the module has the version of all shared modules.
+// Shared reports whether the module is not an operator, and so has the common version of the shared
+// modules.
 func (m Module) Shared() bool { return !slices.Contains(Operators, m.Folder) }
 
-// Tag returns the tag of a version of the module in a folder.
+// Tag returns the tag for a version of the module in a folder.
 func Tag(folder, version string) string { return folder + "/" + version }
 
-// read returns the operators, the API and the siblings that they require, dependencies first.
+// read returns the operators, the API module, and the project's modules that they require. A module
+// comes after the modules that it requires.
 func read(ctx context.Context, c git.Clone, l location.Location, revision string) ([]Module, error) {
 	var found []Module
 	visiting := map[string]bool{}
@@ -92,7 +96,7 @@ func readModule(ctx context.Context, c git.Clone, l location.Location, revision,
 	return m, nil
 }
 
-// replaced reports whether a go.mod replaces a sibling.
+// replaced reports whether the module's go.mod replaces another module of the project.
 func (m Module) replaced(l location.Location) bool {
 	return slices.ContainsFunc(m.file.Replace, func(r *modfile.Replace) bool { return strings.HasPrefix(r.Old.Path, l.Repo+"/") })
 }
@@ -103,7 +107,8 @@ func Tagged(ctx context.Context, c git.Clone, l location.Location) (bool, error)
 	return err == nil && !m.replaced(l), err
 }
 
-// pinned returns the text of a go.mod that requires the siblings at a version.
+// pinned returns the text of the go.mod with requirements of the project's other modules at a
+// version.
 func (m Module) pinned(l location.Location, version string) ([]byte, error) {
 	for _, r := range slices.Clone(m.file.Replace) {
 		if strings.HasPrefix(r.Old.Path, l.Repo+"/") {

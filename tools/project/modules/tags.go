@@ -19,20 +19,20 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// Release is a commit with the tags that belong to it.
+// Release is a commit, and the tags of a release on it.
 type Release struct {
-	// Source is the released commit. Commit is the commit on top of Source that has the tags.
+	// Source is the released commit. Commit is made on top of Source, and has the tags.
 	Source, Commit string
 	// Shared is the version of the shared modules.
 	Shared string
-	// Tags has the operators' tags and, if a shared module has changed, the tags of all shared
-	// modules.
+	// Tags has the tags of the operators. If a shared module has changed, it also has the tags of
+	// all shared modules.
 	Tags []string
 }
 
-// Plan prepares the release of operators at a version from HEAD, and tags nothing. The shared
-// modules keep their version while none of them changes. Otherwise they get the operators' version,
-// or their own next minor version if their current version is newer.
+// Plan prepares the release of operators at a version from HEAD, but creates no tag. If no shared
+// module has changed, the shared modules keep their version. Otherwise they get the version of the
+// operators. If their current version is newer than that, they get their next minor version.
 func Plan(ctx context.Context, c git.Clone, l location.Location, operators []string, version string) (r Release, err error) {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
 		return r, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", version)
@@ -84,7 +84,7 @@ func newestShared(ctx context.Context, c git.Clone) (newest string, err error) {
 	return newest, err
 }
 
-// sameShared reports whether the shared modules equal the modules at the tags of a version.
+// sameShared reports whether the shared modules are equal to the modules at the tags of a version.
 func sameShared(ctx context.Context, c git.Clone, l location.Location, source, version string, all []Module) (string, bool, error) {
 	commit, err := Commit(ctx, c, l, source, version)
 	if err != nil {
@@ -106,8 +106,8 @@ func sameShared(ctx context.Context, c git.Clone, l location.Location, source, v
 	return commit, true, nil
 }
 
-// next returns the version of changed shared modules. The major version stays 0 or 1, because a
-// higher one would change the modules' paths.
+// next returns the version of changed shared modules. Its major version is 0 or 1, because a higher
+// major version would change the paths of the modules.
 func next(newest, version string) string {
 	if major := semver.Major(version); (major == "v0" || major == "v1") && semver.Compare(version, newest) > 0 {
 		return version
@@ -124,7 +124,7 @@ func next(newest, version string) string {
 	return fmt.Sprintf("v%d.%d.0", major, minor+1)
 }
 
-// Create creates the tags that do not exist, and fails if a tag is on another commit.
+// Create creates the tags that do not exist. It fails if a tag exists on another commit.
 func (r Release) Create(ctx context.Context, c git.Clone) error {
 	for _, tag := range r.Tags {
 		there, err := c.Run(ctx, "for-each-ref", "refs/tags/"+tag)
@@ -145,8 +145,8 @@ func (r Release) Create(ctx context.Context, c git.Clone) error {
 	return nil
 }
 
-// Source returns the released commit of a tag: the parent of a commit that [Commit] has made. For
-// any other commit it returns the commit itself.
+// Source returns the commit that was released by a tag, which is the parent of a commit made by
+// [Commit]. For any other commit, it returns the commit itself.
 func Source(ctx context.Context, c git.Clone, revision string) (string, error) {
 	found, err := c.Lines(ctx, "log", "-1", "--format=%H%n%P%n%s", revision)
 	if err != nil || len(found) != 3 {

@@ -22,7 +22,7 @@ import (
 )
 
 // Move rewrites the files that git knows, and returns the names of the changed files. It fails if a
-// file already names the new place, because a move back would rewrite this text too.
+// file already contains the new address, because a later move back would change that text too.
 func Move(ctx context.Context, c git.Clone, to location.Location) (changed []string, err error) {
 	from, err := location.Read(c.Root)
 	if err != nil {
@@ -35,7 +35,7 @@ func Move(ctx context.Context, c git.Clone, to location.Location) (changed []str
 	if err := unambiguous(texts, from, to); err != nil {
 		return nil, err
 	}
-	texts[forms] = "" // generated
+	texts[forms] = "" // this file is generated, so its former text does not matter
 	for name, before := range texts {
 		after, err := moved(name, before, from, to)
 		if err != nil {
@@ -66,7 +66,7 @@ func read(ctx context.Context, c git.Clone) (map[string]string, error) {
 	for name := range strings.SplitSeq(strings.TrimSuffix(names, "\x00"), "\x00") {
 		info, err := os.Lstat(filepath.Join(c.Root, name))
 		if err != nil || !info.Mode().IsRegular() {
-			continue // deleted, or a link
+			continue // the file is deleted, or is a symbolic link
 		}
 		text, err := os.ReadFile(filepath.Join(c.Root, name))
 		if err != nil {
@@ -93,12 +93,11 @@ func unambiguous(texts map[string]string, from, to location.Location) error {
 	return nil
 }
 
-// moved returns the text of a file at the new place.
 func moved(name, text string, from, to location.Location) (string, error) {
 	if name == forms {
 		return contactLinks(to), nil
 	}
-	// At one position the first match of this list wins.
+	// If several texts match at the same position, the Replacer uses the first one in this list.
 	text = strings.NewReplacer(from.Registry, to.Registry, from.Files(), to.Files(), from.Repo, to.Repo).Replace(text)
 	switch {
 	case strings.HasSuffix(name, ".go"):

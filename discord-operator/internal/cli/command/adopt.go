@@ -92,7 +92,6 @@ func (s *session) adopt(ctx context.Context, server, id, name string, from *sour
 	return err
 }
 
-// claimant returns the object that already has or adopts the resource with the id; nil for none.
 func claimant(w *world.World, id string) status.Object {
 	for _, o := range w.Objects() {
 		if status.ID(o) == id || ptr.Deref(adoptionOf(o), v1alpha1.Adoption{}).ID == id {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command has the commands of kubectl discord. They are thin: they read a server with its
-// objects (world), let pure functions render them (view), or ask Discord (cli, export, plan).
+// Package command has the commands of kubectl discord. They are thin: they read a DiscordServer
+// with its objects (package world), render them with pure functions (package view), or call Discord
+// (packages cli, export and plan).
 package command
 
 import (
@@ -24,7 +25,6 @@ func Run(ctx context.Context, args []string, o kubectl.Options) int {
 	return s.Run(ctx, s.newRoot(), args)
 }
 
-// session holds the state of one run.
 type session struct{ *kubectl.Plugin }
 
 func newSession(o kubectl.Options) *session {
@@ -52,7 +52,7 @@ func (s *session) newRoot() *cobra.Command {
 		}})
 }
 
-// without returns a command that needs no cluster. The command parses its own flags.
+// without returns a command that needs no cluster and parses its own flags.
 func (s *session) without(
 	use, short string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error,
 ) *cobra.Command {
@@ -62,22 +62,18 @@ func (s *session) without(
 	}
 }
 
-// nameOfServer is an argument of most commands.
 const nameOfServer = "the name of a DiscordServer"
 
-// forServer returns a command about one DiscordServer. The command completes the DiscordServer's
-// name.
+// forServer returns a command about one DiscordServer. Shell completion completes its name.
 func (s *session) forServer(use, short, long string, run func(context.Context, string) error) *cobra.Command {
 	return s.About(kinds.Server, use+" SERVER", short, long, run)
 }
 
-// server reads a DiscordServer in the namespace of the command line.
 func (s *session) server(ctx context.Context, name string) (*v1alpha1.DiscordServer, error) {
 	server := &v1alpha1.DiscordServer{}
 	return server, s.Named(ctx, kinds.Server, name, server, "kubectl get discordservers -A shows those of all namespaces")
 }
 
-// world reads a server with its objects.
 func (s *session) world(ctx context.Context, name string) (*world.World, error) {
 	server, err := s.server(ctx, name)
 	if err != nil {

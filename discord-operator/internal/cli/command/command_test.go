@@ -52,7 +52,6 @@ type result struct {
 
 func (r result) String() string { return fmt.Sprintf("%s%s[exit code %d]\n", r.out, r.err, r.code) }
 
-// run runs the plugin in the namespace platform.
 func run(t *testing.T, s *kubectltest.Server, input string, args ...string) result {
 	t.Helper()
 	return runWith(t.Context(), s.Kubeconfig(t, "platform"), input, args...)
@@ -71,7 +70,6 @@ func runWith(ctx context.Context, kubeconfig, input string, args ...string) (r r
 	return r
 }
 
-// expectGolden compares a text with testdata/NAME.golden.
 func expectGolden(t *testing.T, name, text string) {
 	t.Helper()
 	kubectltest.Golden(t, *update, name, text)
@@ -91,8 +89,8 @@ func meta(namespace, name string) metav1.ObjectMeta {
 	}
 }
 
-// conditionsOf returns the conditions of an object. kind is the condition with an issue, or "" if
-// the object is Ready.
+// conditionsOf returns the conditions of an object. kind is the condition that reports an issue, or
+// "" if the object is Ready.
 func conditionsOf(kind, reason, message string) []metav1.Condition {
 	condition := func(of string, is bool) metav1.Condition {
 		c := metav1.Condition{
@@ -120,8 +118,8 @@ type school struct {
 	secret *corev1.Secret
 }
 
-// company returns a DiscordServer with objects in three namespaces, after it has applied the
-// changes.
+// company returns a DiscordServer with objects in three namespaces. It first applies the changes to
+// them.
 func company(changes ...func(*school)) *school {
 	s := &school{}
 	s.server = &v1alpha1.DiscordServer{ObjectMeta: meta("platform", "company")}
@@ -165,7 +163,6 @@ func company(changes ...func(*school)) *school {
 	return s
 }
 
-// in starts an API server with the objects.
 func (s *school) in(t *testing.T) *kubectltest.Server {
 	t.Helper()
 	server := kubectltest.New(t, kinds.Scheme(), kinds.All(), s.server, s.group, s.tokyo, s.osaka, s.role, s.secret)

@@ -75,10 +75,8 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// cases are the commands that ask the API server.
 var cases = []string{"status company", "invite company", "check-token company", "adopt company 1234567", "undelete channel alerts"}
 
-// TestUnknownName shows the error of each command for an object that does not exist.
 func TestUnknownName(t *testing.T) {
 	t.Parallel()
 	s := company().in(t)
@@ -97,7 +95,6 @@ func TestUnknownName(t *testing.T) {
 	}
 }
 
-// TestClusterAway shows the error of each command if the API server does not answer.
 func TestClusterAway(t *testing.T) {
 	t.Parallel()
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", "platform")
@@ -121,7 +118,6 @@ func TestKindsMissing(t *testing.T) {
 	}
 }
 
-// TestNoRights shows that each command names the right that the user lacks.
 func TestNoRights(t *testing.T) {
 	t.Parallel()
 	const servers, channels = "discordservers.discord.jutsu.com", "discordchannels.discord.jutsu.com"

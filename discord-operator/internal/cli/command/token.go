@@ -27,7 +27,6 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// source has the flags that name the source of the token and the API of Discord.
 type source struct{ file, apiURL string }
 
 func (t *source) bind(cmd *cobra.Command) {
@@ -72,7 +71,6 @@ func (s *session) tokenOf(ctx context.Context, server *v1alpha1.DiscordServer) (
 	return string(secret.Data[ref.Key]), fmt.Sprintf("key %q of the Secret %s", ref.Key, ref.Name), nil
 }
 
-// options returns the options of a client of Discord.
 func (t *source) options(
 	ctx context.Context, s *session, server *v1alpha1.DiscordServer,
 ) (o discordclient.Options, from string, err error) {
@@ -127,7 +125,6 @@ from --token-file; it is never printed. The exit code is 3 if something is wrong
 	return cmd
 }
 
-// finding is a line of check-token.
 type finding struct {
 	ok           bool
 	about, state string
@@ -177,7 +174,7 @@ func (s *session) checkToken(ctx context.Context, o discordclient.Options, from 
 	return s.found(append(lines, more...))
 }
 
-// maxGuilds bounds the guilds in a line.
+// maxGuilds is the maximum number of guilds in a line.
 const maxGuilds = 10
 
 // intents lists the bot's privileged intents. The operator needs none; each intent shows the bot
@@ -201,7 +198,7 @@ func intents(flags discordclient.ApplicationFlags) string {
 	return "privileged: " + strings.Join(have, ", ") + "; discord-operator needs none of them"
 }
 
-// rightsIn compares the bot's permissions in a server with the needs of the objects.
+// rightsIn compares the bot's permissions in a server with the permissions that the objects need.
 func rightsIn(
 	ctx context.Context, api *discordclient.Client, user discordclient.User, app discordclient.Application, w *world.World,
 ) ([]finding, error) {
@@ -244,7 +241,6 @@ func lacking(have permissions.Bits, needed []view.Need, who, remedy string) find
 	return finding{false, "permissions", "lacks " + strings.Join(missing, ", ") + ", which " + who, remedy}
 }
 
-// found prints findings.
 func (s *session) found(lines []finding) error {
 	var rows [][]string
 	ill := false

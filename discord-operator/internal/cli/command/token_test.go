@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// onDiscord has a guild on a simulated Discord, and a cluster with the DiscordServer of that guild.
+// onDiscord is a guild on a simulated Discord, and a fake API server with the DiscordServer of that
+// guild.
 type onDiscord struct {
 	*guildtest.Guild
 	k8s     *kubectltest.Server
@@ -158,7 +159,6 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestAdoptRefersToObjects shows that a manifest names the group and the roles that exist.
 func TestAdoptRefersToObjects(t *testing.T) {
 	t.Parallel()
 	var channel, role string

@@ -102,8 +102,8 @@ func (s *session) undelete(ctx context.Context, kind kubectl.Kind, name string, 
 	return s.replace(ctx, plan, text, u.timeout)
 }
 
-// serverFor returns the DiscordServer of an object. It returns nil if both are in the same
-// namespace: only objects of other namespaces need the DiscordServer's grants.
+// serverFor returns the DiscordServer of an object in another namespace, and otherwise nil: only
+// objects of other namespaces need the DiscordServer's grants.
 func (s *session) serverFor(ctx context.Context, o status.Object) (*v1alpha1.DiscordServer, error) {
 	name, ok := recreate.ServerOf(o)
 	if !ok || name.Namespace == o.GetNamespace() {
@@ -113,7 +113,6 @@ func (s *session) serverFor(ctx context.Context, o status.Object) (*v1alpha1.Dis
 	return server, s.Get(ctx, name, server)
 }
 
-// replace pauses the deletion, removes the finalizer, and creates the object again.
 func (s *session) replace(ctx context.Context, p *recreate.Plan, text string, timeout time.Duration) error {
 	o := p.Old.DeepCopyObject().(status.Object)
 	s.Print("1. hold the deletion\n")
@@ -156,7 +155,7 @@ var (
 	errNamespace = errors.New("its namespace is being deleted, so nothing can be created there; the deletion stays held")
 )
 
-// late explains an error of the steps before the finalizer is removed.
+// late explains an error that occurs before the finalizer is removed.
 func (s *session) late(err error, p *recreate.Plan) error {
 	switch {
 	case apierrors.IsNotFound(err), errors.Is(err, errGone):
@@ -173,7 +172,7 @@ func (s *session) terminating(ctx context.Context) (bool, error) {
 	var namespace corev1.Namespace
 	err := s.Get(ctx, client.ObjectKey{Name: s.Namespace}, &namespace)
 	if apierrors.IsForbidden(err) {
-		return false, nil // NewPlan refuses too, if the object has the condition NamespaceTerminating
+		return false, nil // NewPlan refuses too if the reason of Ready is NamespaceTerminating
 	}
 	return namespace.DeletionTimestamp != nil, err
 }
@@ -223,8 +222,8 @@ func (s *session) await(ctx context.Context, o status.Object, timeout time.Durat
 	return nil
 }
 
-// passing reports whether a Degraded reason is temporary: the operator may still see the old
-// object, or Kubernetes may not yet have deleted the Secret of its webhook.
+// passing reports whether a Degraded reason is temporary. The operator may still see the old
+// object, or Kubernetes may not have deleted the Secret of its webhook yet.
 func passing(reason string) bool {
 	return reason == v1alpha1.ReasonConflict || reason == v1alpha1.ReasonNameConflict
 }

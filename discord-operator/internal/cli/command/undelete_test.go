@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
 
-// deleted marks the group, the role and a tenant's channel as deleted; their deletions wait. The
-// server allows the tenant to adopt and to retain resources.
+// deleted marks the group, the role and a tenant's channel as being deleted; the finalizers hold
+// them. The server allows the tenant to adopt and to retain resources.
 func deleted(s *school) {
 	at := new(metav1.NewTime(now.Add(-10 * time.Minute)))
 	s.server.Spec.AllowAdoption, s.server.Spec.AllowRetention = true, true
@@ -32,8 +32,8 @@ func deleted(s *school) {
 	s.role.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonRoleTooHigh, "The role is too high.")
 }
 
-// operate simulates the operator and Kubernetes: the operator confirms that a deletion is paused
-// and makes a new object Ready; Kubernetes removes a deleted object without a finalizer.
+// operate simulates the operator and Kubernetes. The operator confirms that a deletion is paused
+// and makes a new object Ready. Kubernetes removes a deleted object that has no finalizer.
 func operate(s *kubectltest.Server) {
 	s.AfterWrite = func(write string) {
 		for _, kind := range kinds.Ours() {
@@ -96,7 +96,6 @@ func TestUndelete(t *testing.T) {
 	}
 }
 
-// TestUndeleteNot shows that undelete refuses with a reason, and then writes nothing.
 func TestUndeleteNot(t *testing.T) {
 	t.Parallel()
 	const args = "undelete channel tokyo-alerts -n team-a -y --confirm tokyo-alerts"

@@ -14,12 +14,13 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Adoption names the channel, category or role to print, and the objects that exist in Kubernetes.
+// Adoption names the channel, category or role for which a manifest is printed, and the objects
+// that exist in Kubernetes.
 type Adoption struct {
 	ID       string // of the channel, category or role
 	ServerID string
-	// Server is the DiscordServer's name. The printed object gets Namespace and Name. If Name is
-	// empty, the export makes a name from the resource's name.
+	// Server is the DiscordServer's name. Namespace and Name are for the printed object. If Name is
+	// empty, the name is made from the resource's name on Discord.
 	Server, Namespace, Name string
 	// Groups has the existing groups of the server, and Roles the DiscordRoles of Namespace. The
 	// keys are the ids of categories and roles on Discord.
@@ -50,8 +51,8 @@ func Adopt(ctx context.Context, connection discordclient.Options, a Adoption) ([
 	return a.only(d)
 }
 
-// only reduces the document to one resource. It keeps the resource's category too if the category
-// has no object yet.
+// only removes all entries of the document except the adopted resource. It keeps the resource's
+// category too if the category has no object yet.
 func (a Adoption) only(d *document) ([]byte, error) {
 	kept := -1
 	groups, roles := map[string]int{}, map[string]string{}

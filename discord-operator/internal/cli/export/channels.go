@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// manage has the permissions that the bot needs in every channel and category.
+// manage are the permissions that the bot needs in each channel and category to manage it.
 const manage = permissions.ViewChannel | permissions.ManageChannels
 
 func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {

@@ -19,7 +19,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// toAnother are the options of a copy.
 var toAnother = &options{
 	Connection: cli.Connection{ServerID: guildID}, name: "jujutsu", tokenSecret: "discord-bot", copyTo: "1401681709430341899",
 }
@@ -40,8 +39,8 @@ func vault(list ...discordclient.Overwrite) *server {
 	)
 }
 
-// written returns the enabled objects of a document, and the disabled ones as if the
-// comment signs were removed.
+// written returns the overwrites of the enabled objects of a document, and of the objects that are
+// commented out. The keys are kinds and names of objects.
 func written(t *testing.T, text string) (live, disabled map[string][]v1alpha1.PermissionOverwrite) {
 	t.Helper()
 	live, disabled = map[string][]v1alpha1.PermissionOverwrite{}, map[string][]v1alpha1.PermissionOverwrite{}
@@ -135,7 +134,6 @@ func TestCopyOpensNothing(t *testing.T) {
 	}
 }
 
-// The server of a copy refers to no channel that is commented out.
 func TestCopyRefersToNoDisabledChannel(t *testing.T) {
 	t.Parallel()
 	s := vault(discordclient.Overwrite{ID: everyoneID, Deny: permissions.ViewChannel})

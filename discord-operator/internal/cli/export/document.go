@@ -19,8 +19,8 @@ type document struct {
 	head      []string
 	namespace string
 	entries   []entry
-	copied    bool     // the objects create copies
-	leftOut   []string // channels and roles without an object
+	copied    bool     // whether the objects create a copy of the guild
+	leftOut   []string // descriptions of channels and roles without an object
 }
 
 type entry struct {
@@ -28,7 +28,7 @@ type entry struct {
 	spec       any
 	about      string // describes the resource on Discord
 	notes      notes
-	disabled   bool // printed as a comment; a note has the reason
+	disabled   bool // whether the object is printed as a comment; a note has the reason
 }
 
 type note struct {
@@ -67,7 +67,8 @@ type manifest struct {
 	Spec              any `json:"spec"`
 }
 
-// yaml returns the document. Its comments quote texts from Discord, which must not end a comment.
+// yaml returns the document. Its comments quote texts from Discord. A line break in such a text
+// must not end the comment.
 func (d *document) yaml() ([]byte, error) {
 	var out bytes.Buffer
 	comment(&out, strings.Join(d.head, "\n"))
@@ -121,7 +122,7 @@ func toYAML(value any) ([]byte, error) {
 	return append(escaped.Bytes(), '\n'), nil
 }
 
-const width = 120 // of comments in the file
+const width = 120 // maximum line length of comments in the document
 
 func wrapped(text string) string {
 	var lines []string

@@ -19,7 +19,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// rig is a simulated Discord with a bot in one server, and the file with the bot's token.
 type rig struct {
 	srv       *discordtest.Server
 	bot       discordtest.Bot
@@ -32,7 +31,6 @@ func newRig(t *testing.T, granted discordtest.Permissions) *rig {
 	return newRigIn(t, discordtest.Options{Limits: discordtest.NoRateLimits()}, granted)
 }
 
-// newRigIn is newRig with other options of the simulated Discord.
 func newRigIn(t *testing.T, options discordtest.Options, granted discordtest.Permissions) *rig {
 	t.Helper()
 	r := &rig{srv: discordtest.Run(t, options), tokenFile: filepath.Join(t.TempDir(), "token")}
@@ -90,7 +88,6 @@ func TestRolesAreListed(t *testing.T) {
 // directory is a type of channel that no kind represents.
 const directory = 14
 
-// TestRun reads a server over HTTP.
 func TestRun(t *testing.T) {
 	r := newRig(t, all)
 	category := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Incidents", Type: discordtest.TypeCategory})
@@ -178,8 +175,8 @@ func TestTokenFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestLostPermissions checks which needed permissions the bot lacks in a channel but has in the
-// server.
+// TestLostPermissions checks which needed permissions the bot has in the server but lacks in a
+// channel.
 func TestLostPermissions(t *testing.T) {
 	const view, hooks = permissions.ViewChannel, permissions.ManageWebhooks
 	private := discordclient.Overwrite{ID: everyoneID, Deny: view}
@@ -216,7 +213,6 @@ func TestLostPermissions(t *testing.T) {
 	}
 }
 
-// TestWithoutWebhooks exports a server whose webhooks the bot may not list.
 func TestWithoutWebhooks(t *testing.T) {
 	r := newRig(t, all&^discordtest.PermManageWebhooks)
 	stdout, stderr, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile)
@@ -230,7 +226,6 @@ func TestWithoutWebhooks(t *testing.T) {
 	}
 }
 
-// TestFailures expects errors with a remedy.
 func TestFailures(t *testing.T) {
 	r := newRig(t, all)
 	wrong, empty := filepath.Join(t.TempDir(), "wrong"), filepath.Join(t.TempDir(), "empty")
@@ -274,7 +269,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestEveryCallCanFail fails each call; an incomplete server is not printed.
+// If any call to Discord fails, the export prints no incomplete server.
 func TestEveryCallCanFail(t *testing.T) {
 	r := newRig(t, all)
 	for _, route := range []string{

@@ -123,7 +123,7 @@ func (e *exporter) deletionPolicy() v1alpha1.DeletionPolicy {
 	return v1alpha1.DeletionPolicyRetain
 }
 
-// described quotes a channel's name, which may contain anything.
+// described returns a description of a channel. It quotes the name, which may contain anything.
 func described(c *discordclient.Channel) string {
 	return fmt.Sprintf("%s channel %q (%s)", strings.ToLower(c.TypeName()), c.Name, c.ID)
 }

@@ -36,10 +36,8 @@ const (
 	teacherID  = "1401681709430341801"
 )
 
-// usual are the defaults of the command line.
 var usual = &options{Connection: cli.Connection{ServerID: guildID}, name: "jujutsu", tokenSecret: "discord-bot"}
 
-// school is a new server for each test.
 func school(channels ...*discordclient.Channel) *server {
 	return &server{
 		guild: discordclient.Guild{
@@ -62,7 +60,7 @@ func school(channels ...*discordclient.Channel) *server {
 	}
 }
 
-// campus has everything that can be exported.
+// campus has a resource of each sort that can be exported.
 func campus() *server {
 	s := school(
 		&discordclient.Channel{ID: "1401681709430341810", Type: discordgo.ChannelTypeGuildCategory, Name: "Incidents 🔥",
@@ -100,7 +98,7 @@ func campus() *server {
 	)
 	token := discordclient.NewSecret("a-webhook-token")
 	s.webhooks = []discordclient.Webhook{
-		// a user's webhook, not the bot's
+		// A user's webhook, not the bot's.
 		{ID: "1401681709430341903", Type: discordgo.WebhookTypeIncoming, ChannelID: "1401681709430341812", Name: "Grafana"},
 		{ID: "1401681709430341902", Type: discordgo.WebhookTypeIncoming, ChannelID: "1401681709430341812", Name: "newer",
 			ApplicationID: botID, Token: token},
@@ -112,7 +110,7 @@ func campus() *server {
 	return s
 }
 
-// ruins has everything that cannot be exported.
+// ruins has resources and settings that cannot be exported.
 func ruins() *server {
 	s := school(
 		&discordclient.Channel{ID: "1401681709430341810", Type: discordgo.ChannelTypeGuildText, Name: "General Chat"},
@@ -143,7 +141,6 @@ func ruins() *server {
 	return s
 }
 
-// render returns the document of a server and its summary.
 func render(t *testing.T, s *server, o *options) (text, summary string) {
 	t.Helper()
 	kinds, err := schema.Load()
@@ -195,7 +192,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestSameWhateverTheOrder changes the order of Discord's answers.
+// TestSameWhateverTheOrder changes the order of the channels in Discord's response.
 func TestSameWhateverTheOrder(t *testing.T) {
 	want, _ := render(t, campus(), usual)
 	reversed := campus()
@@ -234,7 +231,7 @@ func TestFieldsSurvive(t *testing.T) {
 	}
 }
 
-// An export has every field of a table, except the fields listed here.
+// An export has every field of the reconcilers' tables of fields, except the fields listed here.
 func TestEveryFieldIsExported(t *testing.T) {
 	t.Parallel()
 	for kind, c := range map[string]struct {

@@ -12,12 +12,13 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxStem leaves room for "-" and an id of 20 digits in the 63 characters of a DNS label.
+// maxStem is the maximum length of a name without its suffix "-ID". An id has up to 20 digits, and
+// a DNS label has at most 63 characters.
 const maxStem = 42
 
-// objectNames returns object names. The keys are ids of categories and channels. A name that is not
-// unique gets a prefix (the name of the group or server); if it still is not unique, it gets the id
-// as a suffix instead.
+// objectNames returns the names of objects. The keys are ids of categories and channels. A name
+// that is not unique gets a prefix (the name of the group or server). If it still is not unique, it
+// gets the id as a suffix instead.
 func objectNames(server string, l layout) (groups, channels map[string]string) {
 	var ofGroups, ofChannels []candidates
 	prefixes := map[string]string{"": stem(server)}
@@ -41,7 +42,7 @@ func roleNames(roles []discordclient.Role) map[string]string {
 	return distinct(all)
 }
 
-// candidates are possible names of an object, in order of preference. The last one ends with the
+// candidates are possible names of an object, in order of preference. The last name ends with the
 // id, so it is unique.
 type candidates struct {
 	id    string
@@ -80,8 +81,8 @@ func distinct(all []candidates) map[string]string {
 	}
 }
 
-// stem turns a name into characters that a DNS label allows. For names in most alphabets other than
-// the Latin one, the result is empty.
+// stem turns a name into characters that a DNS label allows. The result is empty for names in most
+// alphabets other than Latin.
 func stem(name string) string {
 	var b strings.Builder
 	for _, r := range cases.Fold().String(norm.NFKD.String(name)) {

@@ -15,12 +15,12 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-const maxOverwrites = 100 // limit of the schema
+const maxOverwrites = 100 // limit of the CustomResourceDefinitions
 
-// overwrites returns the overwrites for the spec. It returns none if the schema cannot express one
-// of them, or if the operator would change them. A copy without overwrites would be open to more
-// users, so the export comments that copy out. If the schema cannot express an overwrite, the copy
-// also denies everyone.
+// overwrites returns the permissionOverwrites for the spec of an exported channel. It leaves them
+// out if the schema cannot express one, or if the operator would change them. A copy without
+// overwrites would be open to more users, so disabled is then true and the copy is commented out.
+// If the schema cannot express an overwrite, the copy gets an overwrite that denies everyone.
 func (e *exporter) overwrites(
 	notes *notes, c *discordclient.Channel, needed permissions.Bits,
 ) (list []v1alpha1.PermissionOverwrite, disabled bool) {
@@ -88,7 +88,7 @@ func (e *exporter) overwrite(o discordclient.Overwrite) v1alpha1.PermissionOverw
 	return result
 }
 
-// role returns the name of a role if it is unique, otherwise its id.
+// role returns the name of a role if the name is unique, and otherwise the role's id.
 func (e *exporter) role(id string) string {
 	if id == e.guild.ID {
 		return everyone
@@ -129,7 +129,7 @@ func kindOf(o discordclient.Overwrite) string {
 	return "role"
 }
 
-// denied returns needed permissions that the bot has in the server but not in a channel.
+// denied returns the needed permissions that the bot has in the server but lacks in a channel.
 func (e *exporter) denied(c *discordclient.Channel, needed permissions.Bits) permissions.Bits {
 	here := permissions.In(e.bot.permissions, e.guild.ID, e.bot.userID, e.bot.roles, c.Overwrites)
 	return here.Missing(needed) & e.bot.permissions

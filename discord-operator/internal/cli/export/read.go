@@ -14,7 +14,7 @@ type server struct {
 	guild                        discordclient.Guild
 	channels                     []*discordclient.Channel
 	webhooks                     []discordclient.Webhook
-	webhooksUnread, hiddenUnread bool // the bot may not list webhooks; hidden channels are unknown
+	webhooksUnread, hiddenUnread bool // whether the bot may not list webhooks; whether the hidden channels are unknown
 	bot                          bot
 }
 
@@ -24,10 +24,11 @@ type bot struct {
 	permissions                   permissions.Bits // the bot's permissions in the whole server
 }
 
-// read lists a server. A bot without Administrator learns of hidden channels only from the Gateway.
+// read reads a server from Discord. The REST API omits channels that are hidden from a bot without
+// Administrator, so read learns of them from the Gateway.
 func read(ctx context.Context, api *discordclient.Client, serverID string) (*server, error) {
 	var s server
-	user, err := api.CurrentUser(ctx) // first, to tell a wrong token from a wrong server
+	user, err := api.CurrentUser(ctx) // first, to distinguish a wrong token from a wrong server
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (e *exporter) serverEntry() entry {
 	return result
 }
 
-// Source: https://discord.com/developers/docs/reference#image-formatting.
+// iconURL follows https://discord.com/developers/docs/reference#image-formatting.
 func iconURL(webURL, guildID, hash string) string {
 	base := webURL
 	if base == discordURL {

@@ -14,8 +14,9 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// bindAll binds objects in the order of these constants: by an id in the status, by spec.adopt, by
-// name. So no object takes a resource by adoption or by name that belongs to another object.
+// bindAll finds the resources of objects in the order of these constants: by an id in the status,
+// by spec.adopt, by name. So an object with a resource's id in its status has precedence over an
+// object that adopts this resource or has its name.
 const (
 	byStatus = iota
 	byAdoption
@@ -45,8 +46,8 @@ func (w *world) bindAll(steps []*step) {
 	}
 }
 
-// bind binds an object to its resource: by an id in the object's status or spec, or else by name.
-// With --before, it binds no new object by name.
+// bind finds an object's resource by an id in the object's status or spec, or else by name. With
+// --before, it finds no resource of a new object by name.
 func (w *world) bind(s *step) {
 	known := *idOf(s.object)
 	if s.order() == byName && (w.before == nil || s.from == w.before) {
@@ -72,8 +73,8 @@ func (w *world) bind(s *step) {
 	s.binding.Identity = s.kind.Identity(s.object)
 }
 
-// conflict never advises a user to delete an object: the operator could delete the object's
-// resource too.
+// conflict returns the issue of an object whose resource belongs to holder. It never advises a user
+// to delete an object: the operator could delete the resource too.
 func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 	what, noun := "id in its status", s.kind.Noun
 	remedy := "Remove the status from its manifest"
@@ -90,7 +91,7 @@ func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 		noun, id, what, title(holder), remedy, observe)
 }
 
-// assign records the id in the status, where other objects look for it.
+// assign writes the id of a resource into the object's status, where other objects look for it.
 func (w *world) assign(s *step, id string) {
 	*idOf(s.object) = id
 	switch o := s.object.(type) {
@@ -106,7 +107,7 @@ func (w *world) assign(s *step, id string) {
 	}
 }
 
-// simulate adds planned creates to the snapshot, with ids higher than any id of Discord.
+// simulate adds a planned create to the snapshot, with an id higher than any id of Discord.
 func (w *world) simulate(s *step) {
 	w.made++
 	id := strconv.FormatUint(math.MaxUint64-1_000_000+w.made, 10)

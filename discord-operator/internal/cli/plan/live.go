@@ -18,19 +18,20 @@ type live struct {
 	snapshot     *guildcache.Snapshot
 	hooks        []discordclient.Webhook // read only if a manifest has a webhook
 	hooksErr     error
-	hiddenUnread bool // hidden channels are unknown
-	// member returns a member of the server with their roles. absent means that the user is not in
-	// the server.
+	hiddenUnread bool // whether the hidden channels are unknown
+	// member returns a member of the server with the member's roles. absent reports whether the
+	// user is not in the server.
 	member func(user v1alpha1.UserID) (member discordclient.Member, absent bool, err error)
 }
 
-// read lists a server. A bot without Administrator learns of hidden channels only from the Gateway.
+// read reads a server from Discord. The REST API omits channels that are hidden from a bot without
+// Administrator, so read learns of them from the Gateway.
 func read(ctx context.Context, options discordclient.Options, serverID string, webhooks bool) (*live, error) {
 	api, err := cli.NewClient(options)
 	if err != nil {
 		return nil, err
 	}
-	user, err := api.CurrentUser(ctx) // first, to tell a wrong token from a wrong server
+	user, err := api.CurrentUser(ctx) // first, to distinguish a wrong token from a wrong server
 	if err != nil {
 		return nil, err
 	}

@@ -109,8 +109,8 @@ func (m manifest) key() key {
 	return key{m.object.GetKind(), types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}}
 }
 
-// admit returns typed objects with defaults. The error lists everything that the API server would
-// refuse.
+// admit returns the manifests as typed objects with defaults. The error lists everything that the
+// API server would refuse.
 func admit(ctx context.Context, kinds schema.Kinds, all, before []manifest) (*objects, error) {
 	replaced := map[key]*unstructured.Unstructured{}
 	for _, m := range before {

@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/libs/manager"
 )
 
-// ErrDiffers says that an apply would change something. The exit code is 3, because this is no
+// ErrDiffers is the error of a plan with changes. The exit code is 3, which distinguishes it from a
 // failure.
 var ErrDiffers = fmt.Errorf("an apply would change something on Discord: %w", kubectl.ErrIll)
 

@@ -72,7 +72,8 @@ func (r *rig) file(t *testing.T, text string) string {
 	return path
 }
 
-// plan runs the command, and checks that it writes nothing and that no output has the token.
+// plan runs the command. It checks that the command changes nothing on Discord and that no output
+// has the token.
 func (r *rig) plan(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	r.srv.ResetRequests()
@@ -95,12 +96,11 @@ func (r *rig) plan(t *testing.T, args ...string) (stdout, stderr string, err err
 	return out.String(), errOut.String(), err
 }
 
-// object is a manifest in one line.
 func object(kind, name, spec string) string {
 	return "---\napiVersion: discord.jutsu.com/v1alpha1\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: {" + spec + "}\n"
 }
 
-// The manifests of the rig's server.
+// Parts of a spec that refer to the DiscordServer and the DiscordGroup of the rig.
 const (
 	inServer = "serverRef: {name: jujutsu}, "
 	inGroup  = "groupRef: {name: incidents}, "
@@ -126,19 +126,19 @@ func pictureHash(shade uint8) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(discordtest.PNG(2, 2, shade)))
 }
 
-// created has objects that the operator would create. They refer to each other.
+// created are objects for which the operator would create resources. The objects refer to each
+// other.
 var created = object("DiscordGroup", "team", inServer+"name: Team, permissionOverwrites: [{roleRef: {name: dev}, allow: [SendMessages]}]") +
 	object("DiscordChannel", "dev", "groupRef: {name: team}, name: dev, topic: Hello, webhook: {name: ci}") +
 	object("DiscordRole", "dev", inServer+"name: Dev, hoist: true")
 
-// sharing is the rig's server. It allows roles of other namespaces, with the permissions in ceiling
-// at most.
+// sharing returns the rig's DiscordServer. It allows roles of other namespaces, with at most the
+// permissions in ceiling.
 func sharing(ceiling string) string {
 	return object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, `+
 		"allowedRoles: {namespaces: {from: All}, permissions: ["+ceiling+"]}")
 }
 
-// guest is a DiscordRole of another namespace.
 func guest(name, spec string) string {
 	return strings.Replace(object("DiscordRole", name, "serverRef: {name: jujutsu, namespace: default}, "+spec),
 		"{name: "+name+"}", "{name: "+name+", namespace: other}", 1)
@@ -156,7 +156,7 @@ func TestPlan(t *testing.T) {
 		is, was string
 		want    []string // all lines except the summary
 		problem bool
-		same    bool // the plan has no change
+		same    bool // whether the plan has no change
 	}{
 		"in sync": {is: theServer + theGroup + theChannel + theRole},
 		"by name": {is: theServer + object("DiscordChannel", "chat", inServer+"name: general")},
@@ -277,7 +277,6 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// If a user exports a server and plans the manifests for the same server, the plan is empty.
 func TestPlanOfAnExport(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -500,8 +499,8 @@ func TestPlanOfRemovals(t *testing.T) {
 	}
 }
 
-// If two objects claim the same channel, the owner keeps it, and the other object's message has a
-// remedy.
+// If two objects name the same channel, the object with the channel's id in its status keeps it.
+// The message about the second object has a remedy.
 func TestPlanOfAConflict(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -529,8 +528,8 @@ func TestPlanOfAConflict(t *testing.T) {
 	}
 }
 
-// An observing object reports its differences and changes nothing. So the plans of other objects
-// must not rely on its changes.
+// An object with managementPolicy Observe reports its differences and changes nothing. So the plans
+// of other objects must not rely on changes for it.
 func TestPlanOfObservers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

@@ -22,7 +22,8 @@ import (
 )
 
 // planRemovals plans the deletions before all other changes, and removes the deleted resources from
-// the snapshot. It binds all objects of --before, so that each removed object has its own resource.
+// the snapshot. It first finds the resources of all objects of --before, so that no two objects
+// have the same resource.
 func (w *world) planRemovals(ctx context.Context) {
 	w.removals = map[*lifecycle.Kind][]*step{}
 	for _, kind := range kinds {
@@ -82,8 +83,8 @@ func (w *world) planRemoved(s *step) lifecycle.Plan {
 	return lifecycle.Plan{}
 }
 
-// recordClaim records that another object claims the resource of a removed object. In other
-// namespaces, only an object with the resource's id in its status has a claim.
+// recordClaim records the first object that has the same resource as a removed object. Such an
+// object has the resource's id in its status or, in the same namespace, in spec.adopt.
 func (w *world) recordClaim(s *step) {
 	id := *idOf(s.object)
 	for _, o := range w.after.ofKind(s.kind) {
@@ -95,8 +96,8 @@ func (w *world) recordClaim(s *step) {
 	}
 }
 
-// freed returns a snapshot in which the community server has already replaced its former rules and
-// updates channels, so that they can be deleted.
+// freed returns a snapshot in which the community server no longer uses the rules and updates
+// channels that its manifest replaces. These channels can then be deleted.
 func (w *world) freed() *guildcache.Snapshot {
 	freed := *w.snap
 	hasManifest := func(ref *v1alpha1.ChannelReference, in string) bool {

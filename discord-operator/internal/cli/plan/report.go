@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 )
 
-// Report has the changes that an apply would make on a server.
+// Report lists the changes that the operator would make on a server after an apply of the
+// manifests.
 type Report struct {
 	ServerID string   `json:"serverId"`
 	Objects  []Object `json:"objects"` // with changes or problems
@@ -22,7 +23,7 @@ type Report struct {
 	notes []string
 }
 
-// Object has the changes that an apply would make for one object.
+// Object lists the changes that the operator would make for one object.
 type Object struct {
 	Kind        string                `json:"kind"`
 	Namespace   string                `json:"namespace,omitempty"`
@@ -32,9 +33,9 @@ type Object struct {
 	Problems    []Problem             `json:"problems,omitempty"` // the object cannot match its spec because of these
 }
 
-// Problem keeps an object from matching its spec.
+// Problem is a reason why an object cannot match its spec.
 type Problem struct {
-	Reason  string `json:"reason"` // of the condition
+	Reason  string `json:"reason"` // reason of the object's condition
 	Message string `json:"message"`
 }
 

@@ -34,15 +34,15 @@ type world struct {
 	*live
 	serverID      string
 	after, before *objects // before is nil if unknown
-	// snap is the server after all changes planned so far. withDeleted also has the names of
-	// deleted resources.
+	// snap is the guild after all changes planned so far. withDeleted also has the names of deleted
+	// resources.
 	snap, withDeleted *guildcache.Snapshot
-	taken             map[string]status.Object    // the owners of resources; the keys are ids
-	removals          map[*lifecycle.Kind][]*step // objects without a manifest
+	taken             map[string]status.Object    // the objects that have a resource; the keys are the resources' ids
+	removals          map[*lifecycle.Kind][]*step // planned deletions: objects of --before without a manifest in the new folder
 	presumed          []string                    // DiscordServers without a manifest
 	skipped           int                         // number of objects of other servers
-	byName            []string                    // objects with a resource that was found only by its name
-	iconless          []string                    // servers without the ConfigMap of their icon
+	byName            []string                    // objects whose resource was found only by its name
+	iconless          []string                    // DiscordServers whose icon's ConfigMap is not among the manifests
 	made              uint64
 	steps             []*step
 }
@@ -50,12 +50,12 @@ type world struct {
 type step struct {
 	object  status.Object
 	kind    *lifecycle.Kind
-	from    *objects // the manifests that the object comes from
-	removed bool     // the object has no manifest
+	from    *objects // the set of manifests that has the object
+	removed bool     // whether the object is only in --before
 	guild   *bot.Guild
 	binding lifecycle.Binding
 	plan    lifecycle.Plan
-	further []resource.Difference // differences outside the plan
+	further []resource.Difference // differences that are not in plan: members of a role, a webhook
 	issues  []conditions.Issue
 }
 
@@ -119,8 +119,8 @@ func idOf(o status.Object) *string {
 	panic(fmt.Sprintf("%T is none of our kinds", o))
 }
 
-// presume adds the servers that the manifests only refer to: a folder may have only the objects of
-// one team.
+// presume adds a DiscordServer for each reference to a server that has no manifest: a folder may
+// have only the objects of one team.
 func (w *world) presume(o *objects) {
 	var names []types.NamespacedName
 	add := func(ref *v1alpha1.ServerReference, namespace string) {
@@ -163,8 +163,8 @@ func (w *world) assignServers(o *objects) {
 	}
 }
 
-// planKind binds all objects before it plans the first one, because the order of siblings depends
-// on the ids of their resources.
+// planKind finds the resources of all objects before it plans the first object, because the order
+// of siblings depends on the ids of their resources.
 func (w *world) planKind(ctx context.Context, kind *lifecycle.Kind) {
 	steps := w.begin(ctx, kind, w.after)
 	w.bindAll(steps)
@@ -247,7 +247,7 @@ func (w *world) locate(
 			break
 		}
 		if guild = of(server); guild.ID != w.serverID {
-			break // the group of another server has no category here
+			break // a group of another server has no category in this guild
 		}
 		var categoryID string
 		categoryID, err = channel.Category(guild, parent, o.Namespace)
@@ -321,7 +321,8 @@ func (w *world) names(server *v1alpha1.DiscordServer, o status.Object) overwrite
 	return names
 }
 
-// webhook returns a State without the Secret, because the plan does not read the cluster.
+// webhook returns the state of a channel's webhook for the reconciler's planning function. The
+// Secret is missing, because the plan does not read the cluster.
 func (w *world) webhook(s *step) webhook.State {
 	state := webhook.State{
 		Guild: s.guild, Channel: resource.Channel(s.binding.Live), Application: w.application.ID, Complete: true,
@@ -369,7 +370,8 @@ func beside(a, b client.Object) bool {
 	return false
 }
 
-// planServers plans the servers last, because a server's settings may refer to its channels.
+// planServers runs after the plans of all other kinds, because a server's settings may refer to its
+// channels.
 func (w *world) planServers(ctx context.Context) {
 	servers := of[*v1alpha1.DiscordServer](w.after)
 	if w.before != nil {
@@ -382,7 +384,7 @@ func (w *world) planServers(ctx context.Context) {
 	var steps []*step
 	for _, s := range servers {
 		switch {
-		case s.UID == "": // presumed: no manifest
+		case s.UID == "": // presume has added the server, so it has no manifest
 		case s.Status.ServerID != w.serverID:
 			w.skipped++
 		case w.after.all[keyOf(s)] == nil:
@@ -423,8 +425,8 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 	return result
 }
 
-// icon returns the server's icon, and the server. If it is known which image Discord shows as the
-// icon, the server's status has the image's hash.
+// icon returns a copy of the DiscordServer and its icon. If --before has the former icon, the
+// copy's status says that Discord shows that icon.
 func (w *world) icon(ctx context.Context, s *v1alpha1.DiscordServer) (*v1alpha1.DiscordServer, server.Icon) {
 	if s.Spec.Icon == nil {
 		return s, server.Icon{}

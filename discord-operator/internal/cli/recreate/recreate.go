@@ -3,9 +3,10 @@
 // Package recreate plans how to replace an object with a pending deletion by a new object that
 // adopts the same resource on Discord. It does no I/O.
 //
-// The operator deletes on Discord only while the object has its finalizer and is not paused. One
-// goroutine reconciles an object, so no delete call is under way once the status says Paused. The
-// finalizer can then be removed, and Kubernetes removes the object without a change on Discord.
+// The operator deletes a resource on Discord only while the object has its finalizer and is not
+// paused. One goroutine reconciles an object, so no delete call is in flight once the status says
+// Paused. The finalizer can then be removed, and Kubernetes removes the object without a change on
+// Discord.
 package recreate
 
 import (
@@ -36,8 +37,8 @@ type Plan struct {
 	now   time.Time
 }
 
-// NewPlan plans to replace an object. server is set only for an object in another namespace than
-// its server. The error says why the replacement is not safe, or is useless.
+// NewPlan plans to replace an object. server is the object's DiscordServer if it is in another
+// namespace, and otherwise nil. The error says why the replacement is not safe, or is useless.
 func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*Plan, error) {
 	p := &Plan{Old: o, ID: status.ID(o), now: now}
 	what := kinds.Of(o).Kind + " " + o.GetName()
@@ -70,8 +71,8 @@ func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*P
 	return p, nil
 }
 
-// granted says why an object in another namespace than its server may not be replaced. The server
-// must allow objects of other namespaces to retain and to adopt resources.
+// granted returns an error if an object in another namespace than its server may not be replaced.
+// The server must allow objects of other namespaces to retain and to adopt resources.
 func granted(o status.Object, server *v1alpha1.DiscordServer) error {
 	name := server.Namespace + "/" + server.Name
 	_, role := o.(*v1alpha1.DiscordRole)
@@ -90,7 +91,7 @@ func granted(o status.Object, server *v1alpha1.DiscordServer) error {
 	return nil
 }
 
-// clean turns the copy of the old object into one that can be created.
+// clean turns New, a copy of the old object, into an object that can be created.
 func (p *Plan) clean() {
 	old, o := p.Old, p.New
 	o.SetUID("")
@@ -150,8 +151,8 @@ func (p *Plan) clean() {
 		"If the object comes from a repository, pause its sync until this is done, and add spec.adopt there.")
 }
 
-// retained adds a note if the new object's deletion leaves its resource on Discord, because the
-// resource is adopted.
+// retained adds a note if a deletion of the new object will leave its resource on Discord. That is
+// the default for adopted resources.
 func (p *Plan) retained(policy v1alpha1.DeletionPolicy) {
 	if policy == "" {
 		p.notes = append(p.notes,
@@ -160,7 +161,8 @@ func (p *Plan) retained(policy v1alpha1.DeletionPolicy) {
 	}
 }
 
-// Held reports whether the operator has confirmed that it will delete nothing for the object.
+// Held reports whether the status confirms that the operator will delete nothing for the paused
+// object.
 func Held(o status.Object) bool {
 	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
 	return ready != nil && ready.Reason == v1alpha1.ReasonPaused
@@ -189,7 +191,7 @@ func (p *Plan) YAML() (string, error) {
 	return string(text), err
 }
 
-// Text returns the plan for a user.
+// Text describes the plan for a user.
 func (p *Plan) Text(style term.Style) string {
 	kind := kinds.Of(p.Old)
 	var out strings.Builder
@@ -218,8 +220,8 @@ func (p *Plan) Text(style term.Style) string {
 	return out.String()
 }
 
-// ServerOf returns the DiscordServer that an object belongs to; false for a server, and for an
-// object whose server is not known.
+// ServerOf returns the name of the DiscordServer that an object refers to. It returns false for a
+// DiscordServer and for an object whose DiscordServer is not known.
 func ServerOf(o status.Object) (types.NamespacedName, bool) {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordGroup:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schema admits manifests with the API server's own code. `make generate` copies the
-// CustomResourceDefinitions to crds/.
+// Package schema validates manifests with the API server's own code: defaults, OpenAPI schemas and
+// CEL rules. `make generate` copies the CustomResourceDefinitions to crds/.
 package schema
 
 import (
@@ -40,7 +40,8 @@ type kind struct {
 	rules      *cel.Validator
 }
 
-// Load compiles the definitions once per process. The result may be used concurrently.
+// Load compiles the CustomResourceDefinitions once per process. The result is safe for concurrent
+// use.
 var Load = sync.OnceValues(load)
 
 func load() (Kinds, error) {
@@ -86,13 +87,14 @@ func compile(props *apiextensionsv1.JSONSchemaProps) (*kind, error) {
 	return &kind{structural, values, cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
 }
 
-// Admit sets defaults, and returns why the API server would refuse an object. before may be nil.
+// Admit sets defaults in o, and returns why the API server would refuse o. before is the existing
+// object of an update, and nil for a create.
 func (k Kinds) Admit(ctx context.Context, o, before *unstructured.Unstructured) error {
 	list, err := k.Problems(ctx, o, before)
 	return errors.Join(err, list.ToAggregate())
 }
 
-// Problems works as Admit, but returns each problem with the path of its field.
+// Problems does the same as Admit, but returns each problem with the path of its field.
 func (k Kinds) Problems(ctx context.Context, o, before *unstructured.Unstructured) (list field.ErrorList, err error) {
 	of := k[o.GroupVersionKind()]
 	if of == nil {

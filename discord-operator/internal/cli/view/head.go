@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view describes a server and its objects for a user: their states, as text and for
-// programs, and the permissions that they need. It does no I/O.
+// Package view describes a server, its objects and the permissions that they need: as text for a
+// user, and as JSON or YAML for programs. It does no I/O.
 package view
 
 import (
@@ -30,13 +30,14 @@ const (
 	Degraded    Health = "Degraded"
 )
 
-// notObserved is the reason of an object whose spec no operator has read.
+// notObserved is the reason of an object whose current spec no operator has read in time.
 const notObserved = "NotObserved"
 
-// unseen is the time within which an operator reads a new spec.
+// unseen is the time in which an operator should read a new spec. After it, the object's health is
+// Unknown.
 const unseen = time.Minute
 
-// State is the state of an object with its cause.
+// State is the health of an object with the reason.
 type State struct {
 	Kind      string    `json:"kind"`
 	Namespace string    `json:"namespace"`
@@ -46,7 +47,8 @@ type State struct {
 	Reason    string    `json:"reason"`
 	Message   string    `json:"message,omitempty"`
 	Since     time.Time `json:"since,omitzero"`
-	// Drift lists the differences on Discord that managementPolicy Observe holds back.
+	// Drift lists the differences on Discord that the operator does not correct, because
+	// managementPolicy is Observe.
 	Drift []string `json:"drift,omitempty"`
 	// Broken reports whether a user must act.
 	Broken bool `json:"broken"`
@@ -103,7 +105,7 @@ func lastWrite(o status.Object) time.Time {
 	return last
 }
 
-// Paint colors a text by the state: good, busy or bad.
+// Paint colours a text by the state: good, busy or bad.
 func (s State) Paint(style term.Style, text string) string {
 	switch {
 	case s.Broken:

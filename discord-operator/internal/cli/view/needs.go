@@ -17,19 +17,19 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Need is a permission that objects need, with the reasons.
+// Need is a permission that the bot needs, with the reasons.
 type Need struct {
 	Permission string   `json:"permission"`
 	Why        []string `json:"why"`
 	bit        permissions.Bits
 }
 
-// maxReasons bounds the reasons in a line.
+// maxReasons is the maximum number of reasons in a line.
 const maxReasons = 3
 
-// Needs returns the permissions that the bot needs. own are for a server and the objects in its
-// namespace; others are additional, for objects in other namespaces. Observed objects need no
-// permissions.
+// Needs returns the permissions that the bot needs. own are for the DiscordServer and the objects
+// in its namespace; others are the additional permissions for objects in other namespaces. Objects
+// with managementPolicy Observe need no permissions.
 func Needs(w *world.World) (own, others []Need) {
 	var of, foreign needs
 	if !status.Observed(w.Server) {
@@ -59,7 +59,6 @@ func Needs(w *world.World) (own, others []Need) {
 	return own, others
 }
 
-// managed reports whether a spec has a setting that the operator manages on Discord.
 func managed(spec v1alpha1.DiscordServerSpec) bool {
 	return spec.Name != "" || spec.Description != nil || spec.Icon != nil || spec.VerificationLevel != "" ||
 		spec.DefaultNotifications != "" || spec.ExplicitContentFilter != "" || spec.PreferredLocale != "" ||
@@ -68,7 +67,7 @@ func managed(spec v1alpha1.DiscordServerSpec) bool {
 		spec.SystemChannelFlags != nil
 }
 
-// needs has the reasons for each permission. The index is the permission's bit.
+// needs has the reasons for each permission. The index is the number of the permission's bit.
 type needs struct{ why [64][]string }
 
 func (n *needs) add(bits permissions.Bits, why string) {
@@ -122,8 +121,8 @@ func (n *needs) bits() (all permissions.Bits) {
 	return all
 }
 
-// Invitation is a link that adds a bot to a server. Asks are the permissions that the link asks
-// for.
+// Invitation is a link that adds the bot to a server. Asks are the permissions that the link
+// requests for the bot.
 type Invitation struct {
 	URL  string `json:"url"`
 	Asks []Need `json:"asks"`
@@ -131,8 +130,8 @@ type Invitation struct {
 	NotAsked []Need `json:"notAsked,omitempty"`
 }
 
-// InvitationOf returns the invitation of a server. With everyone, the link also asks for the
-// permissions that objects of other namespaces need. With administrator, the link also asks for
+// InvitationOf returns the invitation of a server. If everyone is set, the link also requests the
+// permissions that objects of other namespaces need. If administrator is set, it also requests
 // Administrator.
 func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, error) {
 	var in Invitation
@@ -161,7 +160,7 @@ func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, err
 	return in, nil
 }
 
-// Text returns the invitation for a user.
+// Text describes the invitation for a user.
 func (in Invitation) Text(w *world.World, style term.Style) string {
 	rows := func(list []Need) (rows [][]string) {
 		for _, n := range list {

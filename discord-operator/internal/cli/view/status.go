@@ -16,10 +16,10 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// width is the number of columns of wrapped texts.
+// width is the number of columns at which texts are wrapped.
 const width = 110
 
-// Report is the status of a server for programs.
+// Report is the status of a server as JSON or YAML.
 type Report struct {
 	State              `json:",inline"`
 	Server             string                 `json:"server,omitempty"` // the server's name on Discord
@@ -64,7 +64,7 @@ func notShown(w *world.World) (lines []string) {
 	return lines
 }
 
-// Status returns one screen about a server.
+// Status describes a server and its objects on one screen.
 func Status(w *world.World, now time.Time, style term.Style) string {
 	r := ReportOf(w, now)
 	t := &tree{World: w, now: now, style: style}
@@ -106,7 +106,6 @@ func orNone(text string) string {
 	return text
 }
 
-// bot says which permissions the bot lacks.
 func bot(w *world.World, r Report, style term.Style) string {
 	switch who := "bot " + orNone(r.ApplicationID); {
 	case len(r.MissingPermissions) > 0:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package world reads a DiscordServer with the objects of all namespaces that refer to it, as far
-// as the user may read them.
+// Package world reads a DiscordServer and the objects of all namespaces that refer to it, as far as
+// the user may read them.
 package world
 
 import (
@@ -22,14 +22,14 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// World is a server with its objects, sorted by namespace and name.
+// World is a DiscordServer with its groups, channels and roles, sorted by namespace and name.
 type World struct {
 	Server   *v1alpha1.DiscordServer
 	Groups   []v1alpha1.DiscordGroup
 	Channels []v1alpha1.DiscordChannel
 	Roles    []v1alpha1.DiscordRole
-	// Hidden lists the resources that the user may not list in all namespaces, with the namespaces
-	// that were read instead.
+	// Hidden has the resources, such as "discordroles.discord.jutsu.com", that the user may not
+	// list in all namespaces. The values are the namespaces that Read listed instead.
 	Hidden map[string][]string
 }
 
@@ -65,9 +65,9 @@ func (w *World) Group(c *v1alpha1.DiscordChannel) *v1alpha1.DiscordGroup {
 	return &w.Groups[i]
 }
 
-// Read reads the objects of a server. If the user may not list a kind across all namespaces, Read
-// lists the kind in the server's namespace, in the namespace own, and in each namespace whose name
-// the user may list.
+// Read reads the objects of a DiscordServer. If the user may not list a kind in all namespaces,
+// Read lists the kind in single namespaces: the server's, own (that of the command line), and each
+// whose name the user may list.
 func Read(ctx context.Context, k8s client.Reader, server *v1alpha1.DiscordServer, own string) (*World, error) {
 	w := &World{Server: server, Hidden: map[string][]string{}}
 	r := &reader{Reader: k8s, World: w, own: own}
@@ -89,10 +89,9 @@ type reader struct {
 	client.Reader
 	*World
 	own        string
-	namespaces []string // tried one by one; nil until a list across all namespaces is forbidden
+	namespaces []string // namespaces to list one by one; nil until a list of all namespaces is forbidden
 }
 
-// list calls add after each successful List.
 func (r *reader) list(ctx context.Context, kind kubectl.Kind, list client.ObjectList, add func()) error {
 	err := r.List(ctx, list)
 	if !apierrors.IsForbidden(err) {
@@ -134,7 +133,6 @@ func (r *reader) findNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// keepOwn drops the objects of other servers.
 func (w *World) keepOwn() {
 	server := w.Name()
 	w.Groups = slices.DeleteFunc(w.Groups, func(g v1alpha1.DiscordGroup) bool {

@@ -2,10 +2,11 @@
 
 // Package channel reconciles DiscordChannel objects.
 //
-// A DiscordChannel needs, in this order: an Available server; a group with a category, if the spec
-// names a group; a channel on Discord, bound or created once with all fields; corrected fields, by
-// one edit; a place among the siblings; and a webhook with its Secret (package webhook).
+// A reconcile waits for an Available DiscordServer and, if the spec names a DiscordGroup, for the
+// group's category. It finds the channel on Discord, or creates it once with all fields. Then it
+// corrects drifted fields by one edit and moves the channel to its position. Finally it provides
+// the webhook and the webhook's Secret (package webhook).
 //
-// Package lifecycle manages the channel on Discord. Reads come from memory, so a channel that
-// matches its spec costs no call.
+// Package lifecycle manages the channel on Discord. The reconciler reads from the guild cache in
+// memory, so a channel without drift costs no call to Discord.
 package channel

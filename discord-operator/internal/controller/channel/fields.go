@@ -22,7 +22,7 @@ type desired struct {
 	recorded   []v1alpha1.ForumTagStatus // tags in the status
 	live       *discordclient.Channel
 	parentID   string
-	overwrites []discordclient.Overwrite // nil if unmanaged
+	overwrites []discordclient.Overwrite // nil if the spec does not manage them
 }
 
 func desiredOf(c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite) desired {
@@ -155,7 +155,8 @@ func (d desired) sortOrder() **int {
 	return &number
 }
 
-// flag returns the field of one flag. An edit sends all flags together; a create sends none.
+// flag returns the field for one bit of the channel's flags. An edit sends all flags together. A
+// create sends no flags, so an edit sets them after the create.
 func flag(name string, bit int, at func(*desired) **bool) resource.Field[desired, channel, edit] {
 	return resource.NewPartialField[desired, channel, edit](name, "flags",
 		func(d desired) *int {

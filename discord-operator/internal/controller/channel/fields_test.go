@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Differences use the words of the spec.
 func TestWordsOfDifferences(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -30,7 +30,8 @@ type Plan struct {
 	Webhook webhook.Plan
 }
 
-// NewPlan plans the channel and its webhook.
+// NewPlan compares the spec with the observed state, and plans the calls for the channel and its
+// webhook.
 func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	p.Plan = planChannel(c, s)
 	if s.Binding.Live != nil || p.Create != nil {
@@ -68,8 +69,8 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) lifecycle.Plan {
 	return p
 }
 
-// PlanDeletion plans to delete the channel. If the channel stays, it plans to delete only the
-// webhook.
+// PlanDeletion plans the deletion of the channel. If the channel stays on Discord, the plan deletes
+// only the webhook that the operator has created in it.
 func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) lifecycle.Plan {
 	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) {
 		return lifecycle.Plan{Delete: &lifecycle.Deletion{
@@ -80,8 +81,8 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// desiredOverwrites returns nil if the spec manages no overwrites. But if a new channel should have
-// its category's overwrites and does not, it returns these.
+// desiredOverwrites returns nil if the spec manages no overwrites. There is one exception: if a new
+// channel has not got the overwrites of its category, it returns the category's overwrites.
 func desiredOverwrites(
 	c *v1alpha1.DiscordChannel, s State, roles []v1alpha1.ResolvedRole,
 ) ([]discordclient.Overwrite, error) {
@@ -136,8 +137,8 @@ func fullCategory(s State) *conditions.Issue {
 	return issues.Full("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren)
 }
 
-// leaveOutRefused removes fields that Discord would refuse, because Discord refuses an edit as a
-// whole. The other fields may be the overwrites that close the channel.
+// leaveOutRefused removes the fields that Discord would refuse from the planned edit. Otherwise
+// Discord would refuse the whole edit, and with it overwrites that make the channel private.
 func leaveOutRefused(p *lifecycle.Plan, s State) {
 	if len(p.Fields) == 0 {
 		return

@@ -31,10 +31,9 @@ type spec = v1alpha1.DiscordChannelSpec
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermManageRoles | discordtest.PermManageWebhooks | discordtest.PermSendMessages
 
-// scene is a guild with two categories and a bot.
 type scene struct {
 	*guildtest.Guild
-	a, b string // categories
+	a, b string // ids of the categories
 	snap *guildcache.Snapshot
 }
 
@@ -50,8 +49,8 @@ func newScene(t *testing.T, change ...func(*scene)) *scene {
 	return s
 }
 
-// observed returns the State of a channel whose spec puts it into a category. A nil channel does
-// not exist yet.
+// observed returns the State of a channel in a category. live is nil for a channel that does not
+// exist yet.
 func (s *scene) observed(live *discordclient.Channel, parentID string) State {
 	guild := &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: s.ID, Snapshot: s.snap}
 	return State{
@@ -64,7 +63,6 @@ func object(s spec) *v1alpha1.DiscordChannel {
 	return &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "alerts", UID: "uid"}, Spec: s}
 }
 
-// reasonOf returns the reason of the worst issue; empty for none.
 func reasonOf(list []conditions.Issue) string {
 	if worst := conditions.Worst(list); worst != nil {
 		return worst.Reason
@@ -72,7 +70,6 @@ func reasonOf(list []conditions.Issue) string {
 	return ""
 }
 
-// asJSON compares changes by their JSON.
 var asJSON = cmp.Transformer("JSON", func(e edit) map[string]any {
 	sent := map[string]any{}
 	add := func(key string, value any, given, zero bool) {
@@ -192,7 +189,7 @@ func TestPlanOfACreate(t *testing.T) {
 	}
 }
 
-// A plan has no call that Discord would refuse.
+// NewPlan reports an issue in place of a call that Discord would refuse.
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
 	many := func(n, kind int, parent func(*scene) string) func(*scene) {
@@ -272,7 +269,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// For any spec and any channel: after a plan was applied, the next plan is empty.
+// For any spec and any channel, the plan is empty after the previous plan was applied.
 func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(s *scene) {
@@ -364,15 +361,15 @@ func TestPlanDeletion(t *testing.T) {
 	}
 }
 
-// Discord refuses to delete the channels that a community server needs, so the plan has no call.
-// The message depends on whether the server's spec can name another channel.
+// Discord refuses to delete the rules channel and the updates channel of a community server, so the
+// plan has no call. The message depends on whether the server's spec can name another channel.
 func TestPlanDeletionInACommunity(t *testing.T) {
 	t.Parallel()
 	ids := map[string]string{}
 	for name, c := range map[string]struct {
 		channel  string
 		policy   v1alpha1.DeletionPolicy
-		disabled bool // Community is disabled
+		disabled bool
 		going    bool // the server is being deleted
 		by       string
 		want     string // part of the issue's message; empty if the plan deletes the channel

@@ -47,8 +47,8 @@ type Reconciler struct {
 	Webhooks  *webhook.Webhooks
 }
 
-// The operator deletes no Secret. If the admission plugin OwnerReferencesPermissionEnforcement is
-// on, owner references need the verb delete. The kustomize component
+// The operator deletes no Secret. But if the admission plugin OwnerReferencesPermissionEnforcement
+// is on, setting a Secret's owner reference requires the verb delete. The kustomize component
 // owner-references-permission-enforcement adds that permission.
 //
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels,verbs=list;watch;patch
@@ -101,7 +101,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 	return result, err
 }
 
-// Results has the effects of a plan.
+// Results reports what a reconcile has done to the channel and to its webhook.
 type Results struct {
 	lifecycle.Results
 	Webhook webhook.Results
@@ -114,11 +114,12 @@ func (r *Reconciler) observed(c *v1alpha1.DiscordChannel, s State, plan Plan) Re
 	return results
 }
 
-// apply also carries out the webhook's plan if an edit of the channel has failed.
+// apply changes the channel and then its webhook. It changes the webhook even if an edit of the
+// channel has failed.
 func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s State, plan Plan) Results {
 	api, calls := s.Guild.Bot.Client, 1
 	if plan.Create != nil && plan.Webhook.Create {
-		calls = 2 // also reserve the webhook's call, so that no delay of that call need be reported
+		calls = 2 // reserve the webhook's call too, so that the rate limit does not delay it
 	}
 	both := r.Resources.Queue.Caller(ctx, c, calls)
 	results := Results{Results: r.Resources.Apply(both, api, s.Binding, plan.Plan)}

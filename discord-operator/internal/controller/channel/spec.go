@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// SpecOf returns a spec that changes nothing about a channel, and the channel's values that no spec
-// can have. The spec has no parents, overwrites, position or webhook.
+// SpecOf returns the spec that matches a live channel, for the export, and the live values that no
+// spec can express. It leaves out the parents, overwrites, position and webhook.
 func SpecOf(live *discordclient.Channel) (v1alpha1.DiscordChannelSpec, []resource.Omission) {
 	var d desired
 	omitted := fields.Fill(&d, live)

@@ -71,8 +71,8 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 	return s, err
 }
 
-// SiblingsBy returns the index that lists the channels of one parent, and the parent's key in this
-// index.
+// SiblingsBy returns the cache index that lists the DiscordChannels with the same parent (group or
+// server), and the parent's key in this index.
 func SiblingsBy(c *v1alpha1.DiscordChannel) (by, parent string) {
 	if ref := c.Spec.GroupRef; ref != nil {
 		return index.ChannelByGroup, ref.In(c.Namespace).String()
@@ -137,8 +137,9 @@ func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string
 	return id, nil
 }
 
-// noCategory quotes the group's condition Ready if the group is Degraded or waits for a user. It
-// does not quote a condition that will change without a user.
+// noCategory returns the issue of a group without a category. The issue quotes the group's Ready
+// condition only if the group is Degraded or waits for a user. It does not quote a condition that
+// soon changes by itself.
 func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 	if !group.DeletionTimestamp.IsZero() {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted and no longer "+

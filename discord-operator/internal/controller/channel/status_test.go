@@ -89,7 +89,6 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// While a channel cannot be observed, its condition Available does not change.
 func TestAvailabilityStaysWithoutObservation(t *testing.T) {
 	t.Parallel()
 	for _, can := range []conditions.Availability{conditions.Usable("A", "a"), conditions.Unusable("B", "b")} {
@@ -126,7 +125,7 @@ func TestDeletedGroupIsReported(t *testing.T) {
 }
 
 // If a category is missing, a channel in the group's namespace reports the group's message. A
-// channel in another namespace reports only the reason.
+// channel in another namespace reports only the group's reason.
 func TestDegradedGroupIsReported(t *testing.T) {
 	t.Parallel()
 	group := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "alerts"}}

@@ -21,7 +21,8 @@ var typesByName = map[v1alpha1.ChannelType]discordgo.ChannelType{
 	v1alpha1.ChannelTypeMedia:        discordgo.ChannelTypeGuildMedia,
 }
 
-// channelTypes returns the types that an object can manage. A create uses the first type.
+// channelTypes returns the Discord types that an object with this spec.type can manage. A create
+// uses the first type. Discord can convert between text and announcement channels only.
 func channelTypes(name v1alpha1.ChannelType) []discordgo.ChannelType {
 	switch t := typesByName[name]; t {
 	case discordgo.ChannelTypeGuildText:
@@ -33,7 +34,8 @@ func channelTypes(name v1alpha1.ChannelType) []discordgo.ChannelType {
 	}
 }
 
-// TypeOf returns the word of a spec for a channel's type; empty if no spec can have the type.
+// TypeOf returns the spec.type for a channel's type on Discord; empty if no spec.type stands for
+// it.
 func TypeOf(t discordgo.ChannelType) v1alpha1.ChannelType {
 	for name, of := range typesByName {
 		if of == t {
@@ -46,7 +48,7 @@ func TypeOf(t discordgo.ChannelType) v1alpha1.ChannelType {
 	return ""
 }
 
-// Without COMMUNITY, Discord allows text and voice only. Source:
+// Without the guild feature COMMUNITY, Discord allows only text and voice channels. Source:
 // https://docs.discord.com/developers/resources/guild#guild-object-guild-features.
 func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 	has := func(feature string) bool { return slices.Contains(s.Guild.Snapshot.Guild.Features, feature) }
@@ -72,7 +74,7 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 // https://docs.discord.com/developers/resources/channel#modify-channel.
 var bitrates = []int{96000, 128000, 256000, 384000}
 
-// refusedBitrate does not limit a stage, because the schema does.
+// refusedBitrate needs no limit for stage channels, because the CRD's schema limits their bitrate.
 func refusedBitrate(s State, want int) *conditions.Issue {
 	guild := s.Guild.Snapshot.Guild
 	most := bitrates[min(max(guild.PremiumTier, 0), len(bitrates)-1)]

@@ -42,13 +42,12 @@ func stored(t interface{ Fatal(...any) }, live discordclient.Channel, sent any) 
 	return &after
 }
 
-// over sets the fields of v, encoded as JSON, in fields.
 func over(fields map[string]any, v any) error {
 	raw, err := json.Marshal(v)
 	return errors.Join(err, json.Unmarshal(raw, &fields))
 }
 
-// For each type: after a plan was applied, the next plan is empty.
+// For each type, the plan is empty after the previous plan was applied.
 func TestPlanOfEachTypeThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, community)
@@ -122,7 +121,7 @@ func drawLiveForum(t *rapid.T, live *discordclient.Channel) {
 	}
 }
 
-// An edit keeps the flags that the spec does not name.
+// An edit keeps the bits of flags that the spec does not name.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	const own, tag, hide = 1 << 7, discordclient.FlagRequireTag, discordclient.FlagHideMediaDownload

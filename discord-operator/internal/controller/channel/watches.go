@@ -41,15 +41,15 @@ func (r *Reconciler) ofGroups(ctx context.Context, namespace, by, value string) 
 	return all
 }
 
-// ofNamespace returns the channels that a namespace's labels may allow or forbid: the channels in
-// the namespace, and the channels in the namespace's groups.
+// ofNamespace returns the DiscordChannels that a change of a namespace's labels may allow or
+// forbid: the ones in the namespace, and the ones that refer to a DiscordGroup in the namespace.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	name := namespace.GetName()
 	return append(r.requests(ctx, name, "", ""), r.ofGroups(ctx, name, "", "")...)
 }
 
-// ofSecret returns the channel that owns a Secret, and the channels with a spec that names the
-// Secret for their webhook.
+// ofSecret returns the DiscordChannel that owns a Secret, and the DiscordChannels that use the
+// Secret's name for their webhook.
 func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	all := r.requests(ctx, secret.GetNamespace(), index.ChannelBySecret, secret.GetName())
 	owner := metav1.GetControllerOfNoCopy(secret)
@@ -60,8 +60,8 @@ func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []recon
 	return all
 }
 
-// ofCategory enqueues the channels of a changed category, because their status.openTo may change
-// with it.
+// ofCategory enqueues the channels of a changed category, because their status.openTo compares the
+// channel's access with the category's.
 func (r *Reconciler) ofCategory() handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
 	put := func(
 		ctx context.Context, e event.TypedGenericEvent[guildcache.Event],

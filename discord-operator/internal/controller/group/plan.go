@@ -16,13 +16,13 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxCategories is the limit of categories in a server. Users report it; Discord does not document
-// it.
+// maxCategories is the limit of categories in a server. Discord does not document this limit, but
+// users report it.
 const maxCategories = 50
 
 const manage = permissions.ViewChannel | permissions.ManageChannels
 
-// NewPlan plans the category of a group.
+// NewPlan compares the spec with the observed category, and plans its create or edit.
 func NewPlan(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
 	p := planCategory(g, s)
 	p.Report(s.Selector)
@@ -97,7 +97,7 @@ func PlanDeletion(g *v1alpha1.DiscordGroup, s State, known []conditions.Issue) l
 
 type desired struct {
 	name       string
-	overwrites []discordclient.Overwrite // nil if unmanaged
+	overwrites []discordclient.Overwrite // nil if the spec does not manage them
 	live       *discordclient.Channel
 }
 
@@ -121,8 +121,8 @@ func fillName(d *desired, live *discordclient.Channel) error {
 	return nil
 }
 
-// SpecOf returns a spec that changes nothing about a category, and the category's values that no
-// spec can have. The spec has no server, overwrites or position.
+// SpecOf returns the spec that matches a live category, for the export, and the live values that no
+// spec can express. It leaves out the server, the overwrites and the position.
 func SpecOf(live *discordclient.Channel) (v1alpha1.DiscordGroupSpec, []resource.Omission) {
 	var d desired
 	omitted := fields.Fill(&d, live)

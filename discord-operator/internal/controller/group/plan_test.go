@@ -26,7 +26,7 @@ type spec = v1alpha1.DiscordGroupSpec
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermManageRoles
 
-// observed returns the State of a group. A nil category does not exist yet.
+// live is nil for a category that does not exist yet.
 func observed(t *testing.T, g *guildtest.Guild, live *discordclient.Channel) State {
 	t.Helper()
 	return State{
@@ -39,7 +39,6 @@ func everyone(names ...v1alpha1.Permission) []v1alpha1.PermissionOverwrite {
 	return []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: names}}
 }
 
-// asJSON compares changes by their JSON.
 var asJSON = cmp.Transformer("JSON", func(e discordclient.ChannelEdit) string {
 	raw, _ := json.Marshal(e)
 	return string(raw)
@@ -98,7 +97,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A plan has no call that Discord would refuse.
+// NewPlan reports an issue in place of a call that Discord would refuse.
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
 	many := func(n, kind int) func(*guildtest.Guild) {
@@ -153,7 +152,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// For any spec and any category: after a plan was applied, the next plan is empty.
+// For any spec and any category, the plan is empty after the previous plan was applied.
 func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all)

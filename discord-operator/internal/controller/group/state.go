@@ -87,8 +87,8 @@ func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGro
 
 func retained(g *v1alpha1.DiscordGroup) bool { return Kind.Identity(g).Retained() }
 
-// dependents returns an issue if channels refer to the group and may use it, or are in its
-// category.
+// dependents returns an issue if DiscordChannels refer to the group and either may use it or are in
+// its category on Discord.
 func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) error {
 	var channels v1alpha1.DiscordChannelList
 	err := index.List(ctx, r.Client, &channels, "", index.ChannelByGroup, client.ObjectKeyFromObject(g).String())

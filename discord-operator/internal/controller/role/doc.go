@@ -5,6 +5,7 @@
 // the operator reports a higher role and does not change it.
 //
 // Discord sends events of members only to bots with a privileged intent. So the operator reads each
-// user in the spec by one call, and again after --live-resync-period. It records a user in the
-// status before it gives the user the role, and it takes the role only from recorded users.
+// user in the spec by one call, and again after --live-resync-period. The status records a user
+// before the user gets the role, and the operator takes the role only from recorded users. So users
+// who got the role by hand keep it.
 package role

@@ -45,12 +45,12 @@ func TestLowPlacesOf(t *testing.T) {
 	}
 }
 
-// Each namespace moves only its own roles down. After each namespace has moved its roles once, none
-// moves a role again.
+// After each namespace has moved its own roles to low places once, no namespace has to move a role
+// again.
 func TestLowPlacesAreStable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		roles []string // lowest first: o is the owner's or a user's, a and b are two tenants'
+		roles []string // lowest first; o: of the server's namespace or a user, a and b: of two tenants
 		want  []string
 	}{
 		"in place":               {[]string{"a", "b", "a", "o", "o"}, []string{"a", "b", "a", "o", "o"}},
@@ -92,7 +92,8 @@ func TestLowPlacesAreStable(t *testing.T) {
 	}
 }
 
-// kinds replaces the names of tenants' roles by "tenant", because their order is free.
+// kinds replaces the names of tenants' roles by "tenant", because any order of these roles is
+// correct.
 func kinds(names []string) (all []string) {
 	for _, name := range names {
 		if name[0] != 'o' {

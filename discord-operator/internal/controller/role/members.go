@@ -21,8 +21,8 @@ import (
 
 const absentRetry = 10 * time.Minute
 
-// MemberChanges returns the users that get a role and the users that lose it. A user outside the
-// server is absent.
+// MemberChanges returns one difference for each user who gets the role or loses it. read reports a
+// user outside the server as absent.
 func MemberChanges(
 	role *v1alpha1.DiscordRole, live *discordclient.Role,
 	read func(v1alpha1.UserID) (member discordclient.Member, absent bool, err error),
@@ -60,9 +60,9 @@ func (r *Reconciler) memberChanges(
 	})
 }
 
-// applyMembers gives the role to users of the spec and takes it from other users. It takes the role
-// only from users in the status, because the status records each user before the user gets the
-// role.
+// applyMembers gives the role to the users of the spec. It takes the role from users whom the
+// status records but the spec no longer names. The status records each user before the user gets
+// the role, so a user who got the role by hand keeps it.
 func (r *Reconciler) applyMembers(
 	ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results,
 ) error {

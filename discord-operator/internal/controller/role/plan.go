@@ -19,7 +19,7 @@ import (
 
 const forWhat = "which this role requires"
 
-// NewPlan plans the role without its members.
+// NewPlan plans the create or the edit of the role. applyMembers handles the role's members.
 func NewPlan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
 	p, ceiling := lifecycle.Plan{}, s.ceiling(role)
 	exceeded := p.Report(ceiling.Exceeded(role.Spec.Permissions))
@@ -39,7 +39,8 @@ func NewPlan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
 	return planEdit(p, role.Spec, ceiling, s)
 }
 
-// PlanBounds keeps a role of another namespace within its permission ceiling and in its low places.
+// PlanBounds plans only the changes that bring a role of a namespace other than the server's within
+// the permissions and positions that the server allows.
 func PlanBounds(role *v1alpha1.DiscordRole, s State) (p lifecycle.Plan) {
 	ceiling := s.ceiling(role)
 	if !ceiling.Bounded() || s.Binding.Live == nil {
@@ -48,12 +49,14 @@ func PlanBounds(role *v1alpha1.DiscordRole, s State) (p lifecycle.Plan) {
 	return planEdit(p, unchanged(s.live()), ceiling, s)
 }
 
-// unchanged returns a spec that changes a role only as the ceiling requires.
+// unchanged returns a spec that keeps a role's live values, except permissions that the ceiling
+// (the permissions that the server allows to other namespaces) forbids.
 func unchanged(live *discordclient.Role) v1alpha1.DiscordRoleSpec {
 	return v1alpha1.DiscordRoleSpec{Name: live.Name}
 }
 
-// mayGive reports whether a role is within its bounds, so that users may get it.
+// mayGive reports whether a role is within the permissions and positions that the server allows, so
+// that users may get it.
 func mayGive(role *v1alpha1.DiscordRole, s State, live *discordclient.Role) bool {
 	ceiling := s.ceiling(role)
 	return ceiling.Exceeded(role.Spec.Permissions) == nil && ceiling.Within(live.Permissions) == live.Permissions &&
@@ -152,7 +155,8 @@ var fields = resource.Table[desired, discordclient.Role, discordclient.RoleEdit]
 	row("permissions", "", desired.permissions).Filled(fillPermissions),
 }
 
-// permissions keeps live permissions without a documented name, unless the ceiling forbids them.
+// permissions keeps live permissions without a documented name, unless the ceiling of the server
+// for other namespaces forbids them.
 func (d desired) permissions() *permissions.Bits {
 	want := d.ceiling.Within(d.live.Permissions)
 	if d.spec.Permissions != nil {

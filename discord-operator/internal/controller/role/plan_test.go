@@ -27,7 +27,7 @@ type spec = v1alpha1.DiscordRoleSpec
 
 const all = discordtest.PermViewChannel | discordtest.PermManageRoles
 
-// observed returns the State of a role on Discord. A nil role does not exist yet.
+// live is nil for a role that does not exist yet.
 func observed(t *testing.T, g *guildtest.Guild, live *discordclient.Role) State {
 	t.Helper()
 	return State{
@@ -94,7 +94,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A plan has no call that Discord would refuse.
+// NewPlan reports an issue in place of a call that Discord would refuse.
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
 	may := func(p discordtest.Permissions) func(*guildtest.Guild) {
@@ -160,7 +160,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// For any spec and any role: after a plan was applied, the next plan is empty.
+// For any spec and any role, the plan is empty after the previous plan was applied.
 func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all|discordtest.PermAdministrator)
@@ -208,7 +208,8 @@ func set[T any](change discordclient.Change[T], to *T) {
 	}
 }
 
-// If the bot may not delete a role, the object stays and its message says how to fix that.
+// If the bot may not delete a role, the object stays, and its message says how the user can permit
+// the deletion.
 func TestPlanDeletion(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all)
@@ -237,7 +238,8 @@ func asJSON(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// guests is a server that allows roles of other namespaces with some permissions.
+// guests returns a server that allows other namespaces to create roles with the permissions in
+// ceiling.
 func guests(ceiling ...v1alpha1.Permission) *v1alpha1.DiscordServer {
 	return &v1alpha1.DiscordServer{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"},

@@ -42,7 +42,7 @@ var Kind = lifecycle.Kind{
 // Reconciler reconciles DiscordRoles.
 type Reconciler struct {
 	controller.Controller
-	Resync time.Duration // until a member is read again
+	Resync time.Duration // interval between two reads of the same member
 }
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordroles,verbs=list;watch;patch
@@ -95,8 +95,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 	return r.updateStatus(ctx, role, state, results)
 }
 
-// enforce keeps the role of a paused, observed or deleted object within its bounds. Otherwise a
-// tenant could pause the object to keep forbidden permissions.
+// enforce keeps the role of a paused, observed or deleted object within the permissions and the
+// positions that the server allows to other namespaces. Otherwise a tenant could pause the object
+// to keep forbidden permissions.
 func (r *Reconciler) enforce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results) {
 	plan := PlanBounds(role, s)
 	if plan.Bounds == nil || len(plan.Fields) == 0 && plan.Bounds.Holds(s.Guild.Snapshot, s.Binding.Live.GetID()) {

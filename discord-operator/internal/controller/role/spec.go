@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// SpecOf returns a spec that changes nothing about a role, and the role's values that no spec can
-// have. The spec has no parents, position or members.
+// SpecOf returns the spec that matches a live role, for the export, and the live values that no
+// spec can express. It leaves out the server, the position and the members.
 func SpecOf(live *discordclient.Role) (v1alpha1.DiscordRoleSpec, []resource.Omission) {
 	var d desired
 	omitted := fields.Fill(&d, live)
@@ -33,7 +33,7 @@ func fillColors(d *desired, live *discordclient.Role) error {
 	return nil
 }
 
-// fillPermissions leaves out permissions without a documented name; the operator does not change
+// fillPermissions leaves out permission bits without a documented name, because a spec cannot name
 // them.
 func fillPermissions(d *desired, live *discordclient.Role) error {
 	d.spec.Permissions = append([]v1alpha1.Permission{}, overwrites.Permissions(live.Permissions)...)

@@ -59,8 +59,8 @@ func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s
 	return s, err
 }
 
-// AdoptionRefused says why a role may not adopt; nil if it may. It also refuses an adoption that
-// has already happened.
+// AdoptionRefused says why a DiscordRole may not adopt an existing role; nil if it may. It also
+// refuses an adoption that has already happened.
 func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer) *conditions.Issue {
 	if role.Spec.Adopt == nil {
 		return nil

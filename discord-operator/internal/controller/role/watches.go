@@ -24,8 +24,8 @@ func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) [
 	return r.requests(ctx, namespace.GetName(), "", "")
 }
 
-// ofSibling returns nothing while the role waits for another role, because that role's event comes
-// later.
+// ofSibling returns the roles that may have to move after a change of a role. It returns nothing
+// while further roles will soon be created, because their events come later.
 func (r *Reconciler) ofSibling(ctx context.Context, o client.Object) []reconcile.Request {
 	role := o.(*v1alpha1.DiscordRole)
 	server := role.Spec.ServerRef.In(role.Namespace).String()

@@ -16,10 +16,11 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// communityRetry delays the settings that Discord accepts in a community server only.
+// communityRetry is the delay between enabling Community and sending the settings that Discord
+// accepts only in a community server.
 const communityRetry = time.Second
 
-// Results has the effects of a plan.
+// Results reports what a reconcile has done to the guild.
 type Results struct {
 	lifecycle.Results
 	GuildID string                     // empty until the server manages a guild
@@ -56,7 +57,7 @@ func (r *Reconciler) observed(
 	return results
 }
 
-// edit changes all fields except the icon, by one call.
+// edit changes all fields except the icon by one call. editIcon sends the icon.
 func (r *Reconciler) edit(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {
@@ -89,7 +90,8 @@ func (r *Reconciler) edit(
 	return resource.NotApplied(ignored)
 }
 
-// deleter ignores the reason, because Discord accepts no reason when a guild is deleted.
+// deleter deletes a guild. It ignores the reason for the audit log, because Discord accepts none
+// for this call.
 type deleter struct{}
 
 func (deleter) Delete(ctx context.Context, api *guildcache.Client, _, id, _ string) error {

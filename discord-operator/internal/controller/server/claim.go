@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// weight orders the servers that claim a guild. The server with the lowest weight manages the
-// guild.
+// weight orders the DiscordServers that name the same guild. The one with the lowest weight manages
+// the guild.
 type weight int
 
 const (
@@ -29,7 +29,8 @@ const (
 	unable                        // the server's bot cannot manage the guild, so the server must not block other servers
 )
 
-// lossGrace lets a user replace the token's Secret before another server takes the guild.
+// lossGrace is the time for which a server keeps its guild after it is no longer Available. Within
+// this time, a user can replace the token's Secret before another server takes the guild.
 const lossGrace = 10 * time.Minute
 
 func weightOf(server *v1alpha1.DiscordServer, now time.Time) weight {
@@ -56,7 +57,8 @@ func (r *Reconciler) claimants(ctx context.Context, guildID string) ([]v1alpha1.
 	return servers.Items, err
 }
 
-// manager returns the server that manages the guild; nil for none. All servers have the same guild.
+// manager returns the server that manages the guild; nil if there are no servers. All servers name
+// the same guild. Among equal weights, the oldest server wins.
 func manager(servers []v1alpha1.DiscordServer, now time.Time) *v1alpha1.DiscordServer {
 	if len(servers) == 0 {
 		return nil

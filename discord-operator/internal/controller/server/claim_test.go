@@ -15,7 +15,7 @@ import (
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// since returns the server with a claim on the guild 7 and with conditions that last changed
+// since returns the server with the guild 7 in its status and with conditions that last changed
 // minutes ago.
 func since(minutes int, s v1alpha1.DiscordServer) v1alpha1.DiscordServer {
 	s.Status.ServerID = "7"
@@ -26,7 +26,7 @@ func since(minutes int, s v1alpha1.DiscordServer) v1alpha1.DiscordServer {
 }
 
 // claimant returns a server that was created age minutes ago. Unless can is empty, the server has
-// the conditions of a reconcile with the availability can and the error end.
+// the conditions that a reconcile with the availability can and the error end would set.
 func claimant(uid types.UID, age int, can conditions.Availability, end error) v1alpha1.DiscordServer {
 	s := v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{
 		UID: uid, CreationTimestamp: metav1.NewTime(now.Add(-time.Duration(age) * time.Minute)),

@@ -23,8 +23,9 @@ func communityOf(g *discordclient.Guild) v1alpha1.Community {
 	return ""
 }
 
-// keepCommunity completes an edit that changes a channel of a community server: it adds the
-// features and the other channel. Otherwise Discord may ignore the edit.
+// keepCommunity completes an edit that changes the rules channel or the updates channel of a
+// community server. It adds the guild's features and the unchanged channel of these two. Otherwise
+// Discord may ignore the edit.
 func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	if !live.IsCommunity() || edit.RulesChannelID.IsZero() && edit.PublicUpdatesChannelID.IsZero() {
 		return
@@ -38,8 +39,8 @@ func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	}
 }
 
-// withoutAdministrator removes the change of Community from the edit if the bot lacks
-// Administrator. It returns the issue about that; nil for none.
+// withoutAdministrator removes the change of Community from the edit if the bot lacks the
+// permission Administrator. It returns the issue of the missing permission; nil for none.
 func (p *Plan) withoutAdministrator(
 	server *v1alpha1.DiscordServer, have permissions.Bits, exact bool,
 ) *conditions.Issue {
@@ -55,8 +56,8 @@ func (p *Plan) withoutAdministrator(
 	return lacking
 }
 
-// editWithCommunity and guildWithCommunity add the field community, so that the check of Discord's
-// answer compares Community without the guild's other features.
+// editWithCommunity and guildWithCommunity add the JSON field community. With it, the check of
+// Discord's response compares only this one feature, not the guild's other features.
 func editWithCommunity(edit discordclient.GuildEdit) any {
 	var community v1alpha1.Community
 	if !edit.Features.IsZero() {

@@ -23,7 +23,7 @@ func TestPlanDeletion(t *testing.T) {
 		policy  v1alpha1.DeletionPolicy
 		guild   string
 		manager string // UID of the server that manages the guild
-		claimed bool   // another DiscordServer claims the guild
+		claimed bool   // another DiscordServer names the guild
 		known   []conditions.Issue
 		want    *lifecycle.Deletion
 	}{
@@ -56,8 +56,6 @@ func TestPlanDeletion(t *testing.T) {
 	}
 }
 
-// The message about a server that is being deleted says first how to undo the deletion, then what
-// would be lost.
 func TestDeletedServerSaysHowToUndo(t *testing.T) {
 	t.Parallel()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"}}

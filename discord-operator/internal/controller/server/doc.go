@@ -2,11 +2,12 @@
 
 // Package server reconciles DiscordServer objects.
 //
-// A server needs, in this order: a bot token that Discord accepts; a guild with the bot in it that
-// no other DiscordServer manages; the permissions for its settings, groups and channels; and
-// corrected fields, by one edit. Groups and channels continue as soon as the server is Available,
-// even if a field is refused.
+// A reconcile checks, in this order, that Discord accepts the bot token, that the bot is in the
+// guild, that no other DiscordServer manages the guild, and that the bot has the permissions for
+// settings, groups and channels. Then it corrects drifted settings by one edit. Groups and channels
+// continue as soon as the server is Available, even if Discord refuses a setting.
 //
-// The operator never creates a guild, and several objects may claim the same guild (claim.go). So
-// this package uses only the records of responses and the deletion of package lifecycle.
+// The operator never creates a guild. Several DiscordServers may name the same guild, and claim.go
+// selects the one that manages it. So this package uses only two things of package lifecycle: the
+// deletion, and the records of Discord's responses.
 package server

@@ -16,7 +16,7 @@ type desired struct {
 	live     *discordclient.Guild
 	icon     *string           // the hash of the image; nil if the image cannot be set
 	channels map[string]string // ids of existing channels; the keys are the fields that refer to them
-	objects  map[string]string // names of DiscordChannels, to fill a spec; the keys are the ids of channels
+	objects  map[string]string // for SpecOf: names of DiscordChannels; the keys are ids of channels
 }
 
 // guild is a guild of Discord with the hash of the image that its icon shows.
@@ -110,7 +110,8 @@ func (d desired) systemFlags() *int {
 	return new(resource.SystemChannelFlags.Bits(d.SystemChannelFlags, d.live.SystemChannelFlags))
 }
 
-// community returns nil until the rules channel and the updates channel exist.
+// community returns nil until the rules channel and the updates channel exist, because a community
+// server requires both channels.
 func (d desired) community() *v1alpha1.Community {
 	_, rules := d.channels["rulesChannelRef"]
 	_, updates := d.channels["publicUpdatesChannelRef"]
@@ -120,7 +121,8 @@ func (d desired) community() *v1alpha1.Community {
 	return &d.Community
 }
 
-// differences also returns the issue of a missing channel.
+// differences compares the spec with the guild. waiting is the issue of a channel that the spec
+// names but that does not exist yet.
 func differences(
 	server *v1alpha1.DiscordServer, s State, icon *string,
 ) (e edit, d resource.Differences, waiting *conditions.Issue) {

@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Differences use the words of the spec.
 func TestWordsOfDifferences(t *testing.T) {
 	t.Parallel()
 	server := &v1alpha1.DiscordServer{Spec: v1alpha1.DiscordServerSpec{

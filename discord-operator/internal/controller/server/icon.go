@@ -37,7 +37,7 @@ type Icon struct {
 	Animated bool              // the image has several frames
 	Issue    *conditions.Issue // why the image cannot be used; nil if it can
 
-	version string // the ConfigMap's version, and the key
+	version string // identifies the version of the ConfigMap and the key in it
 	dataURI string // empty if only the Hash is cached
 }
 
@@ -142,7 +142,6 @@ func iconUnusable(server *v1alpha1.DiscordServer, why string) *conditions.Issue 
 		ref.Key, ref.Name, why)
 }
 
-// desiredIcon returns the hash of the desired image, or the issue that prevents it.
 func desiredIcon(server *v1alpha1.DiscordServer, s State) (*string, *conditions.Issue) {
 	guild := &s.Snapshot.Guild
 	switch {
@@ -158,7 +157,8 @@ func desiredIcon(server *v1alpha1.DiscordServer, s State) (*string, *conditions.
 	return &s.Icon.Hash, nil
 }
 
-// imageOf returns the hash of the image that the operator has set, otherwise Discord's hash.
+// imageOf returns the hash of the source image if the operator has set the guild's icon. Otherwise
+// it returns Discord's hash of the icon.
 func imageOf(set *v1alpha1.ServerIconStatus, discordHash string) string {
 	if set != nil && discordHash != "" && set.DiscordHash == truncated(discordHash) {
 		return set.SourceHash
@@ -166,7 +166,8 @@ func imageOf(set *v1alpha1.ServerIconStatus, discordHash string) string {
 	return discordHash
 }
 
-// editIcon may set the same icon again if the operator crashed before the status update.
+// editIcon uploads the icon. It may upload the same icon again if the operator crashed before the
+// last status update, because only the status records the image's hash.
 func (r *Reconciler) editIcon(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {

@@ -12,7 +12,8 @@ import (
 	"io"
 )
 
-// maxSide is in pixels. Source: https://docs.discord.com/developers/resources/guild#modify-guild.
+// maxSide is the largest width and height of an icon, in pixels. Source:
+// https://docs.discord.com/developers/resources/guild#modify-guild.
 const maxSide = 1024
 
 // inspect returns Discord's name of an image's format, or why Discord would refuse the image.
@@ -31,8 +32,8 @@ func inspect(data []byte) (format string, animated bool, why string) {
 	return format, format == "gif" && severalFrames(data), ""
 }
 
-// severalFrames decodes only the first frame of a GIF, because a small file may have thousands of
-// frames.
+// severalFrames reports whether a GIF has more than one frame. It decodes only the first frame,
+// because a small file may have thousands of frames.
 func severalFrames(data []byte) bool {
 	r := bytes.NewReader(data)
 	if _, err := gif.Decode(r); err != nil { // reads up to the end of the first frame

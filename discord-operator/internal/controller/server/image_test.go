@@ -48,7 +48,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// No file may exhaust time or memory, or panic.
+// No image file may exhaust time or memory, or cause a panic.
 func FuzzInspect(f *testing.F) {
 	for _, image := range [][]byte{discordtest.PNG(2, 2, 0), discordtest.GIF(1), discordtest.GIF(3)} {
 		f.Add(image)

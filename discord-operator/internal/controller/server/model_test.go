@@ -16,13 +16,13 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// history changes the settings of a server in any order: the spec changes, users change settings on
-// Discord, edits get lost, and another object claims the same server.
+// history changes the settings of a guild in any order: the spec changes, users change settings on
+// Discord, edits get lost, and a second DiscordServer names the same guild.
 type history struct {
 	server *v1alpha1.DiscordServer
-	rival  *v1alpha1.DiscordServer // older or younger; nil for none
+	rival  *v1alpha1.DiscordServer // a second DiscordServer, older or younger; nil for none
 	guild  discordclient.Guild
-	// byHand has the settings as users last made them.
+	// byHand has the settings as users on Discord last set them.
 	byHand  discordclient.Guild
 	managed map[string]bool // fields that the spec has ever named
 }
@@ -32,7 +32,6 @@ var (
 	drawMay  = rapid.Ptr(rapid.SampledFrom([]string{"", "a school", "another school"}), true)
 )
 
-// Spec draws other settings.
 func (h *history) Spec(t *rapid.T) {
 	h.server.Generation++
 	spec := &h.server.Spec
@@ -52,7 +51,7 @@ func (h *history) Spec(t *rapid.T) {
 	}
 }
 
-// Hand changes settings on Discord.
+// Hand changes settings as a user on Discord does.
 func (h *history) Hand(t *rapid.T) {
 	g := discordclient.Guild{
 		ID: h.guild.ID, Name: drawText.Draw(t, "name"), Description: drawText.Draw(t, "description"), VerificationLevel: rapid.IntRange(0, 4).Draw(t, "level"),
@@ -62,7 +61,7 @@ func (h *history) Hand(t *rapid.T) {
 	h.guild, h.byHand = g, g
 }
 
-// Rival adds an object that claims the same server, or removes that object.
+// Rival adds a DiscordServer that names the same guild, or removes it.
 func (h *history) Rival(t *rapid.T) {
 	if h.rival != nil {
 		h.rival = nil
@@ -73,8 +72,8 @@ func (h *history) Rival(t *rapid.T) {
 	}}
 }
 
-// Reconcile plans an edit, and either carries it out or loses it. A lost response needs no case:
-// the edit was carried out, and the next reconcile observes the same server.
+// Reconcile plans an edit, and either sends or loses it. A lost response needs no case of its own:
+// Discord has applied the edit, and the next reconcile observes the result.
 func (h *history) Reconcile(t *rapid.T) { h.reconcile(rapid.Bool().Draw(t, "carried out")) }
 
 func (h *history) reconcile(carriedOut bool) Plan {
@@ -113,7 +112,8 @@ func (h *history) observe() State {
 	}
 }
 
-// Check has the invariant: fields that the spec has never named are as users last made them.
+// Check tests the invariant: fields that the spec has never named have the values that users last
+// set.
 func (h *history) Check(t *rapid.T) {
 	now, was := h.guild, h.byHand
 	for field, values := range map[string][2]any{
@@ -127,8 +127,8 @@ func (h *history) Check(t *rapid.T) {
 	}
 }
 
-// After any history, one reconcile is enough and a second one changes nothing. If two objects claim
-// one server, exactly one of them manages it, for good.
+// After any history, one reconcile is enough, and a second one changes nothing. If two
+// DiscordServers name one guild, exactly one of them manages it from then on.
 func TestAnyHistoryOfAServerEndsWell(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

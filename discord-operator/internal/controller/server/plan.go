@@ -26,7 +26,7 @@ type Plan struct {
 	Issues     []conditions.Issue
 }
 
-// NewPlan plans the guild of a server.
+// NewPlan compares the spec with the observed guild, and plans the edit of the guild.
 func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	if issue := unmanageable(server, s); issue != nil {
 		return Plan{Issues: []conditions.Issue{*issue}}
@@ -73,7 +73,8 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 	return issues.Lacking(have, exact, essential, "without which it cannot manage the server", s.InviteURL)
 }
 
-// Source of the limit: https://discord.com/developers/docs/events/gateway#sharding
+// Discord allows at most 2,500 guilds per Gateway connection. Source:
+// https://discord.com/developers/docs/events/gateway#sharding
 func tooManyServers(s State) *conditions.Issue {
 	if !s.TooManyGuilds {
 		return nil
@@ -107,8 +108,8 @@ func retained(server *v1alpha1.DiscordServer) bool {
 
 const essential = permissions.ViewChannel | permissions.ManageChannels
 
-// required returns the permissions that the bot needs. The bot needs ViewAuditLog to find lost
-// creates.
+// required returns the permissions that the bot needs. With ViewAuditLog, the operator finds the
+// result of a create whose response was lost.
 func required(server *v1alpha1.DiscordServer, s State, settings bool) permissions.Bits {
 	if status.Observed(server) {
 		return 0

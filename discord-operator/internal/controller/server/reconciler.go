@@ -28,16 +28,16 @@ import (
 	"jutsu.com/operators/libs/manager/fence"
 )
 
-// Kind is the kind of the objects.
+// Kind is the kind of the objects that this package reconciles.
 const Kind = "DiscordServer"
 
 // Reconciler reconciles DiscordServers.
 type Reconciler struct {
 	Client  client.Client // reads from the cache
-	Live    client.Reader // reads the images of icons
+	Live    client.Reader // reads the ConfigMaps of icons; the cache has only their metadata
 	Grants  *grant.Reader
 	Bots    *bot.Bots          // connections to Discord
-	Records *lifecycle.Records // of the responses to edits
+	Records *lifecycle.Records // of Discord's responses to edits
 	Status  *status.Recorder
 
 	icons icons

@@ -29,7 +29,6 @@ var references = []reference{
 		func(s *v1alpha1.DiscordServerSpec) **v1alpha1.ChannelReference { return &s.PublicUpdatesChannelRef }},
 }
 
-// referenced returns the names of the DiscordChannels that a spec refers to.
 func referenced(spec *v1alpha1.DiscordServerSpec) (names []string) {
 	for _, ref := range references {
 		if to := *ref.in(spec); to != nil {
@@ -58,8 +57,9 @@ func Referenced(
 	return all, nil
 }
 
-// referenced returns no channel that is being deleted. Discord keeps such a channel until a user
-// chooses another one or disables Community, and the operator must not undo that choice.
+// referenced returns the Discord id of a channel that a field of the spec names. It returns no
+// channel that is being deleted: Discord keeps a rules or updates channel until a user chooses
+// another one or disables Community, and the operator must not undo that choice.
 func (s *State) referenced(field, name string) (string, *conditions.Issue) {
 	c := s.Referenced[name]
 	if c != nil && !c.DeletionTimestamp.IsZero() {

@@ -15,9 +15,9 @@ import (
 // Rows describes the fields of servers.
 var Rows = fields.Rows()
 
-// SpecOf returns a spec that changes nothing about a server, and the server's values that no spec
-// can have. objects has the names of DiscordChannels; the keys are ids of channels. The spec has no
-// icon, because Discord has only its hash.
+// SpecOf returns the spec that matches a live guild, for the export, and the live values that no
+// spec can express. objects has the names of DiscordChannels; the keys are ids of channels. SpecOf
+// leaves out the icon, because Discord has only its hash.
 func SpecOf(live discordclient.Guild, objects map[string]string) (v1alpha1.DiscordServerSpec, []resource.Omission) {
 	d := desired{objects: objects}
 	omitted := fields.Fill(&d, &guild{Guild: live})

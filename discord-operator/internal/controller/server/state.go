@@ -33,9 +33,9 @@ type State struct {
 	TooManyGuilds bool                    // the bot is in more guilds than one Gateway session may have
 	Stored        resource.StoredForms    // the values that Discord stores in another form
 	Manager       *v1alpha1.DiscordServer // the server that manages the guild; nil for none
-	Claimed       bool                    // another server that is not deleted claims the guild
-	// Groups, Channels and Roles are only of the server's namespace: objects of other namespaces
-	// must not make the bot ask for permissions.
+	Claimed       bool                    // another DiscordServer that is not being deleted names the guild
+	// Groups, Channels and Roles cover only the server's namespace. Objects of other namespaces
+	// must not make the bot ask for more permissions.
 	Groups     []v1alpha1.DiscordGroup
 	Channels   []v1alpha1.DiscordChannel
 	Roles      bool                                // the server's namespace has DiscordRoles
@@ -210,8 +210,8 @@ func (s *State) mentioned() (bits permissions.Bits, overwritten, webhooks bool) 
 	return bits, overwritten, webhooks
 }
 
-// observeDeletion observes a deleted server. It returns an issue while the server must wait for its
-// dependents.
+// observeDeletion observes a deleted server. It returns an issue while groups, channels or roles
+// still use the server.
 func (r *Reconciler) observeDeletion(ctx context.Context, server *v1alpha1.DiscordServer) (s State, err error) {
 	if err := r.dependents(ctx, server); err != nil || retained(server) {
 		return s, err
@@ -246,8 +246,8 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 	return waitingFor(server, names)
 }
 
-// waitingFor first says how to undo the deletion, because a user must not delete the dependents by
-// mistake.
+// waitingFor returns an issue with a message that starts with how to undo the deletion. Otherwise a
+// user could delete the named objects by mistake.
 func waitingFor(server *v1alpha1.DiscordServer, names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"Waiting for: %s. Nothing is deleted on Discord yet. To undo the deletion: `kubectl discord undelete server %s -n "+

@@ -58,8 +58,9 @@ func statusOf(
 	return next
 }
 
-// maxName is the schema's limit of names and hashes. A server that is compatible with Discord may
-// exceed it, and the API server would refuse the whole status.
+// maxName is the CRD schema's limit for a guild's name and an icon's hash. A server that is
+// compatible with Discord may send longer texts, and the API server would then refuse the whole
+// status.
 const maxName = 256
 
 func truncated(name string) string {
@@ -69,7 +70,8 @@ func truncated(name string) string {
 	return name
 }
 
-// availability ignores issues that resolve without a user.
+// availability returns the condition Available. It stays true during an issue that resolves without
+// a user, such as a rate limit.
 func availability(server *v1alpha1.DiscordServer, results Results, worst *conditions.Issue) conditions.Availability {
 	was := server.Status.Conditions
 	switch available := conditions.Unusable(v1alpha1.ReasonNotManageable, "The bot cannot manage the server."); {

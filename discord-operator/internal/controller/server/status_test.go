@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The API server would refuse the whole status for a longer name.
+// The API server would refuse the whole status if a name were longer than the schema allows.
 func TestLongNameIsTruncated(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -18,7 +18,7 @@ import (
 
 const lostRetry = time.Second
 
-// Results has the effects of a plan.
+// Results reports the webhook and the Secret after Apply.
 type Results struct {
 	Hook    *discordclient.Webhook // nil if unknown
 	Secret  string                 // name of the Secret with the URL; empty for none
@@ -83,7 +83,8 @@ func (w *Webhooks) provide(
 	return w.deleteDuplicates(ctx, c, api, p, results)
 }
 
-// deleteDuplicates runs after the Secret has the URL of the remaining webhook.
+// deleteDuplicates deletes further webhooks that earlier creates for this object left. It runs
+// after the Secret has the URL of the remaining webhook.
 func (w *Webhooks) deleteDuplicates(
 	ctx context.Context, c *v1alpha1.DiscordChannel, api *guildcache.Client, p Plan, results *Results,
 ) error {

@@ -25,13 +25,14 @@ const (
 	// clockSkew bounds the difference between the clocks of Discord and of the API server.
 	clockSkew    = time.Minute
 	readingRetry = time.Second
-	// maxUnlisted bounds the unlisted webhooks that the operator reads by id. It need not read
-	// older ones, because the status or the Secret named each of them before the next create.
+	// maxUnlisted limits how many webhooks the operator reads by id if the audit log shows them but
+	// the list lacks them. It need not read older webhooks, because the status or the Secret named
+	// each of them before the next create.
 	maxUnlisted = 3
 )
 
-// observeAudit uses the audit log to find the object of an ambiguous webhook. From visibleAt, lists
-// and the audit log show all earlier creates. visibleAt is zero if there were no creates.
+// observeAudit reads from the audit log for which object each webhook was created. visibleAt is the
+// time from which lists and the audit log show all earlier creates; zero if there were none.
 func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel, s *State, visibleAt time.Time) error {
 	now, complete := w.Status.Clock.Now(), visibleAt
 	for _, hook := range s.possiblyOwn(c) {
@@ -61,7 +62,8 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 	return w.findKnown(ctx, s, s.unlisted())
 }
 
-// possiblyOwn returns this bot's webhooks that may belong to the object, except the known webhook.
+// possiblyOwn returns this bot's webhooks that may belong to the object, except the one that
+// knownWebhook returns.
 func (s *State) possiblyOwn(c *v1alpha1.DiscordChannel) (all []discordclient.Webhook) {
 	known := knownWebhook(c, *s)
 	for _, hook := range s.Hooks {
@@ -86,7 +88,7 @@ func (s *State) auditHidden() bool {
 }
 
 // auditError ignores an error if another call is reading the audit log, if Discord refuses the
-// audit log, or if the webhook is known without it.
+// audit log, or if the webhook is known without the audit log.
 func (s *State) auditError(c *v1alpha1.DiscordChannel, err error) error {
 	s.Complete, s.RetryAfter = false, issues.MaxTransient
 	switch {
@@ -127,7 +129,8 @@ func (s *State) unlisted() (all []candidate) {
 }
 
 // knownWebhook returns the webhook that this process, the status or the Secret names. If only the
-// Secret names it, it must belong to this bot, because a user may have edited the Secret.
+// Secret names the webhook, the webhook must belong to this bot, because a user may have edited the
+// Secret.
 func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	inSync := secretInSync(s.Secret, statusID(c))
 	for _, id := range []string{s.Record.ID, statusID(c), s.secretID(c)} {

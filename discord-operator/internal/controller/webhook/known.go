@@ -20,10 +20,12 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Discord may briefly give wrong answers about webhooks, both in lists and in reads by id.
+// Discord may briefly give wrong answers about webhooks, both in lists and in reads by id. So find
+// trusts a surprising answer only after Discord has repeated it.
 
-// observeHooks reads the webhooks. Before the operator sends a second create, the list and the
-// audit log must be new enough to show the result of the first create.
+// observeHooks reads the channel's webhooks. s.Complete reports whether the list and the audit log
+// are new enough to show the result of every earlier create. Until then, the operator sends no
+// second create.
 func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel, s *State) (err error) {
 	if s.Complete = true; s.Channel == nil {
 		return nil
@@ -66,8 +68,9 @@ func (s *State) known(c *v1alpha1.DiscordChannel) (all []candidate) {
 	return all
 }
 
-// secretID returns the webhook id in the Secret; empty if this process knows the results of all
-// creates.
+// secretID returns the webhook id in the Secret's annotation; empty if the Secret is unusable. It
+// is also empty if this process knows the results of all creates, because the id is not needed
+// then.
 func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	if s.Secret == nil || s.Record.Known || !metav1.IsControlledBy(s.Secret, c) || apply.TooLarge(s.Secret) {
 		return ""
@@ -79,8 +82,8 @@ func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	return id
 }
 
-// listSince returns the time before which a list of webhooks is too old. It is zero unless an
-// earlier list lacked a webhook that Discord returned by id.
+// listSince returns the time from which a list of webhooks is new enough. The time is zero, so any
+// list is new enough, unless an earlier list lacked a webhook that Discord returned by id.
 func (w *Webhooks) listSince(known []candidate) (since time.Time) {
 	for _, k := range known {
 		if at := w.inconsistent.ConfirmAt(k.id); at.After(since) && !at.After(w.Status.Clock.Now()) {
@@ -107,7 +110,7 @@ func (w *Webhooks) findKnown(ctx context.Context, s *State, known []candidate) (
 }
 
 // find reports whether a webhook is in the channel. It reports a webhook as missing only after
-// Discord has done so twice.
+// Discord has twice reported it as missing.
 func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool, err error) {
 	if slices.ContainsFunc(s.Hooks, func(h discordclient.Webhook) bool { return h.ID == k.id }) {
 		w.missing.End(k.id)
@@ -123,8 +126,8 @@ func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool,
 	hook, err := s.Guild.Bot.GetWebhook(ctx, k.id)
 	class := discordclient.ClassOf(err)
 	switch {
-	// Discord lets a bot read its own webhooks, so it denies only a webhook that belongs to someone
-	// else.
+	// Discord lets a bot read its own webhooks. So it denies a read only if the webhook belongs to
+	// someone else.
 	case class == discordclient.ClassGone, class == discordclient.ClassDenied && k.fromSecret:
 		w.inconsistent.End(k.id)
 		return false, confirm(&w.missing, k.id, now)
@@ -143,8 +146,8 @@ func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool,
 	return true, nil
 }
 
-// confirm returns an issue until Discord has repeated an answer. The first answer stays recorded,
-// so that a later read of the same webhook needs no second confirmation.
+// confirm returns a transient issue until Discord has repeated an answer some seconds later. The
+// first answer stays recorded, so a later read of the same webhook needs no second confirmation.
 func confirm(answers *lifecycle.Missing, id string, now time.Time) error {
 	answers.Begin(id, now)
 	if wait := answers.ConfirmAt(id).Sub(now); wait > 0 {

@@ -76,7 +76,7 @@ func TestKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
 	}
 }
 
-// Candidates are ordered by certainty. A webhook that is older than the channel is no candidate.
+// The most certain candidate comes first. A webhook that is older than the channel is no candidate.
 func TestKnownSources(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -20,7 +20,7 @@ import (
 )
 
 // history applies these events to a channel in any order: the spec changes, users delete webhooks
-// and Secrets, answers are lost, and the operator is killed.
+// and Secrets, responses get lost, and the operator is killed.
 type history struct {
 	guild   *bot.Guild
 	channel *v1alpha1.DiscordChannel
@@ -31,12 +31,12 @@ type history struct {
 	// logged reports whether the audit log shows creates.
 	logged bool
 
-	// record and complete are the memory of the process.
+	// record and complete are lost when the process ends.
 	record   lifecycle.Record
 	complete bool // lists show the result of a lost create
 
 	// reported has the ids of all webhooks that a status has ever named. forsaken has the ids of
-	// webhooks that the spec stopped requesting before any status named them.
+	// webhooks that no status named before the spec stopped requesting them.
 	reported, forsaken map[string]bool
 	// twice is the name of a webhook that the operator created although a webhook of that name
 	// existed.
@@ -70,9 +70,9 @@ func (h *history) observe() State {
 	return s
 }
 
-// reconcile makes a plan and carries out its first steps as Apply does. If the plan has more steps
-// than most, no status is written. If lost, the answer to a create does not arrive. reconcile
-// returns whether the plan was empty.
+// reconcile makes a plan and sends its first steps in the order of Apply. If the plan has more than
+// most steps, reconcile stops early and writes no status. If lost is set, the response to a create
+// does not arrive. reconcile reports whether the plan was empty.
 func (h *history) reconcile(most int, lost bool) (unchanged bool) {
 	todo := NewPlan(h.channel, h.observe())
 	if todo.Err != nil {
@@ -110,7 +110,6 @@ func (h *history) reconcile(most int, lost bool) (unchanged bool) {
 	return unchanged
 }
 
-// provide creates or renames the webhook.
 func (h *history) provide(todo Plan, now *Results, lost bool) bool {
 	hook := todo.Use
 	switch {
@@ -151,7 +150,6 @@ func (h *history) drop(id string) {
 	h.hooks = slices.DeleteFunc(h.hooks, func(w discordclient.Webhook) bool { return w.ID == id })
 }
 
-// Spec asks for a webhook, for another name, for another Secret, or for no webhook.
 func (h *history) Spec(t *rapid.T) {
 	h.channel.Spec.Webhook = rapid.SampledFrom([]*v1alpha1.ChannelWebhook{
 		nil, {Name: "alerts"}, {Name: "reports"}, {Name: "alerts", SecretName: "elsewhere"},
@@ -163,29 +161,24 @@ func (h *history) Spec(t *rapid.T) {
 	}
 }
 
-// Reconcile runs a whole reconcile.
 func (h *history) Reconcile(*rapid.T) { h.reconcile(9, false) }
 
-// Lose runs a whole reconcile, but loses the answer to a create.
 func (h *history) Lose(*rapid.T) { h.reconcile(9, true) }
 
-// Kill ends the process before a reconcile, or after some of the steps of a reconcile.
 func (h *history) Kill(t *rapid.T) {
 	h.reconcile(rapid.IntRange(0, 3).Draw(t, "steps"), rapid.Bool().Draw(t, "lost"))
 	h.record, h.complete = lifecycle.Record{}, false
 }
 
-// Wait waits until lists show all creates.
+// Wait lets time pass until lists of webhooks show all creates.
 func (h *history) Wait(*rapid.T) { h.complete = true }
 
-// HandDelete lets a user delete a webhook of the channel.
 func (h *history) HandDelete(t *rapid.T) {
 	if len(h.hooks) > 2 {
 		h.drop(rapid.SampledFrom(h.hooks[2:]).Draw(t, "webhook").ID)
 	}
 }
 
-// BreakSecret lets a user delete the Secret, or change it.
 func (h *history) BreakSecret(t *rapid.T) {
 	for name, secret := range h.secrets {
 		if delete(h.secrets, name); rapid.Bool().Draw(t, "changed") {
@@ -240,8 +233,8 @@ func (h *history) expectReconciled(t *rapid.T) {
 	}
 }
 
-// Whatever happens, no name has two webhooks and no foreign webhook changes. In the end, there are
-// only the webhook and the Secret that the spec asks for.
+// Whatever happens, the operator never creates a second webhook of the same name and changes no
+// foreign webhook. In the end, its only webhook and Secret are the requested ones.
 func TestAnyHistoryOfAWebhookEndsWell(t *testing.T) {
 	t.Parallel()
 	guild := newGuild(t, all)

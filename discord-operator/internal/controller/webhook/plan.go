@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// FieldOwner is the field manager of the Secrets.
+// FieldOwner is the field manager of server-side apply for the Secrets.
 const FieldOwner = "discord-operator"
 
 // webhookAnnotation names the webhook that a Secret's URL belongs to. The operator thus needs only
@@ -39,10 +39,10 @@ var secretLabels = map[string]string{
 type Plan struct {
 	Create, Rename bool
 	Use            *discordclient.Webhook // the existing webhook
-	Write          bool                   // writes the Secret over Live, which may be nil
+	Write          bool                   // writes the Secret; Live is the existing Secret or nil
 	Live           *metav1.PartialObjectMetadata
 	Remove         string                         // id of the webhook that the spec no longer requests
-	Duplicates     []string                       // other webhooks of the object
+	Duplicates     []string                       // ids of further webhooks that were created for the object
 	Obsolete       []metav1.PartialObjectMetadata // Secrets that the garbage collector deletes for the operator
 	Err            error                          // why the webhook does not match the spec, or could not be observed
 }
@@ -141,8 +141,9 @@ func refusedCreate(s State) *conditions.Issue {
 	return s.Guild.LacksIn(s.Channel, permissions.ManageWebhooks, forWhat, s.Guild.InviteURL)
 }
 
-// secretInSync reads only the Secret's metadata. If another client has changed the URL,
-// managedFields name that client as the field's owner.
+// secretInSync reports whether the Secret has the URL of the webhook. It reads only the Secret's
+// metadata: if another client has changed the URL, managedFields name that client as the field's
+// owner.
 func secretInSync(secret *metav1.PartialObjectMetadata, webhookID string) bool {
 	return secret != nil && webhookID != "" && secret.Annotations[webhookAnnotation] == webhookID &&
 		apply.SecretInSync(FieldOwner, secret, secretLabels, []string{v1alpha1.WebhookSecretKey})

@@ -26,14 +26,13 @@ const all = discordtest.PermViewChannel | discordtest.PermManageChannels | disco
 
 type spec = v1alpha1.DiscordChannelSpec
 
-// newGuild is a guild whose bot has the permissions.
 func newGuild(t *testing.T, p discordtest.Permissions) *bot.Guild {
 	t.Helper()
 	g := guildtest.New(t, p)
 	return &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: g.ID, Snapshot: g.Snapshot(t)}
 }
 
-// observed returns the State of a channel's webhook. A nil channel does not exist yet.
+// live is nil for a channel that does not exist yet.
 func observed(guild *bot.Guild, live *discordclient.Channel) State {
 	return State{Guild: guild, Channel: live, Complete: true, Application: "app"}
 }
@@ -42,7 +41,6 @@ func object(s spec) *v1alpha1.DiscordChannel {
 	return &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "alerts", UID: "uid"}, Spec: s}
 }
 
-// reasonOf returns the reason of an issue; empty for none.
 func reasonOf(err error) string {
 	if issue, ok := errors.AsType[*conditions.Issue](err); ok {
 		return issue.Reason
@@ -50,8 +48,6 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// secretMeta returns the metadata of a Secret that the channel owns and that the operator has
-// applied for a webhook.
 func secretMeta(name, hookID string) *metav1.PartialObjectMetadata {
 	owned := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: name, Labels: secretLabels, Annotations: map[string]string{webhookAnnotation: hookID},
@@ -183,7 +179,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Users may have the URL of a webhook that is older than its object.
+// The operator does not delete a webhook that is older than its object, because users may have the
+// webhook's URL.
 func TestOlderWebhookStays(t *testing.T) {
 	t.Parallel()
 	made := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -53,8 +53,9 @@ type State struct {
 func (w *Webhooks) Observe(
 	ctx context.Context, c *v1alpha1.DiscordChannel, guild *bot.Guild, ch *discordclient.Channel,
 ) (s State, err error) {
-	// The first call of Of sets the time until which another process may have sent creates. Thanks
-	// to this early call, a webhook that the spec requests later need not wait for their results.
+	// The first call of Records.Of sets the time until which another process may have sent creates.
+	// This early call, made even without a webhook in the spec, spares a later webhook the wait for
+	// the results of those creates.
 	s = State{Guild: guild, Channel: ch, Record: w.Records.Of(c.UID)}
 	if c.Spec.Webhook == nil && c.Status.Webhook == nil {
 		return s, nil

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// Bot is the bot that a token identifies. All servers with this token share the Bot.
+// Bot is the bot that a token identifies. All DiscordServers with this token share the Bot.
 type Bot struct {
 	*guildcache.Client
 	token   string
@@ -73,8 +73,8 @@ func (b *Bot) Application(ctx context.Context) (discordclient.Application, error
 	return app, err
 }
 
-// Webhooks returns a channel's webhooks from a list that is not older than since. If memory lacks
-// such a list, one call reads the channel's webhooks. If other channels lack such a list too, the
+// Webhooks returns a channel's webhooks as listed at since or later. If the cached list is older,
+// one call reads the channel's webhooks. If the cached lists of other channels are older too, the
 // call reads the webhooks of the whole guild.
 func (b *Bot) Webhooks(
 	ctx context.Context, guildID, channelID string, since time.Time,
@@ -116,7 +116,6 @@ func listed(snap *guildcache.Snapshot, channelID string, since time.Time) ([]dis
 	return hooks, known && !snap.WebhooksListed(channelID).Before(since)
 }
 
-// unlisted counts the channels whose list of webhooks is older than since, or missing.
 func unlisted(snap *guildcache.Snapshot, since time.Time) int {
 	n := 0
 	for _, c := range snap.Channels() {

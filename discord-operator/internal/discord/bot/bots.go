@@ -43,10 +43,11 @@ type Config struct {
 	PerSecond int
 	// Resync is the interval between reads of a guild while the Gateway is not connected.
 	Resync time.Duration
-	// ResyncLive is the interval while the Gateway is connected. If no event reports the operator's
-	// own change within EventTimeout, the guild is stale. 0 means the default of guildcache.
+	// ResyncLive replaces Resync while the Gateway is connected. EventTimeout is the time after
+	// which a guild is stale if no event has reported the operator's own change. 0 means the
+	// default of guildcache.
 	ResyncLive, EventTimeout time.Duration
-	// Guard is passed to discordclient.Options; may be nil.
+	// Guard is called before each mutating call, and its error stops the call. It may be nil.
 	Guard func() (until time.Time, err error)
 	// Metrics may be nil.
 	Metrics *guildcache.Metrics
@@ -56,7 +57,7 @@ type Config struct {
 	Clock clock.PassiveClock
 }
 
-// Bots has the bots of all servers. Make it with New.
+// Bots has the bots of all DiscordServers. Make it with New.
 type Bots struct {
 	ctx      context.Context //nolint:containedctx // of all connections, which outlive the reconciles that start them
 	cached   client.Reader   // servers, and the metadata of Secrets
@@ -71,8 +72,8 @@ type Bots struct {
 	outs    []chan Event
 }
 
-// use has a server's bot, the version of the token's Secret, the guilds that the Secret allows, and
-// the server's guild (empty while unknown).
+// use has the bot of a DiscordServer, the version of the token's Secret, the guilds that the Secret
+// allows, and the guild of the DiscordServer (empty while unknown).
 type use struct {
 	version string
 	bot     *Bot
@@ -131,8 +132,8 @@ func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, er
 	return b.retry(server)
 }
 
-// retry replaces a refused bot with a new bot for all servers of its token. Before the next try is
-// due, retry returns the issue of the refused token instead.
+// retry replaces a bot whose token Discord has refused, for all DiscordServers with this token.
+// Before the next try is due, retry returns the issue of the refused token instead.
 func (b *Bots) retry(server *v1alpha1.DiscordServer) (*Bot, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,7 +163,8 @@ func (b *Bots) retry(server *v1alpha1.DiscordServer) (*Bot, error) {
 	return again, nil
 }
 
-// Refused is the issue of a refused token, with the time of the next try.
+// Refused returns the issue of a refused token, which requests a reconcile at the time of the next
+// try.
 func (b *Bots) Refused(server *v1alpha1.DiscordServer) *conditions.Issue {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -181,8 +183,8 @@ func (b *Bots) HasRefused(server types.NamespacedName) bool {
 	return bot != nil && bot.Err() != nil
 }
 
-// last returns the last bot of a server, even if the token's Secret is gone. It returns nil if the
-// server has no bot, or if Discord has refused the bot's token.
+// last returns the bot that a server used last, even if the token's Secret is gone. It returns nil
+// if the server has no bot, or if Discord has refused the bot's token.
 func (b *Bots) last(server types.NamespacedName) *Bot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -221,7 +223,7 @@ func (b *Bots) read(
 	return b.assign(client.ObjectKeyFromObject(server), token, use{version: version, allowed: allowed})
 }
 
-// ParseToken returns the token in a text, and reports whether it has the form of a token.
+// ParseToken returns the token in a text, and reports whether the token has the right form.
 func ParseToken(text string) (token string, ok bool) {
 	token = strings.TrimPrefix(strings.TrimSpace(text), "Bot ")
 	return token, tokenForm.MatchString(token)

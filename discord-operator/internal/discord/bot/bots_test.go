@@ -49,7 +49,7 @@ func (s *secrets) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ 
 	return nil
 }
 
-// A bot reads a guild as long as one of its servers needs it.
+// A bot reads a guild only as long as one of the bot's servers uses the guild.
 func TestAGuildIsForgottenWithItsLastServer(t *testing.T) {
 	t.Parallel()
 	discord := httptest.NewServer(http.NotFoundHandler())
@@ -93,8 +93,8 @@ func TestAGuildIsForgottenWithItsLastServer(t *testing.T) {
 	want("when a server has got another bot", 1)
 }
 
-// refusing simulates a Discord that refuses every token. Its servers are in one namespace and share
-// a token.
+// refusing has a simulated Discord that refuses every token, and the bots of servers in one
+// namespace with the same token.
 type refusing struct {
 	t      *testing.T
 	calls  atomic.Int32
@@ -139,8 +139,8 @@ func (r *refusing) reconcile() (issue *conditions.Issue) {
 	return issue
 }
 
-// A refused token costs a few calls, even if a user changes its Secret every second. Each call
-// counts towards a ban of the IP address that all tenants share.
+// A refused token causes few calls, even if a user changes its Secret every second. Discord counts
+// each call towards a ban of the IP address that all tenants share.
 func TestARefusedTokenIsSeldomTried(t *testing.T) {
 	t.Parallel()
 	r := newRefusing(t)
@@ -161,7 +161,6 @@ func TestARefusedTokenIsSeldomTried(t *testing.T) {
 	}
 }
 
-// The operator does not send Discord a text that cannot be a token.
 func TestMalformedTokenIsNotSent(t *testing.T) {
 	t.Parallel()
 	r := newRefusing(t)
@@ -176,7 +175,7 @@ func TestMalformedTokenIsNotSent(t *testing.T) {
 	}
 }
 
-// A token is used only for the guilds that its Secret allows, even for deletions.
+// A token is used only for the guilds that the annotation of its Secret allows, even for deletions.
 func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 	t.Parallel()
 	discord := httptest.NewServer(http.NotFoundHandler()) // a 401 would end the bot
@@ -219,8 +218,8 @@ func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 	}
 }
 
-// Objects outside the server's namespace may cause at most half of the bot's calls. The limit does
-// not apply to a namespace with its own server for the same bot.
+// Objects of other namespaces than the server's may cause at most half of the bot's calls. A
+// namespace with its own DiscordServer for the same bot is exempt from this limit.
 func TestANamespaceHasAShareOfAnothersBot(t *testing.T) {
 	t.Parallel()
 	var received atomic.Int32

@@ -118,8 +118,9 @@ func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, gui
 	return g, err
 }
 
-// ToDelete returns the bot that deletes a server's resources. If the token's Secret is gone,
-// ToDelete returns the last bot: the deletion of a namespace may delete the Secret first.
+// ToDelete returns the bot that deletes a server's resources. If the token's Secret is gone, it
+// returns the bot that the server used last: the deletion of a namespace may delete the Secret
+// first.
 func (b *Bots) ToDelete(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
 	return b.toDelete(ctx, server, server.Status.ServerID, server.Namespace)
 }
@@ -170,8 +171,8 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 	return snap, nil
 }
 
-// ServerChanged selects created and deleted servers, and servers whose guild, availability, token
-// reference or grants have changed.
+// ServerChanged selects DiscordServers that were created or deleted, and changes of the guild, the
+// availability, spec.tokenSecretRef and the fields that permit something to other namespaces.
 var ServerChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
 	return before.Status.ServerID != after.Status.ServerID || Available(before) != Available(after) ||
@@ -186,7 +187,7 @@ func Available(server *v1alpha1.DiscordServer) bool {
 	return meta.IsStatusConditionTrue(server.Status.Conditions, conditions.TypeAvailable)
 }
 
-// Refresh updates the snapshot.
+// Refresh takes a new snapshot from the guild cache. It sends no call.
 func (g *Guild) Refresh() { g.Snapshot = g.Bot.Guild(g.ID).Snapshot() }
 
 // OrNone returns the client of the guild's bot; nil if g is nil.
@@ -223,14 +224,16 @@ func (g *Guild) Categories() int {
 	return n
 }
 
-// Lacks is the issue of permissions that the bot lacks in the guild; nil if none or unknown.
+// Lacks is the issue of permissions that the bot lacks in the guild. It is nil if the bot lacks
+// none, or if its permissions are unknown.
 func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue {
 	have, exact := g.Snapshot.BotPermissions()
 	return issues.Lacking(have, exact, needed, forWhat, g.InviteURL)
 }
 
-// LacksIn is the issue of permissions that the bot lacks in a channel or category; nil if none or
-// unknown. inviteURL is empty if a new invitation does not help.
+// LacksIn is the issue of permissions that the bot lacks in a channel or category. It is nil if the
+// bot lacks none, or if its permissions are unknown. inviteURL is empty if a new invitation does
+// not help.
 func (g *Guild) LacksIn(
 	ch *discordclient.Channel, needed permissions.Bits, forWhat, inviteURL string,
 ) *conditions.Issue {

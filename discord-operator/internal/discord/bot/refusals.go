@@ -12,17 +12,19 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// namespaceShare is a divisor: a namespace may cause one twentieth of the refusals that other
-// namespaces leave. A wrong token or refused calls of one tenant must not stop other tenants.
+// namespaceShare divides the refused calls that Discord still tolerates: a namespace may cause one
+// twentieth of them. A wrong token or refused calls of one tenant must not stop other tenants.
 const namespaceShare = 20
 
-// refusals counts refused calls per namespace. Discord counts all refusals of an IP address
-// together, so each namespace's count is a share of one whole. It is safe for concurrent use.
+// refusals counts the calls that Discord has refused, per namespace. Discord counts all refusals of
+// an IP address together, so the counts of all namespaces share one whole. It is safe for
+// concurrent use.
 type refusals struct {
 	mu     sync.Mutex
 	whole  *discordclient.InvalidRequests
 	shares map[string]*discordclient.InvalidRequests
-	// kept is the number of counts that the last cleanup kept.
+	// kept is the number of counts after the last cleanup. The next cleanup runs at twice this
+	// number.
 	kept int
 }
 
@@ -35,8 +37,8 @@ func newRefusals(now func() time.Time) *refusals {
 // minShares is the number of counts below which no cleanup runs.
 const minShares = 1000
 
-// of returns the count of a namespace. A cleanup drops only counts of 0. A bot may go on using a
-// dropped count, but that adds at most one share for its namespace.
+// of returns the count of a namespace. A cleanup drops counts of 0. A bot may go on using a dropped
+// count beside the new one, which at most doubles the share of its namespace.
 func (r *refusals) of(namespace string) *discordclient.InvalidRequests {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,8 +67,8 @@ func (b *Bots) Caused(ctx context.Context, o client.Object) context.Context {
 	return discordclient.WithRefusals(ctx, b.refusals.of(o.GetNamespace()))
 }
 
-// owns reports whether a namespace has a server with a token. Other namespaces have at most half of
-// the calls of the token's bot.
+// owns reports whether a namespace has a DiscordServer with a token. A namespace without one gets
+// at most half of the calls of the token's bot.
 func (b *Bots) owns(namespace, token string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The counts of namespaces without refusals are dropped, so that deleted namespaces take no memory.
+// The operator drops the counts of namespaces without refusals, so that deleted namespaces take no
+// memory.
 func TestCountsOfNamespacesAreDropped(t *testing.T) {
 	t.Parallel()
 	r := newRefusals(time.Now)

@@ -20,7 +20,7 @@ type Guild struct {
 	Bot     discordtest.Bot
 }
 
-// New creates a guild whose bot has the permissions.
+// New creates a guild and a bot with the permissions p in it.
 func New(t testing.TB, p discordtest.Permissions) *Guild {
 	t.Helper()
 	d := discordtest.Run(t, discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1})
@@ -29,7 +29,7 @@ func New(t testing.TB, p discordtest.Permissions) *Guild {
 	return g
 }
 
-// Client returns a client of the bot with a live view of the guild.
+// Client returns a client of the bot whose cache follows the guild's Gateway events.
 func (g *Guild) Client(t testing.TB) *guildcache.Client {
 	t.Helper()
 	c, err := guildcache.New(guildcache.Options{Options: discordclient.Options{
@@ -58,7 +58,7 @@ func (g *Guild) Client(t testing.TB) *guildcache.Client {
 	return c
 }
 
-// Snapshot returns the guild as it is now, in a live view.
+// Snapshot returns the guild as it is now, from the cache of a new client.
 func (g *Guild) Snapshot(t testing.TB) *guildcache.Snapshot {
 	t.Helper()
 	return g.Client(t).Guild(g.ID).Snapshot()

@@ -30,13 +30,15 @@ const (
 	// maxQueued is the longest wait in the bot's own call queue that no status reports, because
 	// such a wait surely ends.
 	maxQueued = 30 * time.Second
-	// deniedRetry is long, because each try counts towards Discord's limit of invalid requests.
+	// deniedRetry is the longest delay after a denied call. It is long, because each try counts
+	// towards Discord's limit of invalid requests.
 	deniedRetry = 10 * time.Minute
 	// firstDeniedRetry is the delay after the first denial. It is shorter than deniedRetry, because
 	// Discord sometimes denies a permitted call.
 	firstDeniedRetry = time.Minute
 	deletionRetry    = time.Minute
-	// notLeadingRetry delays a call that the fence refused because another process may lead.
+	// notLeadingRetry is the delay after the fence has refused a call. The fence stops all calls of
+	// a process that may no longer be the leader.
 	notLeadingRetry = time.Second
 	fullRetry       = time.Minute
 )
@@ -176,13 +178,14 @@ func Hidden(noun, id string, after time.Duration) *conditions.Issue {
 			"to the bot or to one of its roles.", noun, id).After(after)
 }
 
-// IsHidden reports whether an error is the issue Hidden.
+// IsHidden reports whether an error is an issue from [Hidden].
 func IsHidden(err error) bool {
 	issue, ok := errors.AsType[*conditions.Issue](err)
 	return ok && issue.Reason == v1alpha1.ReasonHiddenFromBot
 }
 
-// DeletionFailed is the issue of a failed deletion. OfDeletion adds how to abandon the resource.
+// DeletionFailed is the issue of a failed deletion. OfDeletion adds to its message how to leave the
+// resource on Discord.
 func DeletionFailed(why string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonDeletionFailed, "Deletion on Discord failed: %s", why).After(deletionRetry)
 }
@@ -200,8 +203,8 @@ func Worst(list []conditions.Issue) *conditions.Issue {
 }
 
 // Unreported returns the delay before the next reconcile if the status need not report the worst
-// issue; 0 if it must. For its first seconds, an object that waits for its parents reports nothing,
-// which saves a status update.
+// issue, and 0 if the status must report it. For its first seconds, an object that waits for its
+// parents reports nothing, which saves a status update.
 func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.Duration) time.Duration {
 	switch {
 	case IsTransient(worst):
@@ -212,7 +215,7 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 	return 0
 }
 
-// deletionGrace is the time between the first failure and DeletionFailed.
+// deletionGrace is the time between the first failure of a deletion and the reason DeletionFailed.
 const deletionGrace = 20 * time.Second
 
 // Retry returns the delay before the next reconcile; 0 if unknown. After a denied call, the delay
@@ -281,7 +284,8 @@ func resource(o client.Object) string {
 	return "discordchannels.discord.jutsu.com"
 }
 
-// Name returns an object's name as users of a namespace write it.
+// Name returns an object's name for a message in a namespace. It includes the object's namespace if
+// the two namespaces differ.
 func Name(o metav1.Object, namespace string) string {
 	if o.GetNamespace() == namespace {
 		return o.GetName()
@@ -289,7 +293,7 @@ func Name(o metav1.Object, namespace string) string {
 	return o.GetNamespace() + "/" + o.GetName()
 }
 
-// JoinUpToTen lists the first ten names.
+// JoinUpToTen lists the first ten names and the number of the remaining names.
 func JoinUpToTen(names []string) string {
 	const maxNames = 10
 	slices.Sort(names)

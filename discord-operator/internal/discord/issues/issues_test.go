@@ -20,7 +20,6 @@ import (
 	"jutsu.com/operators/libs/manager/fence"
 )
 
-// transient is an error that a retry may resolve.
 type transient struct{ error }
 
 var errTransient = &transient{errors.New("connection refused")}
@@ -183,7 +182,7 @@ func TestIsTransient(t *testing.T) {
 	}
 }
 
-// Each issue is worse than all issues before it.
+// In ranks, each issue is worse than all issues in earlier lines.
 func TestWorst(t *testing.T) {
 	t.Parallel()
 	ranks := [][]error{

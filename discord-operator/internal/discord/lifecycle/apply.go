@@ -23,18 +23,19 @@ import (
 
 const arrangeRetry = 200 * time.Millisecond // delay while another reconcile sorts the same siblings
 
-// Results report the effects of a plan.
+// Results report what a reconcile has done to a resource.
 type Results struct {
 	Live             resource.Resource     // the resource after the reconcile; nil for none
 	Created, Changed bool                  // whether the reconcile created or changed the resource
-	Blocked          bool                  // the resource cannot be used yet, so nothing may be created for it
-	Deleted          bool                  // a deleted object is gone
+	Blocked          bool                  // the resource cannot be used yet, so a channel's webhook must wait
+	Deleted          bool                  // the deletion has ended, and the finalizer is removed
 	Differences      []resource.Difference // for an observed object
 	Issues           []conditions.Issue    // of the plan and of failed calls
 	Stale            bool                  // the cache lags behind: reconcile again without a status update
 }
 
-// Fail adds the issues of an error and reports whether the error is not nil.
+// Fail adds the issues of an error, or sets Stale if the error shows an outdated cache. It reports
+// whether the error is not nil.
 func (r *Results) Fail(err error, now time.Time) bool {
 	if errors.Is(err, apply.ErrStale) || conditions.Conflict(err) {
 		r.Stale = true
@@ -85,8 +86,9 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 	return results
 }
 
-// ensureFinalizer stores the finalizer, but before a create only if Discord's limits permit the
-// create. Otherwise each retry would search Discord for the result of a lost create.
+// ensureFinalizer stores the finalizer. Before a create, it stores the finalizer only if Discord's
+// limits permit the create. Otherwise each retry would search Discord for the result of a create
+// that was never sent.
 func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) error {
 	if status.Finalized(b.Object) {
 		return nil
@@ -104,7 +106,8 @@ func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client,
 	return err
 }
 
-// create requires that Bind found no resource and that the finalizer is stored.
+// create sends the create. Before it, Bind must have found no resource, and the finalizer must be
+// stored.
 func (r *Resources) create(
 	ctx context.Context, api *guildcache.Client, b Binding, create resource.Create, results *Results,
 ) error {
@@ -166,7 +169,7 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 }
 
 // edit sends all fields in one call. If Discord refuses some fields, edit sends the remaining
-// fields again, so that a refused field does not keep the overwrites from Discord.
+// fields again, so that a refused field does not block the permission overwrites.
 func (r *Resources) edit(
 	ctx context.Context, api *guildcache.Client, b Binding, edit resource.Edit, fields []string, results *Results,
 ) error {

@@ -38,24 +38,25 @@ type Kind struct {
 	Calls        resource.Calls
 	FromBottom   bool                     // ranks count from the bottom, where new siblings appear
 	List         func() client.ObjectList // an empty list
-	ByID         string                   // index that finds the objects that claim an id
+	ByID         string                   // index of the ids in the status and in spec.adopt
 	Identity     func(client.Object) Identity
 }
 
-// Identity has the claims of an object on a resource. StatusID is the id in its status.
+// Identity has the fields of an object that determine its resource. StatusID is the resource's id
+// in the status.
 type Identity struct {
 	Name     string // the desired name
 	StatusID string
 	Adopt    *v1alpha1.Adoption
 	Position *int32 // the desired position; nil for none
-	Matched  bool   // StatusID was bound without proof
+	Matched  bool   // StatusID was bound without proof in the audit log
 	Adopted  bool   // the resource StatusID existed before the object
 	Policy   v1alpha1.DeletionPolicy
 	Observed bool // the resource is not managed, so another object may manage it
 }
 
-// Retained reports whether a deletion leaves the resource on Discord. By default, it leaves an
-// adopted resource, but deletes a resource that replaced an adopted one.
+// Retained reports whether a deletion leaves the resource on Discord. By default, a deletion leaves
+// an adopted resource, but deletes a resource that replaced an adopted one.
 func (i Identity) Retained() bool {
 	if i.Observed || i.guessed(i.StatusID) {
 		return true
@@ -80,7 +81,7 @@ func (i Identity) claims() []string {
 	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
 }
 
-// Resources are the external resources of the objects of one kind.
+// Resources manages the external resources of all objects of one kind.
 type Resources struct {
 	Kind    Kind
 	Cache   client.Reader
@@ -97,8 +98,8 @@ type Lookup struct {
 	Object            status.Object
 	GuildID, ParentID string
 	Types             []discordgo.ChannelType // the allowed types of a channel; a create uses the first one
-	// Foreign says that the object is outside the server's namespace: only the audit log proves its
-	// creates.
+	// Foreign reports whether the object is in another namespace than its server. If so, only the
+	// audit log proves that the object's create made a resource.
 	Foreign     bool
 	NoAdoption  *conditions.Issue // why the object may not adopt; nil if it may
 	NoRetention *conditions.Issue // why a deleted object may not leave its resource; nil if it may
@@ -112,23 +113,25 @@ type Binding struct {
 	Live     resource.Resource
 	Stored   resource.StoredForms // the values that Discord stores in another form
 	Inherits bool                 // the channel is new and lacks overwrites of its category
-	// Adopted means that this reconcile binds an existing resource, Recovered that it binds the
-	// result of a lost create.
+	// Adopted reports whether this reconcile binds an existing resource. Recovered reports whether
+	// it binds the result of a create whose response was lost.
 	Adopted, Recovered bool
-	Guessed            bool              // this or an earlier reconcile recovered it without proof
+	Guessed            bool              // this or an earlier reconcile recovered Live without proof
 	Absent             bool              // certainly no resource exists, so it may be created
 	HiddenID           string            // an existing resource that the bot may not view
 	Mismatch           *conditions.Issue // why the resource is not the deleted object's own
-	ClaimedBy          string            // another object that claims the resource and is not deleted
-	ClaimedHere        bool              // all objects that claim it are in this namespace
+	ClaimedBy          string            // another object that names the resource and is not deleted
+	ClaimedHere        bool              // all other objects that name the resource are in this namespace
 }
 
-// Reason returns the audit log reason of an object's calls. The UID in it identifies lost creates.
+// Reason returns the reason for the audit log in an object's calls. By the UID in the reason, the
+// operator finds the result of a create whose response was lost.
 func Reason(kind string, o client.Object) string {
 	return fmt.Sprintf("%s %s %s", kind, o.GetUID(), client.ObjectKeyFromObject(o))
 }
 
-// Bind finds the external resource of an object. It sends no call if memory has the resource.
+// Bind finds the external resource of an object. It sends no call if the guild cache has the
+// resource.
 func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	uid := l.Object.GetUID()
 	if status.Finalized(l.Object) {

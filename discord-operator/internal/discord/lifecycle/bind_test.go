@@ -35,7 +35,7 @@ import (
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermViewAuditLog
 
-// rig has a simulated guild, its client, and the objects that claim channels.
+// rig has a simulated guild, its client, and the objects that name channels by id.
 type rig struct {
 	*guildtest.Guild
 	client    *guildcache.Client
@@ -55,7 +55,6 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// aChannel is the kind of the tests' channels.
 var aChannel = Kind{
 	Name: "DiscordChannel", Noun: "channel", ByID: "id",
 	Title: func(name string) string { return "#" + name }, Calls: resource.Channels,
@@ -66,7 +65,7 @@ var aChannel = Kind{
 	},
 }
 
-// newResources returns the Resources of channels. claims fakes the objects that claim an id.
+// claims fakes the objects in the cache that name an id.
 func newResources(clock clock.PassiveClock, claims func(id string) ([]claim, error)) *Resources {
 	return resourcesOf(aChannel, clock, claims)
 }
@@ -83,8 +82,8 @@ type noEvents struct{}
 
 func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 
-// objects is a client.Reader that lists the objects that claim an id. Without a selector, it lists
-// the objects that claim the id "".
+// objects is a client.Reader that lists the objects which name an id. Without a selector, it lists
+// the objects for the empty id.
 type objects struct {
 	client.Reader
 	claims func(id string) ([]claim, error)
@@ -119,7 +118,6 @@ func (o objects) List(_ context.Context, list client.ObjectList, options ...clie
 	return err
 }
 
-// later advances the clock.
 func (r *rig) later(d time.Duration) { r.clock.SetTime(r.clock.Now().Add(d)) }
 
 func (r *rig) lookup(change ...func(*Lookup)) Lookup {
@@ -416,7 +414,6 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// Bind makes no call for channels that it knows.
 func TestBindMakesNoCallForKnownChannels(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -432,8 +429,8 @@ func TestBindMakesNoCallForKnownChannels(t *testing.T) {
 	}
 }
 
-// If Discord refuses to show a channel, the operator asks again only after a while: each refusal
-// counts towards a limit.
+// If Discord refuses to show a channel, the operator reads the channel again only after a while,
+// because each refusal counts towards a limit.
 func TestRefusedChannelIsSeldomAskedFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -460,8 +457,8 @@ func isTransient(err error) bool {
 	return ok && issues.IsTransient(issue)
 }
 
-// Without proof in the audit log, two objects of the same name may find a channel at the same
-// moment. Only one of them binds it.
+// Without proof in the audit log, two objects with the same name may find the same channel at the
+// same time. Only one of them binds the channel.
 func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -481,7 +478,8 @@ func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 	}
 }
 
-// A call that finds the channel resets the count: only two 404s in a row confirm that it is gone.
+// Only two 404s in a row confirm that a channel is gone. A call that finds the channel in between
+// resets the count.
 func TestFoundChannelEndsALoss(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

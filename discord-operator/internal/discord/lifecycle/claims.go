@@ -23,7 +23,8 @@ type claim struct {
 	deleted  bool
 }
 
-// nameFor hides the name of an object of another namespace.
+// nameFor returns the object's name for a message in a namespace. It hides the name of an object of
+// another namespace.
 func (c claim) nameFor(namespace string) string {
 	if c.name.Namespace != namespace {
 		return "an object of another namespace"
@@ -31,8 +32,8 @@ func (c claim) nameFor(namespace string) string {
 	return c.name.String()
 }
 
-// winner prefers an object with the resource in its status, then an object with a finalizer, then
-// the oldest object.
+// winner returns the claim of the object that manages the resource. It prefers an object with the
+// resource in its status, then an object with a finalizer, then the oldest object.
 func winner(claims []claim) claim {
 	return slices.MinFunc(claims, func(a, b claim) int {
 		age := a.created.Compare(b.created)

@@ -18,7 +18,7 @@ import (
 )
 
 // Delete deletes the resource of a deleted object, and then removes the object's finalizer. If the
-// deletion fails, Delete keeps the finalizer unless a user forces the deletion.
+// deletion fails, Delete keeps the finalizer unless a user has set the force-delete annotation.
 func Delete(
 	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o status.Object, plan Plan,
 ) Results {

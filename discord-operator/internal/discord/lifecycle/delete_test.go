@@ -37,8 +37,8 @@ func (writes) Patch(context.Context, client.Object, client.Patch, ...client.SubR
 	return nil
 }
 
-// forced has a DiscordChannel that a user deleted long ago. The object's force-delete annotation
-// leaves the channel on Discord if the deletion there fails.
+// forced has a DiscordChannel that a user deleted long ago. Its force-delete annotation leaves the
+// channel on Discord if Discord does not delete it.
 type forced struct {
 	t        *testing.T
 	clock    *clocktesting.FakePassiveClock
@@ -59,7 +59,6 @@ func newForced(t *testing.T) *forced {
 	return f
 }
 
-// restart drops the memory of the process.
 func (f *forced) restart() {
 	f.recorder = &status.Recorder{
 		Kind: "DiscordChannel", Client: written{}, Events: silent{}, Expectations: expectations.NewSet(f.clock), Clock: f.clock,
@@ -88,8 +87,9 @@ func (f *forced) reconcile(issue *conditions.Issue) (abandoned bool) {
 	return false
 }
 
-// The operator gives up a deletion that has failed for 20 seconds. The 20 seconds begin with the
-// first failure, not with the deletion. Rate limits and waits for other objects are no failures.
+// With the force-delete annotation, the operator gives up a deletion that has failed for 20
+// seconds. The 20 seconds begin with the first failure, not with the deletion. Rate limits and
+// waits for other objects are no failures.
 func TestForceCountsFromTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	fails := func() *conditions.Issue { return issues.Unverified(conditions.ReasonRetrying, "502") }

@@ -11,8 +11,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Differences describes the changes that a plan would make to the resources in snap. The snapshot
-// names has the names of all resources that the description mentions.
+// Differences describes the changes that a plan would make to the resources in snap. names is a
+// snapshot with the names of all resources that the description mentions.
 func (p *Plan) Differences(kind Kind, b Binding, snap, names *guildcache.Snapshot) (all []resource.Difference) {
 	if p.Create != nil || b.Absent {
 		return append([]resource.Difference{{Action: resource.ActionCreate}}, resource.Creates(p.Changes, names)...)

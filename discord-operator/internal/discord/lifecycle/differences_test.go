@@ -79,7 +79,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// The lines of a status fit its schema, however many differences there are.
+// The lines of a status fit its schema, whatever the number of differences.
 func TestFormatDifferences(t *testing.T) {
 	t.Parallel()
 	all := []resource.Difference{{Action: resource.ActionCreate}, {Action: resource.ActionSet, Field: "name", To: "a"}}

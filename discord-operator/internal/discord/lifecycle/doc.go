@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package lifecycle binds, creates, edits, orders and deletes the resources on Discord that objects
-// describe. It knows no field of a resource: each kind plans its fields with package resource.
+// describe. To bind means to find the resource that belongs to an object. The package knows no
+// field of a resource: each kind plans its fields with package resource.
 //
 // A reconcile calls Bind after it has observed Discord and before it plans. Discord's creates have
 // no idempotency key. If a response is lost, or the operator dies before it has stored the new id,
@@ -13,7 +14,7 @@
 // Records make this search unnecessary if the process knows the results of its creates. Records are
 // only a cache: without them, Bind searches.
 //
-// A Plan is a value. Apply departs from the plan in two cases. It sorts siblings by a fresh
-// snapshot, in one reconcile at a time. If Discord's limit for names and topics delays an edit,
-// Apply sends the edit again without names and topics.
+// A Plan only describes calls, and Apply sends them. Apply departs from the plan in two cases. It
+// sorts siblings by a fresh snapshot, in one reconcile at a time. If Discord's limit for names and
+// topics delays an edit, Apply sends the edit again without names and topics.
 package lifecycle

@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Locate is a Bind that needs only a snapshot: it sends no calls and uses no records. known is the
-// id of the object's resource; empty for none.
+// Locate finds the resource of an object in a snapshot, without the calls and records of Bind.
+// known is the id of the object's resource; empty for none.
 func (k *Kind) Locate(snap *guildcache.Snapshot, l Lookup, known string) (Binding, error) {
 	b := Binding{Lookup: l, Identity: k.Identity(l.Object)}
 	var live resource.Resource

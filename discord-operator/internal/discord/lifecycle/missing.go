@@ -76,7 +76,7 @@ type missing struct {
 	refused map[string]refusal
 }
 
-// refusal delays the next query for a resource that Discord refused to show.
+// refusal delays the next read of a resource that Discord has refused to show.
 type refusal struct {
 	at   time.Time
 	wait time.Duration

@@ -31,10 +31,10 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The model has a few objects; two of them have resources of the same name. Users create and delete
-// resources of that name too. The operator binds and creates resources, its calls fail in any way,
-// and it is killed at any moment. All of this runs in a bubble of time (testing/synctest), and only
-// rapid's draws are random.
+// The model has a few objects, and two of them have resources of the same name. Users create and
+// delete resources of that name too. The operator binds and creates resources, its calls fail in
+// any way, and it is killed at any moment. All of this runs with the fake time of testing/synctest,
+// and only rapid's draws are random.
 const (
 	settle    = 10 * time.Second
 	modelName = "alerts"
@@ -60,7 +60,7 @@ func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err erro
 	return answer.Result(), nil
 }
 
-// thing is a stored object.
+// thing is a Kubernetes object as the API server stores it.
 type thing struct {
 	uid       types.UID
 	created   time.Time
@@ -70,10 +70,11 @@ type thing struct {
 	deleted   bool
 }
 
-// endless is the context of all calls, because rapid's own context is outside the bubble.
+// endless is the context of all calls. rapid's own context cannot be used, because it is outside
+// the synctest bubble.
 var endless = context.Background()
 
-// subject is the kind of resource that the model uses.
+// subject is a kind of resource, channels or roles, with the functions that the model needs for it.
 type subject struct {
 	kind    Kind
 	types   []discordgo.ChannelType
@@ -81,8 +82,8 @@ type subject struct {
 	routes  []string // routes to fail; "" for all
 	object  func(meta metav1.ObjectMeta, o *thing) status.Object
 	create  func(name string) resource.Create
-	// live returns the ids of existing resources. makeOne and deleteOne act for a user; makeOne
-	// uses the name that objects want.
+	// live returns the ids of existing resources. makeOne and deleteOne act as a user. makeOne uses
+	// the name that objects want.
 	live      func(g discordtest.Guild) []string
 	makeOne   func(d *discordtest.Server, guild string) (id string)
 	deleteOne func(d *discordtest.Server, guild, id string)
@@ -144,13 +145,12 @@ var someRoles = subject{
 	deleteOne: func(d *discordtest.Server, guild, id string) { d.DeleteRole(guild, id) },
 }
 
-// machine is the state of the model.
 type machine struct {
 	subject
 	discord *discordtest.Server
 	guild   string
 	bot     discordtest.Bot
-	things  map[string]*thing // keyed by name; without deleted objects that are gone
+	things  map[string]*thing // keyed by name; without objects whose deletion has ended
 	gone    map[types.UID]bool
 	byHand  map[string]bool // ids of the resources that users have made
 	uids    int
@@ -178,7 +178,7 @@ func newMachine(t *rapid.T, of subject) *machine {
 	return m
 }
 
-// restart keeps stored objects, and drops the memory of the process.
+// restart simulates a new process: stored objects stay, and the memory is lost.
 func (m *machine) restart() {
 	m.connect()
 	m.resources = resourcesOf(m.kind, clock.RealClock{}, m.claims)
@@ -213,8 +213,8 @@ func (m *machine) lookup(name string, o *thing) Lookup {
 	return Lookup{Object: object, GuildID: m.guild, Types: m.types}
 }
 
-// reconcile reconciles an object, but stops after stop steps as if the operator were killed. It
-// reports whether there was nothing to do.
+// reconcile reconciles an object, but stops after the given number of steps as if the operator were
+// killed. It reports whether there was nothing to do.
 func (m *machine) reconcile(name string, stop int) (unchanged bool) {
 	if m.client.Err() != nil {
 		m.connect()
@@ -252,7 +252,6 @@ func (m *machine) reconcile(name string, stop int) (unchanged bool) {
 	return unchanged
 }
 
-// delete carries out the plan for a deleted object, and removes the object.
 func (m *machine) delete(name string) bool {
 	o := m.things[name]
 	l := m.lookup(name, o)
@@ -314,12 +313,10 @@ func (m *machine) Check(t *rapid.T) {
 	}
 }
 
-// exists reports whether a resource with an id exists.
 func (m *machine) exists(id string) bool {
 	return slices.Contains(m.live(m.discord.Guild(m.guild)), id)
 }
 
-// any draws one of the objects.
 func (m *machine) any(t *rapid.T) string {
 	if len(m.things) == 0 {
 		t.Skip("no objects")
@@ -327,7 +324,7 @@ func (m *machine) any(t *rapid.T) string {
 	return rapid.SampledFrom(slices.Sorted(maps.Keys(m.things))).Draw(t, "object")
 }
 
-// Apply creates an object. A deleted object may have had the same name.
+// Apply creates an object, possibly with the name of an earlier, deleted object.
 func (m *machine) Apply(t *rapid.T) {
 	name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "new object")
 	if m.things[name] != nil {
@@ -344,7 +341,6 @@ func (m *machine) Apply(t *rapid.T) {
 
 func (m *machine) Delete(t *rapid.T) { m.things[m.any(t)].deleted = true }
 
-// Reconcile reconciles an object until the end, or until the operator is killed.
 func (m *machine) Reconcile(t *rapid.T) {
 	stop := rapid.SampledFrom([]int{9, 9, 9, 2, 1}).Draw(t, "killed after")
 	m.reconcile(m.any(t), stop)
@@ -353,7 +349,6 @@ func (m *machine) Reconcile(t *rapid.T) {
 	}
 }
 
-// Kill ends the process between two reconciles.
 func (m *machine) Kill(*rapid.T) { m.restart() }
 
 // Wait advances the time. After a short wait, the result of a lost create may still be invisible;
@@ -369,7 +364,6 @@ var garbled = func() discordtest.Action {
 	return a
 }()
 
-// Fail makes the next calls of a route fail.
 func (m *machine) Fail(t *rapid.T) {
 	way := rapid.SampledFrom([]discordtest.Action{
 		discordtest.FailBefore(500), discordtest.FailAfter(500), discordtest.DropBefore(), discordtest.DropAfter(), garbled,
@@ -378,7 +372,7 @@ func (m *machine) Fail(t *rapid.T) {
 	m.discord.Faults().Add(discordtest.Fault{Route: route, Times: rapid.IntRange(1, 3).Draw(t, "times"), Action: way})
 }
 
-// HandMake lets a user make a resource with the name that objects want.
+// HandMake makes a resource as a user does, with the name that objects want.
 func (m *machine) HandMake(t *rapid.T) {
 	if len(m.byHand) > 2 {
 		t.Skip("enough")
@@ -386,7 +380,6 @@ func (m *machine) HandMake(t *rapid.T) {
 	m.byHand[m.makeOne(m.discord, m.guild)] = true
 }
 
-// HandDelete lets a user delete an object's resource.
 func (m *machine) HandDelete(t *rapid.T) {
 	name := m.any(t)
 	id := m.things[name].statusID
@@ -396,7 +389,7 @@ func (m *machine) HandDelete(t *rapid.T) {
 	m.deleteOne(m.discord, m.guild, id)
 }
 
-// HandHide lets a user hide a channel of an object from the bot, or show it again.
+// HandHide hides a channel of an object from the bot as a user does, or shows it again.
 func (m *machine) HandHide(t *rapid.T) {
 	id := m.things[m.any(t)].statusID
 	ch, there := m.discord.Channel(id)
@@ -411,12 +404,12 @@ func (m *machine) HandHide(t *rapid.T) {
 	})
 }
 
-// Foreign lets another bot fill the audit log.
+// Foreign fills the audit log with creates of another bot.
 func (m *machine) Foreign(t *rapid.T) {
 	m.discord.FillAuditLog(m.guild, rapid.IntRange(1, 150).Draw(t, "creates of another bot"))
 }
 
-// settle ends all failures, and expects that every object has its resource.
+// settle ends all failures, and then expects that every object has its resource.
 func (m *machine) settle(t *rapid.T) {
 	m.discord.Faults().Clear()
 	m.discord.Weaken(discordtest.Weakness{})
@@ -472,8 +465,8 @@ func TestEveryObjectHasOneOfItsKind(t *testing.T) {
 	}
 }
 
-// inBubble runs do in a bubble of time, in which waiting costs nothing. rapid ends a check by a
-// panic, which inBubble repeats outside the bubble.
+// inBubble runs do in a synctest bubble, in which waiting costs no time. rapid ends a check by a
+// panic. inBubble recovers the panic and repeats it outside the bubble.
 func inBubble(t *testing.T, do func()) {
 	var ended any
 	synctest.Test(t, func(*testing.T) {

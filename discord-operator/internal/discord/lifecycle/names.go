@@ -25,7 +25,7 @@ type RoleNames struct {
 	Clock   clock.PassiveClock
 }
 
-// resolvesRoles is implemented by groups and channels.
+// resolvesRoles is implemented by DiscordGroups and DiscordChannels.
 type resolvesRoles interface {
 	status.Object
 	GetRoles() []v1alpha1.ResolvedRole

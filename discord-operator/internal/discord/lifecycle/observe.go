@@ -45,7 +45,8 @@ func truncate(line string) string {
 	return line
 }
 
-// Observe returns the results of an object that is only observed. It changes nothing on Discord.
+// Observe returns the results of an object whose spec.managementPolicy is Observe. It changes
+// nothing on Discord.
 func (r *Resources) Observe(b Binding, snap *guildcache.Snapshot, plan Plan) Results {
 	r.Records.Release(b.Object.GetUID())
 	return Results{
@@ -92,8 +93,8 @@ func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *condition
 			"in spec.adopt, or set spec.managementPolicy to Manage.", k.Noun, hint)
 }
 
-// FindByName returns the id of the only untaken resource with this name that has the object's
-// parent and type; empty for none or several.
+// FindByName returns the id of the resource with this name that has the object's parent and type.
+// It ignores resources in taken, and returns an empty id if none or several match.
 func (k *Kind) FindByName(
 	snap *guildcache.Snapshot, want Lookup, name string, taken map[string]status.Object,
 ) (id string) {

@@ -35,9 +35,9 @@ type Bounds interface {
 type Position struct {
 	Rank  int32
 	Ranks order.Ranks // ranks of the siblings with a desired position, keyed by id
-	// AwaitsSiblings says that a sibling will soon be created, so this object does not sort the
-	// siblings. Discord chooses the positions of new roles, so the last created role sorts all of
-	// them.
+	// AwaitsSiblings reports whether another sibling will soon be created. This object then does
+	// not sort the siblings: Discord chooses the position of each new role, so the last created
+	// role sorts all of them.
 	AwaitsSiblings bool
 }
 
@@ -61,9 +61,9 @@ func (p *Plan) Report(issue *conditions.Issue) bool {
 const (
 	deleted   = "deleted"
 	gone      = "gone"
-	abandoned = "abandoned" // a user forced the deletion
+	abandoned = "abandoned" // by the force-delete annotation, the resource stays on Discord
 	// Retained means that the resource stays on Discord, because the deletion policy says so,
-	// another object claims the resource, or the resource may belong to another user.
+	// another object names the same resource, or the resource may belong to another user.
 	Retained = "retained"
 )
 

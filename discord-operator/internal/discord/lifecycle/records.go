@@ -18,12 +18,12 @@ type Records struct {
 	clock clock.PassiveClock
 
 	mu      sync.Mutex
-	since   time.Time // first use, after the election; a former leader may have sent creates before
+	since   time.Time // time of the first use, after the leader election; a former leader may have sent creates before
 	records map[types.UID]Record
 	// foreign has the time when this process first saw a finalizer that another process had stored.
-	// Until then, the other process may have sent a create.
+	// The other process may have sent a create until this time.
 	foreign           map[types.UID]time.Time
-	holders           map[string]types.UID // keyed by resource id
+	holders           map[string]types.UID // UID of the object that has a resource, by resource id
 	guesses           map[types.UID]string
 	stored            map[types.UID]resource.StoredForms
 	inherits          map[types.UID]bool // the object's new channel lacks overwrites of its category
@@ -47,7 +47,8 @@ func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 	}
 }
 
-// Of returns the record of an object.
+// Of returns the record of an object. Without a record, LastAttempt is the latest time at which
+// another process may have sent a create.
 func (r *Records) Of(uid types.UID) Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,14 +125,14 @@ func (r *Records) Release(uid types.UID) {
 	r.release(uid)
 }
 
-// Guess records that a resource was bound without proof.
+// Guess records that a resource was bound without proof in the audit log.
 func (r *Records) Guess(uid types.UID, id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.guesses[uid] = id
 }
 
-// Guessed reports whether a resource was bound without proof.
+// Guessed reports whether a resource was bound without proof in the audit log.
 func (r *Records) Guessed(uid types.UID, id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,24 +162,21 @@ type inheritance struct {
 	uid     types.UID
 }
 
-// Inherit records that the new channel lacks overwrites of its category.
 func (i inheritance) Inherit() { i.records.SetInherits(i.uid, true) }
 
-// Refuse records that Discord has refused a create with the category's overwrites.
 func (i inheritance) Refuse() {
 	i.records.mu.Lock()
 	defer i.records.mu.Unlock()
 	i.records.refusedOverwrites[i.uid] = true
 }
 
-// Refused reports whether Discord has refused a create with the category's overwrites.
 func (i inheritance) Refused() bool {
 	i.records.mu.Lock()
 	defer i.records.mu.Unlock()
 	return i.records.refusedOverwrites[i.uid]
 }
 
-// Holder returns the object that has a resource; empty for none.
+// Holder returns the UID of the object that has a resource; empty for none.
 func (r *Records) Holder(id string) types.UID {
 	r.mu.Lock()
 	defer r.mu.Unlock()

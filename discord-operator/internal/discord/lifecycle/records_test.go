@@ -54,7 +54,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Another process may have sent a create until this process first sees the finalizer of the object.
+// Another process may have sent a create until the time at which this process first sees the
+// object's finalizer.
 func TestRecordsOfAForeignFinalizer(t *testing.T) {
 	t.Parallel()
 	begin := time.Unix(100, 0)
@@ -120,7 +121,6 @@ func TestWinner(t *testing.T) {
 	}
 }
 
-// winner returns the same claim, in whatever order the cache lists the claims.
 func TestWinnerDoesNotDependOnTheOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -70,8 +70,8 @@ func (k *Kind) LeaveOut(p *Plan, fields ...string) {
 	}
 }
 
-// LeaveOutForbidden removes the guard from an edit that the bot may not make. If the bot may not
-// make the remaining edit either, LeaveOutForbidden removes all fields.
+// LeaveOutForbidden removes the guard (the overwrites) from an edit that the bot may not make. If
+// the bot may not make the remaining edit either, LeaveOutForbidden removes all fields.
 func (k *Kind) LeaveOutForbidden(p *Plan, forbidden func(resource.Edit) *conditions.Issue) {
 	if !p.Report(forbidden(p.Edit)) {
 		return

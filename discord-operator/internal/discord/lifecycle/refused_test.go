@@ -67,7 +67,7 @@ func TestRefusedFields(t *testing.T) {
 	}
 }
 
-// LeaveOut can remove every field that an edit changes, by the field's name in the spec.
+// LeaveOut takes the names of fields in the spec. It can remove every field of an edit.
 func TestLeaveOut(t *testing.T) {
 	t.Parallel()
 	edit := discordclient.ChannelEdit{

@@ -8,8 +8,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// NoRetention returns refused if the operator has certainly created the object's resource; nil
-// otherwise.
+// NoRetention returns refused, the issue of an object that may not leave its resource on Discord,
+// if the operator has certainly created the resource; nil otherwise.
 func (r *Resources) NoRetention(o status.Object, refused *conditions.Issue) *conditions.Issue {
 	if i := r.Kind.Identity(o); i.Adopted || i.guessed(i.StatusID) || !r.Owns(o) {
 		return nil
@@ -23,9 +23,9 @@ func (b *Binding) IsAdopted(results Results) bool {
 	return live != nil && !results.Created && (b.Adopted || b.Identity.Adopted && b.StatusID == live.GetID())
 }
 
-// unretained returns the issue of a deletion that would retain a resource without permission. The
-// deletion also needs the permission if another object of the namespace claims the resource,
-// because a user could delete that object later.
+// unretained returns the issue of a deletion that would leave a resource on Discord although the
+// DiscordServer does not allow that. It also returns an issue if another object of the namespace
+// names the resource, because a user could delete that object later.
 func (k *Kind) unretained(retained bool, b Binding) *conditions.Issue {
 	switch {
 	case b.NoRetention == nil || b.Guessed || b.Mismatch != nil || b.Live == nil:

@@ -15,8 +15,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// An object needs permission only to retain a resource that the operator has surely created for it.
-// Naming that resource in spec.adopt does not make it an adopted one.
+// An object needs a permission only to retain a resource that the operator has certainly created
+// for it. A created resource does not count as adopted if spec.adopt names it later.
 func TestNoRetention(t *testing.T) {
 	t.Parallel()
 	refused := conditions.Degraded(v1alpha1.ReasonNotAllowed, "No.")

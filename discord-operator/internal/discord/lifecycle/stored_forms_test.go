@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// edited is a spec with the editable fields.
 type edited struct {
 	name, topic string
 	slowmode    int
@@ -31,13 +30,12 @@ var some = resource.Table[edited, discordclient.Channel, discordclient.ChannelEd
 	row("permissionOverwrites", "permission_overwrites", func(e edited) *[]discordclient.Overwrite { return &e.overwrites }),
 }
 
-// differ compares a spec with a channel.
 func (e edited) differ(live *discordclient.Channel, stored resource.StoredForms) (discordclient.ChannelEdit, resource.Differences) {
 	return some.Differ(e, live, stored)
 }
 
-// TestAnswers shows that a value is not requested again after a different answer, and that an
-// ignored value is reported as ignored.
+// If Discord's response differs from the request, the operator does not request the value again. It
+// reports a value that Discord has ignored.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	private := []discordclient.Overwrite{{ID: "1", Deny: 1024}}
@@ -121,8 +119,8 @@ func TestIgnoredChangeIsRepeatedAfterAChange(t *testing.T) {
 	again(asked, live, true)
 }
 
-// If a guild has ignored a value, such as a description without Community, the value is requested
-// again once the guild has other features.
+// If a guild has ignored a value, such as a description without Community, the operator requests
+// the value again once the guild has other features.
 func TestIgnoredChangeIsRepeatedWithOtherFeatures(t *testing.T) {
 	t.Parallel()
 	records := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)), time.Minute)

@@ -28,8 +28,8 @@ const roleChangeDelay = time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// OfEvent enqueues the objects that claim a channel or role. A changed role also enqueues all objects
-// of its guild.
+// OfEvent enqueues the objects with the changed channel or role in their status or in spec.adopt. A
+// changed role also enqueues all objects of its guild.
 func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
 	put := func(ctx context.Context, e event.TypedGenericEvent[guildcache.Event], q queue) {
 		switch e := e.Object; {
@@ -65,7 +65,8 @@ func (r *Resources) enqueueGuild(ctx context.Context, id string, of handler.MapF
 	}
 }
 
-// Rivals maps an object that has released its resource to the objects that claim it.
+// Rivals maps an object that has released its resource to all objects with this resource in their
+// status or in spec.adopt.
 func (r *Resources) Rivals(ctx context.Context, o client.Object) (all []reconcile.Request) {
 	for _, id := range r.Kind.Identity(o).claims() {
 		all = append(all, index.Requests(ctx, r.Cache, r.Kind.List(), "", r.Kind.ByID, id)...)
@@ -85,8 +86,8 @@ func (r *Resources) Released() predicate.Predicate {
 	}
 }
 
-// Bound selects objects that have a resource, or another one, in the cache now. Before, Discord's
-// events of the resource could not find the object.
+// Bound selects objects that have a new resource id in the cached status. They need a reconcile,
+// because earlier events of the resource could not be mapped to them.
 func (r *Resources) Bound() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -98,7 +99,8 @@ func (r *Resources) Bound() predicate.Predicate {
 	}
 }
 
-// RoleBound selects DiscordRoles that were deleted, have another role, or have their first status.
+// RoleBound selects DiscordRoles that were deleted, have another role id, or have their first
+// conditions.
 var RoleBound = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {

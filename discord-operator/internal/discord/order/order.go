@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package order sorts managed siblings by the positions in their specs, and moves few unmanaged
-// siblings. It does no I/O.
+// Package order sorts siblings: the channels, categories or roles with the same parent. A sibling
+// is managed if its object's spec has a position. The package sorts the managed siblings by these
+// positions, and moves few unmanaged ones. It does no I/O.
 //
 // Discord's positions may repeat and have gaps. Discord orders siblings by position, then by id,
 // and a user who drags one sibling changes many positions. So the package compares only the order
@@ -18,15 +19,15 @@ import (
 // Ranks maps the ids of managed siblings to their desired positions.
 type Ranks map[string]int32
 
-// Sibling is a channel, category or role with a place among others.
+// Sibling is a channel, category or role with a position on Discord.
 type Sibling struct {
 	ID       string
 	Position int
 	Unknown  bool // Discord did not report the position
 }
 
-// InOrder reports whether the managed siblings are sorted by rank, or a position is unknown. The
-// siblings must be in Discord's order.
+// InOrder reports whether the managed siblings are sorted by rank. It also returns true if a
+// position is unknown. The siblings must be in Discord's order.
 func InOrder(siblings []Sibling, ranks Ranks) bool {
 	if slices.ContainsFunc(siblings, func(s Sibling) bool { return s.Unknown }) {
 		return true
@@ -40,8 +41,8 @@ func managed(siblings []Sibling, ranks Ranks) []Sibling {
 		func(c Sibling) bool { _, ok := ranks[c.ID]; return !ok })
 }
 
-// Sorted returns the managed siblings, sorted by rank. The siblings must be in Discord's order;
-// siblings of the same rank stay in it.
+// Sorted returns the managed siblings, sorted by rank. The siblings must be in Discord's order.
+// Siblings of the same rank keep their order.
 func Sorted(siblings []Sibling, ranks Ranks) []Sibling {
 	sorted := managed(siblings, ranks)
 	slices.SortStableFunc(sorted, func(a, b Sibling) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
@@ -71,9 +72,9 @@ func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	return moves
 }
 
-// Initial returns the position for a new sibling: its rank if that puts it in order, otherwise the
-// position of the managed sibling above. Discord shows a new sibling below older siblings of the
-// same position, because it has the highest id.
+// Initial returns the position for a new sibling: its rank if the siblings are then in order,
+// otherwise the position of the managed sibling above. Discord shows a new sibling below older
+// siblings of the same position, because the new sibling has the highest id.
 func Initial(siblings []Sibling, ranks Ranks, rank int32) *int {
 	above, below := -1, -1 // positions of the neighbours
 	for _, c := range managed(siblings, ranks) {

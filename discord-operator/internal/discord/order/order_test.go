@@ -23,7 +23,7 @@ func siblings(positions ...int) []Sibling {
 	return list
 }
 
-// If the server does not send a channel's position, the channel is not moved.
+// If Discord does not send a channel's position, the operator does not move the channel.
 func TestUnknownPositions(t *testing.T) {
 	t.Parallel()
 	list := []Sibling{{ID: "102", Unknown: true}, {ID: "100", Position: 4}, {ID: "101", Position: 7}}
@@ -79,7 +79,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// For all positions and ranks: one call sorts the managed siblings, the unmanaged siblings keep
+// For all positions and ranks, one call sorts the managed siblings, the unmanaged siblings keep
 // their order, and the next plan has no call.
 func TestMovesSort(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func TestMovesSort(t *testing.T) {
 	})
 }
 
-// If all siblings are managed, they can be created in any order and need no move.
+// If all siblings are managed, they can be created in any order, and none needs a move.
 func TestCreatedInAnyOrderNeedsNoMove(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// MaxOpenTo bounds the result of OpenTo.
+// MaxOpenTo is the largest number of lines that OpenTo returns.
 const MaxOpenTo = 32
 
 // OpenTo returns who, besides the bot, may view a channel but not its category.

@@ -22,8 +22,8 @@ const (
 	recentRetry = 2 * time.Second
 )
 
-// idPattern matches Discord's ids. Such a text in a spec is never a name: a role with that name
-// could otherwise replace the deleted role with that id.
+// idPattern matches Discord's ids. A text in a spec that matches is always an id, never a name.
+// Otherwise a new role, named after the id of a deleted role, could take the deleted role's place.
 var idPattern = regexp.MustCompile(`^[1-9][0-9]{16,19}$`)
 
 // Names resolves role names in a spec. The zero value has no recorded roles.
@@ -33,15 +33,16 @@ type Names struct {
 	Others   Others                  // roles of DiscordRoles in other namespaces
 }
 
-// Others has the roles on Discord of DiscordRoles in other namespaces.
+// Others has the ids of the roles that DiscordRoles of other namespaces manage on Discord. A role
+// name must not resolve to one of these roles.
 type Others struct {
 	ids     map[string]bool
 	pending bool // some DiscordRole may have created a role whose id no status has yet
 	now     time.Time
 }
 
-// OthersOf returns the roles of DiscordRoles in other namespaces. bound returns the id that this
-// process has bound to an object.
+// OthersOf returns the roles of DiscordRoles in other namespaces. bound returns the role id that
+// this process has recorded for an object.
 func OthersOf(
 	roles []v1alpha1.DiscordRole, server types.NamespacedName, namespace string,
 	bound func(types.UID) string, now time.Time,
@@ -143,7 +144,7 @@ func idOf(name string, roles []v1alpha1.ResolvedRole) string {
 	return ""
 }
 
-// WithRoleIDs returns a spec's overwrites with the ids of their roles.
+// WithRoleIDs returns a spec's overwrites with role ids in place of names and references.
 func WithRoleIDs(
 	spec []v1alpha1.PermissionOverwrite, refs map[string]string, names []v1alpha1.ResolvedRole,
 ) []v1alpha1.PermissionOverwrite {

@@ -30,14 +30,14 @@ func snapshotOf(roles ...discordclient.Role) *guildcache.Snapshot {
 	return (&guildcache.Snapshot{Guild: discordclient.Guild{ID: "1"}}).With(nil, roles)
 }
 
-// TestNames resolves names for an object in the namespace team-a.
+// TestNames resolves role names for an object in the namespace team-a.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	dev, twin := roleAt("Dev", 48*time.Hour, '1'), roleAt("Dev", 24*time.Hour, '2')
 	fresh := roleAt("Dev", 10*time.Second, '3')
 	renamed := dev
 	renamed.Name = "Developers"
-	digits := discordclient.Role{ID: fresh.ID, Name: dev.ID} // named after the id of a deleted role
+	digits := discordclient.Role{ID: fresh.ID, Name: dev.ID} // a new role with the id of a deleted role as its name
 	server := types.NamespacedName{Namespace: "platform", Name: "company"}
 	object := func(namespace, has string) v1alpha1.DiscordRole {
 		ref := v1alpha1.ServerReference{Name: server.Name, Namespace: server.Namespace}

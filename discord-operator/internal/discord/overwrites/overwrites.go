@@ -18,11 +18,12 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxOverwrites is Discord's limit for a create or an edit. Source: its OpenAPI description.
+// maxOverwrites is Discord's limit for a create or an edit. Source: Discord's OpenAPI description.
 const maxOverwrites = 100
 
 // Resolve returns the overwrites of a spec, sorted by id. live is the channel or category; nil for
-// a new one. WithRoleIDs must have resolved the roles. The error is a *conditions.Issue.
+// a new one. The bot keeps the permissions in needed. WithRoleIDs must have resolved the roles. The
+// error is a *conditions.Issue.
 func Resolve(
 	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *guildcache.Snapshot,
 	needed permissions.Bits,
@@ -99,7 +100,8 @@ func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channe
 	return want
 }
 
-// allowBot allows the bot the needed permissions, except the ones that it lacks in the guild.
+// allowBot adds an overwrite for the bot if the other overwrites deny it a needed permission. It
+// does not add permissions that the bot lacks in the guild.
 func allowBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, snap *guildcache.Snapshot, needed permissions.Bits,
 ) []discordclient.Overwrite {
@@ -126,9 +128,9 @@ func allowBot(
 	return append(want, discordclient.Overwrite{ID: self, Type: discordgo.PermissionOverwriteTypeMember, Allow: denied})
 }
 
-// protectBot is for a polled snapshot, which may have outdated roles of the bot. It keeps the bot's
-// live overwrite. If the overwrites change, it returns as denied all permissions that the
-// overwrites could deny the bot.
+// protectBot handles a polled snapshot, which may have outdated roles of the bot. It keeps the
+// bot's live overwrite. If the overwrites change, denied has all permissions that they could deny
+// the bot.
 func protectBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, self string,
 ) (result []discordclient.Overwrite, denied permissions.Bits) {
@@ -186,7 +188,8 @@ func Exposes(list, than []discordclient.Overwrite) bool {
 	return false
 }
 
-// Changed returns the permissions that the bot needs to change one list into the other.
+// Changed returns the permissions in which two lists differ. The bot needs these permissions to
+// change from into to.
 func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	before := map[string]discordclient.Overwrite{}
 	for _, o := range from {

@@ -115,7 +115,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// resolveNamed resolves a spec without recorded roles.
+// resolveNamed resolves a spec of an object whose status has no roles yet.
 func resolveNamed(list []spec, on *discordclient.Channel, snap *guildcache.Snapshot) ([]live, error) {
 	roles, err := Names{}.Resolve(list, snap)
 	if err != nil {
@@ -139,7 +139,7 @@ func TestUnknownBotAddsNothing(t *testing.T) {
 	}
 }
 
-// TestPolled resolves in a polled snapshot, which may have outdated roles of the bot.
+// TestPolled resolves overwrites in a polled snapshot, which may have outdated roles of the bot.
 func TestPolled(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)
@@ -239,7 +239,8 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// For all specs and channels: the bot has access, and a second resolution returns the same.
+// For all specs and channels, the bot keeps its access, and a second resolution returns the same
+// overwrites.
 func TestResolveIsIdempotent(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)
@@ -263,8 +264,8 @@ func TestResolveIsIdempotent(t *testing.T) {
 	})
 }
 
-// For all channels, specs and roles of the bot: a resolution in a polled snapshot denies no
-// permission that the bot needs, and a second resolution returns the same.
+// For all channels, specs and roles of the bot, a resolution in a polled snapshot denies the bot no
+// permission that it needs. A second resolution returns the same overwrites.
 func TestNoChangeLocksTheBotOut(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)
@@ -303,7 +304,6 @@ func TestNoChangeLocksTheBotOut(t *testing.T) {
 	})
 }
 
-// draw draws a spec.
 func draw(t *rapid.T, bot string) []spec {
 	names := rapid.SliceOfNDistinct(rapid.SampledFrom(permissions.Documented()), 0, 8, rapid.ID[string])
 	var desired []spec

@@ -20,17 +20,17 @@ import (
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
-// Channels makes the calls of channels.
+// Channels implements [Calls] for channels.
 var Channels = channels{}
 
-// Categories makes the calls of categories.
+// Categories implements [Calls] for categories.
 var Categories = channels{Categories: true}
 
 type channels struct{ Categories bool }
 
 var _ Calls = channels{}
 
-// OfChannel returns the resource of a channel; nil for none.
+// OfChannel returns a channel as a Resource. For a nil channel it returns a nil interface.
 func OfChannel(c *discordclient.Channel) Resource {
 	if c == nil {
 		return nil
@@ -156,8 +156,9 @@ type ChannelCreate struct {
 	Asked discordclient.ChannelEdit `json:"-"` // the edit that sets the same fields
 }
 
-// NewChannelCreate returns a create with all fields, so that a private channel is never public.
-// blank is an empty channel, which must also be the live channel of want.
+// NewChannelCreate returns a create with all fields, including the overwrites, so that a private
+// channel is never public. blank is an empty channel of the right type, and want must use it as the
+// live channel.
 func NewChannelCreate[S any](
 	fields Table[S, discordclient.Channel, discordclient.ChannelEdit], want S, blank *discordclient.Channel,
 	name string, overwrites []discordclient.Overwrite,
@@ -173,8 +174,8 @@ func (*ChannelCreate) CheckLimits(ctx context.Context, api *guildcache.Client, g
 	return api.MayCreateChannel(ctx, guildID)
 }
 
-// Answered implements Create. It returns the fields with texts, because Discord may store texts in
-// another form.
+// Answered implements Create. It returns only the fields with texts, because Discord may store
+// texts in another form.
 func (*ChannelCreate) Answered(made Resource, _ []string) (fields []string, before any) {
 	fields = []string{"name"}
 	if Channel(made).Topic != "" {
@@ -202,9 +203,9 @@ func (c *ChannelCreate) Remaining(
 	return ChannelEdit{edit}, fields
 }
 
-// Send implements Create. It sends the category's overwrites, because some servers do not copy them
-// and the channel would be public at first. If Discord refuses the overwrites, Send creates the
-// channel without them, so that Discord copies them.
+// Send implements Create. It sends the category's overwrites: some servers that are compatible with
+// Discord do not copy them, so the channel would be public at first. If Discord refuses the
+// overwrites, Send creates the channel without them, so that Discord copies them.
 func (c *ChannelCreate) Send(
 	ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance,
 ) (Resource, error) {
@@ -226,8 +227,8 @@ func (c *ChannelCreate) Send(
 	return OfChannel(made), err
 }
 
-// inherited returns the category's overwrites. If the guild is polled, inherited first reads the
-// category, because the new channel would keep outdated overwrites.
+// inherited returns the category's overwrites. If the guild is polled, the cache may be outdated,
+// and the new channel would keep outdated overwrites. So inherited then reads the category first.
 func inherited(
 	ctx context.Context, api *guildcache.Client, guildID, categoryID string,
 ) ([]discordclient.Overwrite, error) {

@@ -17,7 +17,8 @@ import (
 // NotAppliedRetry is the delay before the operator requests an ignored change again.
 const NotAppliedRetry = 10 * time.Minute
 
-// StoredForms has fields that Discord normalises or ignores. Requesting them again changes nothing.
+// StoredForms maps fields that Discord normalises or ignores to the values that it stores.
+// Requesting such a field again changes nothing.
 type StoredForms map[string]StoredForm
 
 // StoredForm has the requested and the stored value, in JSON.
@@ -88,14 +89,15 @@ func NotApplied(fields []string) error {
 	return nil
 }
 
-// Answer compares a response with the requested fields.
+// Answer has the result of [Rows.Compare].
 type Answer struct {
 	Asked            []string    // the fields that were sent
 	Stored           StoredForms // the fields that Discord stores in another form
 	Changed, Ignored []string    // compared with the state before the request
 }
 
-// Compare compares a response with the requested fields.
+// Compare compares Discord's response (after) with the requested fields (asked) and with the state
+// before the request.
 func (r Rows) Compare(fields []string, asked, before, after any) (a Answer) {
 	want, was, is := values(asked), values(before), values(after)
 	a.Stored = StoredForms{}
@@ -140,7 +142,8 @@ func inJSON(v any) string {
 	return "null"
 }
 
-// sameLetters compares texts without white space, punctuation and case, which Discord normalises.
+// sameLetters reports whether two texts differ at most in white space, punctuation and case, which
+// Discord normalises.
 func sameLetters(a, b string) bool {
 	letters := func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

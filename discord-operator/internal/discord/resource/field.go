@@ -14,15 +14,15 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Row describes a field.
+// Row describes a field that the operator manages.
 type Row struct {
 	Name, Wire string // name in the spec, and name in Discord's API
 	Path       string // path in the spec; empty for a field that [Table.Fill] does not set
-	Guard      bool   // it decides who may view the resource, so no other field may block it
-	Limited    bool   // it has a rate limit of its own
+	Guard      bool   // the field decides who may view the resource, so a refused other field must not block it
+	Limited    bool   // Discord limits the rate of its changes separately
 }
 
-// Rows describes the fields of a kind.
+// Rows describes all managed fields of a kind.
 type Rows []Row
 
 // Wires returns the API names of fields.
@@ -44,12 +44,13 @@ func (r Rows) Select(fields []string, accept func(Row) bool) []string {
 	return slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return !accept(r.row(f)) })
 }
 
-// Guards reports whether one of the fields is the guard.
+// Guards reports whether the fields include the guard, which decides who may view the resource.
 func (r Rows) Guards(fields []string) bool {
 	return slices.ContainsFunc(fields, func(f string) bool { return r.row(f).Guard })
 }
 
-// Guarded reports whether the kind has a guard.
+// Guarded reports whether the kind has a guard, which is a field that decides who may view the
+// resource.
 func (r Rows) Guarded() bool { return slices.ContainsFunc(r, func(row Row) bool { return row.Guard }) }
 
 func (r Rows) row(name string) Row {
@@ -60,7 +61,7 @@ func (r Rows) row(name string) Row {
 }
 
 // Field compares a field of the spec S with the live resource L, and writes the difference into the
-// edit E. In the other direction, it fills the spec from the live resource.
+// PATCH request E. In the other direction, it fills the spec from the live resource.
 type Field[S, L, E any] struct {
 	Row
 	differ    func(d *Differences, row *Field[S, L, E], s S, live *L, edit *E)
@@ -73,7 +74,8 @@ type Field[S, L, E any] struct {
 // Text formats a value for users. The snapshot has the names of channels and roles.
 type Text func(value any, names *guildcache.Snapshot) string
 
-// NewMember returns a field for a member of the spec. Its Form converts in both directions.
+// NewMember returns a field for a member of the spec's struct. as converts between the member and
+// Discord's value.
 func NewMember[S, L, E, M, T any](name, wire string, at func(*S) *M, as Form[M, T]) Field[S, L, E] {
 	from := Member[L, T](cmp.Or(wire, name))
 	return NewField[S, L, E](name, wire, func(s S) *T { return as.Value(*at(&s)) }).
@@ -89,7 +91,8 @@ func NewField[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E]
 	return NewPartialField[S, L, E](name, wire, want, nil)
 }
 
-// NewPartialField returns a field that a create sets in part. An edit sets the remaining value.
+// NewPartialField returns a field that a create may set only in part. After the create, an edit
+// sets the value that remaining returns.
 func NewPartialField[S, L, E, T any](
 	name, wire string, want func(S) *T, remaining func(asked T, made *L) *T,
 ) Field[S, L, E] {
@@ -111,7 +114,8 @@ func NewPartialField[S, L, E, T any](
 	return f
 }
 
-// NewFieldAt returns a field that is never part of a create.
+// NewFieldAt returns a field that a create never sets. at returns the live value and the edit's
+// member for the field.
 func NewFieldAt[S, L, E, T any](
 	name string, want func(S) *T, at func(*L, *E) (T, *discordclient.Change[T]),
 ) Field[S, L, E] {
@@ -155,19 +159,19 @@ func (f Field[S, L, E]) Of(has func(live *L) bool) Field[S, L, E] {
 	return f
 }
 
-// Format returns the field with a formatter of its own.
+// Format returns the field with text as its formatter.
 func (f Field[S, L, E]) Format(text Text) Field[S, L, E] {
 	f.text = text
 	return f
 }
 
-// Guard returns the field as the guard of its kind.
+// Guard returns the field marked as the guard, which decides who may view the resource.
 func (f Field[S, L, E]) Guard() Field[S, L, E] {
 	f.Row.Guard = true
 	return f
 }
 
-// Limited returns the field with a rate limit of its own.
+// Limited returns the field marked as having a rate limit of its own on Discord.
 func (f Field[S, L, E]) Limited() Field[S, L, E] {
 	f.Row.Limited = true
 	return f
@@ -176,7 +180,7 @@ func (f Field[S, L, E]) Limited() Field[S, L, E] {
 // Table lists the fields of a kind in the order in which differences are reported.
 type Table[S, L, E any] []Field[S, L, E]
 
-// Rows returns the descriptions of the fields.
+// Rows returns the table without the functions of its fields.
 func (t Table[S, L, E]) Rows() (rows Rows) {
 	for _, f := range t {
 		rows = append(rows, f.Row)
@@ -221,7 +225,8 @@ func (t Table[S, L, E]) Differ(s S, live *L, stored StoredForms) (edit E, d Diff
 	return edit, d
 }
 
-// Remaining returns the edit of the fields that a create lacks, and their names.
+// Remaining compares a new resource with the edit asked, which has the values of the create. It
+// returns the edit of the fields that the create has not set, and their names.
 func (t Table[S, L, E]) Remaining(asked E, made *L, stored StoredForms) (edit E, fields []string) {
 	d := Differences{Stored: stored}
 	for i := range t {
@@ -230,7 +235,8 @@ func (t Table[S, L, E]) Remaining(asked E, made *L, stored StoredForms) (edit E,
 	return edit, d.Fields
 }
 
-// Overwrites returns the field of overwrites. want returns the desired and the live overwrites.
+// Overwrites returns the field of permission overwrites. want returns the desired overwrites and
+// the live channel.
 func Overwrites[S any](
 	want func(S) ([]discordclient.Overwrite, *discordclient.Channel),
 ) Field[S, discordclient.Channel, discordclient.ChannelEdit] {

@@ -9,21 +9,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Form converts between a member of a spec, of the type M, and a value of Discord.
+// Form converts between a spec's member of the type M and Discord's value of the type T.
 type Form[M, T any] struct {
-	Value  func(M) *T         // nil if the member is unmanaged
+	Value  func(M) *T         // nil if the spec does not manage the member
 	Member func(T) (M, error) // an error says why the spec cannot have the value
 	Text   Text               // nil selects the format for the type T
 }
 
-// Same is the form of a member with the same value as on Discord.
+// Same is the form of a member that needs no conversion.
 func Same[T any]() Form[*T, T] {
 	return Form[*T, T]{
 		Value: func(member *T) *T { return member }, Member: func(value T) (*T, error) { return &value, nil },
 	}
 }
 
-// Word is the form of a text that is unmanaged if it is empty.
+// Word is the form of a text. An empty text means that the spec does not manage the member.
 func Word() Form[string, string] {
 	return Form[string, string]{Value: notEmpty, Member: func(value string) (string, error) { return value, nil }}
 }
@@ -69,12 +69,13 @@ func Seconds() Form[*metav1.Duration, int] {
 	}
 }
 
-// Form is the form of a word.
+// Form returns the form of a member whose values are the words of n.
 func (n Enum[T]) Form() Form[T, int] {
 	return Form[T, int]{Value: n.Number, Member: n.Of, Text: n.Word}
 }
 
-// Of returns the word of a number, or why there is none.
+// Of returns the spec's word for one of Discord's numbers. The error says that the number has no
+// word.
 func (n Enum[T]) Of(number int) (T, error) {
 	word, known := n[number]
 	if !known {

@@ -9,7 +9,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// Enum maps Discord's numbers to the words of the API.
+// Enum maps Discord's numbers to the words that a spec uses for them.
 type Enum[T ~string] map[int]T
 
 // Number returns the number of a word; nil for the empty word.
@@ -42,7 +42,7 @@ var (
 // https://docs.discord.com/developers/resources/channel#channel-object-video-quality-modes.
 var VideoQualities = Enum[v1alpha1.VideoQuality]{1: v1alpha1.VideoQualityAuto, 2: v1alpha1.VideoQualityFull}
 
-// NoSortOrder stands for Discord's null.
+// NoSortOrder is the number in SortOrders for Discord's null.
 const NoSortOrder = -1
 
 // SortOrders and ForumLayouts of forums. Sources:
@@ -73,7 +73,7 @@ var SystemChannelFlags = Enum[v1alpha1.SystemChannelFlag]{
 	1 << 5: v1alpha1.SuppressRoleSubscriptionPurchaseNotificationReplies,
 }
 
-// Bits returns the bits of words. Bits of live without a word do not change.
+// Bits returns live with the bits of exactly these words. Bits without a word stay as in live.
 func (n Enum[T]) Bits(words []T, live int) int {
 	for bit, word := range n {
 		if live &^= bit; slices.Contains(words, word) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resource has the calls and the fields of channels, categories, roles and servers.
+// Package resource sends the Discord calls for channels, categories, roles and servers. Its tables
+// relate the fields of a spec to the fields of Discord's API.
 package resource
 
 import (
@@ -29,14 +30,16 @@ type Calls interface {
 	Find(snap *guildcache.Snapshot, id string) Resource               // nil if the snapshot lacks it
 	Candidates(snap *guildcache.Snapshot, parentID string) []Resource // resources with the same parent
 	Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibling  // including the resource itself
-	Ranks(snap *guildcache.Snapshot, ranks order.Ranks) order.Ranks   // of siblings that the bot may move
+	Ranks(snap *guildcache.Snapshot, ranks order.Ranks) order.Ranks   // the ranks of siblings that the bot may move
 	// Mismatch says why an object cannot manage a resource; nil if it can.
 	Mismatch(live Resource, guildID string, types []discordgo.ChannelType) *conditions.Issue
-	NotFound(id string) *conditions.Issue // the issue that no resource has the id
-	// Get reads a resource. Hidden reports whether the error says that the bot may not view it.
+	NotFound(id string) *conditions.Issue // the issue that no resource has the id of spec.adopt
+	// Get reads a resource into the cache. Hidden reports whether an error of Get means that the
+	// bot may not view the resource.
 	Get(ctx context.Context, api *guildcache.Client, guildID, id string) error
 	Hidden(err error) bool
-	// List reads all resources into the cache. ListedAt returns a time before the last List.
+	// List reads all resources into the cache. ListedAt returns the time at which the last list was
+	// requested.
 	List(ctx context.Context, api *guildcache.Client, guildID string) error
 	ListedAt(snap *guildcache.Snapshot) time.Time
 	Recover(ctx context.Context, api *guildcache.Client, intent recovery.Intent) (recovery.Result, error)
@@ -52,11 +55,14 @@ type Deleter interface {
 type Create interface {
 	// CheckLimits returns an error if a limit of Discord would refuse the create now.
 	CheckLimits(ctx context.Context, api *guildcache.Client, guildID string) error
-	// Send creates the resource. Do not call Send again if its error leaves the result unknown.
+	// Send creates the resource. If its error leaves open whether Discord has created the resource,
+	// do not call Send again.
 	Send(ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance) (Resource, error)
-	// Answered returns the fields to compare with the response, and the state before the create.
+	// Answered returns the fields to compare with Discord's response, and an empty resource as the
+	// state before the create.
 	Answered(made Resource, planned []string) (fields []string, before any)
-	// Remaining returns the edit of fields that the create lacks, and their names.
+	// Remaining returns the edit of the fields that the create has not set, and the names of these
+	// fields.
 	Remaining(snap *guildcache.Snapshot, made Resource, stored StoredForms, inherits Inheritance) (Edit, []string)
 }
 
@@ -66,7 +72,8 @@ type Edit interface {
 	Without(wires ...string) Edit
 }
 
-// Inheritance records whether a new channel lacks overwrites of its category.
+// Inheritance records whether a new channel lacks overwrites of its category (Inherit), and whether
+// Discord has refused to create the channel with these overwrites (Refuse).
 type Inheritance interface {
 	Refused() bool // Discord has refused a create with the category's overwrites
 	Refuse()

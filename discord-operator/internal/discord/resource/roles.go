@@ -43,7 +43,7 @@ func (roles) Candidates(snap *guildcache.Snapshot, _ string) (all []Resource) {
 	return all
 }
 
-// Siblings implements Calls. It omits @everyone.
+// Siblings implements Calls. It omits @everyone, which is always the lowest role.
 func (roles) Siblings(snap *guildcache.Snapshot, _ Resource) (all []order.Sibling) {
 	for _, role := range snap.RankedRoles() {
 		if role.ID != snap.Guild.ID {
@@ -53,7 +53,8 @@ func (roles) Siblings(snap *guildcache.Snapshot, _ Resource) (all []order.Siblin
 	return all
 }
 
-// Ranks implements Calls. Discord counts roles from the bottom, so ranks are negated.
+// Ranks implements Calls. It omits roles that the bot may not move. It negates the ranks, because
+// Discord counts roles from the bottom.
 func (roles) Ranks(snap *guildcache.Snapshot, ranks order.Ranks) order.Ranks {
 	below := order.Ranks{}
 	for id, rank := range ranks {
@@ -115,7 +116,8 @@ func (e RoleEdit) Send(ctx context.Context, api *guildcache.Client, guildID, id,
 	return &role, err
 }
 
-// Without implements Edit. Discord refuses or applies an edit of a role as a whole.
+// Without implements Edit. It removes no field, because roles have no overwrites that a refused
+// field could block.
 func (e RoleEdit) Without(...string) Edit { return e }
 
 // RoleCreate creates a role.

@@ -17,10 +17,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// Action is an effect of a plan on a resource.
+// Action says how a plan changes a resource.
 type Action string
 
-// Effects of a plan.
 const (
 	ActionCreate Action = "create" // a resource
 	ActionSet    Action = "set"    // a field of a new resource
@@ -31,7 +30,7 @@ const (
 	ActionTake   Action = "take" // a role from a user
 )
 
-// Difference is one change of a plan, for users.
+// Difference is one planned change, formatted for users.
 type Difference struct {
 	Action Action `json:"action"`
 	Field  string `json:"field,omitempty"` // of the spec, for ActionSet and ActionChange
@@ -74,7 +73,7 @@ func Changes(changes []Change, snap *guildcache.Snapshot) (all []Difference) {
 	return all
 }
 
-// Creates returns the fields of a new resource for users.
+// Creates formats the fields of a new resource for users.
 func Creates(changes []Change, snap *guildcache.Snapshot) []Difference {
 	all := Changes(changes, snap)
 	for i := range all {
@@ -177,12 +176,12 @@ func Flag(bit int) Text {
 	return func(value any, _ *guildcache.Snapshot) string { return strconv.FormatBool(value.(int)&bit != 0) }
 }
 
-// Word formats a number as its word.
+// Word formats one of Discord's numbers as its word.
 func (n Enum[T]) Word(value any, _ *guildcache.Snapshot) string {
 	return cmp.Or(string(n[value.(int)]), strconv.Itoa(value.(int)))
 }
 
-// WordOrNull formats an optional number as its word. null stands for Discord's null.
+// WordOrNull formats an optional number as its word. null is the number in n for Discord's null.
 func (n Enum[T]) WordOrNull(null int) Text {
 	return func(value any, snap *guildcache.Snapshot) string {
 		if number := value.(*int); number != nil {

@@ -101,8 +101,8 @@ func has(list []discordclient.Tag, id string) bool {
 	return slices.ContainsFunc(list, func(t discordclient.Tag) bool { return t.ID == id })
 }
 
-// Record returns the ids of tags for a status. It returns the former ids until Discord has all
-// names.
+// Record returns the names and ids of a spec's tags for the status. It returns the former record
+// until Discord has all tags of the spec.
 func Record(
 	spec []v1alpha1.ForumTag, live []discordclient.Tag, before []v1alpha1.ForumTagStatus,
 ) (statuses []v1alpha1.ForumTagStatus) {

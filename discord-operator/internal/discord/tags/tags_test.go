@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// named returns tags that are written "id:name", or "name" without an id.
+// named parses tags in the form "id:name", or "name" for a tag without an id.
 func named(text string) (list []discordclient.Tag) {
 	for _, word := range strings.Fields(text) {
 		id, name, ok := strings.Cut(word, ":")
@@ -98,8 +98,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// Identify gives no id twice, gives only ids of tags on Discord, and keeps all names. It finds the
-// tags that were sent to Discord by their names.
+// Identify gives no id twice, gives only ids of tags on Discord, and keeps all names. After the
+// tags were sent to Discord, it finds them again by their names.
 func TestIdentifyIsSound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -24,7 +24,8 @@ type Namespace struct {
 	Labels labels.Set // nil if unknown; every known namespace has a label with its name
 }
 
-// Allows reports whether objects of a namespace may refer to an object of the namespace owner.
+// Allows reports whether objects of the namespace by may refer to an object of the namespace owner,
+// whose spec allows these namespaces.
 func Allows(owner string, allowed *v1alpha1.AllowedNamespaces, by Namespace) bool {
 	switch {
 	case by.Name == owner:
@@ -40,8 +41,9 @@ func Allows(owner string, allowed *v1alpha1.AllowedNamespaces, by Namespace) boo
 	return err == nil && selector.Matches(by.Labels)
 }
 
-// Uses reports whether a namespace may use a server: directly (group is nil), or through a group in
-// the namespace via. A group cannot pass on a grant: the server must allow both namespaces.
+// Uses reports whether the namespace by may use a server: directly (group is nil), or through a
+// group in the namespace via. A group cannot pass on a grant: the server must allow both
+// namespaces.
 func Uses(server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, via, by Namespace) bool {
 	owner, allowed := server.Namespace, server.Spec.AllowedNamespaces
 	if group == nil {
@@ -51,14 +53,14 @@ func Uses(server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, via, by 
 		(via.Name == owner || Allows(owner, allowed, via) && Allows(owner, allowed, by))
 }
 
-// Guilds has the guilds that a token may be used for.
+// Guilds are the guilds for which a bot's token may be used.
 type Guilds struct {
 	ids     []string
 	limited bool
 }
 
-// GuildsOf returns the guilds that the annotation of a token's Secret names; without the
-// annotation, all guilds.
+// GuildsOf returns the guilds that an annotation of the token's Secret lists. Without this
+// annotation, the token may be used for all guilds.
 func GuildsOf(annotations map[string]string) Guilds {
 	list, limited := annotations[v1alpha1.AllowedServersAnnotation]
 	ids := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
@@ -68,7 +70,7 @@ func GuildsOf(annotations map[string]string) Guilds {
 // Allow reports whether the token may be used for a guild.
 func (g Guilds) Allow(id string) bool { return !g.limited || slices.Contains(g.ids, id) }
 
-// The fields that grant rights to other namespaces.
+// The fields of a spec that let other namespaces refer to the object.
 const (
 	fieldNamespaces = "spec.allowedNamespaces"
 	fieldRoles      = "spec.allowedRoles"
@@ -80,7 +82,7 @@ func refused(kind string, name types.NamespacedName, field, by string) *conditio
 		"%s. Ask its owner, or change the reference.", kind, name, by, field)
 }
 
-// Refused returns the issue of a refused reference; nil for any other error.
+// Refused returns the issue in err if err reports a refused reference; otherwise nil.
 func Refused(err error) *conditions.Issue {
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue != nil && issue.Reason == v1alpha1.ReasonNotAllowed {
 		return issue
@@ -88,7 +90,8 @@ func Refused(err error) *conditions.Issue {
 	return nil
 }
 
-// AdoptionRefused says why objects of a namespace may not adopt; nil if they may.
+// AdoptionRefused returns an issue if objects of a namespace may not adopt existing resources of a
+// server, or nil.
 func AdoptionRefused(server *v1alpha1.DiscordServer, by string) *conditions.Issue {
 	if by == server.Namespace || server.Spec.AllowAdoption {
 		return nil
@@ -99,7 +102,8 @@ func AdoptionRefused(server *v1alpha1.DiscordServer, by string) *conditions.Issu
 		server.Namespace, server.Name)
 }
 
-// TokenRefused says why a server's token may not be used for a guild; nil if it may.
+// TokenRefused returns an issue if the server's token may not be used for the guild with the id, or
+// nil.
 func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *conditions.Issue {
 	if guilds.Allow(id) {
 		return nil
@@ -109,8 +113,8 @@ func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *con
 		v1alpha1.AllowedServersAnnotation, server.Spec.TokenSecretRef.Name, id)
 }
 
-// selectorUnusable says why a field's selector selects nothing. unread says why the labels of
-// namespaces are unknown.
+// selectorUnusable returns an issue if the selector in a field can select no namespace, or nil.
+// unread says why the labels of namespaces are unknown.
 func selectorUnusable(field string, allowed *v1alpha1.AllowedNamespaces, unread string) *conditions.Issue {
 	if allowed == nil || allowed.From != v1alpha1.FromSelector {
 		return nil

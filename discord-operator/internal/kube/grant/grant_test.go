@@ -33,7 +33,7 @@ func selecting(s metav1.LabelSelector) *v1alpha1.AllowedNamespaces {
 	return &v1alpha1.AllowedNamespaces{From: v1alpha1.FromSelector, Selector: &s}
 }
 
-// The namespaces of the tests. unread is team-a with unknown labels.
+// The operator does not know the labels of the namespace unread.
 var (
 	platform = Namespace{Name: "platform", Labels: labels.Set{}}
 	teamA    = Namespace{Name: "team-a", Labels: labels.Set{"discord": "yes"}}
@@ -101,7 +101,6 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// The grant for groups and channels does not cover roles.
 func TestUsesRoles(t *testing.T) {
 	t.Parallel()
 	roles := func(of *v1alpha1.AllowedNamespaces) *v1alpha1.AllowedRoles {
@@ -186,8 +185,8 @@ func TestGuildsOfAToken(t *testing.T) {
 	}
 }
 
-// objects fakes a server and a group in each namespace of allowed. All Namespaces have the same
-// label.
+// objects is a client.Reader with a server and a group in each namespace of allowed. All Namespaces
+// have the same label.
 type objects struct {
 	client.Reader
 	allowed map[string]*v1alpha1.AllowedNamespaces

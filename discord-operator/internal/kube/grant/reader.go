@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Reasons why the labels of namespaces are unknown.
+// Texts for messages: why the operator does not know the labels of namespaces.
 const (
 	namespaced = "the operator watches single namespaces (--watch-namespaces), where only Same and All work; " +
 		"All means those that it watches."
@@ -26,14 +26,14 @@ const (
 		"or use Same or All."
 )
 
-// Reader reads servers and groups on behalf of a namespace.
+// Reader reads servers and groups from the cache, and checks that a namespace may refer to them.
 type Reader struct {
 	Objects client.Reader // from the cache
-	Labels  bool          // the cache has the labels of all Namespaces
-	Unread  string        // why the cache lacks the labels
+	Labels  bool          // whether the cache has the labels of all Namespaces
+	Unread  string        // why the cache lacks the labels, for messages
 }
 
-// NewReader returns a Reader of a cache. namespaces has the watched namespaces; empty for all. If
+// NewReader returns a Reader of a cache. namespaces are the watched namespaces; empty means all. If
 // selectors is true, the cache must have the labels of all Namespaces.
 func NewReader(cached client.Reader, namespaces []string, selectors bool) *Reader {
 	switch {
@@ -74,8 +74,8 @@ func (r *Reader) namespace(ctx context.Context, name string) (Namespace, error) 
 	return found, nil
 }
 
-// Server returns a server if the namespace by may use it directly (group is nil) or through the
-// group. The error may be an issue.
+// Server returns a server if the namespace by may refer to it directly (group is nil) or through
+// the group. The error may be a *conditions.Issue.
 func (r *Reader) Server(
 	ctx context.Context, name types.NamespacedName, group *v1alpha1.DiscordGroup, by string,
 ) (*v1alpha1.DiscordServer, error) {
@@ -84,8 +84,8 @@ func (r *Reader) Server(
 	return server, r.get(ctx, reference{"DiscordServer", name, fieldNamespaces}, server, by, allowed, noServer(name))
 }
 
-// ServerOfRoles returns a server if the namespace by may have roles there. Roles need a separate
-// grant. The error may be an issue.
+// ServerOfRoles returns a server if the namespace by may have roles there. Roles need their own
+// grant (spec.allowedRoles). The error may be a *conditions.Issue.
 func (r *Reader) ServerOfRoles(
 	ctx context.Context, name types.NamespacedName, by string,
 ) (*v1alpha1.DiscordServer, error) {
@@ -99,7 +99,8 @@ func noServer(name types.NamespacedName) *conditions.Issue {
 		v1alpha1.ReasonWaitingForServer, "DiscordServer %s does not exist. Create the DiscordServer.", name.Name)
 }
 
-// Group returns a group for a channel of the namespace by. The error may be an issue.
+// Group returns a group if channels of the namespace by may refer to it. The error may be a
+// *conditions.Issue.
 func (r *Reader) Group(ctx context.Context, name types.NamespacedName, by string) (*v1alpha1.DiscordGroup, error) {
 	group := &v1alpha1.DiscordGroup{}
 	allowed := func() (bool, error) { return r.InGroup(ctx, group, by) }
@@ -114,8 +115,8 @@ type reference struct {
 	field string
 }
 
-// get says that an object is missing only to the object's own namespace. Other namespaces get the
-// same issue as for a refused reference.
+// get reports a missing object as missing only to the object's own namespace. Other namespaces get
+// the issue of a refused reference, so they cannot find out which objects exist.
 func (r *Reader) get(
 	ctx context.Context, to reference, o client.Object, by string,
 	allowed func() (bool, error), missing *conditions.Issue,
@@ -135,7 +136,7 @@ func (r *Reader) get(
 	return refused(to.kind, to.name, to.field, by)
 }
 
-// Uses does the same as the function Uses, with the Namespaces from the cache.
+// Uses is the function Uses with the labels of the Namespaces from the cache.
 func (r *Reader) Uses(
 	ctx context.Context, server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, by string,
 ) (bool, error) {
@@ -147,7 +148,7 @@ func (r *Reader) Uses(
 	return err == nil && Uses(server, group, via, user), err
 }
 
-// UsesRoles does the same as the function UsesRoles, with the Namespace from the cache.
+// UsesRoles is the function UsesRoles with the labels of the Namespace from the cache.
 func (r *Reader) UsesRoles(ctx context.Context, server *v1alpha1.DiscordServer, by string) (bool, error) {
 	user, err := r.namespace(ctx, by)
 	return err == nil && UsesRoles(server, user), err
@@ -159,7 +160,8 @@ func (r *Reader) InGroup(ctx context.Context, group *v1alpha1.DiscordGroup, by s
 	return err == nil && Allows(group.Namespace, group.Spec.AllowedNamespaces, user), err
 }
 
-// Roles maps the roleRefs in overwrites to ids of roles. The error may be an issue.
+// Roles returns the ids on Discord of the DiscordRoles that overwrites refer to. The keys are the
+// names of the DiscordRoles. The error may be a *conditions.Issue.
 func (r *Reader) Roles(
 	ctx context.Context, namespace string, snap *guildcache.Snapshot, spec []v1alpha1.PermissionOverwrite,
 ) (map[string]string, error) {
@@ -196,13 +198,13 @@ func waitForRole(namespace, name string, exists bool) *conditions.Issue {
 		"DiscordRole %s does not exist. Create it, or name another one in roleRef.", name)
 }
 
-// SelectorUnusable says why the selector of allowedNamespaces selects no namespace; nil if the
-// selector works.
+// SelectorUnusable returns an issue if the selector of allowedNamespaces can select no namespace,
+// or nil.
 func (r *Reader) SelectorUnusable(allowed *v1alpha1.AllowedNamespaces) *conditions.Issue {
 	return selectorUnusable(fieldNamespaces, allowed, r.Unread)
 }
 
-// RoleSelectorUnusable does the same as SelectorUnusable for a server's allowedRoles.
+// RoleSelectorUnusable returns the same issue for the selector of a server's allowedRoles.
 func (r *Reader) RoleSelectorUnusable(server *v1alpha1.DiscordServer) *conditions.Issue {
 	return selectorUnusable(fieldRoles+".namespaces", roleNamespaces(server), r.Unread)
 }

@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// RetentionRefused says why a deleted object may not leave its resource on Discord; nil if it may.
+// RetentionRefused returns an issue if a deleted object of the namespace by may not leave its
+// resource on Discord, or nil. noun names the resource.
 func RetentionRefused(server *v1alpha1.DiscordServer, by, noun string) *conditions.Issue {
 	if retains(server, by) {
 		return nil
@@ -28,8 +29,8 @@ func RetentionRefused(server *v1alpha1.DiscordServer, by, noun string) *conditio
 		server.Namespace, server.Name, noun, deletes)
 }
 
-// RetainRefused is the issue of an object whose deletion policy the server does not allow, so that
-// nothing is created for it; nil if the server allows the policy.
+// RetainRefused returns an issue if the server does not allow the object's deletion policy, or nil.
+// The operator creates nothing on Discord for an object with this issue.
 func RetainRefused(server *v1alpha1.DiscordServer, by string, policy v1alpha1.DeletionPolicy) *conditions.Issue {
 	if policy != v1alpha1.DeletionPolicyRetain || retains(server, by) {
 		return nil
@@ -44,8 +45,8 @@ func retains(server *v1alpha1.DiscordServer, by string) bool {
 	return by == server.Namespace || server.Spec.AllowRetention
 }
 
-// RetentionRefused does the same as the function RetentionRefused, with the server from the cache.
-// A server that no longer exists refuses nothing.
+// RetentionRefused is the function RetentionRefused with the server from the cache. A server that
+// no longer exists refuses nothing.
 func (r *Reader) RetentionRefused(
 	ctx context.Context, name types.NamespacedName, by, noun string,
 ) (*conditions.Issue, error) {

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// UsesRoles reports whether a namespace may have roles in a server. A grant for groups and channels
-// does not include roles.
+// UsesRoles reports whether objects in a namespace may have roles in a server (spec.allowedRoles).
+// The grant for groups and channels (spec.allowedNamespaces) does not include roles.
 func UsesRoles(server *v1alpha1.DiscordServer, by Namespace) bool {
 	return Allows(server.Namespace, roleNamespaces(server), by)
 }
@@ -26,14 +26,14 @@ func roleNamespaces(server *v1alpha1.DiscordServer) *v1alpha1.AllowedNamespaces 
 	return &server.Spec.AllowedRoles.Namespaces
 }
 
-// Ceiling bounds the permissions of a role.
+// Ceiling is the upper bound of the permissions that a DiscordRole may have.
 type Ceiling struct {
 	server  *v1alpha1.DiscordServer
 	bounded bool
 }
 
-// CeilingOf returns the ceiling for roles of a namespace. Roles in the server's own namespace have
-// no ceiling.
+// CeilingOf returns the ceiling for the DiscordRoles of a namespace
+// (spec.allowedRoles.permissions). DiscordRoles in the server's own namespace have no ceiling.
 func CeilingOf(server *v1alpha1.DiscordServer, by string) Ceiling {
 	return Ceiling{server, by != server.Namespace}
 }
@@ -41,8 +41,8 @@ func CeilingOf(server *v1alpha1.DiscordServer, by string) Ceiling {
 // Bounded reports whether there is a ceiling.
 func (c Ceiling) Bounded() bool { return c.bounded }
 
-// Within returns the allowed bits. A grant of Administrator allows no other permission, and a bit
-// without a documented name is never allowed.
+// Within returns the bits that the ceiling allows. A ceiling with Administrator allows no other
+// permission, and a bit without a documented name is never allowed.
 func (c Ceiling) Within(bits permissions.Bits) permissions.Bits {
 	if !c.bounded {
 		return bits
@@ -62,7 +62,8 @@ func (c Ceiling) listed() []v1alpha1.Permission {
 	return c.server.Spec.AllowedRoles.Permissions
 }
 
-// Exceeded is the issue of permissions above the ceiling; nil for none.
+// Exceeded returns the issue that lists the asked permissions above the ceiling, or nil if there
+// are none.
 func (c Ceiling) Exceeded(asked []v1alpha1.Permission) *conditions.Issue {
 	var above []string
 	for _, name := range asked {
@@ -78,7 +79,8 @@ func (c Ceiling) Exceeded(asked []v1alpha1.Permission) *conditions.Issue {
 		c.server.Namespace, c.server.Name, strings.Join(above, ", "))
 }
 
-// RoleAdoptionRefused says why a role of a namespace may not adopt; nil if it may.
+// RoleAdoptionRefused returns an issue if DiscordRoles of a namespace may not adopt roles of a
+// server, or nil.
 func RoleAdoptionRefused(server types.NamespacedName, by string) *conditions.Issue {
 	if by == server.Namespace {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Metrics counts the results of the reconcilers.
+// Metrics has the counters and the histogram that reconcilers write.
 type Metrics struct {
 	drift       *prometheus.CounterVec
 	creates     *prometheus.CounterVec
@@ -25,7 +25,8 @@ type Metrics struct {
 	timeToReady *prometheus.HistogramVec
 }
 
-// New registers the metrics. The gauges read objects as soon as elected is closed.
+// New registers the metrics. The gauges read objects as soon as elected, the channel that closes on
+// leadership, is closed.
 func New(registry prometheus.Registerer, objects client.Reader, elected <-chan struct{}) *Metrics {
 	auto := promauto.With(registry)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -65,19 +66,20 @@ func (m *Metrics) initialize() {
 	}
 }
 
-// Drift counts a corrected field.
+// Drift counts the correction of a field that was changed on Discord.
 func (m *Metrics) Drift(kind, namespace, field string) {
 	m.drift.WithLabelValues(kind, namespace, field).Inc()
 }
 
-// Created counts a bound resource. how says whether it was created, adopted or recovered.
+// Created counts a resource on Discord that an object now manages. how is "created", "adopted" or
+// "recovered" (found after an interrupted create).
 func (m *Metrics) Created(kind, how string) { m.creates.WithLabelValues(kind, how).Inc() }
 
-// Deleted counts a deleted object. how says what happened to its resource: deleted, retained, gone
-// or abandoned.
+// Deleted counts a deleted object. how says what happened to the object's resource on Discord:
+// "deleted", "retained", "gone" or "abandoned".
 func (m *Metrics) Deleted(kind, how string) { m.deletes.WithLabelValues(kind, how).Inc() }
 
-// Ready observes how long an object took to become Ready for the first time.
+// Ready observes the time from an object's creation until it was Ready for the first time.
 func (m *Metrics) Ready(kind string, after time.Duration) {
 	m.timeToReady.WithLabelValues(kind).Observe(after.Seconds())
 }

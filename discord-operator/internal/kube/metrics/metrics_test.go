@@ -109,7 +109,6 @@ func TestGaugesOfTheLeaderOnly(t *testing.T) {
 	}
 }
 
-// If a gauge cannot be read, Prometheus gets an error, not an empty list.
 func TestGaugesReportAFailure(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("connection refused")

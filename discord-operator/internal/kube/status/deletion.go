@@ -13,9 +13,9 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/issues"
 )
 
-// DeletionFailing returns how long a deletion has failed without interruption; 0 if the last
-// attempt has not failed. The status has the time of the first failure, so that a restart does not
-// reset the duration.
+// DeletionFailing returns how long a deletion has failed without interruption, or 0 if the last
+// attempt has not failed. The status has the time of the first failure, so a restart does not reset
+// the duration.
 func DeletionFailing(o Object, now time.Time) time.Duration {
 	if failing := deletionFailing(o); failing != nil {
 		return now.Sub(failing.LastTransitionTime.Time)
@@ -23,8 +23,8 @@ func DeletionFailing(o Object, now time.Time) time.Duration {
 	return 0
 }
 
-// deletionFailing returns the condition of a failing deletion; nil for none. It ignores a condition
-// of an older generation, because that is from before the deletion.
+// deletionFailing returns the condition of a failing deletion, or nil. It ignores a condition of an
+// older generation, which is from before the deletion.
 func deletionFailing(o Object) *metav1.Condition {
 	c := meta.FindStatusCondition(o.GetConditions(), v1alpha1.TypeVerified)
 	if c == nil || c.Status != metav1.ConditionFalse || c.ObservedGeneration != o.GetGeneration() {

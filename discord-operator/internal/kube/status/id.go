@@ -8,7 +8,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// ID returns the id of an object's resource on Discord, from its status; empty for none.
+// ID returns the id of an object's resource on Discord from the status; empty if there is none.
 func ID(o client.Object) string {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordServer:

@@ -27,9 +27,9 @@ const (
 	retryJitter = 0.2 // the fraction by which the waits vary
 )
 
-// outages counts the failures of each object. The workqueue's back-off does not fit: any reconcile
-// without an error resets it, and each error is logged with its stack. A restart resets the counts,
-// so the next retry comes earlier.
+// outages counts the failed reconciles of each object. The workqueue's back-off does not fit: any
+// reconcile without an error resets it, and each error is logged with its stack. A restart resets
+// the counts, so the next retry comes earlier.
 type outages struct {
 	mu      sync.Mutex
 	objects map[types.UID]outage
@@ -58,8 +58,8 @@ func (o *outages) reset(uid types.UID) {
 	delete(o.objects, uid)
 }
 
-// unverified keeps a Ready object Ready for UnverifiedPeriod while Discord cannot be asked. A
-// Degraded issue ends the period early, because it shows that Discord answers.
+// unverified keeps a Ready object Ready for UnverifiedPeriod while Discord does not answer. A
+// Degraded issue ends this period, because it shows that Discord answers again.
 func (r *Recorder) unverified(ctx context.Context, report *Report) {
 	worst, uid := report.Worst, report.Before.GetUID()
 	deleted := !report.Before.GetDeletionTimestamp().IsZero()

@@ -24,7 +24,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// outageWorld has a channel during an outage of Discord.
 type outageWorld struct {
 	t        *testing.T
 	clock    *clocktesting.FakePassiveClock
@@ -127,8 +126,8 @@ func TestNewObjectIsNotReady(t *testing.T) {
 	w.want("a new spec", conditions.TypeReady, metav1.ConditionFalse)
 }
 
-// Discord sometimes denies a permitted call. So the first retries come soon, and later retries are
-// rarer.
+// Discord sometimes denies a permitted call. So the first retries follow soon, and later retries
+// are rarer.
 func TestFirstRefusalIsRetriedSoon(t *testing.T) {
 	t.Parallel()
 	refused := &discordclient.Error{Class: discordclient.ClassDenied, Status: 403, Code: 50001, Message: "Missing Access"}
@@ -151,7 +150,7 @@ func TestFirstRefusalIsRetriedSoon(t *testing.T) {
 	}
 }
 
-// Only an answer of Discord resets the back-off of an object.
+// Only a response of Discord resets the back-off of an object.
 func TestBackOffBelongsToTheObject(t *testing.T) {
 	t.Parallel()
 	w := newOutageWorld(t)

@@ -19,7 +19,8 @@ func resume(o client.Object) string {
 // Paused reports whether a user has paused an object.
 func Paused(o client.Object) bool { return o.GetAnnotations()[v1alpha1.PausedAnnotation] == "true" }
 
-// PausedIssue returns the issue of a paused object with pending changes; nil for none.
+// PausedIssue returns an issue if a paused object has pending changes, or no finalizer: the
+// operator then has not created its resource. Otherwise it returns nil.
 func PausedIssue(o client.Object, pending bool) []conditions.Issue {
 	if Finalized(o) && !pending {
 		return nil
@@ -28,7 +29,7 @@ func PausedIssue(o client.Object, pending bool) []conditions.Issue {
 		"The object is paused and does not match its spec. %s", resume(o))}
 }
 
-// PausedDeletion is the issue of a paused object that is being deleted.
+// PausedDeletion returns the issue of a paused object that is being deleted.
 func PausedDeletion(o client.Object) conditions.Issue {
 	return *conditions.Degraded(v1alpha1.ReasonPaused,
 		"The object is being deleted and is paused, so nothing is deleted on Discord. %s", resume(o))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status writes finalizers, statuses and events. It tracks which of its writes the cache
-// shows.
+// Package status writes finalizers, statuses and events. It records which of its own writes the
+// cache does not show yet.
 package status
 
 import (
@@ -33,8 +33,8 @@ type Recorder struct {
 	Expectations     *expectations.Set
 	Metrics          *metrics.Metrics
 	Clock            clock.PassiveClock
-	Resync           time.Duration // until the next reconcile without a change
-	UnverifiedPeriod time.Duration // how long an object stays Ready while Discord does not answer
+	Resync           time.Duration // time until the next reconcile, if nothing changes
+	UnverifiedPeriod time.Duration // time for which an object stays Ready while Discord does not answer
 
 	outages outages
 }
@@ -46,29 +46,31 @@ func (r *Recorder) key(o client.Object) expectations.Key {
 // Satisfied reports whether the cache shows our last write to the object.
 func (r *Recorder) Satisfied(o client.Object) bool { return r.Expectations.Satisfied(r.key(o), o) }
 
-// Relevant selects new specs, new annotations, and writes of other clients.
+// Relevant returns a predicate that passes a new spec, new annotations, and all writes of other
+// clients.
 func (r *Recorder) Relevant() predicate.Predicate {
 	return predicate.Or(
 		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Expectations.ByOthers(r.Kind))
 }
 
-// Finalized reports whether the object has our finalizer. If so, a create may have been sent.
+// Finalized reports whether the object has our finalizer. If so, the operator may have sent a
+// create to Discord.
 func Finalized(o client.Object) bool {
 	return controllerutil.ContainsFinalizer(o, v1alpha1.CleanupFinalizer)
 }
 
-// EnsureFinalizer stores the finalizer, unless the object has changed since it was read.
+// EnsureFinalizer adds the finalizer. It fails if the object has changed since it was read.
 func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
 	return r.patch(ctx, o, controllerutil.AddFinalizer)
 }
 
 // RemoveFinalizer removes the finalizer. It then expects the cache to show the deletion, not a new
-// version: the response to the removal of the last finalizer has the old version (k8s.io/apiserver,
-// registry.Store.deleteWithoutFinalizers).
+// resourceVersion: the response to the removal of the last finalizer has the old one
+// (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
 func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
 	r.outages.reset(o.GetUID())
 	err := r.patch(ctx, o, controllerutil.RemoveFinalizer)
-	if errors.Is(err, apply.ErrStale) { // the finalizer is removed; another client has written too
+	if errors.Is(err, apply.ErrStale) { // the finalizer is removed, although another client has written too
 		err = nil
 	}
 	err = client.IgnoreNotFound(err)
@@ -95,7 +97,6 @@ func (r *Recorder) patch(ctx context.Context, o client.Object, change func(clien
 	return nil
 }
 
-// Event records an event.
 func (r *Recorder) Event(o client.Object, kind, reason, message string) {
 	const maxLength = 1024 // the API server's limit
 	if len(message) > maxLength {
@@ -117,7 +118,8 @@ func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 	r.Normal(o, "DriftCorrected", "Corrected drift on Discord: %s.", strings.Join(fields, ", "))
 }
 
-// Recreated warns that a resource was deleted on Discord and created again without its content.
+// Recreated warns that a resource was deleted on Discord, and that the operator created it again
+// without its content. what names the resource, lost the content.
 func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, oldID, newID, lost string) {
 	r.Metrics.Drift(r.Kind, o.GetNamespace(), "existence")
 	message := fmt.Sprintf("A user or another program deleted %s (%s) on Discord, and the operator created it again "+
@@ -127,9 +129,9 @@ func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, oldID, 
 		"kind", r.Kind, "was", oldID, "is", newID, "lost", lost)
 }
 
-// Bound counts a bound resource. how says whether it was created, adopted or recovered.
+// Bound counts a resource that an object now manages. how is "created", "adopted" or "recovered".
 func (r *Recorder) Bound(how string) { r.Metrics.Created(r.Kind, how) }
 
-// Deleted counts a deleted object. how says what happened to its resource: deleted, retained, gone
-// or abandoned.
+// Deleted counts a deleted object. how says what happened to the object's resource on Discord:
+// "deleted", "retained", "gone" or "abandoned".
 func (r *Recorder) Deleted(how string) { r.Metrics.Deleted(r.Kind, how) }

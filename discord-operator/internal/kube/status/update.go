@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Object is an object of the operator's API.
+// Object is an object of one of the operator's kinds.
 type Object interface {
 	client.Object
 	GetConditions() []metav1.Condition
@@ -31,17 +31,17 @@ type Object interface {
 	GetDifferences() []string
 }
 
-// Report is the result of a reconcile.
+// Report is the result of a reconcile, which Update writes into the status.
 type Report struct {
 	Name          string            // name of the object in errors, such as `group "alerts"`
 	Before, After Object            // the object as read, and with its new status
-	Changed       bool              // the reconcile changed something on Discord
+	Changed       bool              // whether the reconcile changed something on Discord
 	Worst         *conditions.Issue // nil for none
-	Stale         bool              // the cache lags behind, so nothing is reported
+	Stale         bool              // whether the cache lags behind; if so, Update reports nothing
 }
 
-// Update writes a changed status, and returns when to reconcile again. Only the worst issue decides
-// the time: otherwise a lesser issue could repeat a refused request earlier.
+// Update writes the status if it has changed, and returns when to reconcile again. Only the worst
+// issue decides the time: a lesser issue could otherwise repeat a refused request earlier.
 func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result, error) {
 	if report.Stale {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
@@ -50,7 +50,7 @@ func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result,
 	if wait := issues.Unreported(report.Worst, report.Before.GetConditions(), age); wait > 0 && !report.Changed {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	if report.Worst != nil { // other results may share the issue
+	if report.Worst != nil { // a copy, because other reports may share the issue
 		worst := *report.Worst
 		report.Worst = &worst
 	}
@@ -77,12 +77,12 @@ func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result,
 	return result, nil
 }
 
-// Record writes a status before a call, so that a crash does not lose it.
+// Record writes a status before a call to Discord, so that a crash after the call does not lose it.
 func (r *Recorder) Record(ctx context.Context, before, after Object) error {
 	return r.write(ctx, Report{Before: before, After: after})
 }
 
-// write returns ErrStale if another client has written at the same time.
+// write patches the status. It returns ErrStale if another client has written at the same time.
 func (r *Recorder) write(ctx context.Context, report Report) error {
 	if equality.Semantic.DeepEqual(report.Before, report.After) {
 		return nil
@@ -111,7 +111,7 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 		differ.Status == metav1.ConditionFalse && !meta.IsStatusConditionFalse(former, v1alpha1.TypeInSync) {
 		r.Event(after, corev1.EventTypeNormal, differ.Reason, differ.Message)
 	}
-	// An object that is Ready and was not Available before counts as Ready for the first time.
+	// An object that becomes Ready and was not Available before counts as Ready for the first time.
 	if !meta.IsStatusConditionTrue(former, conditions.TypeAvailable) &&
 		meta.IsStatusConditionTrue(conds, conditions.TypeReady) {
 		r.Metrics.Ready(r.Kind, r.Clock.Since(after.GetCreationTimestamp().Time))
@@ -122,8 +122,8 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 	return nil
 }
 
-// Available returns the availability that the former conditions report; unknown if they report
-// none. Use it while the bot cannot observe the resource.
+// Available returns the availability that the former conditions report, or unknown if there are
+// none. Use it while the operator cannot read the resource.
 func Available(was []metav1.Condition, unknown conditions.Availability) conditions.Availability {
 	c := meta.FindStatusCondition(was, conditions.TypeAvailable)
 	switch {
@@ -135,7 +135,8 @@ func Available(was []metav1.Condition, unknown conditions.Availability) conditio
 	return conditions.Unusable(c.Reason, c.Message)
 }
 
-// Reconciled reports whether the object was Ready with this spec. If so, a difference is drift.
+// Reconciled reports whether the object was Ready with its current spec. If so, a difference on
+// Discord is drift.
 func Reconciled(o Object) bool {
 	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == o.GetGeneration()

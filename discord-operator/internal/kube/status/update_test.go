@@ -26,7 +26,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// fakeClient fakes the patch of a status.
 type fakeClient struct {
 	client.Client
 	status fakeStatus

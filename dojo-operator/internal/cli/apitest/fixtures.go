@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apitest has a Dojo and its objects for tests of kubectl dojo.
+// Package apitest has a simulated API server, and a Dojo with its objects, for the tests of kubectl
+// dojo.
 package apitest
 
 import (
@@ -26,16 +27,16 @@ import (
 	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
 
-// Server plays the API server.
+// Server simulates the API server.
 type Server = kubectltest.Server
 
-// New starts a server with objects. The server ends with the test.
+// New starts a Server with these objects. It stops the Server at the end of the test.
 func New(t *testing.T, objects ...client.Object) *Server {
 	t.Helper()
 	return kubectltest.New(t, kinds.Scheme(), kinds.All(), objects...)
 }
 
-// Now is the present time in the tests.
+// Now is the current time in the tests.
 var Now = time.Date(2026, 11, 24, 2, 55, 0, 0, time.UTC)
 
 // Namespace is the namespace of the Dojo.
@@ -51,8 +52,6 @@ func meta(name string) metav1.ObjectMeta {
 	}
 }
 
-// owned returns the metadata of a child of a Dojo. In contrast, data returns the metadata of an
-// object that holds the Dojo's data: such an object has no owner.
 func owned(d *corev1api.Dojo, name string) metav1.ObjectMeta {
 	m := meta(name)
 	m.Labels = ownership.Labels(d, ownership.Application)
@@ -66,7 +65,7 @@ func data(d *corev1api.Dojo) metav1.ObjectMeta {
 	return m
 }
 
-// Condition makes a condition of a Dojo; status is True or False.
+// Condition returns a condition of a Dojo. status is "True" or "False".
 func Condition(kind, status, reason, message string, since metav1.Time) metav1.Condition {
 	return metav1.Condition{
 		Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: message, LastTransitionTime: since,
@@ -120,7 +119,7 @@ func Sendai(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	return d
 }
 
-// Set replaces a condition of a Dojo.
+// Set returns a change that replaces the condition of the same type in a Dojo's status.
 func Set(c metav1.Condition) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) {
 		for i := range d.Status.Conditions {
@@ -133,7 +132,7 @@ func Set(c metav1.Condition) func(*corev1api.Dojo) {
 	}
 }
 
-// Lost sets the conditions of a Dojo whose Cluster is gone.
+// Lost sets the conditions of a Dojo whose Cluster was deleted.
 func Lost(d *corev1api.Dojo) {
 	const reason = corev1api.ReasonDatabaseLost
 	const message = "The Cluster team-a/sendai-db is gone, with the data of the Dojo, and no empty one is created in " +
@@ -146,7 +145,7 @@ func Lost(d *corev1api.Dojo) {
 		"Requests cannot reach Postgres.", since))(d)
 }
 
-// Children returns the objects of a healthy Dojo.
+// Children returns the objects that belong to a healthy Dojo.
 func Children(d *corev1api.Dojo) []client.Object {
 	replicas := new(int32(1))
 	ready := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
@@ -213,7 +212,8 @@ func monitoringObject(d *corev1api.Dojo, kind kinds.Kind) client.Object {
 	return o
 }
 
-// Database returns the objects of CloudNativePG for a Dojo, and the ObjectStore of its backups.
+// Database returns the CloudNativePG objects of a Dojo, and the barman-cloud ObjectStore with its
+// backups.
 func Database(d *corev1api.Dojo) []client.Object {
 	next := at(25, 1, 0)
 	instance := &corev1.Pod{
@@ -265,7 +265,7 @@ func Cluster(d *corev1api.Dojo) *cnpgv1.Cluster {
 	}
 }
 
-// Backup returns a completed Backup into the object store.
+// Backup returns a completed Backup in the ObjectStore backups.
 func Backup(name string, ended metav1.Time) *cnpgv1.Backup {
 	m := meta(name)
 	m.CreationTimestamp = ended
@@ -283,8 +283,8 @@ func Backup(name string, ended metav1.Time) *cnpgv1.Backup {
 	}
 }
 
-// Store returns the ObjectStore of the namespace. windows has, by serverName, the first recoverable
-// time and the time of the last backup.
+// Store returns the ObjectStore backups. windows maps the name under which a Cluster archives
+// (serverName) to two times: the first recoverable time, and the time of the last backup.
 func Store(windows map[string][2]metav1.Time) *unstructured.Unstructured {
 	o := kinds.ObjectStore.Object()
 	o.SetNamespace(Namespace)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package check lists what Dojos in a namespace lack: kinds, operators, selectors and rights. It
-// does no I/O.
+// Package check finds out what the Dojos in a namespace lack: kinds in the API server, operators,
+// matching selectors of Prometheus, and rights of the user. It does no I/O.
 package check
 
 import (
@@ -25,60 +25,61 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Mark is the result of a line.
+// Mark is the result of one check.
 type Mark string
 
-// The marks of a line.
+// The results of a check.
 const (
 	OK Mark = "ok"
-	// Fix requires a user to act.
+	// Fix means that a user has to do something.
 	Fix Mark = "fix"
-	// None means that the subject is absent, and that nothing in the namespace needs it.
+	// None means that the subject, such as an operator, is absent and nothing in the namespace
+	// needs it.
 	None Mark = "--"
-	// Unseen means that the user may not read the subject.
+	// Unseen means that the user lacks the right to read the subject.
 	Unseen Mark = "?"
 )
 
-// Line is one finding.
+// Line is the result of one check, which the command prints as one line.
 type Line struct {
 	Mark    Mark   `json:"mark"`
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
-	// Do names the remedy.
+	// Do is the remedy for the problem, such as a command.
 	Do string `json:"do,omitempty"`
 }
 
-// Facts holds the observations that Lines judges.
+// Facts holds everything that was read from the cluster, the input of [Lines].
 type Facts struct {
 	Namespace string
-	// Labels holds the labels of the namespace; nil if the user may not read them.
+	// Labels are the labels of the namespace; nil if the user may not read them.
 	Labels map[string]string
 	Dojos  []corev1api.Dojo
-	// Absent has, by resource, whether the API server lacks a kind.
+	// Absent is keyed by resource, and is true for each kind that the API server does not serve.
 	Absent map[string]bool
-	// Deployments has the Deployments of operators in all namespaces, by the label
-	// app.kubernetes.io/name. Blind reports that the user may not list Deployments.
+	// Deployments holds the operators' Deployments in all namespaces, keyed by the value of the
+	// label app.kubernetes.io/name. Blind reports whether the user lacks the right to list
+	// Deployments.
 	Deployments map[string][]appsv1.Deployment
 	Blind       bool
-	// Prometheuses and Alertmanagers of all namespaces; nil if the user may not list them.
+	// Prometheuses and Alertmanagers are from all namespaces; nil if the user may not list them.
 	Prometheuses, Alertmanagers []unstructured.Unstructured
 	// Scraped reports whether a ServiceMonitor scrapes the operator's own metrics; nil if unknown.
 	Scraped *bool
 	Classes []storagev1.StorageClass
-	// Rights lists, for each group of commands, the rights that the user lacks.
+	// Rights has one item for each group of commands.
 	Rights []Right
 }
 
-// Right lists the rights that some commands need and the user lacks.
+// Right lists the rights that a group of commands needs and the user lacks.
 type Right struct {
 	Commands string
 	Lacks    []string
-	// Needed reports whether kubectl dojo is useless without these rights.
+	// Needed reports whether kubectl dojo is of no use without these rights.
 	Needed bool
 }
 
-// The names of operators. The Deployment of an operator has the operator's name in the label
-// app.kubernetes.io/name.
+// The values of the label app.kubernetes.io/name on the Deployments of the operators.
 const (
 	DojoOperator    = "dojo-operator"
 	DiscordOperator = "discord-operator"
@@ -88,8 +89,8 @@ const (
 // Operators are the names of all operators.
 var Operators = []string{DojoOperator, DiscordOperator, CloudNativePG}
 
-// Lines judges the facts. Each line is ok, names a remedy, or says that a part is absent or not
-// readable.
+// Lines runs all checks on the facts. Each line is ok, names a remedy, or says that its subject is
+// absent or not readable.
 func Lines(f Facts) (all []Line) {
 	all = append(all, f.kindLine("Dojo", "needed", true, kinds.Dojo), f.operatorLine(DojoOperator, true))
 	postgres := f.some(func(d *corev1api.Dojo) bool { return d.Spec.Postgres != nil })
@@ -119,7 +120,6 @@ func (f Facts) some(is func(*corev1api.Dojo) bool) bool {
 	return slices.ContainsFunc(f.Dojos, func(d corev1api.Dojo) bool { return is(&d) })
 }
 
-// install says where to get a missing part.
 var install = map[string]string{
 	"Dojo": "install dojo-operator: docs/do/install.md", "CloudNativePG": "install CloudNativePG 1.30 or newer: " +
 		"https://cloudnative-pg.io", "barman-cloud": "install its plugin: https://cloudnative-pg.io/plugin-barman-cloud",
@@ -128,7 +128,7 @@ var install = map[string]string{
 	"prometheus-operator": "install it: https://prometheus-operator.dev",
 }
 
-// kindLine judges whether the API server has the kinds of a part, such as CloudNativePG.
+// kindLine checks whether the API server serves all kinds of a project, such as CloudNativePG.
 func (f Facts) kindLine(subject, use string, needed bool, all ...kinds.Kind) Line {
 	var absent []string
 	for _, k := range all {
@@ -147,7 +147,6 @@ func (f Facts) kindLine(subject, use string, needed bool, all ...kinds.Kind) Lin
 	return Line{Mark: Fix, Subject: subject, Text: "not installed; Dojos here need it", Do: install[subject]}
 }
 
-// operatorLine judges the Deployment of an operator.
 func (f Facts) operatorLine(name string, needed bool) Line {
 	line := Line{Subject: name}
 	found := f.Deployments[name]
@@ -227,7 +226,7 @@ func (f Facts) rightLines() (all []Line) {
 	return all
 }
 
-// Text renders the lines as a table, each remedy below its finding.
+// Text renders the lines as a table. A remedy is in the row below its problem.
 func Text(lines []Line, style term.Style) string {
 	var rows [][]string
 	for _, line := range lines {
@@ -248,12 +247,12 @@ func Text(lines []Line, style term.Style) string {
 	return term.Table(rows, 2)
 }
 
-// Failed reports whether a user has to act.
+// Failed reports whether a user has to do something.
 func Failed(lines []Line) bool {
 	return slices.ContainsFunc(lines, func(l Line) bool { return l.Mark == Fix })
 }
 
-// monitored returns the labels of the objects that the operator makes for Prometheus.
+// monitored returns the labels of the Dojo's ServiceMonitor, PrometheusRule and AlertmanagerConfig.
 func monitored(d *corev1api.Dojo) labels.Set {
 	set := labels.Set(ownership.Labels(d, ownership.Application))
 	if d.Spec.Monitoring != nil {
@@ -262,8 +261,8 @@ func monitored(d *corev1api.Dojo) labels.Set {
 	return set
 }
 
-// selects reports whether a selector in the spec of a Prometheus or Alertmanager selects labels. It
-// returns missing if the spec has no such selector.
+// selects reports whether the selector in a field of the spec of a Prometheus or Alertmanager
+// selects these labels. If the spec has no such selector, it returns missing.
 func selects(o *unstructured.Unstructured, field string, of labels.Set, missing bool) bool {
 	raw, found, err := unstructured.NestedMap(o.Object, "spec", field)
 	if err != nil || !found {

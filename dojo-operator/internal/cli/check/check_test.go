@@ -37,7 +37,6 @@ func selector(key, value string) map[string]any {
 	return map[string]any{"matchLabels": map[string]any{key: value}}
 }
 
-// whole returns a namespace that lacks nothing.
 func whole() Facts {
 	every := map[string]any{}
 	return Facts{

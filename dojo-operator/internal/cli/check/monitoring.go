@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 )
 
-// monitoringLines judges prometheus-operator, and the selectors of Prometheus and Alertmanager.
+// monitoringLines checks for the kinds of prometheus-operator, and whether the selectors of
+// Prometheus and Alertmanager match the Dojos' objects.
 func (f Facts) monitoringLines() []Line {
 	watched := f.some(monitoring.Monitored)
 	line := f.kindLine("prometheus-operator", "spec.monitoring and spec.alerts", watched,
@@ -32,8 +33,8 @@ func (f Facts) monitoringLines() []Line {
 	return append(all, f.scrapeLine(watched))
 }
 
-// scrapeLine judges whether a ServiceMonitor scrapes the operator's own metrics. Most alert rules
-// need these metrics.
+// scrapeLine checks whether a ServiceMonitor scrapes the operator's own metrics, which most alert
+// rules need.
 func (f Facts) scrapeLine(needed bool) Line {
 	line := Line{Subject: "operator's metrics"}
 	switch {
@@ -50,11 +51,10 @@ func (f Facts) scrapeLine(needed bool) Line {
 	return line
 }
 
-// selection names two selectors in the spec of a Prometheus or Alertmanager: one selects objects of
-// a kind, the other one selects their namespaces.
+// selection holds the field names of two selectors in the spec of a Prometheus or Alertmanager. One
+// selects objects of a kind, and the other selects the namespaces of these objects.
 type selection struct{ objects, namespaces, kind string }
 
-// selectorLines judges the selectors of all Prometheuses or all Alertmanagers.
 func (f Facts) selectorLines(subject string, servers []unstructured.Unstructured, needed bool, by ...selection) []Line {
 	switch {
 	case servers == nil:
@@ -71,7 +71,7 @@ func (f Facts) selectorLines(subject string, servers []unstructured.Unstructured
 		selected = selected || line.Mark == OK
 		all = append(all, line)
 	}
-	if selected || !needed { // one server suffices
+	if selected || !needed { // one server that selects the objects suffices
 		for i := range all {
 			if all[i].Mark == Fix {
 				all[i].Mark, all[i].Do = None, ""
@@ -108,7 +108,8 @@ func (f Facts) selectorLine(subject string, server *unstructured.Unstructured, b
 	return Line{Mark: OK, Subject: subject, Text: fmt.Sprintf("%s selects what Dojos of %s make", name, f.Namespace)}
 }
 
-// watched returns the Dojos with monitoring. If there are none, it returns a made-up new Dojo.
+// watched returns the Dojos with monitoring. If there are none, it returns a made-up Dojo, to check
+// whether Prometheus would select the objects of a new Dojo.
 func (f Facts) watched() (all []corev1api.Dojo) {
 	for _, d := range f.Dojos {
 		if monitoring.Monitored(&d) {

@@ -28,15 +28,15 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// Kind is a kind of the API with its name in paths.
+// Kind is a GroupVersionKind with its plural name in API paths.
 type Kind = kubectl.Kind
 
-// From converts a kind that a cluster may lack.
+// From converts an optional kind of the operator, which a cluster may lack.
 func From(k optionalkinds.Kind) Kind {
 	return Kind{GroupVersionKind: k.GroupVersionKind, Plural: k.Plural}
 }
 
-// The kinds that commands name.
+// The kinds that the plugin reads or writes.
 var (
 	Dojo         = kubectl.KindOf(corev1api.GroupVersion, "Dojo", "dojos")
 	Pod          = kubectl.KindOf(corev1.SchemeGroupVersion, "Pod", "pods")
@@ -89,7 +89,7 @@ func All() []Kind {
 	}
 }
 
-// Of returns the Kind of a GroupVersionKind.
+// Of returns the Kind with this GroupVersionKind.
 func Of(gvk schema.GroupVersionKind) Kind {
 	for _, k := range All() {
 		if k.GroupVersionKind == gvk {
@@ -99,8 +99,8 @@ func Of(gvk schema.GroupVersionKind) Kind {
 	return Kind{GroupVersionKind: gvk, Plural: gvk.Kind}
 }
 
-// New returns an empty object of a kind. The object has the Go type that Scheme knows, or else it
-// is unstructured.
+// New returns an empty object of a kind. The object has the Go type that Scheme registers for the
+// kind. Without such a type, it is unstructured.
 func New(gvk schema.GroupVersionKind) client.Object {
 	if o, err := Scheme().New(gvk); err == nil {
 		return o.(client.Object)
@@ -108,6 +108,6 @@ func New(gvk schema.GroupVersionKind) client.Object {
 	return Kind{GroupVersionKind: gvk}.Object()
 }
 
-// Scheme returns the scheme with the Go types that the plugin uses.
+// Scheme returns the scheme with the Go types of all kinds that the plugin decodes.
 var Scheme = kubectl.SchemeOf(
 	corev1api.AddToScheme, clientgoscheme.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme)

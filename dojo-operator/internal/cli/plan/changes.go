@@ -17,31 +17,30 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Action says what happens to an object.
+// Action classifies a [Change].
 type Action string
 
-// The actions.
 const (
 	Create Action = "create"
 	Update Action = "change"
 	Delete Action = "delete"
 )
 
-// Change is the change of an object.
+// Change is the planned change of one object.
 type Change struct {
 	Action Action `json:"action"`
 	Kind   string `json:"kind"`
 	Name   string `json:"name"`
-	// Unknown reports that the end of the name is not known yet.
+	// Unknown reports whether the name ends with a hash that the plan cannot know yet.
 	Unknown bool `json:"nameUnknown,omitempty"`
-	// Fields are sorted by their paths.
+	// Fields are the changed fields, sorted by path.
 	Fields []Field `json:"fields,omitempty"`
 
 	before, after *object
 }
 
-// Field is a field that changes. Old or New is empty if the field is absent before or after the
-// change.
+// Field is a changed field. Old is empty if the change adds the field, and New is empty if the
+// change removes it.
 type Field struct {
 	Path string `json:"path"`
 	Old  string `json:"old,omitempty"`
@@ -51,12 +50,12 @@ type Field struct {
 const (
 	hiddenValue  = "(not shown)"
 	unknownValue = "(known later)"
-	// maxValue is the length of the longest value that is shown, in bytes.
+	// maxValue is the maximum length in bytes of a value in the report. Longer values are cut.
 	maxValue = 160
 )
 
-// compare returns the change from one object to another, or nil. It ignores the status, and
-// metadata that no client writes.
+// compare returns the change from the object before to the object after, or nil. It ignores the
+// status, and metadata that only the API server writes.
 func compare(before, after *object) *Change {
 	c := &Change{Action: Update, before: before, after: after}
 	named := after
@@ -100,8 +99,8 @@ func fieldsOf(before, after *object) (all []Field) {
 	return all
 }
 
-// hideHashes replaces hashes that the plan cannot know yet: they depend on times, or on UIDs that
-// the API server has yet to give.
+// hideHashes replaces hashes that the plan cannot know. They depend on the time of a later write,
+// or on the UID of an object that does not exist yet.
 func (c *Change) hideHashes(newDatabase bool) {
 	for i := range c.Fields {
 		f := &c.Fields[i]
@@ -115,8 +114,8 @@ func (c *Change) hideHashes(newDatabase bool) {
 
 var (
 	isValue = regexp.MustCompile(`^(?:data|stringData)\.`)
-	// isSecret matches the paths of environment variables with names that suggest a secret, and of
-	// the annotation with kubectl's last applied manifest.
+	// isSecret matches the paths of fields whose values may be secret: environment variables with
+	// names such as API_TOKEN, and kubectl's last applied manifest.
 	isSecret = regexp.MustCompile(`(?i)\[[^\]]*(?:pass|pwd|token|secret|key|cred|auth|dsn|webhook)[^\]]*\]\.value$|` +
 		`^metadata\.annotations\[kubectl\.kubernetes\.io/last-applied-configuration\]$`)
 )
@@ -128,8 +127,8 @@ func hidden(value string) string {
 	return hiddenValue
 }
 
-// readable returns a value for the report. It replaces values that only the plan made up, removes
-// text that looks like a secret, and shortens long values.
+// readable returns a value as the report shows it. It replaces made-up UIDs and versions of the
+// plan, removes text that looks like a secret, and cuts long values.
 func readable(hide *redact.Redactor, path, value string) string {
 	if strings.Contains(value, plannedUID) || strings.Contains(value, "/"+plannedVersion) ||
 		strings.Contains(value, unknownImage) {
@@ -145,7 +144,7 @@ func readable(hide *redact.Redactor, path, value string) string {
 	return value
 }
 
-// flat returns the values of the fields that clients write in an object, keyed by path.
+// flat returns the fields of an object that clients write, and their values, keyed by path.
 func flat(o *object) map[string]string {
 	all := map[string]string{}
 	if o == nil {
@@ -172,7 +171,7 @@ func flat(o *object) map[string]string {
 	return all
 }
 
-// plain is a name that needs no brackets in a path.
+// plain matches a field name that needs no brackets in a path.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 func flatten(path string, value any, into map[string]string) {
@@ -203,7 +202,7 @@ func flatten(path string, value any, into map[string]string) {
 
 var unescape = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
-// nameOf returns the name of an item of a list, or else its index.
+// nameOf returns the field name of a list item, or the item's index if it has no name.
 func nameOf(item any, at int) string {
 	fields, _ := item.(map[string]any)
 	if name, ok := fields["name"].(string); ok && name != "" {

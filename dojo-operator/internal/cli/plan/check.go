@@ -16,33 +16,34 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// Request is a write to try.
+// Request is a write to send as a dry run.
 type Request struct {
-	// Verb is the verb of RBAC: create, patch or delete.
+	// Verb is an RBAC verb: create, patch or delete.
 	Verb    string
 	Desired *object
-	// Apply makes the request a server-side apply of Desired. Otherwise a request with the verb
-	// patch sends Patch.
+	// If Apply is true, the request is a server-side apply of Desired. Otherwise a request with the
+	// verb patch sends Patch.
 	Apply bool
 	Patch client.Patch
 	Owner string
-	// OfMetadata reports that Patch changes metadata alone.
+	// OfMetadata reports whether Patch changes only metadata.
 	OfMetadata bool
 }
 
-// Checker asks the API server whether it would accept a write.
+// Checker asks the API server, by a dry run, whether it would accept a write.
 type Checker interface {
-	// Check returns the refusal, if any. For an accepted patch it returns the object as the API
-	// server would store it. asked reports whether the user has the rights to ask.
+	// Check returns the API server's refusal, if any. For an accepted patch, answer is the object
+	// that the API server would store. asked reports whether the user has the right to send the dry
+	// run.
 	Check(ctx context.Context, r Request) (asked bool, answer *object, refusal error)
-	// Defaults returns an object as the API server would create it, with defaults; nil if the user
-	// may not create it or the API server refuses it.
+	// Defaults returns the object as the API server would create it, with its defaults. It returns
+	// nil if the user may not create the object or the API server refuses it.
 	Defaults(ctx context.Context, desired *object) *object
 }
 
-// check tries a write by a dry run, and returns the API server's answer, or nil. It tries no write
-// to an object that the model has made or changed, because the API server does not know that
-// version of the object. It does not send the values of a Secret.
+// check sends a write as a dry run, and returns the API server's answer, or nil. It sends no write
+// to an object that only the model has created or changed: the API server does not have this
+// version. It never sends the values of a Secret.
 func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, refusal error) {
 	if m.checker == nil || m.made[k] || k.Kind == kinds.Dojo.Kind || k.Kind == kinds.Secret.Kind && !r.OfMetadata ||
 		m.written[k] && !sameContent(m.original[k], m.objects[k]) {
@@ -53,18 +54,18 @@ func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, re
 		m.unchecked[resourceOf(k).String()] = true
 	}
 	if apierrors.IsConflict(refusal) && strings.HasPrefix(m.objects[k].GetResourceVersion(), plannedVersion) {
-		return nil, nil // the API server does not know the model's resource version
+		return nil, nil // the conflict is over the model's own resource version, which the API server does not know
 	}
 	return answer, refusal
 }
 
-// checkApply tries an apply by a dry run. after is the result that the model expects. checkApply
-// returns the API server's result, which differs if an admission policy changes a field back.
+// checkApply sends a server-side apply as a dry run. after is the result that the model expects.
+// The API server's result may differ, because an admission policy may change fields back.
 func (m *Model) checkApply(ctx context.Context, k key, live, after *object, r Request) (*object, error) {
 	if m.written[k] || k.Kind == kinds.Secret.Kind {
-		// The API server must not see an apply here. For a written object, it does not know that an
-		// earlier request has moved fields to the apply's field manager. An apply of a Secret would
-		// send its values. So the dry run sends a patch.
+		// Here the dry run sends a patch instead of an apply. For a written object, the API server
+		// does not know that an earlier request has moved fields to the apply's field manager. For
+		// a Secret, an apply would send its values.
 		patch := client.MergeFrom(bare(live))
 		data, err := patch.Data(bare(after))
 		if err != nil {
@@ -84,8 +85,8 @@ func (m *Model) checkApply(ctx context.Context, k key, live, after *object, r Re
 	return next, nil
 }
 
-// sameContent compares two objects. It ignores the status, and metadata in which the API server
-// records changes.
+// sameContent reports whether two objects are equal, apart from the status, managed fields,
+// resource version and generation.
 func sameContent(a, b *object) bool {
 	return a != nil && b != nil && equality.Semantic.DeepEqual(bare(a).Object, bare(b).Object)
 }
@@ -105,7 +106,7 @@ func withoutMetadata(o *object) *object {
 	return o
 }
 
-// DryRun sends writes as dry runs.
+// DryRun is a [Checker] that sends dry runs to the API server.
 type DryRun struct {
 	*kubectl.Plugin
 
@@ -117,11 +118,12 @@ type namespacedRight struct {
 	kubectl.Right
 }
 
-// Check implements Checker.
+// Check implements [Checker].
 func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, answer *object, refusal error) {
 	k := keyOf(r.Desired)
 	rights := kubectl.To(r.Verb, kinds.Of(k.GroupVersionKind))
-	// The admission plugin OwnerReferencesPermissionEnforcement may require this right.
+	// The admission plugin OwnerReferencesPermissionEnforcement requires this right, if it is
+	// enabled.
 	if len(r.Desired.GetOwnerReferences()) > 0 && r.Verb != "delete" {
 		rights = append(rights, kubectl.Right{Verb: "update", Kind: kinds.Dojo, Subresource: "finalizers"})
 	}
@@ -137,8 +139,8 @@ func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, answer *obje
 	return true, answer, refusal
 }
 
-// Defaults implements Checker. The dry run creates the object under a random name, because the
-// object's own name may be taken.
+// Defaults implements [Checker]. The dry run creates the object under a random name, because an
+// object with the real name may exist.
 func (d *DryRun) Defaults(ctx context.Context, desired *object) *object {
 	kind := kinds.Of(desired.GroupVersionKind())
 	may, err := d.may(ctx, desired.GetNamespace(), kubectl.Right{Verb: "create", Kind: kind})
@@ -170,7 +172,6 @@ func (d *DryRun) may(ctx context.Context, namespace string, r kubectl.Right) (bo
 	return may, nil
 }
 
-// try sends a write of o as a dry run. The answer replaces the fields of o.
 func (d *DryRun) try(ctx context.Context, o *object, r Request) error {
 	owner := client.FieldOwner(r.Owner)
 	switch {

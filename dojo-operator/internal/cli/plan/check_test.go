@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 )
 
-// answers plays the API server.
+// answers is a [Checker] whose function replaces the API server.
 type answers func(Request) (answer *object, refusal error)
 
 func (a answers) Check(_ context.Context, r Request) (bool, *object, error) {
@@ -29,7 +29,6 @@ func (a answers) Check(_ context.Context, r Request) (bool, *object, error) {
 
 func (answers) Defaults(context.Context, *object) *object { return nil }
 
-// changed plans a change of a converged Dojo.
 func changed(t *testing.T, m *Model, checker Checker, change func(*corev1api.Dojo)) *Dojo {
 	t.Helper()
 	d, live := liveDojo(t, m)
@@ -71,7 +70,7 @@ func TestRefusalOfTheFirstApply(t *testing.T) {
 	}
 }
 
-// TestRewritten plans with and without an admission policy that changes a field back.
+// TestRewritten plans a change with and without an admission policy that undoes the change.
 func TestRewritten(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo())
@@ -87,7 +86,7 @@ func TestRewritten(t *testing.T) {
 	}{
 		"with the policy": {m.objects[service], 0}, "without it": {nil, 1},
 	} {
-		t.Run(name, func(t *testing.T) { // one after another: they share the model
+		t.Run(name, func(t *testing.T) { // not parallel, because the cases share the model
 			planned := changed(t, m, answers(func(Request) (*object, error) { return c.answer, nil }),
 				func(*corev1api.Dojo) {})
 			var writes []Write
@@ -101,8 +100,8 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// TestConflictOfTheModel shows that a plan ignores a conflict: the API server refuses the model's
-// resource version only because it does not know this version.
+// TestConflictOfTheModel shows that a plan ignores a conflict over a made-up resource version,
+// which the API server cannot know.
 func TestConflictOfTheModel(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo(ownCluster))
@@ -120,7 +119,7 @@ func TestConflictOfTheModel(t *testing.T) {
 	}
 }
 
-// TestNotWatched plans a Dojo that the operator does not reconcile.
+// TestNotWatched plans a Dojo in a namespace that the operator does not watch.
 func TestNotWatched(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo()
@@ -136,8 +135,8 @@ func TestNotWatched(t *testing.T) {
 	}
 }
 
-// TestChannelWithoutWebhook shows that a plan reports a channel without a webhook, before the
-// channel is on Discord.
+// TestChannelWithoutWebhook shows that a plan reports a DiscordChannel without a webhook even
+// before the channel exists on Discord.
 func TestChannelWithoutWebhook(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo(inGroup))

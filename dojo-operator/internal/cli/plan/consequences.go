@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 )
 
-// Effect is a kind of consequence.
+// Effect classifies a [Consequence].
 type Effect string
 
 // The effects, from harmless to grave.
@@ -27,14 +27,13 @@ const (
 	DataAtRisk       Effect = "DataAtRisk"
 )
 
-// Consequence is the effect of a change on users of the application, or on its data.
+// Consequence is the effect of a change on the application's users or on the data.
 type Consequence struct {
 	Effect  Effect `json:"effect"`
 	Object  string `json:"object"`
 	Message string `json:"message"`
 }
 
-// consequencesOf judges one change.
 func consequencesOf(c Change) (all []Consequence) {
 	j := &judge{Change: c}
 	switch {
@@ -107,7 +106,7 @@ func (j *judge) deletion() {
 	}
 }
 
-// dojo judges the change that a user makes.
+// dojo adds the consequences of a user's change of the Dojo itself.
 func (j *judge) dojo() {
 	policy, _, _ := nestedString(j.after, "spec", "postgres", "reclaimPolicy")
 	if policy == "Delete" && j.changed("spec.postgres.reclaimPolicy") {

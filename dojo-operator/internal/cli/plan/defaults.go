@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// If the operator creates an object by POST, the API server records the operator as the owner of
-// the defaults that it sets (libs/apply). A later apply lacks these defaults, so the API server
-// removes them and sets them again. The model must set them again too; otherwise it would plan
-// their removal.
+// When the operator creates an object by POST, the API server sets defaults. It records the
+// operator as their owner (libs/apply). A later apply lacks these defaults, so the API server
+// removes them and sets them again. The simulated cluster of the plan must also set them again.
+// Otherwise the plan would show their removal.
 
-// usual has, by field name, the defaults of Kubernetes' own kinds. The model uses them if the user
-// may not ask the API server (pkg/apis/*/*/defaults.go in k8s.io/kubernetes).
+// usual holds the defaults of Kubernetes' own kinds, keyed by field name. The plan uses them if the
+// user may not ask the API server by a dry run (pkg/apis/*/*/defaults.go in k8s.io/kubernetes).
 var usual = map[string][]any{
 	"dnsPolicy": {"ClusterFirst"}, "restartPolicy": {"Always"}, "schedulerName": {"default-scheduler"},
 	"terminationMessagePath": {"/dev/termination-log"}, "terminationMessagePolicy": {"File"},
@@ -26,7 +26,7 @@ var usual = map[string][]any{
 	"terminationGracePeriodSeconds": {int64(30)}, "progressDeadlineSeconds": {int64(600)}, "enableServiceLinks": {true},
 }
 
-// restore sets the defaults that the API server would set in a changed object.
+// restore sets the defaults that an apply has removed, as the API server would.
 func (m *Model) restore(ctx context.Context, before, after, desired *object) {
 	was, now := before.Object["spec"], after.Object["spec"]
 	if !drops(was, now) {
@@ -41,7 +41,7 @@ func (m *Model) restore(ctx context.Context, before, after, desired *object) {
 	restoreFields(was, now, defaults, defaults != nil)
 }
 
-// drops reports whether the value now lacks a field that the value was has.
+// drops reports whether now lacks a field that was has.
 func drops(was, now any) bool {
 	switch was := was.(type) {
 	case map[string]any:
@@ -71,8 +71,8 @@ func itemOf(list []any, name string) (any, bool) {
 	return nil, false
 }
 
-// restoreFields copies dropped fields with default values from was to now. If known is false, it
-// takes the default values from usual.
+// restoreFields copies fields from was to now if now lacks them and their value is a default. If
+// known is false, it takes the defaults from usual.
 func restoreFields(was, now, defaults any, known bool) {
 	switch now := now.(type) {
 	case map[string]any:

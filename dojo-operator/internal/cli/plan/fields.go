@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// fieldManagers merge objects as the API server does. For Kubernetes' own kinds, they use the API
-// server's schemas. For a custom resource, they deduce the schema: each list is one value, which
-// its writer owns as a whole.
+// fieldManagers compute the result of a write as the API server does, with managed fields. For
+// Kubernetes' own kinds, they use the API server's schemas. They deduce the schema of a custom
+// resource: each list is atomic, so its writer owns the whole list.
 type fieldManagers struct {
 	of map[managed]*managedfields.FieldManager
 }
@@ -31,7 +31,8 @@ func newFieldManagers() *fieldManagers {
 	return &fieldManagers{of: map[managed]*managedfields.FieldManager{}}
 }
 
-// builtin parses the schemas on first use, which takes a tenth of a second.
+// builtin parses the schemas of Kubernetes' own kinds on first use, because this takes a tenth of a
+// second.
 var builtin = sync.OnceValue(func() managedfields.TypeConverter {
 	return applyconfigurations.NewTypeConverter(clientgoscheme.Scheme)
 })
@@ -61,7 +62,7 @@ func (f *fieldManagers) manager(gvk schema.GroupVersionKind, subresource string)
 	return made, err
 }
 
-// update returns the object after a POST (live is nil), a PUT or a patch.
+// update returns the object after a POST, a PUT or a patch. For a POST, live is nil.
 func (f *fieldManagers) update(live, desired *object, subresource, owner string) (*object, error) {
 	fields, err := f.manager(desired.GroupVersionKind(), subresource)
 	if err != nil {
@@ -74,7 +75,7 @@ func (f *fieldManagers) update(live, desired *object, subresource, owner string)
 	return after.(*object), nil
 }
 
-// apply returns the object after a server-side apply that overrides conflicts.
+// apply returns the object after a server-side apply that forces conflicts.
 func (f *fieldManagers) apply(live, desired *object, owner string) (*object, error) {
 	fields, err := f.manager(desired.GroupVersionKind(), "")
 	if err != nil {
@@ -96,8 +97,8 @@ func orEmpty(live, like *object) *object {
 	return empty
 }
 
-// oneVersion knows one version of each kind, so it converts nothing. It sets no defaults, because
-// the model sets defaults itself (defaults.go).
+// oneVersion is for objects that have a single version, so it converts nothing. It sets no
+// defaults, because the Model does (defaults.go).
 type oneVersion struct{}
 
 func (oneVersion) Default(runtime.Object) {}

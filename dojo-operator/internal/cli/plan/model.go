@@ -29,7 +29,6 @@ import (
 
 type object = unstructured.Unstructured
 
-// key identifies an object.
 type key struct {
 	schema.GroupVersionKind
 	types.NamespacedName
@@ -39,42 +38,44 @@ func keyOf(o *object) key {
 	return key{o.GroupVersionKind(), types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
 }
 
-// listed identifies a list that was read.
+// listed identifies a list request: a kind and a namespace.
 type listed struct {
 	schema.GroupVersionKind
 	namespace string
 }
 
-// Model is the cluster after the writes of a plan. It reads each live object only once, so that all
-// parts of a plan see the same state. It is not safe for concurrent use.
+// Model simulates the cluster: the live objects, and the writes of the plan in memory. It reads
+// each live object only once, so that the whole plan sees the same state. It is not safe for
+// concurrent use.
 type Model struct {
 	live    client.Reader
 	checker Checker
 	fields  *fieldManagers
 	indexes map[schema.GroupVersionKind]map[string]client.IndexerFunc
 
-	// objects has every object that was read or written; nil for an object that does not exist.
+	// objects holds every object that was read or written. A value is nil if the object does not
+	// exist.
 	objects map[key]*object
-	// original has the objects as they were before the first write of the plan.
+	// original holds the live objects, as they were before the plan's first write.
 	original map[key]*object
-	// metadata has Secrets whose data was not read.
+	// metadata holds Secrets without their data.
 	metadata map[key]*object
 	lists    map[listed]bool
-	// written has the objects that a write has changed. made has the objects that exist in the
-	// model alone.
+	// written marks objects that a write has changed. made marks objects that exist only in the
+	// model, because a write has created them.
 	written, made map[key]bool
 	writes        []Write
-	// transferred is the length of writes after the last write that changed only the owners of
-	// fields.
+	// transferred is the length of writes just after the last patch that only moved fields to
+	// another field manager.
 	transferred int
 	version     int
 	uidPrefix   string
 
-	// hidden has the kind and namespace of objects that the user may not read. The plan does not
-	// show changes of these objects.
+	// hidden has the kinds and namespaces that the user may not read. The plan shows no changes of
+	// these objects.
 	hidden map[listed]bool
 	stand  standIn
-	// elsewhere is set if the user may not list Dojos of other namespaces.
+	// elsewhere reports whether the user lacks the right to list Dojos in other namespaces.
 	elsewhere bool
 	unchecked map[string]bool
 	failed    error
@@ -85,7 +86,7 @@ var (
 	_ client.FieldIndexer = (*Model)(nil)
 )
 
-// NewModel returns a model of the cluster that live reads.
+// NewModel returns a Model of the cluster that live reads. checker may be nil.
 func NewModel(live client.Reader, checker Checker) *Model {
 	return &Model{
 		live: live, checker: checker, uidPrefix: plannedUID, fields: newFieldManagers(),
@@ -95,7 +96,7 @@ func NewModel(live client.Reader, checker Checker) *Model {
 	}
 }
 
-// Put adds an object that a user would have applied.
+// Put adds an object to the model, as if a user had applied it.
 func (m *Model) Put(o *object) {
 	k := keyOf(o)
 	m.objects[k] = m.next(o.DeepCopy())
@@ -103,7 +104,7 @@ func (m *Model) Put(o *object) {
 	m.written[k] = true
 }
 
-// Get implements client.Reader.
+// Get implements [client.Reader].
 func (m *Model) Get(ctx context.Context, name client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	gvk, err := m.GroupVersionKindFor(into)
 	if err != nil {
@@ -120,7 +121,7 @@ func (m *Model) Get(ctx context.Context, name client.ObjectKey, into client.Obje
 	return fill(into, o)
 }
 
-// read returns an object, or nil. If metadataAlone is set, it reads only the metadata of a Secret.
+// read returns an object, or nil. If metadataAlone is true, it reads only the metadata.
 func (m *Model) read(ctx context.Context, k key, metadataAlone bool) (*object, error) {
 	if o, known := m.objects[k]; known {
 		return o, nil
@@ -145,7 +146,7 @@ func (m *Model) read(ctx context.Context, k key, metadataAlone bool) (*object, e
 	return o, nil
 }
 
-// hideable reports whether the rest of a plan does not depend on objects of a kind.
+// hideable reports whether a plan is possible without the right to read objects of this kind.
 func hideable(k key) bool {
 	return slices.ContainsFunc([]kinds.Kind{
 		kinds.Secret, kinds.ServiceMonitor, kinds.Rule, kinds.Route, kinds.HTTPRoute, kinds.Channel,
@@ -173,7 +174,7 @@ func (m *Model) readLive(ctx context.Context, k key, metadataAlone bool) (*objec
 	return content(head)
 }
 
-// List implements client.Reader, with the indexes of the operator's cache.
+// List implements [client.Reader]. It supports the field indexes of the operator's cache.
 func (m *Model) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	gvk, err := m.GroupVersionKindFor(list)
 	if err != nil {
@@ -209,8 +210,8 @@ func (m *Model) List(ctx context.Context, list client.ObjectList, opts ...client
 	return meta.SetList(list, items)
 }
 
-// readList reads all objects of a kind in a namespace. It does not select by fields, because the
-// API server does not have the indexes of the operator's cache.
+// readList reads all objects of a kind in a namespace. It uses no field selector, because only the
+// operator's cache has the indexes.
 func (m *Model) readList(ctx context.Context, of listed) error {
 	if m.lists[of] || m.lists[listed{of.GroupVersionKind, ""}] {
 		return nil
@@ -219,7 +220,8 @@ func (m *Model) readList(ctx context.Context, of listed) error {
 	all.SetGroupVersionKind(of.GroupVersion().WithKind(of.Kind + "List"))
 	err := m.live.List(ctx, all, client.InNamespace(of.namespace))
 	if apierrors.IsForbidden(err) && of.namespace == "" && of.Kind == kinds.Dojo.Kind {
-		m.elsewhere, err = true, nil // Dojos of the plan's namespace are read separately
+		// Dojos in the plan's own namespace are listed separately.
+		m.elsewhere, err = true, nil
 	}
 	if err != nil {
 		m.failed = errors.Join(m.failed, err)
@@ -252,7 +254,7 @@ func (m *Model) selected(by fields.Selector, gvk schema.GroupVersionKind, o clie
 	return true, nil
 }
 
-// IndexField implements client.FieldIndexer.
+// IndexField implements [client.FieldIndexer].
 func (m *Model) IndexField(_ context.Context, o client.Object, name string, values client.IndexerFunc) error {
 	gvk, err := m.GroupVersionKindFor(o)
 	if err != nil {
@@ -265,18 +267,18 @@ func (m *Model) IndexField(_ context.Context, o client.Object, name string, valu
 	return nil
 }
 
-// Scheme implements client.Client.
+// Scheme implements [client.Client].
 func (m *Model) Scheme() *runtime.Scheme { return kinds.Scheme() }
 
-// RESTMapper implements client.Client.
+// RESTMapper implements [client.Client].
 func (m *Model) RESTMapper() meta.RESTMapper { return kubectl.Mapper(kinds.All()) }
 
-// GroupVersionKindFor implements client.Client.
+// GroupVersionKindFor implements [client.Client].
 func (m *Model) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, error) {
 	return apiutil.GVKForObject(o, kinds.Scheme())
 }
 
-// IsObjectNamespaced implements client.Client; every child of a Dojo is namespaced.
+// IsObjectNamespaced implements [client.Client]. Every kind that the operator writes is namespaced.
 func (m *Model) IsObjectNamespaced(runtime.Object) (bool, error) { return true, nil }
 
 func content(o runtime.Object) (*object, error) {
@@ -287,7 +289,6 @@ func content(o runtime.Object) (*object, error) {
 	return &object{Object: runtime.DeepCopyJSON(fields)}, nil
 }
 
-// fill copies an object of the model into an object of another Go type.
 func fill(into client.Object, o *object) error {
 	switch into := into.(type) {
 	case *object:
@@ -306,6 +307,6 @@ func fill(into client.Object, o *object) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(runtime.DeepCopyJSON(o.Object), into); err != nil {
 		return err
 	}
-	into.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // as a typed client does
+	into.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // a typed client also leaves the kind empty
 	return nil
 }

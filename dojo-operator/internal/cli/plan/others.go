@@ -44,8 +44,8 @@ func nestedInt(o *object, fields ...string) int64 {
 
 func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// answer plays the other controllers that act on the objects of a Dojo, as if all goes well. It
-// returns what has happened, such as "the Cluster tokyo-db is ready".
+// answer simulates the other controllers that act on the objects of a Dojo. It assumes that they
+// succeed. It describes what they have done, such as "the Cluster tokyo-db is ready".
 func (m *Model) answer(ctx context.Context, dojo *corev1api.Dojo) (happened []string) {
 	byName := func(a, b key) int { return strings.Compare(a.Kind+a.Name, b.Kind+b.Name) }
 	for _, k := range slices.SortedFunc(maps.Keys(m.objects), byName) {
@@ -70,8 +70,8 @@ func (m *Model) answer(ctx context.Context, dojo *corev1api.Dojo) (happened []st
 	return happened
 }
 
-// answerOf returns the status fields that an object's controller sets when it is done, and a
-// description such as "is ready".
+// answerOf returns the status that the object's controller would set on success, and a description
+// such as "is ready".
 func (m *Model) answerOf(dojo *corev1api.Dojo, k key, o *object) (status map[string]any, what string) {
 	switch k.GroupVersionKind {
 	case kinds.Deployment.GroupVersionKind:
@@ -108,7 +108,6 @@ func (m *Model) answerOf(dojo *corev1api.Dojo, k key, o *object) (status map[str
 	return nil, ""
 }
 
-// setStatus merges fields into the status of an object, and reports whether the status has changed.
 func (m *Model) setStatus(k key, o *object, fields map[string]any) bool {
 	next := o.DeepCopy()
 	status, _, _ := nestedMap(next, statusOf)
@@ -130,8 +129,8 @@ func (m *Model) setStatus(k key, o *object, fields map[string]any) bool {
 	return true
 }
 
-// withConditions adds the conditions in next to present. A condition replaces the present one of
-// the same type only if the status or reason differs.
+// withConditions adds the conditions next to the list present. It replaces a condition of the same
+// type only if the status or the reason differs.
 func withConditions(present any, next []any) []any {
 	all, _ := present.([]any)
 	all = slices.Clone(all)
@@ -178,7 +177,7 @@ func rolledOut(o *object, now time.Time) map[string]any {
 	}
 }
 
-// endPods removes the application's pods that the rollout of a Deployment replaces.
+// endPods removes the pods that a finished rollout of the Deployment has replaced.
 func (m *Model) endPods(dojo *corev1api.Dojo, deployment *object) {
 	template, _, _ := nestedMap(deployment, "spec", "template", "metadata", "annotations")
 	desired := nestedInt(deployment, "spec", "replicas")
@@ -235,7 +234,7 @@ func readyCluster(o *object, now time.Time) (status map[string]any, what string)
 	return status, "is ready"
 }
 
-// unknownImage stands for an image that CloudNativePG chooses.
+// unknownImage replaces the name of an image that only CloudNativePG knows.
 const unknownImage = "(the image that CloudNativePG chooses)"
 
 func (m *Model) applied(k key, o *object) map[string]any {
@@ -253,8 +252,8 @@ func (m *Model) applied(k key, o *object) map[string]any {
 	return status
 }
 
-// postable returns the status of a channel that is on Discord. If the channel's spec has a webhook,
-// it also makes the webhook's Secret.
+// postable returns the status of a DiscordChannel that exists on Discord. If its spec has a
+// webhook, postable also creates the Secret with the webhook's URL.
 func (m *Model) postable(k key, o *object) map[string]any {
 	status := map[string]any{
 		"channelID": "1401681709430341704",
@@ -275,7 +274,6 @@ func (m *Model) postable(k key, o *object) map[string]any {
 	return status
 }
 
-// answerPooler makes the Deployment and the Service that CloudNativePG makes for a Pooler.
 func (m *Model) answerPooler(ctx context.Context, dojo *corev1api.Dojo) []string {
 	at := func(kind kinds.Kind) key {
 		return key{kind.GroupVersionKind, types.NamespacedName{Namespace: dojo.Namespace, Name: cnpg.PoolerName(dojo)}}
@@ -304,7 +302,6 @@ func (m *Model) answerPooler(ctx context.Context, dojo *corev1api.Dojo) []string
 	return nil
 }
 
-// conjure adds an object that another controller would create.
 func (m *Model) conjure(gvk schema.GroupVersionKind, o client.Object) {
 	made, err := content(o)
 	if err != nil {

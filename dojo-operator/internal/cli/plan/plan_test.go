@@ -56,7 +56,8 @@ var testConfig = dojo.Config{
 	Monitoring:  monitoring.Config{ProgressDeadline: 2 * time.Minute, WebhookBase: "https://discord.com/api"},
 }
 
-// converged returns a cluster in which a Dojo is Ready. A plan has made the Dojo's children.
+// converged plans a new Dojo, and returns the Model in which all its children exist and it is
+// Ready.
 func converged(t *testing.T, d *corev1api.Dojo) *Model {
 	t.Helper()
 	other := dojotest.Source(func(s *corev1.Secret) { s.Name = "pg-other" })
@@ -110,7 +111,6 @@ func asObject(t *testing.T, d *corev1api.Dojo) *object {
 	return o
 }
 
-// liveDojo returns a Dojo of a converged cluster.
 func liveDojo(t *testing.T, m *Model) (*corev1api.Dojo, *object) {
 	t.Helper()
 	d := &corev1api.Dojo{}
@@ -319,7 +319,7 @@ func jsonOf(t *testing.T, r *Report) string {
 	return string(text)
 }
 
-// TestRefusal shows that a refusal by the API server ends a stage, as it would end the operator's
+// TestRefusal shows that a refusal by the API server ends a plan, as it would end the operator's
 // reconcile.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
@@ -345,8 +345,8 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestUnreadableSecrets shows that a user without the right to read Secrets gets the same plan of
-// everything else.
+// TestUnreadableSecrets shows that a user who may not read Secrets gets the same plan, except for
+// changes of Secrets.
 func TestUnreadableSecrets(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]func(*corev1api.Dojo){
@@ -371,7 +371,6 @@ func TestUnreadableSecrets(t *testing.T) {
 	}
 }
 
-// withoutSecrets refuses to read Secrets.
 type withoutSecrets struct{ client.Reader }
 
 func (r withoutSecrets) Get(ctx context.Context, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -381,8 +380,8 @@ func (r withoutSecrets) Get(ctx context.Context, k client.ObjectKey, o client.Ob
 	return r.Reader.Get(ctx, k, o, opts...)
 }
 
-// TestPlannedIsWritten compares the first stage of each plan with the writes that the operator's
-// Reconciler sends to a simulated API server, which has the schemas of Kubernetes.
+// TestPlannedIsWritten runs the operator's Reconciler on a simulated API server, and compares its
+// writes with the first stage of the plan. The simulated API server has the schemas of Kubernetes.
 func TestPlannedIsWritten(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*corev1api.Dojo){
@@ -428,7 +427,7 @@ func TestPlannedIsWritten(t *testing.T) {
 	}
 }
 
-// TestDefaults shows that restore sets a dropped field again only if its former value was a
+// TestDefaults shows that restore sets a removed field again only if its former value was a
 // default.
 func TestDefaults(t *testing.T) {
 	t.Parallel()

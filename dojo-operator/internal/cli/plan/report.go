@@ -10,13 +10,13 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 )
 
-// Report is the output of kubectl dojo plan.
+// Report is the result of `kubectl dojo plan`.
 type Report struct {
-	// OperatorVersion is the version of the planned operator.
+	// OperatorVersion is the version of the operator whose writes are planned.
 	OperatorVersion string  `json:"operatorVersion"`
 	Dojos           []*Dojo `json:"dojos"`
 	Summary         Summary `json:"summary"`
-	// Notes say what the whole plan assumes.
+	// Notes are assumptions that apply to the plans of all Dojos.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -25,29 +25,31 @@ type Dojo struct {
 	Namespace string  `json:"namespace"`
 	Name      string  `json:"name"`
 	Stages    []Stage `json:"stages"`
-	// Consequences of all stages.
+	// Consequences has the consequences of all stages, each once.
 	Consequences []Consequence `json:"consequences,omitempty"`
-	// Problems keep the Dojo from matching its spec.
+	// Problems are the errors and refusals that prevent the Dojo from reaching its desired state.
 	Problems []string `json:"problems,omitempty"`
-	// Waits is the reason and message of Progressing if the Dojo is not Ready after the last stage.
+	// Waits is the reason and message of the condition Progressing if the Dojo is not Ready at the
+	// end of the plan.
 	Waits string `json:"waits,omitempty"`
-	// Ready reports whether the Dojo is Ready in the end.
+	// Ready reports whether the Dojo is Ready at the end of the plan.
 	Ready bool `json:"ready"`
-	// Unknown says what the plan does not know, because the user lacks rights.
+	// Unknown lists what the plan cannot determine, because the user lacks rights.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// Stage has the changes that the operator makes before it must wait for another controller.
+// Stage has the changes that the operator makes until it must wait for another controller.
 type Stage struct {
-	// After says what other controllers have done before this stage; empty for the first stage.
+	// After describes what other controllers have done before this stage. It is empty for the first
+	// stage.
 	After   []string `json:"after,omitempty"`
 	Changes []Change `json:"changes"`
-	// Writes are the operator's requests.
+	// Writes are the operator's requests to the API server.
 	Writes []Write `json:"writes,omitempty"`
 }
 
-// Summary counts changes of objects, and Dojos with problems. It counts an object once for each
-// stage that changes it.
+// Summary counts changed objects, and Dojos with problems. If several stages change an object, it
+// counts each of these changes.
 type Summary struct {
 	Create   int `json:"create"`
 	Change   int `json:"change"`
@@ -75,13 +77,13 @@ func (r *Report) Add(d *Dojo) {
 	}
 }
 
-// Note adds an assumption of the whole plan.
+// Note adds an assumption that applies to all Dojos.
 func (r *Report) Note(text string) { r.Notes = append(r.Notes, text) }
 
-// Changes reports whether something would change.
+// Changes reports whether the operator would change any object.
 func (r *Report) Changes() bool { return r.Summary.Create+r.Summary.Change+r.Summary.Delete > 0 }
 
-// Text returns the report for a terminal.
+// Text renders the report for a terminal.
 func (r *Report) Text() string {
 	var out strings.Builder
 	for _, d := range r.Dojos {
@@ -171,8 +173,8 @@ func (f Field) line(action Action) string {
 	return f.Path + ": " + or(f.Old) + " -> " + or(f.New)
 }
 
-// highlights are the most important fields of a new object. The text shows only these; JSON has
-// all.
+// highlights lists the most important fields, by kind. For a new object, the text shows only these
+// fields. The JSON output has all fields.
 var highlights = map[string][]string{
 	kinds.Dojo.Kind:       {"spec."},
 	kinds.Deployment.Kind: {"spec.replicas", "spec.template.spec.containers[dojo].image"},
@@ -190,7 +192,6 @@ var highlights = map[string][]string{
 	kinds.Channel.Kind:    {"spec.name", "spec.groupRef."},
 }
 
-// shown returns the fields of a change for the text.
 func (c Change) shown() []Field {
 	if c.Action != Create {
 		return c.Fields

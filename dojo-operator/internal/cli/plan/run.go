@@ -30,37 +30,40 @@ import (
 )
 
 const (
-	// maxRounds is the maximum number of reconciles in a stage. An upgrade of Postgres takes seven.
+	// maxRounds is the maximum number of reconciles in a stage. An upgrade of Postgres takes seven
+	// reconciles.
 	maxRounds = 30
-	// maxStages is the maximum number of stages. Other controllers answer between two stages.
+	// maxStages is the maximum number of stages. Between two stages, the model simulates the other
+	// controllers.
 	maxStages = 20
 )
 
-// Input is the input of a plan.
+// Input is the input of [New].
 type Input struct {
 	// Live reads the cluster with the user's rights.
 	Live client.Reader
-	// Checker tries each write by a dry run; nil to try none.
+	// Checker sends each write as a dry run. If it is nil, the plan uses no dry runs.
 	Checker Checker
 	// Served reports whether the cluster has an optional kind.
 	Served func(optionalkinds.Kind) bool
 	// Config has the operator's flags.
 	Config dojo.Config
-	// Sizes and Catalog have the operator's sizes and images of databases.
+	// Sizes and Catalog are the operator's database sizes and Postgres images.
 	Sizes   sizes.Presets
 	Catalog images.Catalog
 	Now     time.Time
 }
 
-// Planner plans Dojos, one after another, on one Model.
+// Planner plans Dojos, one after another, in one simulated cluster.
 type Planner struct {
 	model      *Model
 	reconciler *dojo.Reconciler
-	// before has the live versions of the Dojos that the user applies; nil for a new Dojo.
+	// before holds the live versions of the Dojos that the user applies. A value is nil for a new
+	// Dojo.
 	before map[key]*object
 }
 
-// New returns a planner. It sends no request.
+// New returns a Planner. It does not send any request.
 func New(ctx context.Context, in Input) (*Planner, error) {
 	m := NewModel(in.Live, in.Checker)
 	m.stand = standIn{now: in.Now, webhookBase: in.Config.Monitoring.WebhookBase}
@@ -83,15 +86,16 @@ func (s served) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error
 	return s(kind), nil
 }
 
-// fixed is a clock that stands still. With it, a second reconcile of the same objects writes
-// nothing.
+// fixed is a clock that always shows the same time, so that a second reconcile of the same objects
+// writes nothing.
 type fixed time.Time
 
 func (f fixed) Now() time.Time { return time.Time(f) }
 
 func (f fixed) Since(t time.Time) time.Duration { return time.Time(f).Sub(t) }
 
-// Apply plays a user who applies an object. live is the present object, or nil.
+// Apply adds an object to the simulated cluster, as if the user had applied it. live is the object
+// in the real cluster, or nil.
 func (p *Planner) Apply(live, applied *object) {
 	p.model.Put(applied)
 	if k := keyOf(applied); k.GroupVersionKind == kinds.Dojo.GroupVersionKind {
@@ -100,7 +104,7 @@ func (p *Planner) Apply(live, applied *object) {
 	}
 }
 
-// Plan plans a Dojo that is live or was applied.
+// Plan plans a Dojo that exists in the cluster or was added by [Planner.Apply].
 func (p *Planner) Plan(ctx context.Context, namespace, name string) (*Dojo, error) {
 	k := key{kinds.Dojo.GroupVersionKind, types.NamespacedName{Namespace: namespace, Name: name}}
 	target, err := p.dojo(ctx, k)
@@ -135,7 +139,7 @@ func (p *Planner) Plan(ctx context.Context, namespace, name string) (*Dojo, erro
 		}
 		current, err := p.dojo(ctx, k)
 		if err != nil || problem != "" {
-			break // the Dojo is gone, or the stage has a problem
+			break // the Dojo was deleted, or the stage has a problem
 		}
 		happened := p.model.answer(ctx, current)
 		if len(happened) == 0 {
@@ -158,9 +162,9 @@ func (p *Planner) dojo(ctx context.Context, k key) (*corev1api.Dojo, error) {
 	return d, p.model.Get(ctx, k.NamespacedName, d)
 }
 
-// settle reconciles the Dojo until nothing is written. It returns an error if a request fails or
-// the user lacks rights. problem describes an error after which the operator would try again, or
-// reconciles that do not end.
+// settle reconciles the Dojo until a reconcile writes nothing. It returns an error if a read fails,
+// for example because the user lacks a right. problem is an error that the operator would retry, or
+// says that the reconciles do not come to an end.
 func (p *Planner) settle(ctx context.Context, k key) (problem string, err error) {
 	for range maxRounds {
 		d, err := p.dojo(ctx, k)
@@ -184,7 +188,7 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 	return fmt.Sprintf("The operator would still write after %d reconciles; the plan ends here.", maxRounds), nil
 }
 
-// stage returns the changes of objects since before, and the writes from the index writes on.
+// stage returns the changes of objects since before, and the requests from the index writes on.
 func (p *Planner) stage(before map[key]*object, writes int, after []string) Stage {
 	m := p.model
 	stage := Stage{After: after}
@@ -213,7 +217,6 @@ func (p *Planner) stage(before map[key]*object, writes int, after []string) Stag
 	return stage
 }
 
-// order returns a prefix for sort keys that puts the Dojo first.
 func order(k key) string {
 	if k.GroupVersionKind == kinds.Dojo.GroupVersionKind {
 		return "0"
@@ -221,9 +224,9 @@ func order(k key) string {
 	return "1"
 }
 
-// nameUnknown reports whether the name of a created object ends with a hash that the plan cannot
-// know. It is a hash of the time of an upgrade, or of the UID that the API server has yet to give
-// to another object.
+// nameUnknown reports whether the name of a new object ends with a hash that the plan cannot know.
+// The hash depends on the time of an upgrade, or on the UID that the API server will give to
+// another new object.
 func (m *Model) nameUnknown(k key) bool {
 	switch {
 	case !m.made[k]:
@@ -243,7 +246,6 @@ func (m *Model) newDatabase(namespace string) bool {
 	return m.makes(namespace, kinds.Cluster, kinds.Database, kinds.Role)
 }
 
-// makes reports whether an object of one of the kinds exists in the model alone.
 func (m *Model) makes(namespace string, of ...kinds.Kind) bool {
 	for k, made := range m.made {
 		if made && k.Namespace == namespace &&
@@ -254,7 +256,6 @@ func (m *Model) makes(namespace string, of ...kinds.Kind) bool {
 	return false
 }
 
-// shownName returns the name of an object, without the hash if it is not known yet.
 func (m *Model) shownName(k key) string {
 	if m.nameUnknown(k) {
 		return withoutHash(k.Name)
@@ -273,7 +274,6 @@ func (m *Model) unknownName(w Write) bool {
 	return false
 }
 
-// consequencesOfAll returns the consequences of all stages, each once.
 func consequencesOfAll(stages []Stage) (all []Consequence) {
 	for _, stage := range stages {
 		for _, change := range stage.Changes {
@@ -287,7 +287,6 @@ func consequencesOfAll(stages []Stage) (all []Consequence) {
 	return all
 }
 
-// hiddenIn returns the resources that the user may not read in a namespace.
 func (p *Planner) hiddenIn(namespace string) (hidden []string) {
 	for of := range p.model.hidden {
 		if of.namespace == namespace {
@@ -298,7 +297,7 @@ func (p *Planner) hiddenIn(namespace string) (hidden []string) {
 	return hidden
 }
 
-// conclude adds the final state of the Dojo, the consequences, and what the plan does not know.
+// conclude adds the Dojo's final state, the consequences, and what the plan cannot determine.
 func (p *Planner) conclude(ctx context.Context, k key, planned *Dojo) {
 	planned.Consequences = consequencesOfAll(planned.Stages)
 	if hidden := p.hiddenIn(k.Namespace); len(hidden) > 0 {

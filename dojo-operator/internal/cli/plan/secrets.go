@@ -20,18 +20,18 @@ import (
 // standIn makes up objects that the user may not read, or that other controllers would write.
 //
 // If the user may not read a Secret, the plan assumes that the Secret has not changed. If another
-// program writes the Secret, standIn makes up its values. If the operator writes it, the Secret is
-// missing in the model at first, so the operator creates it there. standIn then gives this Secret
-// the version and revision that other objects have recorded of the real Secret, so that these
+// program writes the Secret, standIn makes up its values. If the operator writes the Secret, it is
+// missing in the model at first, so the operator creates it there. standIn then gives it the
+// version and revision that other objects have recorded of the real Secret. So these objects do not
+// change.
 // objects do not change.
 type standIn struct {
 	now time.Time
-	// webhookBase is the prefix of the addresses of webhooks.
+	// webhookBase is the prefix of Discord's webhook URLs.
 	webhookBase string
 	dojo        *corev1api.Dojo
 }
 
-// ownSecrets names the Secrets that the operator writes for a Dojo.
 func ownSecrets(dojo *corev1api.Dojo) []string {
 	return []string{
 		credentials.Name(dojo), monitoring.SecretName(dojo), cnpg.Owner.ObjectName(dojo), cnpg.Second.ObjectName(dojo),
@@ -43,14 +43,14 @@ func (s *standIn) owns(k key) bool {
 }
 
 // unreadable makes up a Secret that the user may not read. It returns nil for other kinds, and for
-// Secrets that the operator writes.
+// Secrets that the operator itself writes.
 func (s *standIn) unreadable(k key) *object {
 	if k.GroupVersionKind != kinds.Secret.GroupVersionKind || s.owns(k) {
 		return nil
 	}
 	data := map[string]any{}
 	for _, name := range []string{"host", "port", "dbname", "user", "username", "password"} {
-		data[name] = "NTQzMg==" // "5432" is a valid port and a valid name
+		data[name] = "NTQzMg==" // "5432" is valid both as a port and as a name
 	}
 	data["url"] = encoded(s.webhook())
 	o := kinds.Secret.Named(k.Namespace, k.Name)
@@ -62,14 +62,14 @@ func (s *standIn) unreadable(k key) *object {
 	return o
 }
 
-// webhook returns a made-up address of a Discord webhook.
 func (s *standIn) webhook() string {
 	return s.webhookBase + "/webhooks/1401681709430341704/" +
 		"planned-planned-planned-planned-planned-planned-planned-planned-planned0"
 }
 
-// created gives the Secret with the Dojo's credentials the revision that the Deployment has
-// recorded, if the user may not read the real Secret.
+// If the user may not read the Secret with the Dojo's credentials, the model creates it anew.
+// created then copies the credentials revision from the Deployment to it, so that the pods do not
+// seem to roll.
 func (s *standIn) created(m *Model, k key, o *object) {
 	if !m.hides(k) || !s.owns(k) || k.Name != credentials.Name(s.dojo) {
 		return
@@ -86,7 +86,8 @@ func (s *standIn) created(m *Model, k key, o *object) {
 	}
 }
 
-// recorded returns the version of a login's Secret that CloudNativePG has applied, or "".
+// recorded returns the resourceVersion of a login's Secret that CloudNativePG has recorded in the
+// DatabaseRole, or "".
 func (s *standIn) recorded(m *Model, k key) string {
 	if !m.hides(k) || !s.owns(k) {
 		return ""

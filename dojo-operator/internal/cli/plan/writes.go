@@ -24,14 +24,14 @@ import (
 
 const statusOf = "status"
 
-// Write is a request that the operator would send, such as "patch deployments/tokyo".
+// Write is a request of the operator, such as "patch deployments/tokyo".
 type Write struct {
-	// Verb is the verb of RBAC.
+	// Verb is the RBAC verb.
 	Verb string `json:"verb"`
-	// Resource is the plural name of the kind. Name is the name of the object.
+	// Resource is the plural name of the kind. Name is the object's name.
 	Resource string `json:"resource"`
 	Name     string `json:"name"`
-	// Unknown reports that the end of the name is a hash that is not known yet.
+	// Unknown reports whether Name ends with a hash that the plan cannot know yet.
 	Unknown bool `json:"nameUnknown,omitempty"`
 }
 
@@ -39,7 +39,7 @@ func (w Write) String() string { return w.Verb + " " + w.Resource + "/" + w.Name
 
 var errUnsupported = errors.New("a plan does not support this")
 
-// Create implements client.Writer.
+// Create implements [client.Writer].
 func (m *Model) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
 	var options client.CreateOptions
 	options.ApplyOptions(opts)
@@ -66,7 +66,7 @@ func (m *Model) Create(ctx context.Context, o client.Object, opts ...client.Crea
 	return m.store(k, "create", after, o)
 }
 
-// Patch implements client.Writer, with JSON patches and JSON merge patches.
+// Patch implements [client.Writer], for JSON patches and JSON merge patches.
 func (m *Model) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 	var options client.PatchOptions
 	options.ApplyOptions(opts)
@@ -140,7 +140,7 @@ func patched(live *object, as types.PatchType, data []byte) (*object, error) {
 	return desired, utiljson.Unmarshal(text, &desired.Object)
 }
 
-// Apply implements client.Writer.
+// Apply implements [client.Writer].
 func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	var options client.ApplyOptions
 	options.ApplyOptions(opts)
@@ -167,11 +167,11 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 		return err
 	}
 	if sameContent(live, after) && !sameContent(live, expected) {
-		verb = "" // an admission policy changes the field back
+		verb = "" // no write: an admission policy undoes the change
 		last := len(m.writes)
 		transfer := Write{Verb: "patch", Resource: resourceOf(k).Resource, Name: k.Name}
 		if last > 0 && m.transferred == last && m.writes[last-1] == transfer {
-			m.writes = m.writes[:last-1] // the preceding request only prepared this apply
+			m.writes = m.writes[:last-1] // the last request only moved fields for this apply
 		}
 	}
 	keepStatus(after, live)
@@ -185,8 +185,8 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, config)
 }
 
-// Delete implements client.Writer. If the object has finalizers, the method answer removes it
-// later.
+// Delete implements [client.Writer]. If the object has finalizers, it only gets a deletion
+// timestamp, and the method answer removes it later.
 func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteOption) error {
 	k, _, live, err := m.existing(ctx, o)
 	if err != nil {
@@ -207,7 +207,6 @@ func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteO
 	return nil
 }
 
-// prepare returns the key of o, the fields of o, and the object in the model with this key, or nil.
 func (m *Model) prepare(ctx context.Context, o client.Object) (k key, desired, live *object, err error) {
 	gvk, err := m.GroupVersionKindFor(o)
 	if err != nil {
@@ -222,7 +221,7 @@ func (m *Model) prepare(ctx context.Context, o client.Object) (k key, desired, l
 	return k, desired, live, err
 }
 
-// existing calls prepare. It returns NotFound if the model has no object with this key.
+// existing is like prepare, but returns NotFound if the model has no object with this key.
 func (m *Model) existing(ctx context.Context, o client.Object) (k key, desired, live *object, err error) {
 	if k, desired, live, err = m.prepare(ctx, o); err == nil && live == nil {
 		err = apierrors.NewNotFound(resourceOf(k), k.Name)
@@ -230,7 +229,8 @@ func (m *Model) existing(ctx context.Context, o client.Object) (k key, desired, 
 	return k, desired, live, err
 }
 
-// store puts an object into the model and records a write. It records none if verb is empty.
+// store puts the object after into the model and records a write. If verb is empty, it records no
+// write.
 func (m *Model) store(k key, verb string, after *object, into client.Object) error {
 	if before := m.objects[k]; before != nil {
 		if equal(before, after) {
@@ -255,7 +255,7 @@ func (m *Model) store(k key, verb string, after *object, into client.Object) err
 	return fill(into, m.objects[k])
 }
 
-// equal compares two objects. It ignores the times of managed fields.
+// equal reports whether two objects are equal. It ignores the times in the managed fields.
 func equal(a, b *object) bool {
 	bare := func(o *object) *object {
 		o = o.DeepCopy()
@@ -283,18 +283,17 @@ func (m *Model) storeStatus(k key, live, after *object, into client.Object) erro
 	return fill(into, next)
 }
 
-// plannedVersion is the prefix of the resource versions of written objects. It makes them higher
-// than the resource versions of the API server.
+// plannedVersion is the prefix of the resource versions that the model makes up. They are higher
+// than any resource version of the API server.
 const plannedVersion = "46116860184"
 
-// next gives an object the next resource version.
 func (m *Model) next(o *object) *object {
 	m.version++
 	o.SetResourceVersion(plannedVersion + fmt.Sprintf("%08d", m.version))
 	return o
 }
 
-// plannedUID is the prefix of the UIDs of objects that exist in a plan alone.
+// plannedUID is the prefix of the UIDs that the model makes up for new objects.
 const plannedUID = "planned-"
 
 func (m *Model) identify(o *object) {
@@ -304,8 +303,8 @@ func (m *Model) identify(o *object) {
 	o.SetGeneration(1)
 }
 
-// setDefaults sets spec.replicas of a Deployment, the only default that the operator's decisions
-// depend on.
+// setDefaults sets spec.replicas of a Deployment. No other default influences the operator's
+// decisions.
 func setDefaults(o *object) {
 	if o.GroupVersionKind() == kinds.Deployment.GroupVersionKind {
 		spec, _ := o.Object["spec"].(map[string]any)
@@ -326,21 +325,21 @@ func resourceOf(k key) schema.GroupResource {
 	return schema.GroupResource{Group: k.Group, Resource: kinds.Of(k.GroupVersionKind).Plural}
 }
 
-// Update implements client.Writer. The operator only patches.
+// Update implements [client.Writer]. It returns an error, because the operator never sends a PUT.
 func (m *Model) Update(context.Context, client.Object, ...client.UpdateOption) error {
 	return errUnsupported
 }
 
-// DeleteAllOf implements client.Writer. It returns an error, because the operator deletes objects
+// DeleteAllOf implements [client.Writer]. It returns an error, because the operator deletes objects
 // one by one.
 func (m *Model) DeleteAllOf(context.Context, client.Object, ...client.DeleteAllOfOption) error {
 	return errUnsupported
 }
 
-// Status implements client.Client.
+// Status implements [client.Client].
 func (m *Model) Status() client.SubResourceWriter { return m.SubResource(statusOf) }
 
-// SubResource implements client.Client; the operator patches the status alone.
+// SubResource implements [client.Client]. The operator uses only the subresource status.
 func (m *Model) SubResource(name string) client.SubResourceClient { return subresource{m, name} }
 
 type subresource struct {

@@ -24,7 +24,7 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// copy plans a new Dojo, named r.As, with the restored data. The original Dojo keeps running.
+// copy plans a new Dojo, named r.As, with the restored data. The original Dojo continues to run.
 func (p *Plan) copy(w *world.World, r Request, from source) error {
 	if r.As == w.Dojo.Name {
 		return fmt.Errorf("--as names %s itself: leave it out to restore in place", r.As)
@@ -32,7 +32,8 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	d := &corev1api.Dojo{Spec: *w.Dojo.Spec.DeepCopy()}
 	d.Namespace, d.Name = w.Dojo.Namespace, r.As
 	d.Spec.Replicas, d.Spec.Suspend, d.Spec.DeletionProtection = new(int32(0)), false, false
-	// Only the original Dojo keeps the hosts, the channel and the autoscaler.
+	// The new Dojo gets no hosts, no alerts channel and no autoscaler, because the original Dojo
+	// uses them.
 	d.Spec.Exposure, d.Spec.Alerts, d.Spec.Autoscaling = nil, nil, nil
 	pg := d.Spec.Postgres.Cluster
 	pg.Bootstrap = &corev1api.Bootstrap{Recovery: from.recovery(w.Dojo, r.To)}
@@ -58,8 +59,8 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	return nil
 }
 
-// version sets the version in the spec to the version of the restored data. It does nothing if the
-// spec names an image or already has this version.
+// version sets the Postgres version in the spec to that of the restored data. It changes nothing if
+// the spec names an image or already has this version.
 func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	major := cmp.Or(from.major, currentMajor(w))
 	switch {
@@ -69,7 +70,6 @@ func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	}
 }
 
-// currentMajor returns the major version of the Dojo's live or lost Cluster; 0 if unknown.
 func currentMajor(w *world.World) int {
 	if w.Dojo.Status.Database == nil {
 		return 0
@@ -84,7 +84,6 @@ func serverName(b *corev1api.Backup, name string) {
 	b.Plugin.Parameters = parameters
 }
 
-// describe returns a Cluster in words.
 func describe(pg *corev1api.PostgresCluster, image string) string {
 	words := []string{}
 	switch {
@@ -103,8 +102,8 @@ func describe(pg *corev1api.PostgresCluster, image string) string {
 	return strings.Join(words, ", ")
 }
 
-// inPlace plans a new Cluster that replaces the Dojo's own. The Dojo keeps its Service and its
-// channel.
+// inPlace plans a new Cluster that replaces the Dojo's own Cluster. The Dojo itself stays, with its
+// Service and its alerts channel.
 func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 	if err := busy(w); err != nil {
 		return err
@@ -160,7 +159,8 @@ func (p *Plan) stepsInPlace() {
 		Step{Serve, "start the application: " + term.Count(int(p.Replicas), "replica")})
 }
 
-// clusterFor returns the Cluster as the operator would write it, with the data of the source.
+// clusterFor returns the Cluster as the operator would create it, and makes CloudNativePG restore
+// the data from the source.
 func clusterFor(
 	w *world.World, d *corev1api.Dojo, live *cnpgv1.Cluster, from source, r Request,
 ) (*unstructured.Unstructured, error) {
@@ -172,7 +172,8 @@ func clusterFor(
 		return nil, fmt.Errorf("%s", step.Blocks.Message)
 	}
 	change := step.Change
-	// The operator refuses a Cluster if its recorded origin differs from the origin in the spec.
+	// The operator rejects a Cluster whose annotation with the origin of its data differs from
+	// spec.postgres.cluster.bootstrap.
 	if origin := bootstrap.Origin(d); origin != "" {
 		change.Annotations[corev1api.OriginAnnotation] = origin
 	}
@@ -199,8 +200,8 @@ func clusterFor(
 	return desired, nil
 }
 
-// NextServerName returns a serverName under which no Cluster of the Dojo has archived yet. It knows
-// only the backups, stores and spec in the World.
+// NextServerName returns a serverName under which no Cluster of the Dojo has archived. It looks
+// only at the backups, ObjectStores and spec in w.
 func NextServerName(w *world.World, d *corev1api.Dojo) string {
 	last := 0
 	see := func(server string) {
@@ -227,8 +228,8 @@ func NextServerName(w *world.World, d *corev1api.Dojo) string {
 	return fmt.Sprintf("%s-%d", cnpg.ObjectName(d), last+1)
 }
 
-// number returns the number at the end of a serverName of the Dojo. It returns 1 for the serverName
-// of the first Cluster, which has no number.
+// number returns the number at the end of a serverName of the Dojo. The serverName of the first
+// Cluster has no number, and counts as 1.
 func number(d *corev1api.Dojo, server string) (n int, ok bool) {
 	rest, ok := strings.CutPrefix(server, cnpg.ObjectName(d))
 	if !ok || rest == "" {

@@ -22,21 +22,21 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Request says which data a user wants restored, and where.
+// Request describes which data to restore, and where.
 type Request struct {
-	// To is the moment to restore to; zero for the newest data.
+	// To is the point in time to restore to. The zero time means the latest data.
 	To time.Time
-	// Backup is the name of the Backup to restore; if empty, New finds a backup.
+	// Backup is the name of the Backup to restore. If it is empty, New chooses a backup.
 	Backup string
-	// As is the name of another Dojo, which gets the data; empty to restore in place.
+	// As is the name of a new Dojo for the data. If it is empty, the restore is in place.
 	As string
-	// Image is the Postgres image for a Cluster that replaces a lost one. An image without a tag is
-	// the repository of the built-in catalog's images, as in the operator's flag --postgres-image.
-	// If Image is empty, the catalog's own repository is used.
+	// Image is the Postgres image of a Cluster that replaces a lost Cluster. Without a tag, it is
+	// the repository of the images, as in the operator's flag --postgres-image. If it is empty, the
+	// built-in repository is used.
 	Image string
 }
 
-// catalog returns the images for a Cluster that replaces a lost one.
+// catalog returns the images from which to choose if a lost Cluster is replaced.
 func (r Request) catalog() images.Catalog {
 	if images.VersionOf(r.Image) != "" {
 		return images.BuiltIn("")
@@ -44,67 +44,68 @@ func (r Request) catalog() images.Catalog {
 	return images.BuiltIn(r.Image)
 }
 
-// Action identifies a step.
+// Action is the kind of a step.
 type Action int
 
-// The actions of a restore, in their order.
+// The steps of a restore, in their order.
 const (
-	// Stop scales the application to 0 and waits until no pod runs.
+	// Stop scales the application to 0, and waits until its pods have ended.
 	Stop Action = iota
-	// Save takes a backup of the current data and waits until the backup has completed.
+	// Save takes a backup of the current data, and waits until it has completed.
 	Save
-	// Remove deletes the Cluster with the current data and waits until it is gone.
+	// Remove deletes the Cluster with the current data, and waits until it is gone.
 	Remove
-	// Turn sets another serverName in the Dojo's spec, under which the new Cluster archives.
+	// Turn sets a new serverName in the Dojo's spec, so that the new Cluster archives apart from
+	// the old one.
 	Turn
-	// Create creates the object that gets the data.
+	// Create creates a Cluster or a Dojo with the restored data.
 	Create
-	// Verify waits until the data is restored and the operator's SQL has run.
+	// Verify waits until the data is restored and the operator's SQL has run in it.
 	Verify
-	// Serve scales the application to its former size.
+	// Serve scales the application to its former number of replicas.
 	Serve
 )
 
-// Step is one step of a restore, in words.
+// Step is one step of a restore. Text describes it for the user.
 type Step struct {
 	Action Action
 	Text   string
 }
 
-// Plan lists the steps of a restore.
+// Plan is the plan of a restore.
 type Plan struct {
-	// Source describes the origin of the data. Window is the window with the data; nil if the user
-	// named a Backup.
+	// Source describes the origin of the data. Window is the time window that contains the restored
+	// state; nil if the user named a Backup.
 	Source string
 	Window *Window
-	// To is the moment to restore to; zero for the newest data.
+	// To is the point in time to restore to. The zero time means the latest data.
 	To time.Time
 	// Target is the name of the Dojo that gets the data. InPlace reports whether Target is the
-	// original Dojo. Replaces reports whether the restore deletes a Cluster that has current data.
+	// original Dojo. Replaces reports whether the restore deletes a live Cluster.
 	Target            string
 	InPlace, Replaces bool
-	// Object is the object to create: a Cluster if InPlace is set, or else a Dojo.
+	// Object is the object to create: a Cluster if InPlace is true, or else a Dojo.
 	Object *unstructured.Unstructured
-	// ServerName is the name under which the restored Cluster archives. It is empty if the spec
-	// names no plugin for backups.
+	// ServerName is the serverName under which the restored Cluster archives. It is empty if no
+	// plugin makes the backups.
 	ServerName string
-	// Replicas is the size of the application afterwards.
+	// Replicas is the number of replicas after the restore.
 	Replicas int32
 	Steps    []Step
 	// Notes are warnings for the user.
 	Notes []string
-	// about describes the new Cluster.
+	// about describes the new Cluster or the new Dojo for the user.
 	about string
 }
 
-// source is a window or a Backup to restore.
+// source is where the restored data comes from: a window or a Backup.
 type source struct {
 	window *Window
 	backup *cnpgv1.Backup
 	major  int
 }
 
-// New plans a restore, or returns an error that says why the data cannot be restored.
+// New plans a restore. Its error says why the data cannot be restored.
 func New(w *world.World, r Request) (*Plan, error) {
 	if err := refused(w.Dojo); err != nil {
 		return nil, err
@@ -129,12 +130,12 @@ func New(w *world.World, r Request) (*Plan, error) {
 	return p, nil
 }
 
-// SizeAnnotation on a Dojo records the size of the application before a restore in place stops it.
-// A user who repeats an interrupted restore then still gets this size.
+// SizeAnnotation on a Dojo records the number of replicas before a restore in place stops the
+// application. If a user repeats an interrupted restore, the application still gets this number.
 const SizeAnnotation = "core.jutsu.com/replicas-before-restore"
 
-// size returns the replicas of the application. If a restore has stopped it, size returns the
-// number before the stop.
+// size returns the number of replicas to start after the restore. If an interrupted restore has
+// stopped the application, this is the number in SizeAnnotation.
 func size(d *corev1api.Dojo) int32 {
 	now := ptr.Deref(d.Spec.Replicas, 1)
 	if before, err := strconv.ParseInt(d.Annotations[SizeAnnotation], 10, 32); err == nil && now == 0 {
@@ -143,7 +144,6 @@ func size(d *corev1api.Dojo) int32 {
 	return now
 }
 
-// refused returns an error if the Dojo has no Cluster of its own.
 func refused(d *corev1api.Dojo) error {
 	switch pg := d.Spec.Postgres; {
 	case pg == nil:
@@ -156,7 +156,6 @@ func refused(d *corev1api.Dojo) error {
 	return nil
 }
 
-// words describes the source for the user.
 func (s source) words(d *corev1api.Dojo) string {
 	if s.backup != nil {
 		return fmt.Sprintf("Backup %s/%s", d.Namespace, s.backup.Name)
@@ -168,7 +167,7 @@ func (s source) words(d *corev1api.Dojo) string {
 	return fmt.Sprintf("%s (serverName %s)", p.Plugin, p.ServerName)
 }
 
-// find returns the window or the Backup that has the requested data.
+// find returns the window or the Backup from which the requested data can be restored.
 func find(w *world.World, r Request) (s source, err error) {
 	if r.To.After(w.Now) {
 		return s, fmt.Errorf("%s is in the future", term.Exact(r.To))
@@ -191,8 +190,8 @@ func find(w *world.World, r Request) (s source, err error) {
 	return s, nothing(w, r, windows)
 }
 
-// nothing returns the error for a request that no window or Backup can satisfy. The error lists the
-// alternatives.
+// nothing returns the error if no window and no Backup has the requested data. The error lists what
+// can be restored instead.
 func nothing(w *world.World, r Request, windows []Window) error {
 	if w.Unreadable(kinds.Backup) && w.Unreadable(kinds.ObjectStore) {
 		return fmt.Errorf("you may not list %s and %s in the namespace %s, which say what can be restored",
@@ -214,7 +213,7 @@ func nothing(w *world.World, r Request, windows []Window) error {
 		w.Dojo.Name, term.Exact(r.To), strings.Join(can, ", or "))
 }
 
-// Words describes a window, such as "21 Nov 02:00 to 24 Nov 02:51".
+// Words describes a window for the user, such as "21 Nov 02:00 to 24 Nov 02:51".
 func (w Window) Words(now time.Time) string {
 	to := term.Moment(w.To, now)
 	switch {
@@ -250,7 +249,6 @@ func findBackup(w *world.World, r Request) (s source, err error) {
 		r.Backup, w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
 }
 
-// majorIn returns the major version of the newest backup in a place; 0 if unknown.
 func majorIn(w *world.World, place Place) int {
 	for _, b := range Completed(w) {
 		if b.Place != nil && b.Place.equal(place) && b.Major > 0 {
@@ -260,7 +258,6 @@ func majorIn(w *world.World, place Place) int {
 	return 0
 }
 
-// recovery returns the field bootstrap.recovery for the source.
 func (s source) recovery(d *corev1api.Dojo, to time.Time) *corev1api.Recovery {
 	r := &corev1api.Recovery{Database: databaseOf(d)}
 	if !to.IsZero() {
@@ -277,7 +274,6 @@ func (s source) recovery(d *corev1api.Dojo, to time.Time) *corev1api.Recovery {
 	return r
 }
 
-// databaseOf returns the name of the Dojo's database in Postgres.
 func databaseOf(d *corev1api.Dojo) string {
 	if d.Status.Database != nil {
 		return d.Status.Database.Name
@@ -285,7 +281,7 @@ func databaseOf(d *corev1api.Dojo) string {
 	return cnpg.SQLName(d)
 }
 
-// Restorable reports whether anything can be restored.
+// Restorable reports whether any data of the Dojo can be restored.
 func Restorable(w *world.World) bool {
 	_, err := find(w, Request{})
 	return refused(w.Dojo) == nil && err == nil
@@ -293,7 +289,7 @@ func Restorable(w *world.World) bool {
 
 var errBusy = errors.New("restore beside it with --as, or continue when that is over")
 
-// busy returns an error if the Dojo's state does not allow a restore in place now.
+// busy returns an error if the Dojo's current state does not allow a restore in place.
 func busy(w *world.World) error {
 	d := w.Dojo
 	var what string
@@ -312,12 +308,11 @@ func busy(w *world.World) error {
 	return fmt.Errorf("%s %s: %w", d.Name, what, errBusy)
 }
 
-// ours reports whether the labels of a Cluster say that it holds the Dojo's data. It returns true
-// if c is nil.
+// ours reports whether the Cluster c has labels that mark it as the Dojo's data, or is nil.
 func ours(d *corev1api.Dojo, c *cnpgv1.Cluster) bool { return c == nil || ownership.Holds(d, c) }
 
-// ArchivesApart reports whether a Cluster needs a new serverName after an upgrade to another major
-// version of Postgres. barman-cloud requires it.
+// ArchivesApart reports whether the Cluster needs a new serverName after an upgrade to another
+// major version of Postgres. The plugin barman-cloud requires this.
 func ArchivesApart(d *corev1api.Dojo) bool {
 	now := archive(d)
 	return now != nil && now.Plugin == barman

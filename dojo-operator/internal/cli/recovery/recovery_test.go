@@ -21,7 +21,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 )
 
-// worldOf returns a World with these objects.
 func worldOf(d *corev1api.Dojo, objects ...client.Object) *world.World {
 	w := &world.World{
 		Now: apitest.Now, Dojo: d, Objects: map[world.Ref]client.Object{}, Denied: map[string]bool{}, Absent: map[string]bool{},

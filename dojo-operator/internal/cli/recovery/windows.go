@@ -25,38 +25,38 @@ import (
 
 const (
 	barman = "barman-cloud.cloudnative-pg.io"
-	// storeKey is barman-cloud's parameter for the name of an ObjectStore. serverKey is any
-	// plugin's parameter for the name under which a Cluster archives.
+	// storeKey is the parameter of barman-cloud with the name of an ObjectStore. serverKey is the
+	// parameter, of any plugin, with the name under which a Cluster archives.
 	storeKey, serverKey = "barmanObjectName", "serverName"
-	// archiveInterval is the longest time until CloudNativePG archives a log segment that is not
-	// full (archive_timeout in pkg/postgres/configuration.go).
+	// archiveInterval is the longest time after which CloudNativePG archives a WAL segment that is
+	// not full (archive_timeout in pkg/postgres/configuration.go).
 	archiveInterval = 5 * time.Minute
 )
 
-// Place names the backups and the log of one Cluster in a plugin's store.
+// Place identifies where a plugin stores the base backups and the WAL archive of one Cluster.
 type Place struct {
 	Plugin string `json:"plugin"`
-	// Parameters of the plugin, without serverName.
+	// Parameters are the plugin's parameters except serverName.
 	Parameters map[string]string `json:"parameters,omitempty"`
 	ServerName string            `json:"serverName"`
 }
 
-// Store returns the name of the ObjectStore, empty for another plugin.
+// Store returns the name of barman-cloud's ObjectStore. It returns "" for another plugin.
 func (p Place) Store() string { return p.Parameters[storeKey] }
 
 func (p Place) equal(other Place) bool {
 	return p.Plugin == other.Plugin && p.ServerName == other.ServerName && maps.Equal(p.Parameters, other.Parameters)
 }
 
-// placeOf returns the place that a plugin's parameters name; a Cluster without serverName archives
-// under its own name.
+// placeOf returns the place that a plugin's parameters describe. Without serverName, a Cluster
+// archives under its own name.
 func placeOf(plugin string, parameters map[string]string, cluster string) Place {
 	p := Place{Plugin: plugin, Parameters: maps.Clone(parameters), ServerName: cmp.Or(parameters[serverKey], cluster)}
 	delete(p.Parameters, serverKey)
 	return p
 }
 
-// archive returns the place of the Dojo's backups; nil if no plugin makes them.
+// archive returns the place to which the Dojo's spec sends backups; nil if no plugin makes them.
 func archive(d *corev1api.Dojo) *Place {
 	policy := d.BackupPolicy()
 	if policy == nil || policy.Plugin == nil {
@@ -65,27 +65,27 @@ func archive(d *corev1api.Dojo) *Place {
 	return ptr.To(placeOf(policy.Plugin.Name, policy.Plugin.Parameters, cnpg.ObjectName(d)))
 }
 
-// Window is a span of time; the database can be restored to each moment in it.
+// Window is a time window: the database can be restored to any moment in it.
 type Window struct {
 	Place
 	From time.Time `json:"from"`
-	// To is the last moment that is known to be in the window.
+	// To is the last moment to which a restore is known to be possible.
 	To time.Time `json:"to"`
-	// Live reports whether the Cluster archives to this place now, so that the log grows.
+	// Live reports whether the Cluster currently archives to this place, so that the window grows.
 	Live bool `json:"live"`
-	// Sure reports whether a backup ended at To. Otherwise the log reaches to about To.
+	// Sure reports whether To is the end of a backup. Otherwise the WAL archive ends at about To.
 	Sure bool `json:"sure"`
 }
 
-// Contains reports whether a moment is in the window. If a backup ended at To and the Cluster no
-// longer archives to this place, the log may continue after To, so Contains returns true for all
-// later moments.
+// Contains reports whether the database can be restored to a moment. If To is only the end of the
+// last backup and the Cluster no longer archives here, the WAL archive may continue after To. So
+// Contains then returns true for all later moments.
 func (w Window) Contains(at time.Time) bool {
 	return !at.Before(w.From) && (!at.After(w.To) || w.Sure && !w.Live)
 }
 
-// Windows returns the windows of the Dojo's own Cluster and of its former Clusters. The latest
-// window comes first.
+// Windows returns the windows of the Dojo's own Cluster, and of its former Clusters. The window
+// with the latest end comes first.
 func Windows(w *world.World) (all []Window) {
 	for _, b := range Completed(w) {
 		if b.Place == nil {
@@ -110,7 +110,7 @@ func Windows(w *world.World) (all []Window) {
 	return all
 }
 
-// storeStatus is a part of an ObjectStore's status (plugin-barman-cloud,
+// storeStatus is the part of an ObjectStore's status that this package reads (plugin-barman-cloud,
 // api/v1/objectstore_types.go).
 type storeStatus struct {
 	ServerRecoveryWindow map[string]struct {
@@ -119,9 +119,10 @@ type storeStatus struct {
 	} `json:"serverRecoveryWindow,omitempty"`
 }
 
-// addStores adds the windows in the status of ObjectStores. When a Cluster archives elsewhere, the
-// plugin deletes the Backup objects, but the windows stay in the status. Other Dojos may use the
-// same store, so addStores adds only windows with a serverName of this Dojo.
+// addStores adds the windows in the status of ObjectStores. They stay there after a Cluster has
+// switched to another serverName, although barman-cloud then deletes the Backup objects. Other
+// Dojos may use the same ObjectStore, so addStores adds only windows with a serverName of this
+// Dojo.
 func addStores(w *world.World, all []Window) []Window {
 	for i := range w.Stores {
 		store := &w.Stores[i]
@@ -138,8 +139,8 @@ func addStores(w *world.World, all []Window) []Window {
 				all = append(all, Window{Place: place, From: reported.First.Time, To: last.Time, Sure: true})
 				continue
 			}
-			// The plugin computes the store's first point from the retention policy. Backup objects
-			// may be older than that.
+			// barman-cloud computes the first recoverable moment from the retention policy. Backup
+			// objects may be older than this moment.
 			all[j].From, all[j].To = reported.First.Time, cnpg.Latest(all[j].To, last.Time)
 		}
 	}
@@ -149,12 +150,12 @@ func addStores(w *world.World, all []Window) []Window {
 func statusOf(store *unstructured.Unstructured) (s storeStatus) {
 	text, err := json.Marshal(store.Object["status"])
 	if err == nil {
-		_ = json.Unmarshal(text, &s) // a status of another version counts as empty
+		_ = json.Unmarshal(text, &s) // a status with other fields counts as empty
 	}
 	return s
 }
 
-// serves reports whether a Cluster of the Dojo archives, or has archived, under the name server.
+// serves reports whether a Cluster of this Dojo archives, or has archived, under this serverName.
 func serves(d *corev1api.Dojo, server string) bool {
 	if now := archive(d); now != nil && now.ServerName == server {
 		return true
@@ -163,8 +164,8 @@ func serves(d *corev1api.Dojo, server string) bool {
 	return ours
 }
 
-// extended adds to a window the log after the last backup. The place of the window is the one to
-// which the Cluster archives now.
+// extended moves the end of a window to the end of the WAL archive, which continues after the last
+// backup. The window must be the one to which the Cluster archives now.
 func extended(w *world.World, in Window) Window {
 	policy := w.Dojo.BackupPolicy()
 	if !ptr.Deref(policy.Plugin.WALArchiver, true) {
@@ -189,7 +190,8 @@ func extended(w *world.World, in Window) Window {
 	return in
 }
 
-// LostAt returns when the Dojo's own Cluster was found to be lost; zero if it is not lost.
+// LostAt returns when the operator noticed the loss of the Dojo's own Cluster. It returns the zero
+// time if the Cluster is not lost.
 func LostAt(d *corev1api.Dojo) time.Time {
 	c := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady)
 	if c == nil || c.Reason != corev1api.ReasonDatabaseLost {
@@ -198,27 +200,27 @@ func LostAt(d *corev1api.Dojo) time.Time {
 	return c.LastTransitionTime.Time
 }
 
-// Backup describes a Backup object of the Dojo's own Cluster or of a former Cluster with the same
+// Backup describes a Backup object of the Dojo's own Cluster, or of a former Cluster with the same
 // name.
 type Backup struct {
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
-	// Ended is when the backup ended; zero while it runs.
+	// Ended is the end of the backup. It is zero while the backup runs.
 	Ended  time.Time `json:"ended,omitzero"`
 	Method string    `json:"method"`
-	// Phase is the phase that CloudNativePG reports. Error is the cause of a failed backup.
+	// Phase is the phase in the Backup's status. Error is the cause of a failure.
 	Phase string `json:"phase"`
 	Error string `json:"error,omitempty"`
-	// Place is where the plugin keeps the backup; nil for volume snapshots, or if the Backup does
-	// not name the place.
+	// Place is where the plugin stores the backup. It is nil for a volume snapshot, and if the
+	// Backup object does not name the place.
 	Place *Place `json:"place,omitempty"`
-	// Major is the major version of Postgres; 0 if CloudNativePG does not report it.
+	// Major is the major version of Postgres, or 0 if CloudNativePG does not report it.
 	Major int `json:"major,omitempty"`
-	// Usable reports whether a restore can refer to the Backup by its name.
+	// Usable reports whether a restore can name this Backup object as its source.
 	Usable bool `json:"usable"`
 }
 
-// Snapshot reports whether the backup is a volume snapshot, which has no log.
+// Snapshot reports whether the backup is a volume snapshot, which has no WAL archive.
 func (b Backup) Snapshot() bool { return b.Method == string(cnpgv1.BackupMethodVolumeSnapshot) }
 
 // Backups returns all backups, the newest first.

@@ -16,7 +16,6 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// notes adds the warnings to the plan.
 func (p *Plan) notes(w *world.World, from source) {
 	note := func(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
 	database := world.Find[*cnpgv1.Database](w, kinds.Database, cnpg.ObjectName(w.Dojo))
@@ -82,9 +81,9 @@ func (p *Plan) Text(w *world.World, style term.Style) string {
 	return out.String()
 }
 
-// ParseMoment reads a moment in one of the formats RFC 3339, "2026-11-24 02:45", "24 Nov 02:45",
-// "02:45" (the last time that the clock showed 02:45) or "10m" (ten minutes ago). A moment without
-// a time zone is in UTC.
+// ParseMoment parses a point in time. It accepts RFC 3339, "2026-11-24 02:45", "24 Nov 02:45",
+// "02:45" (the last time that the clock showed 02:45) and "10m" (ten minutes ago). A time without a
+// time zone is in UTC.
 func ParseMoment(text string, now time.Time) (time.Time, error) {
 	now = now.UTC()
 	if ago, err := time.ParseDuration(text); err == nil && ago > 0 {

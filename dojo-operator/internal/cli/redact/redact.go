@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact replaces secrets in objects and texts that leave the cluster. It finds known
-// values of Secrets and environments, and texts that look like a token, a password, or an address
-// with a token or password. It does no I/O.
+// Package redact replaces secrets in the objects and texts of a support report. It finds the values
+// of known Secrets and environment variables. It also finds texts that look like a token, a
+// password, or a URL with a token or password. It does no I/O.
 //
-// If it is not certain whether a text is secret, it replaces the text. It may therefore replace a
+// If in doubt, it replaces a text. So it may replace a harmless random word.
 // harmless random word.
 package redact
 
@@ -21,28 +21,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Mark replaces a secret.
+// Mark is the text that replaces a secret.
 const Mark = "REDACTED"
 
 const (
-	// minKnown is the minimum length of a value to search for: shorter values are parts of ordinary
-	// words.
+	// minKnown is the minimum length of a known value: shorter values also occur in ordinary words.
 	minKnown = 6
-	// minLine is the minimum length of a line to search for in a value of several lines, such as a
-	// private key.
+	// minLine is the minimum length of a single line to search for, if a known value has several
+	// lines, such as a private key.
 	minLine = 16
 )
 
-// Redactor replaces known values, and texts that match patterns of secrets. The zero value knows no
+// Redactor replaces known values, and texts that match a pattern. The zero value has no known
 // values, only the patterns.
 type Redactor struct {
 	known    map[string]bool
 	replacer *strings.Replacer // replaces known values; nil if it must be rebuilt
-	// Count is the number of secrets taken out.
+	// Count is the number of replaced secrets.
 	Count int
 }
 
-// Learn adds values, and encodings in which a text may contain them, to the known values.
+// Learn adds values to the known values, together with their usual encodings, such as base64.
 func (r *Redactor) Learn(values ...string) {
 	for _, value := range values {
 		for _, text := range append(strings.Split(value, "\n"), value) {
@@ -61,15 +60,14 @@ func (r *Redactor) Learn(values ...string) {
 	}
 }
 
-// forms returns the encodings of a value.
 func forms(text string) []string {
 	quoted, _ := json.Marshal(text)
 	all := []string{
 		text, url.QueryEscape(text), url.PathEscape(text), strings.Trim(string(quoted), `"`),
 		base64.StdEncoding.EncodeToString([]byte(text)), base64.URLEncoding.EncodeToString([]byte(text)),
 	}
-	// The base64 of a longer text that begins with the value ends differently, so the last
-	// characters do not count.
+	// If a longer text begins with the value, its base64 has other characters at the end of the
+	// value. So these last characters are not compared.
 	for _, encoded := range all[4:] {
 		if n := len(encoded) - 4; n >= minLine {
 			all = append(all, encoded[:n])
@@ -78,7 +76,7 @@ func forms(text string) []string {
 	return all
 }
 
-// Text returns a text without secrets.
+// Text returns a text in which secrets are replaced by [Mark].
 func (r *Redactor) Text(text string) string {
 	before := strings.Count(text, Mark)
 	if r.replacer == nil {
@@ -97,8 +95,8 @@ func (r *Redactor) Text(text string) string {
 	return text
 }
 
-// replacer returns a Replacer of known texts. If several match at one place, it replaces the
-// longest.
+// replacer returns a Replacer for known values. If several values match at the same position, it
+// replaces the longest one.
 func replacer(known map[string]bool) *strings.Replacer {
 	var pairs []string
 	longestFirst := func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
@@ -112,26 +110,26 @@ func replacer(known map[string]bool) *strings.Replacer {
 type pattern struct {
 	form *regexp.Regexp
 	by   string
-	// not matches texts that are no secret although form matches them; nil if there are none.
+	// not matches texts that form also matches, although they are not secret. It may be nil.
 	not *regexp.Regexp
 }
 
 var patterns = []pattern{
 	{form: regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|\z)`), by: Mark},
-	// The last part of a webhook's URL is its token
+	// The last path segment of a webhook URL is its token
 	// (https://discord.com/developers/docs/resources/webhook).
 	{form: regexp.MustCompile(`(?i)(/webhooks/)[0-9]+/[A-Za-z0-9_.-]+`), by: "${1}" + Mark},
 	{form: regexp.MustCompile(`(?i)(hooks\.slack\.com/)\S+`), by: "${1}" + Mark},
-	// A token of a bot on Discord: its id in base64, a time, a signature.
+	// The token of a Discord bot: the base64 of its ID, a timestamp, a signature.
 	{form: regexp.MustCompile(`\b[A-Za-z0-9_-]{18,}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{20,}`), by: Mark},
 	{form: regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*){1,4}`), by: Mark},
 	{form: regexp.MustCompile(`(?i)(authorization\\?["']?[ \t]*[=:][ \t]*\\?["']?)[^\r\n"']+`), by: "${1}" + Mark},
 	{form: regexp.MustCompile(`(?i)\b(bearer|basic)[ :]+[A-Za-z0-9._~+/=-]{8,}`), by: "${1} " + Mark},
 	{form: regexp.MustCompile(`(?i)\b(bot|token)[ :]+[A-Za-z0-9._~+/=-]{12,}`), by: "${1} " + Mark, not: prose},
 	{form: regexp.MustCompile(`(?i)(--?(?:[a-z]+-)*(?:password|token|secret|key)[= ]+)\S+`), by: "${1}" + Mark},
-	// User and password before the @ of an address.
+	// User name and password before the @ in a URL.
 	{form: regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@"']*:[^\s@"']+@`), by: "${1}" + Mark + "@"},
-	// name=value, name: value and "name": "value", where the name says that the value is secret.
+	// name=value, name: value and "name": "value", where the name suggests a secret value.
 	{form: regexp.MustCompile(`(?i)((?:[a-z0-9]+[_.-])*(?:pass|passwd|password|passphrase|pwd|secret|token|` +
 		`api[_-]?key|access[_-]?key|private[_-]?key|authorization|credentials?|dsn)(?:[_.-][a-z0-9]+)*` +
 		`\\?["']?[ \t]*[=:][ \t]*)` +
@@ -140,27 +138,27 @@ var patterns = []pattern{
 	{form: regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), by: Mark},
 	{form: regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{20,}`), by: Mark},
 	{form: regexp.MustCompile(`\b(?:xox[abprs]|glpat|sk|pk)-[A-Za-z0-9-]{16,}`), by: Mark},
-	// Random words: long, with capitals and digits. Kubernetes names, UIDs and digests have no
-	// capitals; words in CamelCase have no digits.
+	// Long random words with capitals and digits. Kubernetes names, UIDs and digests have no
+	// capitals, and words in CamelCase have no digits.
 	{form: regexp.MustCompile(`[A-Za-z0-9+/_=-]{20,}`), by: Mark, not: notRandom},
 }
 
 var (
 	prose = regexp.MustCompile(`^[A-Za-z]+[ :]+[a-z-]+$`)
-	// harmless matches names of fields that hold no secret, such as secretName.
+	// harmless matches field names that suggest a secret but hold none, such as secretName.
 	harmless = regexp.MustCompile(`(?i)secret[_-]?name|secretRef|passwordSecret|tokenExpiration|` +
 		`mountServiceAccountToken|credentials-revision|imagePullSecrets|secretKeyRef|credentialsRef|` + Mark)
 	notRandom = regexp.MustCompile(`^(?:[^A-Z]*|[^0-9]*|[A-Za-z]+[0-9]{1,2}|[0-9TZ:.+-]+)$`)
 )
 
-// ordinary are keys of a database's Secret whose values are not secret, and occur in many other
-// texts.
+// ordinary lists keys of a credentials Secret whose values are not secret. These values occur in
+// many other texts.
 var ordinary = []string{
 	"host", "port", "dbname", "user", "username", "DB_ENDPOINT", "DB_READONLY_ENDPOINT", "DB_PORT", "DB_NAME", "DB_USER",
 	"namespace", "ca.crt", "tls.crt",
 }
 
-// LearnSecret makes the values of a Secret known.
+// LearnSecret adds the values of a Secret to the known values.
 func (r *Redactor) LearnSecret(s *corev1.Secret) {
 	for key, value := range s.Data {
 		if !slices.Contains(ordinary, key) {
@@ -169,8 +167,8 @@ func (r *Redactor) LearnSecret(s *corev1.Secret) {
 	}
 }
 
-// learnValue makes a value known. If the value is an address or a JSON object, it makes the
-// passwords in it known too.
+// learnValue adds a value to the known values. If the value is a URL or a JSON object, it also adds
+// the passwords in it.
 func (r *Redactor) learnValue(value string) {
 	r.Learn(value)
 	if at, err := url.Parse(strings.TrimSpace(value)); err == nil && at.User != nil {
@@ -183,7 +181,8 @@ func (r *Redactor) learnValue(value string) {
 	}
 }
 
-// learnFields makes texts within a JSON object known if the name of their field sounds secret.
+// learnFields adds the strings in a JSON object to the known values if their field names suggest a
+// secret.
 func (r *Redactor) learnFields(field string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -201,23 +200,23 @@ func (r *Redactor) learnFields(field string, value any) {
 	}
 }
 
-// secretName matches names of variables, annotations and JSON fields that suggest a secret.
+// secretName matches names of variables, annotations and JSON fields that suggest a secret value.
 var secretName = regexp.MustCompile(`(?i)pass|pwd|token|secret|key|cred|auth|dsn|uri|url|webhook|hook|conn`)
 
-// plain matches values that occur in many texts: names, hosts, paths, numbers, addresses without a
-// password.
+// plain matches values that are not secret and occur in many texts: names, hosts, paths, numbers,
+// URLs without a password.
 var plain = regexp.MustCompile(`^(?:[a-z0-9][a-z0-9.:_-]*|/[A-Za-z0-9./_-]*|[0-9.]+[A-Za-z]*|https?://[^@\s?]*)?$`)
 
-// shown are prefixes of annotations whose values are kept. Other annotations lose their values.
+// shown lists prefixes of annotations whose values stay in the report. Object replaces the values
+// of all other annotations.
 var shown = []string{
 	"core.jutsu.com/", "discord.jutsu.com/", "cnpg.io/", "deployment.kubernetes.io/revision", "batch.kubernetes.io/",
 	"kubectl.kubernetes.io/restartedAt", "kubectl.kubernetes.io/default-container", "autoscaling.alpha.kubernetes.io/",
 }
 
 // Object changes an object in place. It removes the data of a Secret, and managedFields. It
-// replaces the values of environment variables, and of annotations without a prefix in shown. It
-// also adds replaced values that may be secret to the known values, so call Text on the printed
-// object.
+// replaces the values of environment variables, and of annotations without a prefix in shown.
+// Replaced values that may be secret become known values, so call Text on the printed object.
 func (r *Redactor) Object(o map[string]any) {
 	if o["kind"] == "Secret" {
 		for _, field := range []string{"data", "stringData", "immutable"} {
@@ -249,7 +248,6 @@ func (r *Redactor) value(field string, value any) {
 	}
 }
 
-// variable learns and removes the value of an environment variable.
 func (r *Redactor) variable(variable map[string]any) {
 	name, _ := variable["name"].(string)
 	if value, ok := variable["value"].(string); ok && value != "" {
@@ -271,9 +269,8 @@ func (r *Redactor) annotations(all map[string]any) {
 	}
 }
 
-// learnNamed makes a value known if its name sounds secret or the value looks secret.
 func (r *Redactor) learnNamed(name, value string) {
-	// The value is a copy of an object, such as kubectl's annotation with the last applied
+	// A long JSON value is a copy of an object, such as kubectl's annotation with the last applied
 	// manifest.
 	if json.Valid([]byte(value)) && len(value) > 256 {
 		return

@@ -33,7 +33,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestKept shows that names, digests, times, addresses, and words that only sound secret stay.
+// TestKept shows that Text keeps names, digests, times, URLs, and words that only sound secret.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -20,18 +20,17 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Mark is the state of a child in one word.
+// Mark is the state of a child as one word.
 type Mark string
 
-// The marks of a child.
 const (
 	Well  Mark = "ok"
 	Busy  Mark = "busy"
 	Ill   Mark = "ill"
-	Blind Mark = "unknown" // the user may not read it
+	Blind Mark = "unknown" // the user may not read the child
 )
 
-// Child is an object of a Dojo with its state.
+// Child is an object that belongs to a Dojo, with a summary of its state.
 type Child struct {
 	Kind     string  `json:"kind"`
 	Name     string  `json:"name"`
@@ -41,7 +40,7 @@ type Child struct {
 	Children []Child `json:"children,omitempty"`
 }
 
-// Children returns the children of a Dojo with their states, in the order of the tree.
+// Children returns the children of a Dojo with their states, in the order of the command tree.
 func Children(w *world.World) (all []Child) {
 	for _, known := range world.Children(w.Dojo) {
 		if child, shown := childOf(w, known); shown {
@@ -79,7 +78,6 @@ func childOf(w *world.World, known world.Child) (c Child, shown bool) {
 	return c, true
 }
 
-// missing returns the mark and the state of an object that does not exist.
 func missing(w *world.World, known world.Child) (Mark, string) {
 	had := known.Kind == kinds.Cluster && w.Dojo.Status.Database != nil && w.Dojo.Status.Database.ClusterUID != ""
 	switch h := state(w.Dojo, w.Now); {
@@ -91,7 +89,7 @@ func missing(w *world.World, known world.Child) (Mark, string) {
 	return Ill, "MISSING"
 }
 
-// addOwnership changes the state of an object that is being deleted, or is not the Dojo's own.
+// addOwnership changes the state of a child that is being deleted or does not belong to the Dojo.
 func (c *Child) addOwnership(d *corev1api.Dojo, known world.Child, o client.Object) {
 	controlled := metav1.GetControllerOfNoCopy(o) != nil
 	switch {
@@ -150,7 +148,7 @@ func jobOf(job *batchv1.Job, now time.Time) Child {
 	return c
 }
 
-// Tree draws a Dojo and its children.
+// Tree renders a Dojo and its children as a tree.
 func Tree(w *world.World, style term.Style) string {
 	h := HeadOf(w.Dojo, w.Now)
 	root := term.Node{
@@ -181,7 +179,8 @@ func (m Mark) paint(style term.Style, text string) string {
 	return text
 }
 
-// Summary counts the children, such as "12, all in sync but the Cluster tokyo-db".
+// Summary returns the number of children and those not in sync, such as "12, all in sync but the
+// Cluster tokyo-db".
 func Summary(children []Child) string {
 	var not []string
 	blind := 0

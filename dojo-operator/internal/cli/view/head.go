@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view renders a World for a user: the state of a Dojo, remedies, and its children. It does
-// no I/O.
+// Package view renders a Dojo for a user: its state, its children, and commands that fix problems.
+// It does no I/O.
 package view
 
 import (
@@ -20,10 +20,10 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Health is the state of a Dojo in one word.
+// Health is the state of a Dojo as one word.
 type Health string
 
-// The states, the worst last.
+// The states of a Dojo, from good to bad.
 const (
 	Ready       Health = "Ready"
 	Suspended   Health = "Suspended"
@@ -34,23 +34,23 @@ const (
 	Degraded    Health = "Degraded"
 )
 
-// Head is the state of a Dojo with its cause.
+// Head is the state of a Dojo and its cause.
 type Head struct {
 	Health  Health    `json:"health"`
 	Reason  string    `json:"reason"`
 	Since   time.Time `json:"since,omitzero"`
 	Message string    `json:"message,omitempty"`
-	// Broken reports that a user must act: because of an outage, a Degraded Dojo, failing backups,
-	// or a spec that no operator has read.
+	// Broken reports whether a user must act: there is an outage, the Dojo is Degraded, backups
+	// fail, or no operator has read the spec.
 	Broken bool `json:"broken"`
-	// Also lists further faults, which the condition Ready does not include.
+	// Also lists problems that the condition Ready does not cover, such as failed backups.
 	Also []string `json:"also,omitempty"`
 }
 
-// notObserved is the reason of a Dojo whose spec no operator reads.
+// notObserved is the reason of a Dojo whose spec no operator has read.
 const notObserved = "NotObserved"
 
-// unseen is the longest time that an operator may take to read a spec.
+// unseen is the time after which a spec that no operator has read counts as a problem.
 const unseen = time.Minute
 
 // HeadOf returns the state of a Dojo.
@@ -107,14 +107,15 @@ func state(d *corev1api.Dojo, now time.Time) Head {
 	return of(Unknown, ready, true)
 }
 
-// outage reports whether requests fail, other than during an upgrade.
+// outage reports whether requests to the application fail. A running upgrade of Postgres does not
+// count as an outage.
 func outage(d *corev1api.Dojo, available *metav1.Condition) bool {
 	upgraded := d.Status.Database != nil && d.Status.Database.Upgrade != nil
 	return available.Status == metav1.ConditionFalse && !upgraded &&
 		(available.Reason == corev1api.ReasonNoReadyReplicas || available.Reason == corev1api.ReasonDatabaseUnreachable)
 }
 
-// Paint colours a text by the state.
+// Paint colours a text according to the Dojo's state.
 func (h Head) Paint(style term.Style, text string) string {
 	switch {
 	case h.Broken:
@@ -125,12 +126,12 @@ func (h Head) Paint(style term.Style, text string) string {
 	return style.Busy(text)
 }
 
-// Broken returns the Dojos that a user must look at.
+// Broken returns the Dojos for which a user must act.
 func Broken(dojos []corev1api.Dojo, now time.Time) []corev1api.Dojo {
 	return slices.DeleteFunc(slices.Clone(dojos), func(d corev1api.Dojo) bool { return !HeadOf(&d, now).Broken })
 }
 
-// List returns a table of Dojos. namespaces adds a column with their namespaces.
+// List renders a table of Dojos. If namespaces is true, the table has a column with the namespace.
 func List(dojos []corev1api.Dojo, namespaces bool, now time.Time, style term.Style) string {
 	rows := [][]string{{"NAME", "HEALTH", "REASON", "PODS", "DATABASE", "LAST-BACKUP", "AGE"}}
 	if namespaces {

@@ -12,16 +12,15 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Remedy is a command that fixes a state, or shows its cause.
+// Remedy is a command that fixes a problem of a Dojo or shows its cause.
 type Remedy struct {
-	// Label is Safe, Careful (the command loses data) or See (it shows the cause).
+	// Label is "Safe", "Careful" (the command loses data) or "See" (the command shows the cause).
 	Label   string `json:"label"`
 	Command string `json:"command"`
 	Note    string `json:"note,omitempty"`
 }
 
-// Remedies returns the commands for the state of a Dojo: safe commands first, commands that lose
-// data last.
+// Remedies returns commands for the state of a Dojo. Commands that lose data come last.
 func Remedies(w *world.World, h Head) []Remedy {
 	d := w.Dojo
 	run := func(command string, rest ...any) string {
@@ -66,7 +65,6 @@ func Remedies(w *world.World, h Head) []Remedy {
 	return nil
 }
 
-// lost returns the remedies for a lost Cluster.
 func lost(w *world.World, run func(string, ...any) string) (all []Remedy) {
 	if newest := newest(w); newest != "" {
 		all = append(all, Remedy{"Safe", run("restore"), newest})
@@ -74,7 +72,8 @@ func lost(w *world.World, run func(string, ...any) string) (all []Remedy) {
 	return append(all, Remedy{"Careful", run("accept-loss"), "an empty database"})
 }
 
-// newest describes the newest data that a restore can bring back; empty if nothing can be restored.
+// newest describes the latest data that a restore can bring back. It returns "" if nothing can be
+// restored.
 func newest(w *world.World) string {
 	if !recovery.Restorable(w) {
 		return ""

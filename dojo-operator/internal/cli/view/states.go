@@ -27,7 +27,6 @@ import (
 
 const inSync = "in sync"
 
-// stateOf summarizes the status of an object.
 func stateOf(w *world.World, o client.Object) (mark Mark, state, detail string) {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
@@ -103,7 +102,6 @@ func clusterState(o *cnpgv1.Cluster) (Mark, string, string) {
 	return Ill, state, o.Status.Phase
 }
 
-// applied translates CloudNativePG's report about a Database or a role.
 func applied(r cnpg.Report) (Mark, string, string) {
 	switch {
 	case r.Done():
@@ -139,7 +137,6 @@ func channelState(o *discordv1alpha1.DiscordChannel) (Mark, string, string) {
 	return mark, ready.Reason, ready.Message
 }
 
-// clusterOf returns the Cluster of a Dojo, nil without one.
 func clusterOf(w *world.World) *cnpgv1.Cluster {
 	return world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cmp.Or(cnpg.ClusterName(w.Dojo), "-"))
 }

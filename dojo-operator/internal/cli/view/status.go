@@ -27,11 +27,11 @@ import (
 const (
 	// width is the maximum number of columns of a message.
 	width = 110
-	// shownEvents is the maximum number of events.
+	// shownEvents is the maximum number of events in the output.
 	shownEvents = 3
 )
 
-// Report is the status of a Dojo for programs.
+// Report is the output of `kubectl dojo status -o json`.
 type Report struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -40,12 +40,12 @@ type Report struct {
 	Windows  []recovery.Window `json:"restorable,omitempty"`
 	Firing   []string          `json:"firing,omitempty"`
 	Children []Child           `json:"children"`
-	// Denied lists resources that are not in the report because the user may not read them.
+	// Denied lists resources that are missing in the report because the user may not read them.
 	Denied []string             `json:"denied,omitempty"`
 	Status corev1api.DojoStatus `json:"status"`
 }
 
-// ReportOf returns the status of a Dojo for programs.
+// ReportOf returns the report on a Dojo.
 func ReportOf(w *world.World) Report {
 	h := HeadOf(w.Dojo, w.Now)
 	return Report{
@@ -54,7 +54,7 @@ func ReportOf(w *world.World) Report {
 	}
 }
 
-// Status returns the status of a Dojo as text that fits on one screen.
+// Status renders the state of a Dojo as a text that fits on one screen.
 func Status(w *world.World, style term.Style) string {
 	h := HeadOf(w.Dojo, w.Now)
 	var out strings.Builder
@@ -91,7 +91,7 @@ func headline(h Head, now time.Time, style term.Style) string {
 	return out.String()
 }
 
-// RemedyLines renders remedies as a table.
+// RemedyLines renders the remedies as a table.
 func RemedyLines(all []Remedy, style term.Style) string {
 	var rows [][]string
 	for _, r := range all {
@@ -126,7 +126,7 @@ func applicationRow(w *world.World) []string {
 	return []string{"Application", cmp.Or(d.Status.ReadyStatus, none) + " pods", image, strings.Join(where, ", ")}
 }
 
-// releaseRow shows the last release step that has succeeded, and whether the next has failed.
+// releaseRow shows the last successful release step, and whether the next one has failed.
 func releaseRow(w *world.World, style term.Style) []string {
 	if w.Dojo.Spec.Release == nil {
 		return nil
@@ -161,7 +161,6 @@ func schemaRow(w *world.World) []string {
 	return []string{"Schema", latest.State, "Job " + latest.Name, ""}
 }
 
-// newer describes the available newer version, and when the Cluster gets it.
 func newer(db *corev1api.DatabaseStatus) string {
 	switch {
 	case db.NewerVersion == "":
@@ -201,7 +200,7 @@ func databaseRow(w *world.World, style term.Style) []string {
 		state = db.Instances + " instances"
 	case db.ClusterUID != "" || !recovery.LostAt(w.Dojo).IsZero():
 		state, detail = style.Bad("MISSING"), "was "+detail
-	case w.Dojo.Spec.Postgres != nil && w.Dojo.Spec.Postgres.ClusterRef != nil: // another owner creates it
+	case w.Dojo.Spec.Postgres != nil && w.Dojo.Spec.Postgres.ClusterRef != nil: // another owner must create this Cluster
 		state = style.Bad("MISSING")
 	default:
 		state = style.Busy("not created yet")
@@ -259,7 +258,7 @@ func backupRow(w *world.World, style term.Style) []string {
 	last, state, next := "", "none yet", ""
 	if db := w.Dojo.Status.Database; db != nil && db.LastBackup != nil {
 		last, state = term.Moment(db.LastBackup.Time.Time, w.Now), " ok"
-	} else if all := recovery.Completed(w); len(all) > 0 { // backups of a Cluster that is gone
+	} else if all := recovery.Completed(w); len(all) > 0 { // these are backups of a deleted Cluster
 		last, state = term.Moment(all[0].Ended, w.Now), " ok"
 	}
 	if db := w.Dojo.Status.Database; db != nil && db.NextBackup != nil {

@@ -32,7 +32,7 @@ func degraded(reason string) func(*corev1api.Dojo) {
 	return condition(conditions.TypeDegraded, "True", reason)
 }
 
-// TestRemedies shows the commands for each reason.
+// TestRemedies shows the commands that the plugin suggests for each reason.
 func TestRemedies(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{
@@ -155,8 +155,8 @@ func TestReleaseLine(t *testing.T) {
 	}
 }
 
-// TestAbsentCluster shows when a status calls a Cluster that does not exist MISSING. The Dojo's own
-// Cluster is MISSING only if it existed before.
+// TestAbsentCluster shows for which missing Clusters the status says MISSING. A missing Cluster of
+// the Dojo's own is MISSING only if it existed before.
 func TestAbsentCluster(t *testing.T) {
 	t.Parallel()
 	never := func(d *corev1api.Dojo) {

@@ -25,7 +25,8 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// Labels of CloudNativePG's pods. JobRoleLabel is on pods that fill or upgrade a Cluster.
+// These labels are on CloudNativePG's pods. Only the pods of Jobs that initialize or upgrade a
+// Cluster have JobRoleLabel.
 const (
 	ClusterLabel      = "cnpg.io/cluster"
 	PodRoleLabel      = "cnpg.io/podRole"
@@ -33,11 +34,10 @@ const (
 	JobRoleLabel      = "cnpg.io/jobRole"
 )
 
-// atOnce is the maximum number of concurrent requests.
 const atOnce = 8
 
-// Read reads the World of a Dojo. The World notes kinds that the user may not read or the cluster
-// lacks. Read returns any other failure as an error.
+// Read reads a Dojo's World. If the user may not read a kind, or the cluster lacks it, Read notes
+// this in the World. It returns any other failure as an error.
 func Read(ctx context.Context, c client.Reader, d *corev1api.Dojo, now time.Time) (*World, error) {
 	r := &reader{
 		Reader: c, free: make(chan struct{}, atOnce),
@@ -67,8 +67,7 @@ type reader struct {
 	failed  []error
 }
 
-// do calls read in another goroutine, and records its error. At most atOnce calls run at the same
-// time.
+// do calls read in a goroutine and records its error. At most atOnce calls run at the same time.
 func (r *reader) do(kind kinds.Kind, read func() error) {
 	r.waiting.Go(func() {
 		r.free <- struct{}{}
@@ -133,7 +132,6 @@ func (r *reader) lists(ctx context.Context, d *corev1api.Dojo, in client.ListOpt
 	read(kinds.ObjectStore, stores, func() { r.Stores = stores.Items })
 }
 
-// sort sorts all lists, and drops events about objects that do not belong to the Dojo.
 func (r *reader) sort() {
 	byName := func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }
 	slices.SortFunc(r.Pods, byName)
@@ -149,7 +147,6 @@ func (r *reader) sort() {
 	slices.SortStableFunc(r.Events, func(a, b corev1.Event) int { return LastSeen(b).Compare(LastSeen(a)) })
 }
 
-// subjects returns "KIND NAME" of the Dojo and of all objects that belong to it.
 func (r *reader) subjects() map[string]bool {
 	about := map[string]bool{"Dojo " + r.Dojo.Name: true}
 	for _, child := range Children(r.Dojo) {
@@ -167,7 +164,7 @@ func (r *reader) subjects() map[string]bool {
 	return about
 }
 
-// LastSeen returns when an event was last seen.
+// LastSeen returns when an event last occurred.
 func LastSeen(e corev1.Event) time.Time {
 	at := e.LastTimestamp.Time
 	for _, other := range []time.Time{e.EventTime.Time, e.FirstTimestamp.Time, e.CreationTimestamp.Time} {

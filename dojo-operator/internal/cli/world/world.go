@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package world reads one Dojo and all objects that belong to it into a World. Other packages
-// render a World and plan changes of it without I/O.
+// Package world reads one Dojo and all objects that belong to it into a World. Other packages then
+// work on the World without I/O.
 package world
 
 import (
@@ -21,35 +21,36 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 )
 
-// Ref names an object in the namespace of the Dojo.
+// Ref identifies an object in the namespace of the Dojo.
 type Ref struct{ Resource, Name string }
 
-// World holds one Dojo with its objects. Objects that do not exist, or that the user may not read,
-// are nil or missing.
+// World holds one Dojo and all objects that belong to it. Objects that do not exist, or that the
+// user may not read, are nil or missing.
 type World struct {
-	// Now is when the World was read.
+	// Now is the time at which the World was read.
 	Now  time.Time
 	Dojo *corev1api.Dojo
-	// Objects has the children with names that the spec determines. For a Secret, it has only the
+	// Objects holds the children whose names follow from the spec. Of a Secret, it holds only the
 	// metadata.
 	Objects map[Ref]client.Object
-	// Pods of the application, Instances of the Cluster.
+	// Pods are the pods of the application. Instances are the pods of the Cluster.
 	Pods, Instances []corev1.Pod
-	// Jobs apply the schema.
+	// Jobs are the Jobs that run the database's SQL.
 	Jobs []batchv1.Job
-	// Backups has the Backups of the Cluster, and of former Clusters with the same name.
+	// Backups are the Backup objects of the Cluster, and of former Clusters with the same name.
 	Backups []cnpgv1.Backup
 	// Stores are the ObjectStores of the barman-cloud plugin in the namespace.
 	Stores []unstructured.Unstructured
-	// Events are about the Dojo and its children, the newest first.
+	// Events are about the Dojo and its children. The latest event comes first.
 	Events []corev1.Event
-	// Firing has the names of the Dojo's firing alerts; nil if unknown.
+	// Firing has the names of the Dojo's firing alerts. It is nil if they are unknown.
 	Firing []string
-	// Denied has resources that the user may not read. Absent has resources that the cluster lacks.
+	// Denied has the resources that the user may not read. Absent has the resources that the
+	// cluster lacks.
 	Denied, Absent map[string]bool
 }
 
-// Find returns a child; nil if it was not read.
+// Find returns a child, or nil if the World does not have it.
 func Find[T client.Object](w *World, kind kinds.Kind, name string) (found T) {
 	if o, ok := w.Objects[Ref{kind.Resource(), name}].(T); ok {
 		return o
@@ -57,7 +58,7 @@ func Find[T client.Object](w *World, kind kinds.Kind, name string) (found T) {
 	return found
 }
 
-// Unreadable reports whether the user may not read a kind, so that the World may lack existing
+// Unreadable reports whether the user may not read a kind. The World may then lack existing
 // objects.
 func (w *World) Unreadable(kind kinds.Kind) bool { return w.Denied[kind.Resource()] }
 
@@ -71,18 +72,19 @@ func IsReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// Child is an object that a Dojo has or may have.
+// Child is an object that belongs to a Dojo, or would belong to it.
 type Child struct {
 	Kind kinds.Kind
 	Name string
 	// Wanted reports whether the spec asks for the object. Other objects are obsolete, or exist
-	// only at times.
+	// only temporarily.
 	Wanted bool
 	// Foreign reports whether the Dojo uses the object without owning it.
 	Foreign bool
 }
 
-// Children lists the objects that a Dojo can have according to its spec, in the order of the tree.
+// Children lists the objects that a Dojo can have according to its spec, in the order of the
+// command tree.
 func Children(d *corev1api.Dojo) []Child {
 	all := []Child{
 		{Kind: kinds.Deployment, Name: d.Name, Wanted: true},

@@ -35,7 +35,7 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return step
 }
 
-// Pause suspends an existing schedule.
+// Pause suspends an existing ScheduledBackup.
 func Pause(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if b := dojo.BackupPolicy(); in.Cluster != nil && b != nil && s.Schedule != nil {
 		step = cnpg.Write(cnpg.Sync(in.Input, s.Schedule, For(dojo, b)))
@@ -43,7 +43,7 @@ func Pause(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return step
 }
 
-// Drop deletes the schedule.
+// Drop deletes the ScheduledBackup.
 func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !ownership.Holds(dojo, s.Schedule) {
 		return step
@@ -65,7 +65,7 @@ func For(dojo *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
 
 // needsFirst reports whether the operator must take the first backup of this Cluster. CloudNativePG
 // takes one immediate backup per ScheduledBackup (ReconcileScheduledBackup). If that backup is
-// older than this Cluster, it is of a former Cluster.
+// older than this Cluster, it has the data of an earlier, deleted Cluster.
 func needsFirst(cluster *cnpgv1.Cluster, schedule *cnpgv1.ScheduledBackup) bool {
 	return cluster != nil && schedule != nil && schedule.Status.LastScheduleTime != nil &&
 		schedule.Status.LastScheduleTime.Before(&cluster.CreationTimestamp)

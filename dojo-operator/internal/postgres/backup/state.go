@@ -21,8 +21,8 @@ import (
 type State struct {
 	Schedule *cnpgv1.ScheduledBackup
 	Final    *cnpgv1.Backup
-	// Last is the latest completed Backup. First is the first Backup that the operator has taken
-	// (needsFirst).
+	// Last is the latest completed Backup. First is the first Backup of the Cluster if the operator
+	// has taken it (needsFirst).
 	Last, First *cnpgv1.Backup
 }
 
@@ -40,8 +40,8 @@ func Observe(
 	return s, err
 }
 
-// ObserveTaken finds Last and First. A Backup older than the Cluster is of a former Cluster, and is
-// never Last.
+// ObserveTaken finds Last and First. It ignores Backups that are older than the Cluster: they are
+// of an earlier, deleted Cluster.
 func (s *State) ObserveTaken(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster,
 ) (err error) {
@@ -78,7 +78,8 @@ func get(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, name string)
 // maxPluginConfiguration is the maximum size of a kept plugin configuration, in bytes.
 const maxPluginConfiguration = 1 << 10
 
-// Strip keeps a foreign Backup's identity, Cluster, progress and location.
+// Strip removes fields of a foreign Backup before it enters the cache. It keeps the identity, the
+// Cluster, the progress and the location.
 func Strip(b *cnpgv1.Backup) {
 	spec, status := b.Spec, b.Status
 	ownership.Strip(b)

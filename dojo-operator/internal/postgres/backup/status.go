@@ -17,7 +17,8 @@ import (
 )
 
 // Condition returns the condition BackupSucceeded. It has the result of the last backup, or is
-// False if CloudNativePG fails to archive the log. Condition returns nil if neither is known.
+// False if CloudNativePG fails to archive the write-ahead log. Condition returns nil if no result
+// is known.
 func Condition(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
 	if dojo.BackupPolicy() == nil || cluster == nil {
 		return nil

@@ -23,10 +23,9 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// deadline limits the wait for a source.
 const deadline = time.Minute
 
-// tokyo is a Dojo with the bootstrap in the YAML, if any.
+// tokyo returns a Dojo. text is spec.postgres.cluster.bootstrap as YAML, or empty.
 func tokyo(t *testing.T, text string, changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	t.Helper()
 	dojo := &corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid"}}
@@ -63,7 +62,6 @@ recovery:
 	at = `, targetTime: "2026-01-02T10:00:00Z"}`
 )
 
-// backup is a plugin's Backup of kyoto-db.
 func backup(changes ...func(*cnpgv1.Backup)) *cnpgv1.Backup {
 	b := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "nightly"}}
 	b.Spec.Cluster.Name, b.Spec.Method = "kyoto-db", cnpgv1.BackupMethodPlugin
@@ -77,7 +75,6 @@ func backup(changes ...func(*cnpgv1.Backup)) *cnpgv1.Backup {
 	return b
 }
 
-// legacy returns a valid Secret, with some values replaced. Each pair has a key and a value.
 func legacy(pairs ...string) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "legacy"}, Data: map[string][]byte{
 		"host": []byte("pg.example.org"), "port": []byte("5432"), "dbname": []byte("dojo"), "username": []byte("reader"),
@@ -230,7 +227,7 @@ func admitted(t *testing.T, created *unstructured.Unstructured) *cnpgv1.Cluster 
 	return live
 }
 
-// If a user has restored a Cluster, the operator does not own its bootstrap fields.
+// If a user has created the Cluster by a restore, the operator does not apply its bootstrap fields.
 func TestForeignBootstrapIsNotKept(t *testing.T) {
 	t.Parallel()
 	live := &cnpgv1.Cluster{}
@@ -325,7 +322,7 @@ func kind(issue *conditions.Issue) string {
 	return "Progressing/" + issue.Reason
 }
 
-// An existing Cluster may have data that is not from spec.postgres.cluster.bootstrap.
+// An existing Cluster may have data from another source than spec.postgres.cluster.bootstrap.
 func TestMismatch(t *testing.T) {
 	t.Parallel()
 	other := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}

@@ -25,8 +25,8 @@ func newChange(dojo *corev1api.Dojo, fields map[string]any) (c cnpg.Change) {
 	return c
 }
 
-// OriginalChange returns the bootstrap fields of a live Cluster. If the operator did not apply
-// these fields again, CloudNativePG's webhook would add the fields of an empty database.
+// OriginalChange returns the bootstrap fields of a live Cluster, to apply them again. If the
+// operator omitted them, CloudNativePG's webhook would add the fields of an empty database.
 func OriginalChange(live *cnpgv1.Cluster) (c cnpg.Change) {
 	if live == nil || live.Annotations[corev1api.OriginAnnotation] == "" {
 		return c
@@ -81,8 +81,8 @@ func originalExternal(c *cnpgv1.ExternalCluster) map[string]any {
 	return connection(c.ConnectionParameters, c.Password, c.SSLRootCert)
 }
 
-// pluginSource also sets the defaults, because server-side apply treats the list of sources as one
-// value.
+// pluginSource also sets the default values, because server-side apply treats the list
+// externalClusters as one value.
 func pluginSource(name string, parameters map[string]string) map[string]any {
 	return map[string]any{"name": externalCluster, "plugin": map[string]any{
 		"name": name, "enabled": true, "isWALArchiver": false, "parameters": apply.As[map[string]any](parameters),

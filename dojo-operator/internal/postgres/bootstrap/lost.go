@@ -21,7 +21,8 @@ func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *condi
 	token := lossToken(dojo)
 	origin := Origin(dojo)
 	if !had && !connected || dojo.Annotations[corev1api.RecreateDatabaseAnnotation] == token ||
-		// This Dojo never had a Cluster, and restores a former Dojo's data.
+		// This Dojo never had a Cluster, and restores the data of a deleted Dojo. So it has lost
+		// nothing.
 		origin != "" && token == string(dojo.UID) {
 		return nil
 	}
@@ -39,8 +40,8 @@ func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *condi
 		corev1api.RecreateDatabaseAnnotation, token, loses)
 }
 
-// lossToken identifies the lost Cluster by the Cluster's UID. If the Dojo never had a Cluster, the
-// token is the Dojo's UID.
+// lossToken is the value with which a user confirms the loss of a Cluster: the UID of the lost
+// Cluster. If the Dojo never had a Cluster, it is the Dojo's UID.
 func lossToken(dojo *corev1api.Dojo) string {
 	known := ""
 	if dojo.Status.Database != nil {

@@ -120,7 +120,6 @@ func importFields(
 	return fromConnection(dojo, parameters["dbname"], connection(parameters, keyRef("password"), authority)), nil
 }
 
-// authorityKey is the key of the CA certificate that verifies the server.
 const authorityKey = "ca.crt"
 
 func userKey(secret *corev1.Secret) string {

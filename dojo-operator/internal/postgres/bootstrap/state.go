@@ -56,7 +56,8 @@ func readSource(ctx context.Context, r apply.Reader, name types.NamespacedName) 
 
 func filled(cluster *cnpgv1.Cluster) bool { return cluster.Status.CurrentPrimary != "" }
 
-// jobName returns the name of CloudNativePG's Job that fills a Cluster (pkg/specs/jobs.go).
+// jobName returns the name of the Job with which CloudNativePG restores or imports the Cluster's
+// data (pkg/specs/jobs.go).
 func jobName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
 	names := cnpg.BootstrapJobs(dojo)
 	if b := cluster.Spec.Bootstrap; b != nil && b.Recovery != nil && b.Recovery.Source == "" {
@@ -65,7 +66,8 @@ func jobName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
 	return names[0]
 }
 
-// StripJob keeps a foreign Job's identity and its counts of active and failed pods.
+// StripJob removes fields of a foreign Job before it enters the cache. It keeps the identity and
+// the numbers of active and failed pods.
 func StripJob(job *batchv1.Job) {
 	active, failed := job.Status.Active, job.Status.Failed
 	ownership.Strip(job)

@@ -24,12 +24,12 @@ type Input struct {
 	cnpg.Input
 	Images  images.Input
 	Changes []cnpg.Change
-	// Filling is the issue while data is restored or imported. Incomplete is the issue of the
-	// preceding steps.
+	// Filling is the issue while CloudNativePG restores or imports the data. Incomplete is the
+	// issue of the preceding steps.
 	Filling    *conditions.Issue
 	Incomplete *conditions.Issue
-	// Stopped reports that no pod uses Postgres. Running describes the pods that use it. Idle has
-	// the deletions of Jobs that have not begun their SQL.
+	// Stopped reports whether no pod uses Postgres. Running describes the pods that use it. Idle
+	// has the deletions of Jobs that have not begun their SQL.
 	Stopped bool
 	Running string
 	Idle    []apply.Deletion
@@ -92,7 +92,8 @@ func PlanHibernation(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return step.Then(write(dojo, s, in, changes...))
 }
 
-// ShouldHibernate reports whether to hibernate the Cluster of a suspended Dojo.
+// ShouldHibernate reports whether to hibernate the Cluster of a suspended Dojo: no pod and no other
+// Dojo uses it, or it is already hibernated.
 func ShouldHibernate(s State, stopped bool) bool {
 	return s.Live != nil && (cnpg.Hibernates(s.Live) || stopped && len(s.Others) == 0)
 }
@@ -124,7 +125,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 // Conflict returns an issue if a foreign object has a name that the Cluster needs; else nil.
 func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	for _, budget := range s.Budgets {
-		// A budget that no Dojo controls may belong to a Cluster.
+		// Only a PodDisruptionBudget that a Dojo controls is a conflict. Any other may be one that
+		// CloudNativePG has created for a Cluster.
 		if budget != nil && ownership.ByDojo(budget) {
 			issue = cmp.Or(issue, ownership.NameConflict(dojo, "PodDisruptionBudget", budget))
 		}

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// sized adapts a spec with a size to the live Cluster. It never shrinks the volume. If the operator
-// cannot resolve the size, sized keeps the live values of the fields that the size would set.
+// sized adapts a spec with a size to the live Cluster, since a volume cannot shrink. If the size is
+// unknown, sized keeps the live values of the fields that the size would set.
 func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.PostgresCluster {
 	if want.Size == "" || live == nil {
 		return want
@@ -51,7 +51,8 @@ func keepLive(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) {
 	want.Parameters = parameters
 }
 
-// SizeOf returns the values of a Cluster with a size, or nil.
+// SizeOf returns the values that spec.postgres.cluster.size gives the Cluster, for the Dojo's
+// status. It returns nil without a size.
 func SizeOf(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *corev1api.SizeStatus {
 	own := dojo.Spec.Postgres.Cluster
 	if own == nil || own.Size == "" {

@@ -25,7 +25,8 @@ func sizedDojo(size corev1api.SizeName, storage string, instances *int32) *corev
 	return &corev1api.Dojo{Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{Cluster: own}}}
 }
 
-// liveCluster returns a Cluster with parameters from the operator and from CloudNativePG's webhook.
+// liveCluster returns a Cluster with parameters of two owners: the operator and CloudNativePG's
+// webhook.
 func liveCluster(storage string) *cnpgv1.Cluster {
 	return &cnpgv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{
@@ -79,8 +80,8 @@ func TestSizesShrinkNoVolume(t *testing.T) {
 	}
 }
 
-// If a size is no longer defined, the Cluster keeps its fields. The operator does not take over
-// CloudNativePG's parameters.
+// If the platform has removed a size, the Cluster keeps its fields. The operator does not take over
+// the parameters that CloudNativePG owns.
 func TestUnresolvableSizeKeepsTheCluster(t *testing.T) {
 	t.Parallel()
 	spec := For(sizedDojo("Gone", "", nil), liveCluster("20Gi"), images.Input{}).Object["spec"].(map[string]any)

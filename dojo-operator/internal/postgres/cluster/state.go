@@ -19,8 +19,8 @@ import (
 // State holds the observed Cluster. An object that does not exist is nil.
 type State struct {
 	Live *cnpgv1.Cluster
-	// Budgets are existing PodDisruptionBudgets, of any owner, with the names that CloudNativePG
-	// will use.
+	// Budgets are existing PodDisruptionBudgets, of any owner, whose names CloudNativePG needs for
+	// the Cluster. They are read only before the Cluster exists.
 	Budgets [2]*policyv1.PodDisruptionBudget
 	// Others names the other objects that use the Dojo's own Cluster, such as "Dojo kyoto". It is
 	// empty unless the Dojo is suspended, or is being deleted with its data.
@@ -44,7 +44,8 @@ func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (s State
 	return s, nil
 }
 
-// Strip removes the fields of a foreign Cluster that no plan reads.
+// Strip removes the fields of a foreign Cluster on which no plan depends, before the Cluster enters
+// the cache.
 func Strip(cluster *cnpgv1.Cluster) {
 	was := *cluster
 	ownership.Strip(cluster)

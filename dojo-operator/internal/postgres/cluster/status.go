@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 )
 
-// Describe sets the Cluster's fields of a Dojo's status.
+// Describe sets the fields of a Dojo's status that depend on the Cluster.
 func Describe(cluster *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
 	status.Version = images.VersionOf(cluster.Status.Image)
 	if data := cluster.Status.PGDataImageInfo; status.Version == "" && data != nil && data.MajorVersion > 0 {

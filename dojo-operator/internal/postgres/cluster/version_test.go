@@ -11,7 +11,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// If the image's tag has no version, the status has the version of the data.
+// If the image's tag names no version, the Dojo's status shows the major version of the data.
 func TestDescribedVersion(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]cnpgv1.ClusterStatus{

@@ -58,7 +58,8 @@ func waitForPrimary(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *condi
 	return conditions.WaitUntil(in.Now, since, in.Deadline, waiting.For(object), notReady(live, waiting, in).For(object))
 }
 
-// Changes of the status, such as each failure of a standby to join, do not restart the deadline.
+// waitForStandbys starts its deadline at the last change of the readiness or the spec. Other
+// changes of the status, such as each failure of a standby to join, do not restart the deadline.
 func waitForStandbys(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(dojo, live)
 	object := fmt.Sprintf("standbys of the Cluster %s/%s", live.Namespace, live.Name)
@@ -102,7 +103,8 @@ func WaitForHibernation(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 			message, in.Deadline, dojo.Name, dojo.Namespace).For(object)))
 }
 
-// hibernation waits, because CloudNativePG hibernates only a healthy Cluster.
+// hibernation returns the issue until the Cluster is hibernated. This may take long, because
+// CloudNativePG hibernates only a healthy Cluster.
 func hibernation(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, in cnpg.Input) *conditions.Issue {
 	condition := meta.FindStatusCondition(cluster.Status.Conditions, cnpg.HibernationAnnotation)
 	if cnpg.Hibernates(cluster) && condition != nil && condition.Status == metav1.ConditionTrue {

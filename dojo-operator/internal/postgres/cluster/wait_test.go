@@ -35,8 +35,8 @@ func TestHibernationMessages(t *testing.T) {
 	}
 }
 
-// The phase shows that a roll-out is incomplete. The image in the Cluster's status does not:
-// CloudNativePG sets it before the first instance runs the image.
+// Only the Cluster's phase shows that the rollout of an image is incomplete. CloudNativePG sets the
+// image in the status before the first instance runs this image.
 func TestARollOutIsIncomplete(t *testing.T) {
 	t.Parallel()
 	dojo := sizedDojo("", "1Gi", nil)

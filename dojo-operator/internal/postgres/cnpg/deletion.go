@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Removal deletes an object together with the Dojo's data.
+// Removal deletes an object while a Dojo is being deleted together with its data.
 type Removal struct {
 	Kind    string
 	Live    client.Object
@@ -47,8 +47,8 @@ func (r Removal) Drop(in Input) (step Step) {
 	return step
 }
 
-// Deleting returns the issue of a deletion that waits. The parameter what describes the awaited
-// object. After the deadline, the issue is Degraded and names the remedy.
+// Deleting returns the issue of a deletion in progress. The parameter what describes what the
+// deletion waits for. After the deadline, the issue is Degraded and names the remedy.
 func Deleting(now, since time.Time, deadline time.Duration, what, remedy string) *conditions.Issue {
 	return conditions.WaitUntil(now, since, deadline, conditions.Progressing(corev1api.ReasonDeletingDatabase,
 		"The Dojo is being deleted with its data. Waiting for %s.", what), DeletionStalled(what, remedy))

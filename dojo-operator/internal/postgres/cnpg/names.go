@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cnpg has the kinds, names and reports of CloudNativePG that all steps share.
+// Package cnpg has the kinds, names and status reports of CloudNativePG that the packages for
+// single steps share.
 package cnpg
 
 import (
@@ -38,7 +39,8 @@ func Kinds() []optionalkinds.Kind {
 // ObjectName names the Cluster, the Database, the owner's DatabaseRole and its Secret.
 func ObjectName(dojo *corev1api.Dojo) string { return dojo.Name + "-db" }
 
-// Login is one of two roles of Postgres. A password rotation alternates between them.
+// Login is one of the two Postgres roles with which an application may log in. A password rotation
+// alternates between them.
 type Login int
 
 const (
@@ -67,12 +69,13 @@ func (l Login) SQLName(dojo *corev1api.Dojo) string {
 	return SQLName(dojo)
 }
 
-// maxStem limits a name so that the names of Backups fit into the labels of snapshots
+// maxStem is the maximum number of characters of a Dojo's name in the name of a Backup.
+// CloudNativePG puts the name of a Backup into a label of snapshots
 // (pkg/reconciler/backup/volumesnapshot/reconciler.go).
 const maxStem = 45
 
-// ScheduleName names the ScheduledBackup. CloudNativePG appends 15 characters to this name to name
-// each Backup.
+// ScheduleName returns the name of the ScheduledBackup. CloudNativePG names each Backup by this
+// name and 15 more characters.
 func ScheduleName(dojo *corev1api.Dojo) string {
 	if len(dojo.Name) <= maxStem {
 		return ObjectName(dojo)
@@ -91,8 +94,8 @@ func FinalBackupName(dojo *corev1api.Dojo) string {
 	return BackupName(dojo, "db-final-"+ShortHash(string(dojo.UID)))
 }
 
-// FirstBackupName names the Backup that the operator takes of a new Cluster if the ScheduledBackup
-// took its immediate backup of a former Cluster.
+// FirstBackupName names the Backup that the operator takes of a new Cluster if the existing
+// ScheduledBackup took its immediate backup of an earlier, deleted Cluster.
 func FirstBackupName(dojo *corev1api.Dojo, clusterUID types.UID) string {
 	return BackupName(dojo, "db-first-"+ShortHash(string(clusterUID)))
 }
@@ -151,8 +154,8 @@ func restoredName(dojo *corev1api.Dojo) string {
 	return ""
 }
 
-// restoredSecond names the second login in restored data. Clients of the original database know the
-// login's password until a rotation replaces it.
+// restoredSecond returns the name that the second login has in restored data. Clients of the
+// original database know the password of this role until a rotation replaces it.
 func restoredSecond(owner string) string {
 	rest, ok := strings.CutPrefix(owner, "dojo_")
 	if !ok {
@@ -165,8 +168,8 @@ func restoredSecond(owner string) string {
 	return name
 }
 
-// BootstrapJobs returns the possible names of CloudNativePG's Job that fills a Cluster (getJobName
-// in pkg/specs/jobs.go). The Job that recovers from snapshots is last.
+// BootstrapJobs returns the possible names of the Job with which CloudNativePG restores or imports
+// a Cluster's data (getJobName in pkg/specs/jobs.go). The Job that recovers from snapshots is last.
 func BootstrapJobs(dojo *corev1api.Dojo) (names []string) {
 	b := dojo.BootstrapSource()
 	switch prefix := ObjectName(dojo) + "-1-"; {

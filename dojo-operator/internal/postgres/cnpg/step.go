@@ -31,12 +31,14 @@ func Sync[L apply.Live](in Input, live L, desired *unstructured.Unstructured) *a
 	return apply.Sync(ownership.FieldOwner, live, desired, in.Unchanged)
 }
 
-// Step is the plan of one step. If Blocks is set, the next step is not planned.
+// Step is the result of one step: objects to write and delete, and issues. If Blocks is set, the
+// later steps are not planned.
 type Step struct {
 	Apply  []*apply.Object
 	Delete []apply.Deletion
 	Blocks *conditions.Issue
-	// Incomplete is an issue that leaves the database usable. Plan reports it if no step blocks.
+	// Incomplete is an issue that leaves the database usable. The Dojo reports it only if no step
+	// blocks.
 	Incomplete *conditions.Issue
 	// PasswordCurrent reports whether Postgres has the password that the application should use.
 	PasswordCurrent bool
@@ -65,7 +67,7 @@ func (s Step) Then(next Step) Step {
 	return both
 }
 
-// With joins another step even if s blocks. The issues of s come first.
+// With joins two steps even if s blocks. If both steps have an issue, the issue of s is kept.
 func (s Step) With(other Step) Step {
 	return Step{
 		Apply: slices.Concat(s.Apply, other.Apply), Delete: slices.Concat(s.Delete, other.Delete),
@@ -74,7 +76,7 @@ func (s Step) With(other Step) Step {
 	}
 }
 
-// Plan returns the step as a plan, with at most one issue.
+// Plan converts the step. The result has at most one issue.
 func (s Step) Plan() apply.Plan {
 	p := apply.Plan{Apply: s.Apply, Delete: s.Delete}
 	p.Report(cmp.Or(s.Blocks, s.Incomplete))
@@ -97,7 +99,8 @@ func After(dojo *corev1api.Dojo, l Login, o *apply.Object) *apply.Object {
 	return o
 }
 
-// Change is a step's change of the Cluster. A nil value in Spec removes a field.
+// Change is a change that a step makes to the desired Cluster. A nil value in Spec removes the
+// field.
 type Change struct {
 	Spec        map[string]any
 	Annotations map[string]string

@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Report is the state of a Database or DatabaseRole. Neither kind has conditions.
+// Report is the state of a Database or DatabaseRole as CloudNativePG reports it. Neither kind has
+// conditions.
 type Report struct {
 	Applied *bool // nil before CloudNativePG's first try
 	Current bool  // the report is about the present spec

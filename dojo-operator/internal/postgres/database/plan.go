@@ -26,7 +26,7 @@ type Input struct {
 	Record   map[string]string
 }
 
-// Plan writes the database and waits until Postgres has it.
+// Plan writes the Database object and waits until Postgres has the database.
 func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	what := "the database " + cnpg.SQLName(dojo)
 	step := cnpg.Write(cnpg.After(dojo, cnpg.Owner, cnpg.Sync(in.Input, s.Live, For(dojo, in.Record))))
@@ -60,7 +60,8 @@ func Keep(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return cnpg.Write(cnpg.Sync(in.Input, s.Live, For(dojo, in.Record)))
 }
 
-// Drop deletes the database. readable reports whether Databases can be read.
+// Drop plans the deletion of the database. readable reports whether the operator can read the kind
+// Database.
 func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Step) {
 	switch hibernates := in.Cluster != nil && cnpg.Hibernates(in.Cluster); {
 	case !holds(dojo, s.Live) && in.Cluster != nil && !readable:
@@ -86,7 +87,7 @@ func holds(dojo *corev1api.Dojo, db *cnpgv1.Database) bool {
 	return ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }
 
-// For returns the desired Database. Its annotations are record, which identifies the SQL that has
+// For returns the desired Database. record becomes its annotations, which identify the SQL that has
 // run.
 func For(dojo *corev1api.Dojo, record map[string]string) *unstructured.Unstructured {
 	spec := map[string]any{

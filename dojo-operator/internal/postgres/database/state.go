@@ -24,7 +24,8 @@ func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (s State
 	return s, err
 }
 
-// Strip keeps a foreign Database's identity and the name of its Cluster.
+// Strip removes fields of a foreign Database before it enters the cache. It keeps the identity and
+// the name of the Cluster.
 func Strip(db *cnpgv1.Database) {
 	cluster := db.Spec.ClusterRef
 	ownership.Strip(db)

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxImage is the maximum length of an image in the API.
+// maxImage is the maximum length of an image in the API of the Dojo.
 const maxImage = 512
 
 //go:embed catalog.yaml
@@ -79,7 +79,7 @@ func (c Catalog) add(text []byte) error {
 // Image returns the image of a major version, or "".
 func (c Catalog) Image(major int) string { return c.images[major] }
 
-// Offers lists the major versions.
+// Offers lists the major versions of the catalog.
 func (c Catalog) Offers() string {
 	var all []string
 	for _, major := range slices.Sorted(maps.Keys(c.images)) {

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Input is the input of [For], apart from the Dojo and its Cluster.
+// Input is the input of [For] besides the Dojo and its Cluster.
 type Input struct {
 	Catalog Catalog
 	Now     time.Time
@@ -76,7 +76,7 @@ func Newer(dojo *corev1api.Dojo, live *cnpgv1.Cluster, catalog Catalog) string {
 	return fmt.Sprintf("%d.%d", next.major, next.minor)
 }
 
-// minorDue reports whether the Cluster gets the catalog's image now.
+// minorDue reports whether to give the Cluster the catalog's image of a newer minor version now.
 func minorDue(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) bool {
 	newer := Newer(dojo, live, in.Catalog)
 	if newer == "" || in.Busy {
@@ -97,8 +97,8 @@ func minorDue(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) bool {
 	return err == nil && open
 }
 
-// NewerAt returns the start of the present or next window if there is a newer version. It returns
-// nil without a newer version or without a window.
+// NewerAt returns the start of the present or next maintenance window if the catalog has a newer
+// version. It returns nil without a newer version or without a window.
 func NewerAt(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *metav1.Time {
 	if Newer(dojo, live, in.Catalog) == "" {
 		return nil

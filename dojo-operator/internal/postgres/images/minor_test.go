@@ -18,7 +18,6 @@ import (
 
 const repository = "registry.example/postgres:"
 
-// friday is the 27th of November 2026.
 var friday = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
 func dojoOf(change ...func(*corev1api.Dojo)) *corev1api.Dojo {

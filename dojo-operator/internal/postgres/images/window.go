@@ -10,7 +10,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// opening returns the start of the window that is open now, or else of the next window.
+// opening returns the start of the maintenance window that is open now. If none is open, it returns
+// the start of the next window.
 func opening(w *corev1api.Window, now time.Time) (at time.Time, open bool, err error) {
 	zone, err := time.LoadLocation(w.TimeZone)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// DropRenamed deletes a DatabaseRole that a former Dojo has left if its spec.name is wrong for this
-// Dojo. The operator cannot correct spec.name, which is immutable.
+// DropRenamed deletes a DatabaseRole that a deleted Dojo has left if its spec.name differs from the
+// role's name for this Dojo. spec.name is immutable, so the operator cannot correct it.
 func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		role, name := login.Role, cnpg.Login(l).SQLName(dojo)
@@ -33,7 +33,8 @@ func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 	return step
 }
 
-// Keep marks the logins as retained, so that they outlive the Dojo.
+// Keep sets the reclaim policy of the roles to retain, and removes the owner reference from their
+// Secrets. So both outlive the Dojo.
 func Keep(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		in.Login = cnpg.Login(l)

@@ -18,14 +18,15 @@ import (
 type Input struct {
 	cnpg.Input
 	Login cnpg.Login
-	// DatabaseID consists of the UIDs of the Cluster and the Database.
+	// Cluster is the live Cluster. DatabaseID consists of the UIDs of the Cluster and the Database.
 	Cluster    *cnpgv1.Cluster
 	DatabaseID string
 	// Outdated says why pods may still have the former login, or is empty.
 	Outdated string
 }
 
-// Plan enables or retires a login. It blocks until Postgres has an enabled login.
+// Plan enables a login that is in use or prepared for use, and blocks until Postgres has it. It
+// retires any other login.
 func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	if !RotationOf(dojo, s).Involves(in.Login) {
 		return retire(dojo, s, in)
@@ -36,8 +37,8 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return step
 }
 
-// During a rotation, enable lets the next login log in only once Postgres has the login's new
-// password. So the login's old password never becomes valid again.
+// enable writes the Secret and the DatabaseRole of a login. During a rotation, the next login may
+// log in only once Postgres has its new password. So its old password never becomes valid again.
 func enable(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	l, login := in.Login, s.Logins[in.Login]
 	current := l == RotationOf(dojo, s).Current
@@ -67,7 +68,7 @@ func enable(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return step
 }
 
-// rotated marks a write as not caused by drift.
+// rotated marks a write as part of a rotation, so that it is not reported as drift.
 func rotated(o *apply.Object) *apply.Object {
 	if o != nil {
 		o.Drift = false
@@ -93,8 +94,8 @@ func retry(
 	return cnpg.Write(rotated(cnpg.After(dojo, in.Login, apply.Write(ownership.FieldOwner, role, again)))).Apply
 }
 
-// NeedsStatement returns a text that identifies the SQL with which the second login's sessions act
-// as the owner. It returns "" if the SQL need not run.
+// NeedsStatement returns an ID of the SQL that makes the second login's sessions act as the owner.
+// It returns "" if this SQL need not run.
 func NeedsStatement(dojo *corev1api.Dojo, s State, databaseID string) string {
 	role := s.Logins[cnpg.Second].Role
 	if !RotationOf(dojo, s).Involves(cnpg.Second) || actsAsOwner(role, databaseID) {
@@ -103,7 +104,8 @@ func NeedsStatement(dojo *corev1api.Dojo, s State, databaseID string) string {
 	return string(role.UID) + databaseID
 }
 
-// RecordStatement records, on the role, the database in which the statement has run.
+// RecordStatement records in an annotation of the DatabaseRole that the SQL of [NeedsStatement] has
+// run in a database.
 func RecordStatement(dojo *corev1api.Dojo, s State, databaseID string) cnpg.Step {
 	role := s.Logins[cnpg.Second].Role
 	acting := For(dojo, cnpg.Second, role.Spec.Login, role)

@@ -17,9 +17,9 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// An instance manager may at first be forbidden to read a new role's password. It then retries
-// after 30 seconds (internal/management/controller/databaserole_controller.go), or on any change of
-// the DatabaseRole.
+// CloudNativePG's instance manager may at first be forbidden to read the password of a new role. It
+// then retries after 30 seconds (internal/management/controller/databaserole_controller.go), or on
+// any change of the DatabaseRole. So the operator changes an annotation to cause an earlier retry.
 const (
 	// RetryAnnotation changes for each retry. It has the time of the last retry, in RFC 3339.
 	RetryAnnotation = "core.jutsu.com/asked-again"
@@ -45,8 +45,8 @@ func hasPassword(login Login) bool {
 		login.Role.Status.SecretResourceVersion == login.Secret.GetResourceVersion()
 }
 
-// untilRetry returns the time until the next retry. The pauses begin with one second after the
-// role's creation, and double. retry is false if a retry does not help.
+// untilRetry returns the time until the next retry. The first pause is one second, and each later
+// pause is twice as long. retry is false if a retry does not help.
 func untilRetry(role *cnpgv1.DatabaseRole, reported cnpg.Report, now time.Time) (wait time.Duration, retry bool) {
 	if reported.Applied == nil || *reported.Applied || !strings.Contains(reported.Message, " is forbidden: ") {
 		return 0, false
@@ -59,8 +59,8 @@ func untilRetry(role *cnpgv1.DatabaseRole, reported cnpg.Report, now time.Time) 
 	return last.Add(pause).Sub(now), pause <= lastPause
 }
 
-// For returns the desired DatabaseRole of a login. It keeps the operator's annotations of the live
-// role.
+// For returns the desired DatabaseRole of a login. It copies RetryAnnotation and ActsAnnotation
+// from the live role.
 func For(dojo *corev1api.Dojo, l cnpg.Login, enabled bool, live *cnpgv1.DatabaseRole) *unstructured.Unstructured {
 	spec := map[string]any{
 		"cluster":                   map[string]any{"name": cnpg.ClusterName(dojo)},

@@ -66,7 +66,7 @@ func TestUntilRetry(t *testing.T) {
 	}
 }
 
-// When a role is written for another reason, its annotations stay.
+// If the operator writes a DatabaseRole for another reason, the annotations of the role stay.
 func TestRecordsOfARoleStay(t *testing.T) {
 	t.Parallel()
 	live := &cnpgv1.DatabaseRole{}

@@ -11,16 +11,16 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Rotation has the login in use. During a rotation, Next is the login that the application will
-// use; otherwise Next equals Current.
+// Rotation is the state of a password rotation. Current is the login in use. During a rotation,
+// Next is the login that the application will use; otherwise Next equals Current.
 type Rotation struct {
 	Current, Next cnpg.Login
-	// Postponed reports whether a requested rotation waits for pods that may still have the other
-	// login.
+	// Postponed reports whether a requested rotation waits. It waits while the former login is not
+	// retired, because pods may still use that login.
 	Postponed bool
 }
 
-// Involves reports whether a login is in use or prepared.
+// Involves reports whether a login is in use, or is prepared for use.
 func (r Rotation) Involves(l cnpg.Login) bool { return l == r.Current || l == r.Next }
 
 // RotationOf derives the rotation from the login in use, and from the rotation requests that the

@@ -14,12 +14,13 @@ import (
 )
 
 const (
-	// RotationAnnotation has the rotation request for which the password was made.
+	// RotationAnnotation holds the value of the Dojo's annotation that requested this password, or
+	// is empty.
 	RotationAnnotation = "core.jutsu.com/rotation"
 	// retiredAnnotation marks a password that no client has.
 	retiredAnnotation = "core.jutsu.com/retired"
-	// addressAnnotation has host, database and user, so that metadata shows whether a retained
-	// Secret is stale.
+	// addressAnnotation holds host, database and user. So the metadata alone shows whether a
+	// retained Secret is stale.
 	addressAnnotation = "core.jutsu.com/login-at"
 	// ReloadLabel on a Secret makes CloudNativePG watch the Secret for changes.
 	ReloadLabel = "cnpg.io/reload"
@@ -30,7 +31,8 @@ const (
 // that it generates for an owner.
 var keys = []string{"host", "port", "dbname", "user", "username", "password"}
 
-// secretFor makes the Dojo the Secret's owner only if the data is deleted with the Dojo.
+// secretFor returns the desired Secret of a login. The Secret has an owner reference to the Dojo
+// only if the data is deleted with the Dojo.
 func secretFor(
 	dojo *corev1api.Dojo, l cnpg.Login, password []byte, annotations map[string]string,
 ) *corev1ac.SecretApplyConfiguration {
@@ -61,7 +63,7 @@ func labels(dojo *corev1api.Dojo) map[string]string {
 }
 
 // InSync reports whether the Secret of a login in use is in sync. It reads only the metadata, and
-// ignores the request for which the password was made.
+// ignores RotationAnnotation.
 func InSync(dojo *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
 	return secret != nil && !isRetired(secret) && keptInSync(dojo, l, secret)
 }

@@ -19,8 +19,8 @@ import (
 // State holds the observed logins. An object that does not exist is nil.
 type State struct {
 	Logins [2]Login
-	// Connected reports whether the application's credentials name one of the logins; that login is
-	// Current. If Connected is false, Current is the login that may log in, such as a login that a
+	// Connected reports whether the application's credentials name one of the logins. If so,
+	// Current is this login. Otherwise Current is the login that may log in, for example one that a
 	// deleted Dojo has left.
 	Connected bool
 	Current   cnpg.Login

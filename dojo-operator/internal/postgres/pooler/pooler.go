@@ -74,7 +74,7 @@ func available(s State) int32 {
 // Answers reports whether clients can connect to the Pooler.
 func Answers(dojo *corev1api.Dojo, s State) bool { return exists(dojo, s) && available(s) > 0 }
 
-// Obsolete reports whether the Dojo has a Pooler that its spec does not ask for.
+// Obsolete reports whether the Dojo has a Pooler that its spec no longer has.
 func Obsolete(dojo *corev1api.Dojo, s State) bool { return Wanted(dojo) == nil && exists(dojo, s) }
 
 // Host returns the Pooler's host, or "" for the primary's host. An application without credentials
@@ -86,15 +86,14 @@ func Host(dojo *corev1api.Dojo, s State, connected, inUse bool) string {
 	return ""
 }
 
-// byPooler reports whether a Pooler of the same name controls an object.
 func byPooler(o metav1.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(o)
 	return owner != nil && owner.Kind == cnpgv1.PoolerKind && owner.Name == o.GetName() &&
 		owner.APIVersion == cnpgv1.SchemeGroupVersion.String()
 }
 
-// Strip keeps a Deployment's identity. If a Pooler controls the Deployment, it also keeps the
-// number of available pods.
+// Strip removes fields of a foreign Deployment before it enters the cache. It keeps the identity,
+// and the number of available pods if a Pooler controls the Deployment.
 func Strip(deployment *appsv1.Deployment) {
 	replicas := deployment.Status.AvailableReplicas
 	ownership.Strip(deployment)
@@ -153,12 +152,12 @@ type Input struct {
 	// Outdated says why pods may still use the Pooler, or is empty.
 	InUse    bool
 	Outdated string
-	// Stopped reports that the Pooler should have no pods.
+	// Stopped reports whether the Pooler should have no pods, because the Dojo is suspended.
 	Stopped bool
 }
 
-// Plan writes the Pooler, or deletes an obsolete one. The step is incomplete until the Pooler is
-// ready or deleted.
+// Plan writes the Pooler. If the spec has no Pooler, it deletes an existing one. The step is
+// incomplete until the Pooler is ready or deleted.
 func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if Wanted(dojo) == nil {
 		return remove(dojo, s, in)

@@ -31,7 +31,6 @@ func pooled(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{Instances: new(int32(2)), Mode: corev1api.PoolModeTransaction}
 }
 
-// byCNPG makes the Pooler the controller of an object, as CloudNativePG does.
 func byCNPG[O client.Object](o O) O {
 	o.SetNamespace("school")
 	o.SetName("tokyo-db-pooler-rw")
@@ -41,7 +40,8 @@ func byCNPG[O client.Object](o O) O {
 	return o
 }
 
-// started is the state of a written Pooler with this many available pods.
+// started returns the State after the operator has written the Pooler and the given number of its
+// pods are available.
 func started(t *testing.T, dojo *corev1api.Dojo, pods int32) State {
 	t.Helper()
 	c := dojotest.NewCluster(t)
@@ -61,8 +61,8 @@ func TestPlan(t *testing.T) {
 	type result struct {
 		Writes, Deletes bool
 		Issue           string
-		// Host has the hosts of three applications: without credentials, connected to the primary,
-		// and connected to the Pooler.
+		// Host has the planned hosts of three applications: without credentials, with the primary
+		// as the host, and with the Pooler as the host.
 		Host [3]string
 	}
 	const name = "tokyo-db-pooler-rw"
@@ -146,8 +146,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestFor shows the defaults for failovers and for the second login, and that the pool mode is in
-// lower case, as PgBouncer expects.
+// TestFor shows two things: the parameters for failovers and for the second login, and the pool
+// mode in lower case, as PgBouncer expects it.
 func TestFor(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(pooled)

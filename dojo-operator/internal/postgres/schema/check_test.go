@@ -15,8 +15,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// If the check finds no database, the issue's reason is DatabaseNotRestored. If the check cannot
-// run, the reason is SchemaFailed.
+// If the check of restored data finds no database, the reason of the issue is DatabaseNotRestored.
+// If the check cannot run, the reason is SchemaFailed.
 func TestPlanCheck(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo()

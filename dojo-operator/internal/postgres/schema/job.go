@@ -38,7 +38,7 @@ const (
 
 	// digestAnnotation identifies the SQL that a Job runs, or that has run in a Database.
 	digestAnnotation = "core.jutsu.com/schema"
-	// versionsAnnotation identifies the versions of the objects from which the digest was computed.
+	// versionsAnnotation identifies the versions of the ConfigMaps and Secrets with this SQL.
 	versionsAnnotation = "core.jutsu.com/schema-versions"
 	templateAnnotation = "core.jutsu.com/schema-template"
 )
@@ -46,7 +46,7 @@ const (
 func jobName(dojo *corev1api.Dojo, digest string) string { return nameOf(dojo, "-schema-", digest) }
 
 func nameOf(dojo *corev1api.Dojo, suffix, digest string) string {
-	// The name of a Job is also a label of the Job's pods.
+	// The name of a Job is also a label value of its pods, which has at most 63 characters.
 	const maxLength = 63
 	suffix += cnpg.ShortHash(digest)
 	return dojo.Name[:min(len(dojo.Name), maxLength-len(suffix))] + suffix
@@ -56,8 +56,8 @@ type task struct {
 	object           string
 	digest, versions string
 	template         *corev1ac.PodTemplateSpecApplyConfiguration
-	// doing is a verb for messages; by default "updates". If the check finds no database, reason
-	// and advice are the reason and the advice of the issue.
+	// doing is a verb for messages; by default "updates". reason and advice belong to the issue
+	// that reports a missing database. Only the check of restored data has a reason and an advice.
 	doing, reason, advice string
 }
 
@@ -149,7 +149,8 @@ func containerFor(dojo *corev1api.Dojo, as As, script string) *corev1ac.Containe
 	return c
 }
 
-// A file name in sqlVolume has the position, the name of the source, and ".secret" for a Secret.
+// sqlVolume returns a volume with one file for each source of SQL. A file name has the position,
+// the name of the ConfigMap or Secret, and ".secret" for a Secret.
 func sqlVolume(dojo *corev1api.Dojo) *corev1ac.ProjectedVolumeSourceApplyConfiguration {
 	volume := corev1ac.ProjectedVolumeSource()
 	for i, source := range dojo.Spec.Postgres.InitSQL {

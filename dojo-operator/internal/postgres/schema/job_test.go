@@ -81,13 +81,13 @@ func TestJobName(t *testing.T) {
 	}
 }
 
-// A real shell runs the script with a fake psql. The fake records the SQL, and fails if the SQL
-// says so.
+// A real shell runs schema.sh with a fake psql. The fake records the SQL, and fails if the SQL
+// contains a word such as "broken".
 func TestSchemaScript(t *testing.T) {
 	t.Parallel()
-	// The fake psql is a file in testdata. If the test wrote this file itself, a process that
-	// another test has just forked could have the file open for writing, and the file could not
-	// run.
+	// The fake psql is a file in testdata. If the test wrote this program itself, the program might
+	// not run ("text file busy"): a process that another test has just forked may have the file
+	// open for writing.
 	programs, err := filepath.Abs("testdata/bin")
 	must(t, err)
 	const secret = "00-b.secret.sql fails; the output of psql is not shown"

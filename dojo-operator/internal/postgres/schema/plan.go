@@ -38,8 +38,9 @@ type As struct {
 	Image string
 }
 
-// Record is written to a Database as annotations. It always has all keys: to add a key later would
-// need a further write (libs/apply).
+// Record identifies the SQL that has run in a database. The operator stores it as annotations of
+// the Database. A Record always has all keys, because adding a key later would need a further write
+// (libs/apply).
 type Record map[string]string
 
 const noRecord = "none"
@@ -55,14 +56,14 @@ func Recorded(db *cnpgv1.Database) Record {
 	return r
 }
 
-// rerunRequested reports whether a client has removed the digest, to run the SQL again. If the
-// versions are missing too, no SQL has run yet, and there is no such request.
+// rerunRequested reports whether a client has removed the digest from the Database, to run the SQL
+// again. If the versions are missing too, no SQL has run yet, so nothing was removed.
 func (r Record) rerunRequested() bool {
 	return r[digestAnnotation] == noRecord && r[versionsAnnotation] != noRecord
 }
 
-// Step is the plan for SQL. Record is the record to write before the Job. Issue is nil once the SQL
-// has run.
+// Step has the planned writes for SQL. Record is the record to write before the Job. Issue is nil
+// once the SQL has run.
 type Step struct {
 	Record Record
 	Job    *apply.Object
@@ -135,15 +136,15 @@ type planner struct {
 	config Config
 	task   task
 	step   Step
-	// job is the Job for the present task and pod template. former are all other Jobs.
+	// job is the Job that runs the task. former are all other Jobs.
 	job              *batchv1.Job
 	former           []*batchv1.Job
 	pods, formerPods []corev1.Pod
 	failure          string
 }
 
-// divide finds the Job of the task, and the former Jobs and pods. A Job with another pod template
-// is a former Job, unless it runs or has succeeded.
+// divide sorts Jobs and pods into those of the present task and former ones. A Job of the task with
+// another pod template is a former Job, unless it runs or has succeeded.
 func (p *planner) divide() {
 	for _, job := range p.Jobs {
 		mine := slices.DeleteFunc(slices.Clone(p.Pods), func(pod corev1.Pod) bool {
@@ -329,8 +330,8 @@ func jobIs(job *batchv1.Job, kind batchv1.JobConditionType) bool {
 	})
 }
 
-// StopIdle deletes Jobs whose SQL has not begun, but could begin at any time, such as when a pod
-// finds a node.
+// StopIdle returns the deletions of Jobs whose SQL has not begun. The SQL could begin at any time,
+// for example when a node for the pod becomes available.
 func (s *State) StopIdle() []apply.Deletion {
 	var idle []apply.Deletion
 	for _, job := range s.Jobs {
@@ -347,7 +348,7 @@ func (s *State) StopIdle() []apply.Deletion {
 	return idle
 }
 
-// Stop deletes all Jobs, since they may have sessions in the database.
+// Stop plans the deletion of all Jobs, since they may have sessions in the database.
 func (s *State) Stop() (p apply.Plan) {
 	for _, job := range s.Jobs {
 		if job.DeletionTimestamp == nil {

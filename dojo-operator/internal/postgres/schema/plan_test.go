@@ -26,7 +26,6 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// as is the login and the image for all SQL.
 var as = As{Image: "postgres:17"}
 
 var testConfig = Config{Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second}
@@ -49,7 +48,7 @@ func withSQL(dojo *corev1api.Dojo) {
 	}
 }
 
-// jobOf is the Job for the SQL with a digest, created a minute ago.
+// jobOf returns the Job that runs the SQL with this digest. The Job was created a minute ago.
 func jobOf(t *testing.T, dojo *corev1api.Dojo, digest string) *batchv1.Job {
 	t.Helper()
 	desired := apply.Typed(jobFor(dojo, sqlTask(dojo, &State{Digest: digest, Versions: "of " + digest}, as, pods.Users{})))
@@ -59,7 +58,6 @@ func jobOf(t *testing.T, dojo *corev1api.Dojo, digest string) *batchv1.Job {
 	return &job
 }
 
-// podOf is a pod of a Job whose container is in a state.
 func podOf(job *batchv1.Job, state corev1.ContainerState) corev1.Pod {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", CreationTimestamp: job.CreationTimestamp}}
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
@@ -95,7 +93,7 @@ func oldFor(age time.Duration) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.CreationTimestamp = metav1.NewTime(noon.Add(-age)) }
 }
 
-// oldImage makes the pod template of a Job differ from the present one.
+// oldImage gives a Job another pod template than the desired one, as after a change of the image.
 func oldImage(job *batchv1.Job) { job.Annotations[templateAnnotation] = "another" }
 
 func TestPlan(t *testing.T) {
@@ -266,7 +264,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// StopIdle deletes a Job whose SQL may yet begin. It does not delete a Job whose SQL has begun.
+// StopIdle deletes a Job whose SQL has not begun but may begin. It keeps a Job whose SQL has begun.
 func TestStopIdle(t *testing.T) {
 	t.Parallel()
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}

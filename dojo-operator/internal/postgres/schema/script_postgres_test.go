@@ -19,7 +19,6 @@ import (
 // nobody is the user that runs Postgres if the tests run as root: Postgres refuses to run as root.
 const nobody = 65534
 
-// server is a real Postgres that only this test can reach.
 type server struct {
 	t      *testing.T
 	bin    string // folder with the programs of Postgres
@@ -87,7 +86,6 @@ func (p *server) await() {
 	p.t.Fatalf("Postgres does not come up: %v: %s", err, says)
 }
 
-// as runs a statement as a user, and returns the output or the error.
 func (p *server) as(user, statement string) string {
 	p.t.Helper()
 	database := map[bool]string{true: "postgres", false: "app"}[user == "postgres"]
@@ -95,7 +93,7 @@ func (p *server) as(user, statement string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// script runs the schema's script as the database's owner, and returns exit code and output.
+// script runs schema.sh as the owner of the database. It returns the exit code and the output.
 func (p *server) script(files map[string]string) (int, string) {
 	p.t.Helper()
 	return p.scriptAs("owner", script, files)
@@ -202,7 +200,7 @@ func TestSchemaScriptAlone(t *testing.T) {
 	}
 }
 
-// The query after an upgrade detects a wrong version and a missing table. It changes nothing.
+// verify.sh detects a wrong version of Postgres and a missing table. It changes nothing.
 func TestVerifyScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
@@ -237,8 +235,8 @@ func TestVerifyScriptOnPostgres(t *testing.T) {
 	}
 }
 
-// testReset resets a session of the second login as PgBouncer does. After the reset the session
-// acts as the owner, whatever the session's former client did.
+// testReset runs PgBouncer's reset query in a session of the second login. After the reset the
+// session acts as the owner, whatever the former client of the session did.
 func testReset(p *server) {
 	p.t.Helper()
 	for _, before := range []string{"SELECT", "SET ROLE NONE", "SET SESSION AUTHORIZATION second"} {
@@ -257,8 +255,8 @@ func testReset(p *server) {
 	}
 }
 
-// After the script, sessions of the second login act as the owner, and the owner owns the objects
-// that they create. The script does not make another role act as the owner.
+// After login.sh, sessions of the second login act as the owner, so the owner owns the objects that
+// they create. login.sh does not make any other role act as the owner.
 func TestLoginScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)

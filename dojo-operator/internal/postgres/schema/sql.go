@@ -120,11 +120,11 @@ func (o object) readValues(
 	}, nil
 }
 
-// hashIterations makes it expensive to guess a password in a Secret's SQL from the digest.
+// hashIterations makes it expensive to guess a password in a Secret's SQL from the digest, which is
+// readable in annotations.
 const hashIterations = 200_000
 
-// hashes caches slow hashes. Its keys are fast hashes. To compute a lost entry again takes a tenth
-// of a second.
+// hashes caches the results of slowHash. Computing a lost entry again takes a tenth of a second.
 var hashes = lru.New(4096)
 
 func slowHash(uid string, data []byte) (string, error) {

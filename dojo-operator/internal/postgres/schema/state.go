@@ -29,15 +29,15 @@ type State struct {
 	Now time.Time
 	// Digest identifies the SQL and its database; "" until both exist.
 	Digest string
-	// Versions identifies the objects with SQL.
+	// Versions identifies the versions of the ConfigMaps and Secrets with SQL.
 	Versions string
-	// Missing names the first piece of SQL that does not exist.
+	// Missing names the first ConfigMap, Secret or key with SQL that does not exist.
 	Missing  string
 	TooLarge bool
 	// SameName is the existing Job, of any controller, with the name that the next Job needs.
 	SameName *batchv1.Job
-	// Jobs are the Jobs of the SQL, without the Jobs for statistics. Pods is nil if all SQL has
-	// run.
+	// Jobs are all SQL Jobs except those for statistics. Pods are the pods of these Jobs, and of
+	// deleted ones. Pods is nil if all SQL has run.
 	Jobs       []*batchv1.Job
 	Pods       []corev1.Pod
 	statistics []*batchv1.Job
@@ -76,8 +76,8 @@ func Observe(
 	return s, err
 }
 
-// isLoginJob reports whether a Job runs the SQL of a login, or a check or a query of the operator.
-// This SQL comes from no ConfigMap or Secret, so the Job has no versions.
+// isLoginJob reports whether a Job runs SQL that is a part of the operator: for a login, a check or
+// a verification. This SQL comes from no ConfigMap or Secret, so the Job has no versions.
 func isLoginJob(job *batchv1.Job) bool { return job.Annotations[versionsAnnotation] == "" }
 
 func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*batchv1.Job, err error) {
@@ -94,8 +94,8 @@ func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*ba
 	return ours, nil
 }
 
-// observeSQL sets the digest. If the Database or a Job has a digest for the present versions of the
-// objects, observeSQL reads only metadata.
+// observeSQL sets the digest of the SQL. If the Database or a Job already has the digest for the
+// present versions of the ConfigMaps and Secrets, observeSQL reads only their metadata.
 func (s *State) observeSQL(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, db *cnpgv1.Database,
 ) error {

@@ -25,7 +25,8 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// reading is a client.Reader of a few objects. It counts reads of whole objects.
+// reading is a client.Reader that finds only the given objects. It counts reads of whole objects,
+// not of metadata.
 type reading struct {
 	objects []client.Object
 	reads   int
@@ -66,7 +67,6 @@ func (s *reading) List(_ context.Context, list client.ObjectList, _ ...client.Li
 	return nil
 }
 
-// database is a Dojo's database with its SQL.
 type database struct {
 	t       *testing.T
 	dojo    *corev1api.Dojo
@@ -97,7 +97,8 @@ func (d *database) observe() (State, int) {
 	return state, s.reads
 }
 
-// The same SQL in the same database has the same digest. Any difference changes the digest.
+// The same SQL in the same database has the same digest. A change of the SQL or of the database
+// changes the digest.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -130,7 +131,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// The SQL is read only if no digest of the same versions is known.
+// Observe reads the SQL only if neither the Database nor a Job has the digest for the present
+// versions of the objects.
 func TestContentIsReadOnce(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
@@ -250,8 +252,8 @@ func TestJobsAndPods(t *testing.T) {
 	}
 }
 
-// Observe returns ErrStale if an object is in the cache but no longer exists, and while the cache
-// lacks the operator's own Job.
+// Observe returns ErrStale in two cases: an object with SQL is in the cache but no longer exists,
+// or the cache lacks the operator's own Job.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)

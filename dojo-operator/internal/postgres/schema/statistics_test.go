@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The statistics are gathered once for each upgrade. No other SQL waits for this Job.
+// The Job for statistics runs once for each upgrade. No other SQL waits for this Job.
 func TestStatistics(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sizes resolves spec.postgres.cluster.size by presets. The presets are built in, or come
-// from the files of a ConfigMap that the platform mounts.
+// Package sizes resolves spec.postgres.cluster.size. Each size is a preset, which is built in, or
+// comes from a file of a ConfigMap that the platform mounts.
 package sizes
 
 import (
@@ -30,7 +30,7 @@ type Preset struct {
 	invalid string
 }
 
-// Presets has all presets. The keys are the names of the sizes.
+// Presets has a preset for each name of a size.
 type Presets map[string]Preset
 
 const (
@@ -40,7 +40,7 @@ const (
 
 var sizeName = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
 
-// BuiltIn returns the sizes of a platform that defines none.
+// BuiltIn returns the presets for a platform that defines none.
 func BuiltIn() Presets {
 	preset := func(instances int32, cpu, memory, storage, buffers, connections string) Preset {
 		return Preset{
@@ -148,7 +148,6 @@ func (p *Preset) resources() *corev1.ResourceRequirements {
 	return r
 }
 
-// names lists at most ten sizes.
 func names(presets Presets) string {
 	all := slices.Sorted(maps.Keys(presets))
 	if len(all) > 10 {

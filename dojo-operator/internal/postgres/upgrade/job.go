@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// jobRole is the role of CloudNativePG's Job, and the name of its container
-	// (pkg/reconciler/majorupgrade/job.go).
+	// jobRole is the role of the Job with which CloudNativePG upgrades a Cluster, and the name of
+	// its container (pkg/reconciler/majorupgrade/job.go).
 	jobRole = "major-upgrade"
 	// jobSuffix is the end of the Job's name (CreatePrimaryJob in pkg/specs/jobs.go).
 	jobSuffix = "-" + jobRole
 )
 
-// observeJob reads the Job's pods from the API server. The cache does not have these pods, and a
-// cache would show the start of a pod late.
+// observeJob reads the upgrade Job from the cache, and the Job's pods from the API server. The
+// cache does not have these pods, and would show the start of a pod late.
 func (s *State) observeJob(ctx context.Context, r apply.Reader, cluster *cnpgv1.Cluster) error {
 	var jobs batchv1.JobList
 	if err := r.Cache.List(ctx, &jobs, client.InNamespace(cluster.Namespace)); err != nil {
@@ -50,7 +50,8 @@ func (s *State) observeJob(ctx context.Context, r apply.Reader, cluster *cnpgv1.
 	return nil
 }
 
-// Strip calls strip, and also keeps the start and the result of a Job of CloudNativePG.
+// Strip calls strip on a Job before it enters the cache, but keeps the start and the result of a
+// Job of CloudNativePG.
 func Strip(job *batchv1.Job, strip func(*batchv1.Job)) {
 	was := job.Status
 	hasFailed := failed(job)
@@ -71,9 +72,9 @@ func failed(job *batchv1.Job) bool {
 }
 
 // committed reports whether pg_upgrade runs or has succeeded. From then on the Cluster must not
-// name the former version again: CloudNativePG would delete the Job (handleRollbackIfNeeded in
-// majorupgrade/reconciler.go), or record the former version for the new data. Once files are
-// linked, the former version does not start.
+// name the image of the former version again: CloudNativePG would delete the Job
+// (handleRollbackIfNeeded in majorupgrade/reconciler.go), or record the former version for the new
+// data. Once pg_upgrade has linked the files, the former version does not start.
 func committed(job *batchv1.Job, pods []corev1.Pod) bool {
 	switch {
 	case job == nil || failed(job):

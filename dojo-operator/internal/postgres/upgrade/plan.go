@@ -22,8 +22,8 @@ type Input struct {
 	// not begun.
 	Running string
 	Idle    []apply.Deletion
-	// Verification is the step that runs the query in the new version. Failed says why the query
-	// fails, or is empty.
+	// Verification is the step that runs a query in the new version of Postgres. Failed says why
+	// the query fails, or is empty.
 	Verification cnpg.Step
 	Failed       string
 	Statistics   *apply.Object

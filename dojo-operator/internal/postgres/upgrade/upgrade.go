@@ -32,16 +32,18 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// fromAnnotation has the major version before the upgrade, until the new version is verified.
+// fromAnnotation on the Cluster holds the major version before the upgrade. The operator removes it
+// once the new version is verified.
 const fromAnnotation = "core.jutsu.com/upgrading-from"
 
-// backupAnnotation has the name of the Backup that was taken before the upgrade.
+// backupAnnotation on the Cluster holds the name of the Backup that was taken before the upgrade.
 const backupAnnotation = "core.jutsu.com/upgrade-backup"
 
 // State holds the observed objects of an upgrade. An object that does not exist is nil.
 type State struct {
 	Images images.Input
-	// Backup is the Backup before the upgrade. After is the first Backup of the new version.
+	// Backup is the Backup taken before the upgrade. After is the first Backup of the new version.
+	// Job is the upgrade Job of CloudNativePG, and Pods are its pods.
 	Backup, After *cnpgv1.Backup
 	Job           *batchv1.Job
 	Pods          []corev1.Pod
@@ -97,7 +99,6 @@ func versionsOf(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) (v versi
 	return v
 }
 
-// begun reports whether the upgrade has begun and its result is not verified yet.
 func (v versions) begun() bool { return v.from > 0 }
 
 // Verifies reports whether the upgrade of the Cluster has begun and is not verified yet.
@@ -107,13 +108,14 @@ func Verifies(cluster *cnpgv1.Cluster) bool {
 
 func (v versions) due() bool { return !v.begun() && v.data > 0 && v.wanted > v.data }
 
-// returning reports whether the spec has the former version again while the data still has it.
+// returning reports whether an upgrade is being undone: the spec has the former version again, and
+// the data still has it.
 func (v versions) returning() bool {
 	return v.begun() && v.data == v.from && v.wanted == v.from && !v.committed
 }
 
-// resuming reports whether the spec has the higher version again after a return, and Postgres is
-// not up. pg_upgrade may have changed the data, so the former version may not start.
+// resuming reports whether a user has set the higher version again after undoing the upgrade, and
+// Postgres is not up. pg_upgrade may have changed the data, so the former version may not start.
 func (v versions) resuming() bool {
 	return v.begun() && v.data == v.from && v.image == v.from && v.wanted > v.from && !v.reachable
 }
@@ -155,7 +157,7 @@ func backupNameBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, v versions)
 	return backupName(dojo, cluster, beforeSuffix, v)
 }
 
-// Next returns the current step of an upgrade, or "". stopped says that no pod uses Postgres.
+// Next returns the current step of an upgrade, or "". stopped reports whether no pod uses Postgres.
 func Next(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, stopped bool) corev1api.UpgradeStep {
 	switch v := versionsOf(dojo, cluster, s); {
 	case v.due() && !v.reachable:
@@ -204,8 +206,8 @@ func backedUp(dojo *corev1api.Dojo, s State, v versions) bool {
 	return dojo.BackupPolicy() != nil && s.Backup != nil && s.Backup.Status.Phase == cnpgv1.BackupPhaseCompleted
 }
 
-// change keeps the Cluster's image until the upgrade may begin. It records the former version in an
-// annotation.
+// change returns the upgrade's change of the Cluster. It keeps the Cluster's image until the
+// upgrade may begin, and records the former version in an annotation.
 func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1api.UpgradeStep) (all cnpg.Change) {
 	v := versionsOf(dojo, cluster, s)
 	starts := v.due() && step == corev1api.UpgradeUpgrading
@@ -245,9 +247,10 @@ func currentImage(live *cnpgv1.Cluster) map[string]any {
 	return spec
 }
 
-// takenBefore returns the name of the Backup before the upgrade. It prefers the annotation, because
-// the Backup may be gone: barman-cloud deletes Backups outside the Cluster's present archive, which
-// an upgrade may change (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
+// takenBefore returns the name of the Backup taken before the upgrade. It prefers the annotation,
+// because the Backup may be gone: barman-cloud deletes Backups outside the Cluster's present
+// archive, which an upgrade may change (plugin-barman-cloud, retention.go,
+// deleteBackupsNotInCatalog).
 func takenBefore(cluster *cnpgv1.Cluster, s State) string {
 	switch name := cluster.Annotations[backupAnnotation]; {
 	case name != "":
@@ -258,7 +261,8 @@ func takenBefore(cluster *cnpgv1.Cluster, s State) string {
 	return ""
 }
 
-// Verification returns the identity of the query, and the version that it expects.
+// Verification returns an ID of the query that verifies the upgrade, and the major version that the
+// query expects.
 func Verification(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) (id string, major int) {
 	v := versionsOf(dojo, cluster, s)
 	return fmt.Sprint(cluster.UID, " from ", v.from, " to ", v.data), v.data
@@ -373,8 +377,8 @@ func adviceBeforeStart(dojo *corev1api.Dojo, s State, from int) string {
 	return advice
 }
 
-// A log with pg_control.old shows that files are linked (disable_old_cluster in pg_upgrade's
-// controldata.c).
+// adviceAfterFailure depends on the log: if the log names pg_control.old, pg_upgrade has linked the
+// files (disable_old_cluster in pg_upgrade's controldata.c).
 func adviceAfterFailure(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from int) string {
 	if neverStarted(s.Pods) {
 		return adviceBeforeStart(dojo, s, from)
@@ -411,7 +415,7 @@ func restoreAdvice(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from 
 		"dojo restore %[3]s -n %[4]s --backup %[1]s --as NAME`.", name, from, dojo.Name, dojo.Namespace)
 }
 
-// Upgraded reports whether the data has the new version, and this is not verified yet.
+// Upgraded reports whether the data has the new version, but the operator has not verified it yet.
 func Upgraded(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) bool {
 	v := versionsOf(dojo, cluster, s)
 	return v.begun() && v.data > v.from

@@ -23,7 +23,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 )
 
-// wants gives the Dojo its own Cluster of this version, with backups.
+// wants gives the Dojo a Cluster of its own, with backups by a plugin, and sets the desired
+// Postgres version.
 func wants(version string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Spec.CredentialsRef = nil
@@ -50,8 +51,8 @@ func allowing(version string) func(*corev1api.Dojo) {
 	}
 }
 
-// pg is the Dojo's own Cluster. names is the version of the Cluster's image. has is the version of
-// the Cluster's data. from is the version before the upgrade, or "".
+// pg returns the Dojo's own Cluster. names is the Postgres version of the Cluster's image, and has
+// is the major version of its data. from is the version before the upgrade, or empty.
 func pg(names, from string, has int, changes ...func(*cnpgv1.Cluster)) *cnpgv1.Cluster {
 	cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "school", Name: "tokyo-db", UID: "uid of pg", Generation: 4,
@@ -96,8 +97,8 @@ func job(failed bool) *batchv1.Job {
 	return j
 }
 
-// runs is a state with a Job that started some time ago. The container of its pod, which runs
-// pg_upgrade, is in the given state.
+// runs returns a State with an upgrade Job that started some time ago. The container of its pod,
+// which runs pg_upgrade, is in the given state.
 func runs(since time.Duration, state corev1.ContainerState, change ...func(*batchv1.Job)) State {
 	j := job(false)
 	j.Status.StartTime = new(metav1.NewTime(dojotest.Noon.Add(-since)))
@@ -147,7 +148,8 @@ func TestCommitted(t *testing.T) {
 	}
 }
 
-// Other annotations of a Cluster, such as its origin, stay during and after an upgrade.
+// Annotations of a Cluster that do not belong to the upgrade, such as its origin, stay during and
+// after an upgrade.
 func TestAnnotationsOfOthersAreKept(t *testing.T) {
 	t.Parallel()
 	dojo, live := dojotest.Dojo(wants("17")), pg("17", "16", 17)
@@ -289,7 +291,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// A backup belongs to one upgrade. The operator ignores the backups of earlier upgrades.
+// A Backup belongs to one upgrade. A later upgrade ignores the Backups of earlier upgrades.
 func TestBackups(t *testing.T) {
 	t.Parallel()
 	dojo, cluster := dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migrations checks and identifies files of SQL for goose.
+// Package migrations checks and identifies SQL files for goose (https://github.com/pressly/goose).
 package migrations
 
 import (

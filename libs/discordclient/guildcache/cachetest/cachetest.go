@@ -22,8 +22,8 @@ import (
 // Usual are the permissions that the bot requests.
 const Usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// Quick has short pauses, but timeouts that hold even on a busy machine: each timeout would add a
-// connection, and tests count connections.
+// Quick is the Gateway timing for tests. Its pauses are short. Its timeouts hold even on a busy
+// machine, because each timeout would add a connection, and tests count connections.
 var Quick = gateway.Timing{
 	Hello: 3 * time.Second, Ready: 3 * time.Second, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
@@ -129,7 +129,7 @@ func (o *Output) String() string {
 	return o.text.String()
 }
 
-// MustHide fails if the output contains a secret.
+// MustHide fails the test if the output contains a secret.
 func (o *Output) MustHide(t testing.TB, secrets ...string) {
 	t.Helper()
 	text := o.String()

@@ -17,10 +17,10 @@ type Answer struct {
 	Reset      float64       // when the window ends, seconds since 1970 by Discord's clock
 	ResetAfter time.Duration // time until Reset
 	Refused    *Refusal      // set for a 429
-	Foreign    bool          // from a proxy or a failed server: it says nothing about buckets
+	Foreign    bool          // whether the answer is from a proxy or a failed server, and so shows nothing about buckets
 }
 
-// Refusal has what only a 429 reports.
+// Refusal is the part of an Answer that only a 429 has.
 type Refusal struct {
 	After time.Duration
 	Scope string // user, shared, global or blocked
@@ -47,12 +47,12 @@ func Seconds(s string) time.Duration {
 	return time.Duration(math.Ceil(min(f, 24*60*60)*1000)) * time.Millisecond
 }
 
-// hiddenSlack distinguishes a limit that no header shows: a 429 for such a limit asks for a wait
-// that ends more than hiddenSlack after the bucket's reset.
+// hiddenSlack helps to recognise a limit that no header shows. A 429 is for a limit of this kind if
+// its wait ends more than hiddenSlack after the bucket's reset.
 const hiddenSlack = time.Second
 
-// Done gives a ticket back. A nil answer means that no answer came. Discord may still have counted
-// the call.
+// Done ends the call of a ticket. A nil answer means that no answer came; Discord may still have
+// counted the call.
 func (l *Limiter) Done(t Ticket, answer *Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,7 +86,6 @@ func (l *Limiter) Done(t Ticket, answer *Answer) {
 	}
 }
 
-// count records the state of the bucket in an answer.
 func (l *Limiter) count(c Call, a *Answer, now time.Time) {
 	k := l.kinds[a.Bucket]
 	if k == nil {
@@ -105,7 +104,6 @@ func (l *Limiter) count(c Call, a *Answer, now time.Time) {
 	}
 }
 
-// refuse records a 429 for all calls, for a limit that no header shows, or for a bucket.
 func (l *Limiter) refuse(c Call, a *Answer, now time.Time) {
 	until := now.Add(a.Refused.After)
 	switch {

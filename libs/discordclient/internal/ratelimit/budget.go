@@ -16,7 +16,7 @@ func newBudget(perSecond int) *budget {
 	return &budget{newWindow(perSecond), newWindow(perSecond - perSecond/5)}
 }
 
-// demand counts calls that are to be made.
+// demand counts the calls of the callers that wait ahead in the queue.
 type demand struct{ all, edits int }
 
 // wait returns how long a caller has to wait behind the calls in ahead, and adds the caller's calls
@@ -53,7 +53,7 @@ func (b *budget) idle(now time.Time) bool { return b.all.free(now) == b.size() }
 // before the answer.
 type window struct {
 	underWay int
-	ended    []time.Time // end times of the last calls, as many as the window allows; oldest at next
+	ended    []time.Time // end times of the last calls, as many as the window allows; the oldest is at index next
 	next     int
 	took     time.Duration // duration of a call: a moving average
 }
@@ -70,7 +70,7 @@ func (w *window) wait(now time.Time, ahead *int, calls int) time.Duration {
 	if free.Before(now) {
 		free = now
 	}
-	// If the calls ahead fill the window n times, this call waits n further rounds.
+	// If the calls ahead fill the window n times, this caller waits for n further windows.
 	return free.Add(time.Duration(taken/size) * (globalWindow + w.took)).Sub(now)
 }
 

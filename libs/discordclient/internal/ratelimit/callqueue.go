@@ -7,37 +7,35 @@ import (
 	"time"
 )
 
-// reservation is the time for which a notified caller keeps its place. It is bounded, because the
-// caller may not come: its object is gone, or all workers are busy.
+// reservation is how long calls stay reserved for a caller that was notified. The time is short,
+// because the caller may never come: its object is deleted, or all workers are busy.
 const reservation = time.Second
 
-// callQueue holds the callers that wait for a share or for the global limit. Without a queue, all n
-// callers would return for each free call, and make n*n attempts.
+// callQueue holds the callers that wait for the global limit or for their tenant's half of it.
+// Without a queue, all n callers would retry for each free call, and make n*n attempts.
 //
-// Tenants take turns by tags (start-time fair queueing). The tag of a new place is the number of
-// its calls, plus the higher of two tags: the tenant's last tag in the queue, and the highest tag
-// served.
+// The queue is fair to tenants (start-time fair queueing): each place has a tag, and the lowest tag
+// is served first. The tag of a new place is the number of its calls, plus the higher of two tags:
+// the tenant's last tag in the queue, and the highest tag served.
 type callQueue struct {
-	places []place // by tag
+	places []place // ordered by tag
 	served int     // the highest tag that was notified or served
 }
 
 type place struct {
 	Call
 	tag int
-	due time.Time // start of the reservation; an estimate until the caller is notified
+	due time.Time // start of the reservation; an estimated time until the caller is notified
 }
 
-// remaining returns how long p stays reserved.
 func (p place) remaining(now time.Time) time.Duration { return reservation - now.Sub(p.due) }
 
-// removeExpired drops places whose reservation has expired.
 func (q *callQueue) removeExpired(now time.Time) {
 	q.places = slices.DeleteFunc(q.places, func(p place) bool { return p.NotifyReady == nil && p.remaining(now) <= 0 })
 }
 
-// ahead returns the places ahead of a caller, which need not be in the queue yet. Urgent calls
-// overtake the other calls of their tenant.
+// ahead returns the places before a caller's place, or before the place that a new caller would
+// get. Urgent calls overtake the other calls of their tenant.
 func (q *callQueue) ahead(c Call) []place {
 	i := q.find(c)
 	if i < 0 && c.Urgent {
@@ -95,8 +93,8 @@ func (q *callQueue) serve(c Call, now time.Time) {
 	}
 }
 
-// notifyReady notifies the callers that need not wait any more. It returns the time until it should
-// run again, or 0 if no caller waits. It calls wait for each place in order.
+// notifyReady notifies the callers that no longer have to wait. It calls wait for each place in
+// order. next is the time until notifyReady should run again, or 0 if no caller waits.
 func (q *callQueue) notifyReady(now time.Time, wait func(Call) time.Duration) (next time.Duration) {
 	q.removeExpired(now)
 	next = reservation

@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// callers ask the limiter for their calls, and ask again when they are notified.
+// callers make calls: they ask the limiter for each call, and ask again when the limiter notifies
+// them.
 type callers struct {
 	t    *testing.T
 	l    *ratelimit.Limiter
@@ -36,7 +37,6 @@ func newCallers(t *testing.T, took time.Duration) *callers {
 	return c
 }
 
-// start makes a caller ask for its calls now, and again whenever the limiter notifies the caller.
 func (c *callers) start(what ratelimit.Call) {
 	c.calls.Add(1)
 	what.NotifyReady = func() { c.ask(what) }
@@ -75,8 +75,9 @@ func named(what ratelimit.Call, i, more int) ratelimit.Call {
 	return what
 }
 
-// A caller that has to wait asks only once more, when it is notified. Callers make their calls in
-// the order of their first attempts. Together they use every call that the limit allows.
+// A caller that has to wait asks the limiter only once more, when it is notified. Callers make
+// their calls in the order of their first attempts. Together they use every call that the limit
+// allows.
 func TestCallersAreNotifiedInOrder(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -114,7 +115,7 @@ func TestCallersAreNotifiedInOrder(t *testing.T) {
 	}
 }
 
-// Urgent callers do not wait behind other callers, because a part of the limit is for urgent calls
+// Urgent callers do not wait behind other callers, because a fifth of the limit is for urgent calls
 // only.
 func TestUrgentCallersAreNotifiedFirst(t *testing.T) {
 	t.Parallel()

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ratelimit tracks Discord's rate limits and returns at once how long a call has to wait. It
-// does no I/O. Source of the limits: https://discord.com/developers/docs/topics/rate-limits.
-//   - Buckets: one for each name (X-RateLimit-Bucket) and major parameter. The first answer on a route
-//     shows the name. So other calls wait for the first call, for a second at most. Edits leave the
-//     last call of a bucket to creates and deletes.
+// Package ratelimit tracks Discord's rate limits and returns at once how long a call has to wait.
+// It does no I/O. Source of the limits: https://discord.com/developers/docs/topics/rate-limits.
+//   - Buckets: one for each name (X-RateLimit-Bucket) and major parameter. The first answer on a
+//     route shows the name. So the other calls of the route wait for the first call, for a second
+//     at most. Edits leave the last call of a bucket to creates and deletes.
 //   - The global limit of 50 calls per second (budget.go): edits and reads take at most four
-//     fifths, so that they cannot starve creates and deletes, which are urgent. A limited tenant
-//     takes at most half of all calls. Callers that have to wait are queued (callqueue.go), and
-//     tenants take turns.
-//   - Limits that no header shows, such as two changes of a channel's name or topic in ten minutes: a
-//     429 reveals the limit, which then holds for that kind of change on that channel.
+//     fifths, so that they cannot starve creates and deletes, which are urgent. A limited tenant,
+//     which does not own the bot, takes at most half of all calls. Callers that have to wait are
+//     queued (callqueue.go), and the queue is fair to tenants.
+//   - Limits that no header shows, such as two changes of a channel's name or topic in ten
+//     minutes: a 429 reveals the limit. The limit then holds for the same kind of change on the
+//     same channel.
 package ratelimit
 
 import (
@@ -24,14 +25,14 @@ const (
 	ScopeUser    = "user"    // this bot used up the bucket
 	ScopeShared  = "shared"  // all bots together used up the resource's limit
 	ScopeGlobal  = "global"  // this bot makes too many calls of all kinds
-	ScopeTenant  = "tenant"  // this tenant used up its share of the global limit
-	ScopeHidden  = "hidden"  // a limit that no header announces, such as name and topic
+	ScopeTenant  = "tenant"  // this tenant used up its half of the global limit
+	ScopeHidden  = "hidden"  // a limit that no header announces, such as for name and topic
 	ScopeUnknown = "unknown" // the limits of a route are not known yet and its first call is under way
 	ScopeBlocked = "blocked" // refused by a proxy in front of Discord's API, or too many refusals
 )
 
 const (
-	probePause  = 100 * time.Millisecond // the wait for an answer that may free a call
+	probePause  = 100 * time.Millisecond // wait before the next attempt while an answer is outstanding
 	probeExpiry = time.Second            // longest wait for a route's first call, which may hang
 	pruneEvery  = 1024
 )
@@ -41,29 +42,30 @@ type Call struct {
 	Route       string // method and path template
 	Major       string // major parameter: the id of the guild, channel or webhook
 	Urgent      bool   // a create or a delete
-	Hidden      string // kind of change under a limit of its own, such as "name"; empty for none
-	Tenant      string // tenants take turns; empty for the bot's own calls
-	Limited     bool   // whether the tenant is limited to its share of the global limit
-	Caller      string // owner of the place in the call queue, unique within the tenant
+	Hidden      string // kind of change that has a limit of its own, such as "name-topic"; empty for none
+	Tenant      string // user of the bot, such as a namespace; empty for the bot's own calls
+	Limited     bool   // whether the tenant may use only half of the global limit
+	Caller      string // id of the caller in the call queue, unique within the tenant
 	More        int    // number of calls that the caller will make right after this one
 	NotifyReady func() // called once, without a lock, when the caller may make its calls; nil for never
 }
 
 func (c Call) calls() int { return 1 + c.More }
 
-// Wait says that a call may not be made before After is over.
+// Wait is the time until a call may be made, and the scope of the limit that delays the call.
 type Wait struct {
 	After time.Duration
 	Scope string
 }
 
-// Limiter is safe for concurrent use. Make it with [New].
+// Limiter applies the rate limits to the calls of one bot. It is safe for concurrent use. Make it
+// with [New].
 type Limiter struct {
 	mu     sync.Mutex
 	now    func() time.Time
 	whole  *budget
-	shares map[string]*budget // shares of limited tenants with calls under way or in the last second
-	unused *budget            // the share of every tenant that is not in shares; never changed
+	shares map[string]*budget // keyed by tenant: the halves of limited tenants with calls under way or in the last second
+	unused *budget            // stands for each limited tenant that is not in shares; never changed
 	queue  callQueue
 	timer  *time.Timer // runs notifyReady; nil until the timer is first needed
 
@@ -87,7 +89,7 @@ func New(perSecond int, now func() time.Time) *Limiter {
 	}
 }
 
-// Ticket is the right to make one call; it must be given back with [Limiter.Done].
+// Ticket is the right to make one call. The caller must give it back with [Limiter.Done].
 type Ticket struct {
 	call  Call
 	probe bool
@@ -159,8 +161,8 @@ func (l *Limiter) check(c Call, now time.Time) (*route, *bucket, *Wait) {
 	return r, b, nil
 }
 
-// globalWait returns a call's wait for its tenant's share and the global limit, and queues its
-// caller. It returns nil if the call need not wait.
+// globalWait returns a call's wait for its tenant's half of the global limit and for the global
+// limit, and queues its caller. It returns nil if the call need not wait.
 func (l *Limiter) globalWait(c Call, now time.Time) *Wait {
 	l.queue.removeExpired(now)
 	var ahead demands
@@ -178,7 +180,8 @@ func (l *Limiter) globalWait(c Call, now time.Time) *Wait {
 	return &Wait{after, scope}
 }
 
-// demands counts, for each budget, the calls of the callers ahead.
+// demands counts the calls of the callers ahead in the queue, for the global limit and for the half
+// of each limited tenant.
 type demands struct {
 	whole  demand
 	shares map[string]*demand
@@ -197,7 +200,8 @@ func (d *demands) share(tenant string) *demand {
 }
 
 // budgetWait returns how long a caller has to wait behind the calls in ahead, and adds the caller's
-// calls to ahead. A caller that waits for its tenant's share does not delay other tenants.
+// calls to ahead. A caller that waits for its tenant's half of the limit does not delay other
+// tenants.
 func (l *Limiter) budgetWait(c Call, ahead *demands, now time.Time) (time.Duration, string) {
 	if c.Limited {
 		if after := l.share(c.Tenant).wait(c, ahead.share(c.Tenant), now); after > 0 {
@@ -214,8 +218,8 @@ func (l *Limiter) share(tenant string) *budget {
 	return l.unused
 }
 
-// claimShare returns the share of a tenant that makes a call. A new share replaces all idle ones,
-// so there is at most one share more than calls in the global window.
+// claimShare returns the budget of a limited tenant that makes a call. Before it adds a budget, it
+// drops all idle budgets. So there is at most one budget more than calls in the global window.
 func (l *Limiter) claimShare(tenant string, now time.Time) *budget {
 	b := l.shares[tenant]
 	if b == nil {
@@ -226,7 +230,6 @@ func (l *Limiter) claimShare(tenant string, now time.Time) *budget {
 	return b
 }
 
-// notifyReady notifies callers in the queue, and sets the timer for the next run.
 func (l *Limiter) notifyReady(now time.Time) {
 	next := max(l.held.Sub(now), l.blocked.Sub(now))
 	if next <= 0 {
@@ -256,7 +259,7 @@ func (l *Limiter) Remaining() int {
 	return l.whole.all.free(l.now())
 }
 
-// prune drops idle buckets and expired limits now and then.
+// prune drops idle buckets and expired limits once in pruneEvery calls.
 func (l *Limiter) prune(now time.Time) {
 	if l.sincePrune++; l.sincePrune < pruneEvery {
 		return

@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// clock is a time that tests move by hand.
 type clock struct{ t time.Time }
 
 func newClock() *clock                   { return &clock{time.Unix(1_700_000_000, 0)} }
@@ -24,7 +23,6 @@ func (c *clock) epoch(t time.Time) string {
 	return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64)
 }
 
-// answer builds an answer of Discord that describes a bucket.
 func (c *clock) answer(bucket string, limit, remaining int, resetAfter time.Duration) *ratelimit.Answer {
 	h := http.Header{}
 	h.Set("X-RateLimit-Bucket", bucket)
@@ -44,7 +42,8 @@ func remove(id string) ratelimit.Call {
 	return ratelimit.Call{Route: "DELETE /channels/{}", Major: id, Urgent: true}
 }
 
-// known makes a limiter of 50 calls per second that knows that the routes have no bucket.
+// known makes a limiter of 50 calls per second that already knows that the routes of edit and
+// remove have no bucket.
 func known(t *testing.T, c *clock) *ratelimit.Limiter {
 	t.Helper()
 	l := ratelimit.New(50, c.now)
@@ -54,7 +53,7 @@ func known(t *testing.T, c *clock) *ratelimit.Limiter {
 	return l
 }
 
-// call makes a call that must be allowed and reports its answer.
+// call makes a call that must not have to wait, and gives the limiter the answer a.
 func call(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, a *ratelimit.Answer) {
 	t.Helper()
 	if peeked := l.Peek(c); peeked != nil {
@@ -67,7 +66,6 @@ func call(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, a *ratelimit.Ans
 	l.Done(ticket, a)
 }
 
-// refused checks that a call has to wait, the length of the wait, and its scope.
 func refused(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, after time.Duration, scope string) {
 	t.Helper()
 	if peeked := l.Peek(c); peeked == nil || peeked.Scope != scope {
@@ -133,7 +131,7 @@ func TestAHangingFirstCallHoldsNobodyUp(t *testing.T) {
 }
 
 // A failed answer of Discord or a proxy names no bucket, but the route may still have a bucket. If
-// the limiter took it for a route without a bucket, it would allow all waiting calls at once.
+// the limiter assumed that the route has no bucket, it would allow all waiting calls at once.
 func TestAFailureTeachesNothingAboutARoute(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -152,7 +150,7 @@ func TestAFailureTeachesNothingAboutARoute(t *testing.T) {
 func TestALostCallCountsUntilItsWindowEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		reported int           // calls of the window with an answer; the answers of the others are lost
+		reported int           // calls of the window with an answer; the answers of its other calls are lost
 		after    time.Duration // time until the window has certainly ended
 	}{
 		"in a window that was reported": {reported: 1, after: 5 * time.Second},
@@ -299,7 +297,6 @@ type server struct {
 	used   map[string]int
 }
 
-// take counts a call. ok is false for a call beyond the limit.
 func (s *server) take(c *clock, id string) (a *ratelimit.Answer, ok bool) {
 	if !c.t.Before(s.ends[id]) {
 		s.ends[id], s.used[id] = c.t.Add(s.length), 0
@@ -404,15 +401,14 @@ func TestConcurrentCallsNeverBreakTheGlobalLimit(t *testing.T) {
 	}
 }
 
-// caller makes its calls one after the other.
 type caller struct {
 	call   ratelimit.Call // the next call
 	next   time.Time      // when to call act next
 	ticket *ratelimit.Ticket
 }
 
-// act begins the caller's next call, or ends the current call. It returns true if the call that
-// ended was the caller's last.
+// act begins the caller's next call, or ends its current call. done reports whether the call that
+// ended was the caller's last call.
 func (a *caller) act(t *testing.T, c *clock, l *ratelimit.Limiter, took time.Duration) (done bool) {
 	t.Helper()
 	if a.ticket != nil {
@@ -486,7 +482,8 @@ func TestCallersComeBackWhenTheyMay(t *testing.T) {
 	}
 }
 
-// A caller that has a place but makes no call delays other callers by a second at most.
+// A caller whose calls are reserved, but that makes no call, delays other callers by a second at
+// most.
 func TestPlacesExpire(t *testing.T) {
 	t.Parallel()
 	c := newClock()

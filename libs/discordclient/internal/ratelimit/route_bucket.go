@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// route has the bucket of all calls with one method and path template.
+// route names the bucket for all calls with one method and path template.
 type route struct {
 	known   bool
-	name    string    // name of the bucket; empty for none
+	name    string    // name of the bucket; empty if the route has no bucket
 	probing time.Time // start of the call whose answer will show the bucket; zero for none
 }
 
@@ -38,8 +38,8 @@ func (l *Limiter) routeWait(r *route, c Call, now time.Time) (*bucket, *Wait) {
 	return b, wait
 }
 
-// block refuses a route's calls with one major parameter until a time. If the route has no bucket,
-// block invents one.
+// block makes the calls of a route with one major parameter wait until a time. If the route has no
+// bucket, block makes a bucket for it.
 func (l *Limiter) block(c Call, until time.Time, scope string) {
 	r := l.routes[c.Route]
 	if r.name == "" {
@@ -52,19 +52,20 @@ func (l *Limiter) block(c Call, until time.Time, scope string) {
 
 type bucketKey struct{ name, major string }
 
-// kind has the properties of all buckets of one name.
+// kind has the common properties of all buckets with one name.
 type kind struct {
 	limit  int
 	urgent bool          // whether creates or deletes count in the bucket
 	length time.Duration // least length of a window: the longest remaining time that Discord reported
 }
 
-// bucket allows the lowest number of remaining calls that Discord reported in this window, minus
-// the calls that this number may lack: calls under way and calls without an answer.
+// bucket allows the lowest number of remaining calls that Discord reported in this window. It
+// subtracts the calls that this number may not include: calls under way and calls without an
+// answer.
 type bucket struct {
 	lowest   int
 	inFlight int
-	lost     []time.Time // for each call without an answer, a time after its window; oldest first
+	lost     []time.Time // for each call without an answer, a time at which its window has surely ended; oldest first
 	reset    time.Time   // end of the window; zero until an answer reports it
 	window   float64     // X-RateLimit-Reset, which identifies the window
 	blocked  time.Time

@@ -13,13 +13,13 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// by is a call of a limited tenant.
+// by returns c as a call of a tenant that may use only half of the limit.
 func by(tenant string, c ratelimit.Call) ratelimit.Call {
 	c.Tenant, c.Limited = tenant, true
 	return c
 }
 
-// byOwner is a call of the tenant that owns the bot.
+// byOwner returns c as a call of the tenant that owns the bot and may use the whole limit.
 func byOwner(c ratelimit.Call) ratelimit.Call {
 	c.Tenant = "owner"
 	return c
@@ -75,8 +75,8 @@ func TestTheOwnerAndTheBotTakeTheWholeLimit(t *testing.T) {
 	}
 }
 
-// Whatever one tenant does, it leaves half of the limit free. Other tenants' calls that fit into
-// this half do not wait.
+// Whatever calls one limited tenant makes, it leaves half of the limit free. Calls of other tenants
+// that fit into this half do not wait.
 func TestAFloodLeavesHalfOfTheLimit(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -141,7 +141,6 @@ func TestAFloodLeavesHalfOfTheLimit(t *testing.T) {
 	}
 }
 
-// Callers that wait for their tenant's share are notified in order, and use all of the share.
 func TestCallersOfATenantAreNotifiedInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,8 +173,8 @@ func TestCallersOfATenantAreNotifiedInOrder(t *testing.T) {
 	})
 }
 
-// Some tenants together use up the limit with deletes. They take turns with another tenant, call by
-// call, so the other tenant's edits do not wait for all these deletes.
+// Some tenants together use up the limit with deletes. The limiter serves the tenants in turn, call
+// by call. So another tenant's edits do not wait for all these deletes.
 func TestTenantsTakeTurns(t *testing.T) {
 	t.Parallel()
 	for name, floods := range map[string][]func(ratelimit.Call) ratelimit.Call{
@@ -214,7 +213,8 @@ func TestTenantsTakeTurns(t *testing.T) {
 	}
 }
 
-// The urgent calls of a tenant overtake its own edits, but no calls of other tenants.
+// The urgent calls of a tenant overtake the edits of the same tenant, but no calls of other
+// tenants.
 func TestUrgentCallsOvertakeTheEditsOfTheirTenant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -253,7 +253,7 @@ func TestUrgentCallsOvertakeTheEditsOfTheirTenant(t *testing.T) {
 	})
 }
 
-// A caller may announce more calls than its share allows per second, and can still make them.
+// A caller may announce more calls than its tenant may make per second, and can still make them.
 func TestMoreCallsThanAShareHas(t *testing.T) {
 	t.Parallel()
 	c := newClock()

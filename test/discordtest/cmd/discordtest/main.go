@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command discordtest runs a simulated Discord as a process, for the playground and for end-to-end
-// tests: REST, Gateway and a live page at one address, all in memory.
+// tests. It serves REST, the Gateway and a web page at one address, and keeps all state in memory.
 package main
 
 import (
@@ -34,7 +34,6 @@ func main() {
 	}
 }
 
-// options are the command line options.
 type options struct {
 	listen, publicURL, seedFile string
 	tokenFile, adminTokenFile   string

@@ -13,14 +13,12 @@ import (
 	"testing"
 )
 
-// process is a running command and its output.
 type process struct {
 	out  io.Reader
 	stop func() error
 	said strings.Builder
 }
 
-// begin starts the command. The command ends with the test at the latest.
 func begin(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -40,7 +38,7 @@ func begin(t *testing.T, args ...string) *process {
 	return p
 }
 
-// until reads the output up to the first match of a pattern, and returns its first group.
+// until reads the output until the pattern matches, and returns the first group of the match.
 func (p *process) until(t *testing.T, pattern string) string {
 	t.Helper()
 	re, buf := regexp.MustCompile(pattern), make([]byte, 1024)
@@ -56,7 +54,6 @@ func (p *process) until(t *testing.T, pattern string) string {
 	}
 }
 
-// guildsOf reads a bot's token from a file, and returns Discord's answer with the bot's guilds.
 func guildsOf(t *testing.T, url, tokenFile string) string {
 	t.Helper()
 	token, err := os.ReadFile(tokenFile)
@@ -78,7 +75,7 @@ func guildsOf(t *testing.T, url, tokenFile string) string {
 	return res.Status + " " + string(body)
 }
 
-// TestRunTwice starts the command with flags, stops it, and starts it again with the same files.
+// The second run must reuse the tokens in the files that the first run has written.
 func TestRunTwice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// seed is the initial state. The file of --seed-file has this form:
+// seed is the initial state of the simulator. The file of --seed-file has this form:
 //
 //	{"bots":   [{"name": "operator", "tokenFile": "bot.token", "permissions": "805307568"}],
 //	 "guilds": [{"id": "1401681709430341704", "name": "Jujutsu High", "features": ["COMMUNITY"],
@@ -25,12 +25,12 @@ type seed struct {
 	Guilds []seedGuild `json:"guilds"`
 }
 
-// seedBot is a member of every guild.
+// seedBot is a bot that becomes a member of every guild of the seed.
 type seedBot struct {
 	Name string `json:"name"`
-	// TokenFile is the file with the token. It is created if it does not exist.
+	// TokenFile is the file with the bot's token. The command creates a missing file.
 	TokenFile string `json:"tokenFile"`
-	// Permissions of the bot in each guild: the decimal number in an invite URL.
+	// Permissions are the bot's permissions in each guild, as the decimal number in an invite URL.
 	Permissions uint64 `json:"permissions,string"`
 }
 
@@ -41,7 +41,7 @@ type seedGuild struct {
 	Channels []seedChannel `json:"channels"`
 }
 
-// seedChannel is a channel, or a category (type 4) with channels.
+// seedChannel is a channel, or a category (type 4) with Channels.
 type seedChannel struct {
 	Name     string        `json:"name"`
 	Type     int           `json:"type"`
@@ -50,8 +50,8 @@ type seedChannel struct {
 }
 
 const (
-	// botPermissions are the permissions of the operator's invite URL: view and manage channels,
-	// manage the guild, its roles and webhooks, view the audit log.
+	// botPermissions are the permissions that discord-operator's invite URL requests: view and
+	// manage channels, manage the guild, its roles and webhooks, view the audit log.
 	botPermissions = 805307568
 	// adminPermissions is ADMINISTRATOR.
 	adminPermissions = 8
@@ -73,7 +73,6 @@ func (o options) seed() seed {
 	return s
 }
 
-// readSeed refuses unknown fields.
 func readSeed(path string) (seed, error) {
 	var s seed
 	f, err := os.Open(path)
@@ -89,7 +88,7 @@ func readSeed(path string) (seed, error) {
 	return s, nil
 }
 
-// firstTokenFile returns the token file that printed examples use.
+// firstTokenFile returns the token file for the curl example that the command prints at its start.
 func (s seed) firstTokenFile() string {
 	if len(s.Bots) == 0 {
 		return "TOKEN-FILE"
@@ -97,7 +96,6 @@ func (s seed) firstTokenFile() string {
 	return s.Bots[0].TokenFile
 }
 
-// apply creates everything in the server, and prints a summary.
 func (s seed) apply(srv *discordtest.Server, out io.Writer) error {
 	var bots []discordtest.Bot
 	for _, b := range s.Bots {
@@ -135,7 +133,6 @@ func createChannels(srv *discordtest.Server, guild, parent string, list []seedCh
 	}
 }
 
-// readToken reads a token. It returns an empty token if the file does not exist.
 func readToken(path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +144,7 @@ func readToken(path string) (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// writeToken stores a new token in a file that only the owner can read.
+// writeToken stores a new token (had is empty) in a file that only the owner can read.
 func writeToken(path, had, token string) error {
 	if had != "" {
 		return nil

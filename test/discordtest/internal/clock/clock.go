@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clock is the simulator's clock. It is
-// frozen, or shows real time plus the test's advances.
+// Package clock is the simulator's clock, which tests can freeze and move forward.
 package clock
 
 import (
@@ -10,15 +9,15 @@ import (
 	"time"
 )
 
-// Clock is frozen, or shows real time plus the sum of all advances. Advance fires due timers in
-// order, so that tests need not sleep.
+// Clock is frozen, or shows real time plus the sum of all advances. Advance runs the functions that
+// become due, in order of time, so that tests need not sleep.
 type Clock struct {
 	mu     sync.Mutex
 	frozen bool
-	at     time.Time     // the time of a frozen clock
-	offset time.Duration // difference to real time, of a running clock
+	at     time.Time     // current time of a frozen clock
+	offset time.Duration // difference from real time, of a running clock
 	timers []*timer      // sorted by time
-	wake   *time.Timer   // of a running clock: fires when the first timer is due
+	wake   *time.Timer   // for a running clock: fires when timers[0] is due
 }
 
 type timer struct {
@@ -53,7 +52,7 @@ func (c *Clock) present() time.Time {
 	return time.Now().Add(c.offset)
 }
 
-// Advance moves the clock by d. Before it returns, it runs all due functions in order of time.
+// Advance moves the clock by d, and runs the functions that become due in order of time.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	c.at = c.at.Add(d)
@@ -62,7 +61,7 @@ func (c *Clock) Advance(d time.Duration) {
 	c.runDue()
 }
 
-// After calls do when d has passed, in a new goroutine or within Advance. stop cancels the call.
+// After calls do after d on this clock, in a new goroutine or within Advance.
 func (c *Clock) After(d time.Duration, do func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +84,7 @@ func (c *Clock) cancel(t *timer) {
 	c.arm()
 }
 
-// arm sets the real timer of a running clock to the first due time. The caller holds the lock.
+// arm makes the real timer of a running clock fire when timers[0] is due. The caller holds mu.
 func (c *Clock) arm() {
 	if c.wake != nil {
 		c.wake.Stop()
@@ -97,7 +96,7 @@ func (c *Clock) arm() {
 	c.wake = time.AfterFunc(max(0, c.timers[0].at.Sub(c.present())), c.runDue)
 }
 
-// runDue runs all due functions, without holding the lock.
+// runDue calls due functions without holding mu, so that they may use the clock.
 func (c *Clock) runDue() {
 	for {
 		c.mu.Lock()

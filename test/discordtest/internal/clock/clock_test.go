@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A frozen clock moves only with Advance, and calls due functions in order.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	t0 := time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC)
@@ -36,8 +35,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// A running clock starts at the given time, moves with real
-// time and with Advance, and calls due functions by itself.
+// A running clock moves with real time and with Advance, and calls due functions by itself.
 func TestRunningClock(t *testing.T) {
 	t.Parallel()
 	t0 := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -1,85 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package limits has Discord's limits, and counts the
-// events of REST and the Gateway in time windows.
+// Package limits has Discord's rate and quantity limits, and counts events in time windows.
 package limits
 
 import (
 	"time"
 )
 
-// Limits are Discord's limits. Times are on the simulator's clock.
+// Limits are Discord's rate and quantity limits. Times are on the simulator's clock. Numbers in
+// parentheses are Discord's error codes.
 type Limits struct {
-	// Channels per guild including categories (error 30013); Discord: 500. On Discord, fast creates
-	// may exceed the limit and reach 513 to 517 channels; see ChannelSlack.
+	// Channels is the maximum per guild, categories included (30013); Discord: 500. Fast creates
+	// can exceed this limit on Discord and reach 513 to 517 channels; see ChannelSlack.
 	Channels int
-	// ChannelSlack is the number of channels by which a guild may exceed Channels. Default 0.
+	// ChannelSlack is the number of channels by which a guild may exceed Channels; default 0.
 	ChannelSlack int
-	// ChannelsPerCategory is 50 on Discord (error 50035 with CHANNEL_PARENT_MAX_CHANNELS).
+	// ChannelsPerCategory is the maximum number of channels in a category (50035 with
+	// CHANNEL_PARENT_MAX_CHANNELS); Discord: 50.
 	ChannelsPerCategory int
-	// Categories per guild: 50, reported by the community (error 30013 is a guess).
+	// Categories is the maximum per guild. Users report 50. The code 30013 is a guess.
 	Categories int
-	// Roles per guild: 250 (30005). That @everyone counts is a guess.
+	// Roles is the maximum per guild (30005); Discord: 250. It is a guess that @everyone counts.
 	Roles int
-	// Webhooks per channel (30007) and per guild (30058).
+	// WebhooksPerChannel (30007) and WebhooksPerGuild (30058); Discord: 15 and 1000.
 	WebhooksPerChannel, WebhooksPerGuild int
-	// OverwritesPerChannel: 1000 (30060).
+	// OverwritesPerChannel is the maximum number of overwrites of a channel (30060); Discord: 1000.
 	OverwritesPerChannel int
-	// GuildsPerSession is the number of guilds at which a bot needs more than one Gateway session
-	// (4011); Discord: 2500.
+	// GuildsPerSession is the number of guilds from which a bot needs more than one Gateway
+	// session, that is, shards (4011); Discord: 2500.
 	GuildsPerSession int
 
-	// Global limits all REST calls of one bot; Discord: 50 per second. Webhook execution is exempt.
+	// Global limits all REST calls of one bot except webhook executions; Discord: 50 per second.
 	Global Rate
-	// Routes maps a route, such as "POST /guilds/{guild_id}/channels", to its rate. Routes that are
-	// not in the map use Default.
+	// Routes maps a route, such as "POST /guilds/{guild_id}/channels", to its rate limit.
 	Routes map[string]Rate
-	// Default is the rate of each route that is not in Routes.
+	// Default is the rate limit of each route that is not in Routes.
 	Default Rate
-	// Buckets makes routes share a bucket. It maps a route to the
-	// bucket's key in Routes. Discord does not publish which routes share
-	// a bucket; clients learn it from the X-RateLimit-Bucket header.
+	// Buckets makes several routes share one rate limit bucket. It maps each of these routes to the
+	// bucket's key in Routes. Discord does not publish which routes share a bucket; clients learn
+	// it from the X-RateLimit-Bucket header.
 	Buckets map[string]string
-	// Sliding makes each call count for the duration Per, and not until the end of a fixed window.
-	// Headers then have the time of the next free call. Discord's behaviour is not documented.
+	// Sliding makes each call count for the duration Rate.Per after the call, and not until the end
+	// of a fixed window. X-RateLimit-Reset then has the time of the next free call. Discord does
+	// not document which kind of window it uses.
 	Sliding bool
-	// ChannelCreates (per guild) and WebhookCreates (per channel) are hidden limits: no header
-	// shows them before the 429. Users report both; Discord publishes neither. The scope of the 429
-	// (user) is a guess.
+	// ChannelCreates (per guild) and WebhookCreates (per channel) are limits that no header shows.
+	// Users report them; Discord does not publish them. It is a guess that their 429 has scope
+	// user.
 	ChannelCreates, WebhookCreates Rate
-	// NameTopic is the hidden limit on changes of one channel's name or topic; Discord: 2 per 10
-	// minutes. NameAndTopicApart counts changes of the name and of the topic separately; Discord's
-	// behaviour is not known.
+	// NameTopic is the hidden rate limit of changes of one channel's name or topic, which no header
+	// shows; Discord: 2 per 10 minutes. NameAndTopicApart counts changes of the name and changes of
+	// the topic separately. It is not known whether Discord does so.
 	NameTopic         Rate
 	NameAndTopicApart bool
-	// WebhookChannel is the second limit of webhook execution. It counts per channel, and no header
-	// shows it. 30 per minute.
+	// WebhookChannel is a rate limit of webhook executions per channel, besides the limit per
+	// webhook. No header shows it. Discord: 30 per minute.
 	WebhookChannel Rate
-	// Invalid is the number of 401, 403 and 429 responses after which an address is banned. 429
-	// with the scope shared does not count.
+	// Invalid limits the 401, 403 and 429 responses to an IP address. A further one bans the
+	// address. A 429 with scope shared does not count. Discord: 10,000 per 10 minutes.
 	Invalid Rate
 	// Ban is the duration of a ban.
 	Ban time.Duration
 
-	// Identify limits the IDENTIFYs in a window. Each further IDENTIFY gets op 9. Discord's
-	// max_concurrency: 1 per 5 s.
+	// Identify limits a bot's IDENTIFYs. Each further IDENTIFY in the window gets op 9 (Invalid
+	// Session). Discord (max_concurrency): 1 per 5 s.
 	Identify Rate
-	// SessionStarts limits the session starts in a window. A further start resets the bot's token.
-	// Discord: 1000 per 24 h.
+	// SessionStarts limits a bot's session starts. A further start in the window resets the bot's
+	// token. Discord: 1000 per 24 h.
 	SessionStarts Rate
-	// GatewaySends limits a client's frames in a window. A further frame closes the connection with
-	// 4008. Discord: 120 per 60 s.
+	// GatewaySends limits a client's frames on one connection. A further frame in the window closes
+	// the connection with 4008. Discord: 120 per 60 s.
 	GatewaySends Rate
 }
 
-// Rate is N per window of time. An N of zero means no limit.
+// Rate is at most N calls or events per time window of the length Per. An N of zero means no limit.
 type Rate struct {
 	N   int
 	Per time.Duration
 }
 
-// Default returns Discord's known limits. Discord does not publish the limits of single routes, so
-// Default uses figures of the order of magnitude that users report.
+// Default returns Discord's known limits. Discord does not publish the rate limits of single
+// routes, so these have the order of magnitude that users report.
 func Default() *Limits {
 	l := None()
 	l.Global = Rate{50, time.Second}
@@ -108,8 +109,8 @@ func Default() *Limits {
 	return l
 }
 
-// Strict returns Default with Discord's possible unpublished limits: sliding windows, shared
-// buckets, hidden limits of creates. The figures are guesses.
+// Strict returns Default with further rate limits that Discord may have but does not publish:
+// sliding windows, shared buckets, hidden limits of creates. The figures are guesses.
 func Strict() *Limits {
 	l := Default()
 	l.Sliding = true
@@ -124,8 +125,7 @@ func Strict() *Limits {
 	return l
 }
 
-// None returns the limits of quantity (500 channels ...) without any rate limit, for tests that
-// must not wait.
+// None returns only the quantity limits, for tests that must not wait.
 func None() *Limits {
 	return &Limits{
 		Channels: 500, ChannelsPerCategory: 50, Categories: 50, Roles: 250,

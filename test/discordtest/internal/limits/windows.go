@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// keepWindows is the number of windows above which Current removes all windows that have ended.
+// keepWindows is the number of windows above which Current removes those that have ended.
 const keepWindows = 10_000
 
-// Windows counts events in time windows. A key names the bot,
-// bucket, channel or address. The lock of the state guards it.
+// Windows counts calls and other events in time windows. The key of a window names what it limits:
+// a bot, bucket, channel or IP address. Callers hold the lock of model.Discord.
 type Windows struct {
 	all     map[string]*Window
 	sliding bool
 }
 
-// Window counts the events from its start to its end. A sliding window starts with the oldest event
-// that still counts and ends when the newest event no longer counts.
+// Window counts the events from Start to End. A sliding window starts with the oldest event that
+// still counts, and ends when the newest event no longer counts.
 type Window struct {
 	Start, End time.Time
 	Used       int
 
-	events []time.Time // of a sliding window
+	events []time.Time // times of the events; only for a sliding window
 }
 
-// NewWindows returns empty windows.
+// NewWindows returns an empty set of fixed windows, or of sliding windows.
 func NewWindows(sliding bool) *Windows { return &Windows{all: map[string]*Window{}, sliding: sliding} }
 
 // Current returns the window of a key, or a new window if the key's last window has ended.
@@ -46,7 +46,6 @@ func (l *Windows) Current(key string, r Rate, now time.Time) *Window {
 	return w
 }
 
-// slide drops events that no longer count.
 func (w *Window) slide(r Rate, now time.Time) {
 	w.events = slices.DeleteFunc(w.events, func(t time.Time) bool { return !now.Before(t.Add(r.Per)) })
 	w.Used, w.Start = len(w.events), now
@@ -55,7 +54,7 @@ func (w *Window) slide(r Rate, now time.Time) {
 	}
 }
 
-// Take counts one event. If the window is full, it returns the time to wait.
+// Take counts one event. If the window is full, it returns the time until the next free event.
 func (l *Windows) Take(key string, r Rate, now time.Time) (wait time.Duration, ok bool) {
 	if r.N == 0 {
 		return 0, true
@@ -71,7 +70,7 @@ func (l *Windows) Take(key string, r Rate, now time.Time) (wait time.Duration, o
 	return 0, true
 }
 
-// Full returns the time for which a window stays full, or zero if there is room. It counts nothing.
+// Full returns the time for which a window stays full, or zero. It counts no event.
 func (l *Windows) Full(key string, r Rate, now time.Time) time.Duration {
 	if w := l.Current(key, r, now); r.N > 0 && w.Used >= r.N {
 		return r.Per - now.Sub(w.Start)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Actions of the audit log.
+// Action types of audit log entries.
 const (
 	auditGuildUpdate     = 1
 	AuditChannelCreate   = 10
@@ -28,11 +28,11 @@ const (
 	AuditWebhookDelete   = 52
 )
 
-// AuditKept is the time for which Discord keeps the audit log.
+// AuditKept is the time after which Discord deletes audit log entries.
 const AuditKept = 45 * 24 * time.Hour
 
-// AuditEntry is an entry of the audit log that becomes visible at VisibleAt. A Lost entry
-// (Faults.LoseAudit) never becomes visible. Only snapshots contain it, for tests.
+// AuditEntry is an entry of the audit log. Clients see it from VisibleAt on, and never if it is
+// Lost (Faults.LoseAudit).
 type AuditEntry struct {
 	ID, UserID, TargetID, Reason string
 	Action                       int
@@ -42,16 +42,16 @@ type AuditEntry struct {
 	Lost                         bool
 }
 
-// Change is one changed field in an audit log entry.
+// Change is the old and the new value of one field in an audit log entry.
 type Change struct {
 	Key string `json:"key"`
 	New any    `json:"new_value,omitempty"`
 	Old any    `json:"old_value,omitempty"`
 }
 
-// Log writes an entry that becomes visible after Options.AuditDelay plus up to Options.AuditJitter.
-// Members with the intent and VIEW_AUDIT_LOG then get an event. A fault may lose the entry. A
-// compatible server has no audit log.
+// Log writes an entry that becomes visible after Options.AuditDelay plus a random time up to
+// Options.AuditJitter. Then Gateway sessions of members with VIEW_AUDIT_LOG get an event if they
+// have the intent GUILD_MODERATION. With Options.Compatible, Log does nothing.
 func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	if d.opts.Compatible {
 		return
@@ -81,8 +81,8 @@ func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	d.After(delay, publish)
 }
 
-// Fill writes n immediately visible entries, as if a user had created n channels that no longer
-// exist. It sends no events.
+// Fill writes n entries that are visible at once, as if a user had created n channels that no
+// longer exist. It sends no Gateway events.
 func (d *Discord) Fill(g *GuildState, user string, n int) {
 	for range n {
 		id := d.NewID()
@@ -93,8 +93,7 @@ func (d *Discord) Fill(g *GuildState, user string, n int) {
 	}
 }
 
-// LogUpdate writes one entry with the changed fields of a channel,
-// if any have changed. Overwrites have their own entries.
+// LogUpdate writes one entry with a channel's changed fields, and one per changed overwrite.
 func (d *Discord) LogUpdate(g *GuildState, user string, before, after *Channel, reason string) {
 	var changes []Change
 	old, now := before.Wire(), after.Wire()
@@ -111,7 +110,7 @@ func (d *Discord) LogUpdate(g *GuildState, user string, before, after *Channel, 
 	}
 }
 
-// OverwriteEntry returns the entry of a changed overwrite.
+// OverwriteEntry returns the audit log entry for an overwrite that was created, changed or deleted.
 func OverwriteEntry(action int, user, channel, reason string, o Overwrite) AuditEntry {
 	return AuditEntry{
 		Action: action, UserID: user, TargetID: channel, Reason: reason,

@@ -17,7 +17,7 @@ const (
 	TypeMedia        = 16
 )
 
-// Overwrite is a permission overwrite of a channel. Type 0 is a role, 1 a member.
+// Overwrite is a permission overwrite of a channel. Type is 0 for a role and 1 for a member.
 type Overwrite struct {
 	ID    string      `json:"id"`
 	Type  int         `json:"type"`
@@ -25,7 +25,8 @@ type Overwrite struct {
 	Deny  Permissions `json:"deny"`
 }
 
-// Channel is a channel or a category (TypeCategory). Empty strings are null on the wire.
+// Channel is a channel or a category (TypeCategory). An empty ParentID, Topic, Region or
+// LastMessageID is null in JSON.
 type Channel struct {
 	ID, GuildID, ParentID string
 	Type                  int
@@ -38,12 +39,12 @@ type Channel struct {
 	Overwrites            []Overwrite
 	LastMessageID         string
 
-	// Voice-like channels only.
+	// Only for voice and stage channels.
 	Bitrate, UserLimit int
-	Region             string // empty: automatic
+	Region             string // empty: chosen by Discord
 	VideoQuality       int    // 1 automatic, 2 full; 0: not set (automatic)
 
-	// Forum-like channels only.
+	// Only for forum and media channels.
 	Tags           []Tag
 	Reaction       Emoji
 	SortOrder      *int // 0 latest activity, 1 creation date
@@ -54,15 +55,15 @@ type Channel struct {
 // Emoji is a guild's own emoji (ID) or a Unicode emoji (Name). The zero value is no emoji.
 type Emoji struct{ ID, Name string }
 
-// Tag is a tag for posts of a forum-like channel.
+// Tag is a tag that posts in a forum or media channel can have.
 type Tag struct {
 	ID, Name  string
 	Moderated bool // only moderators may add the tag to a post
 	Emoji     Emoji
 }
 
-// Flags of forum-like channels. FlagRequireTag requires a tag for each post. FlagHideMediaDownload
-// removes the download button from media (media channels only).
+// Flags of forum and media channels. FlagRequireTag requires a tag for each post.
+// FlagHideMediaDownload removes the download button from media (only in media channels).
 const (
 	FlagRequireTag        = 1 << 4
 	FlagHideMediaDownload = 1 << 15
@@ -70,26 +71,26 @@ const (
 
 const defaultBitrate = 64000
 
-// Clone returns a deep copy.
+// Clone returns a copy with its own Overwrites and Tags. It shares SortOrder.
 func (c *Channel) Clone() Channel {
 	d := *c
 	d.Overwrites, d.Tags = slices.Clone(c.Overwrites), slices.Clone(c.Tags)
 	return d
 }
 
-// TextLike reports whether Discord normalises the names of channels of a type. The app shows these
-// channels above voice-like channels.
+// TextLike reports whether a channel type is text, announcement, forum or media. Discord normalises
+// the names of these channels, and the app shows them above voice and stage channels.
 func TextLike(kind int) bool {
 	return kind == TypeText || kind == TypeAnnouncement || kind == TypeForum || kind == TypeMedia
 }
 
-// VoiceLike reports whether members talk in channels of the type.
+// VoiceLike reports whether a channel type is voice or stage.
 func VoiceLike(kind int) bool { return kind == TypeVoice || kind == TypeStage }
 
-// ForumLike reports whether channels of the type have threads only.
+// ForumLike reports whether a channel type is forum or media. These channels contain only threads.
 func ForumLike(kind int) bool { return kind == TypeForum || kind == TypeMedia }
 
-// Wire returns the channel in Discord's JSON. The fields depend on the type.
+// Wire returns the channel in Discord's JSON. The channel's type decides which fields it has.
 func (c *Channel) Wire() map[string]any {
 	w := map[string]any{
 		"id": c.ID, "guild_id": c.GuildID, "type": c.Type, "name": c.Name, "position": c.Position, "flags": c.Flags,
@@ -145,7 +146,7 @@ func (c *Channel) wireForum(w map[string]any) {
 	}
 }
 
-// Defaults sets the defaults of a new channel.
+// Defaults sets the bitrate of a voice or stage channel without one.
 func (c *Channel) Defaults() {
 	if VoiceLike(c.Type) && c.Bitrate == 0 {
 		c.Bitrate = defaultBitrate

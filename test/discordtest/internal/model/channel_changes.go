@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ReplaceChannel changes a channel. If the channel is a category, children with the same overwrites
-// ("synced") get the new overwrites, too.
+// ReplaceChannel changes a channel. If the overwrites of a category change, its synced channels,
+// which had the same overwrites, get the new overwrites too.
 func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 	before := ch.Clone()
 	*ch = after
@@ -26,7 +26,7 @@ func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 	d.OnChange()
 }
 
-// IdentifyTags gives new tags an id.
+// IdentifyTags gives an id to each tag without one.
 func (d *Discord) IdentifyTags(ch *Channel) {
 	for i := range ch.Tags {
 		if ch.Tags[i].ID == "" {
@@ -35,7 +35,7 @@ func (d *Discord) IdentifyTags(ch *Channel) {
 	}
 }
 
-// InsertChannel adds a channel with new ids.
+// InsertChannel adds a channel to a guild. It gives ids to the channel and its tags.
 func (d *Discord) InsertChannel(g *GuildState, ch *Channel) {
 	ch.ID = d.NewID()
 	d.IdentifyTags(ch)
@@ -45,8 +45,8 @@ func (d *Discord) InsertChannel(g *GuildState, ch *Channel) {
 	d.OnChange()
 }
 
-// Bottom returns the position of a new channel, below
-// all channels of its kind (observed; not documented).
+// Bottom returns the position of a new channel, below all siblings of the same displayRank.
+// (Discord was observed to do this; it is not documented.)
 func (g *GuildState) Bottom(ch *Channel) int {
 	at := 0
 	for _, other := range g.Children(ch.ParentID) {
@@ -57,14 +57,14 @@ func (g *GuildState) Bottom(ch *Channel) int {
 	return at
 }
 
-// Required reports whether a Community guild needs the channel.
+// Required reports whether a Community guild needs the channel: its rules or updates channel.
 func (g *GuildState) Required(id string) bool {
 	return g.Feature("COMMUNITY") && (id == g.RulesChannelID || id == g.PublicUpdatesChannelID)
 }
 
-// RemoveChannel deletes a channel with its webhooks and messages. Children of a category lose their
-// parent, with one CHANNEL_UPDATE each. Settings of the guild that name the channel become null
-// (GUILD_UPDATE). Positions of other channels stay.
+// RemoveChannel deletes a channel with its webhooks and messages. The channels of a deleted
+// category lose their parent_id, with one CHANNEL_UPDATE each. Guild settings with the channel's id
+// become null (GUILD_UPDATE). Other channels keep their positions.
 func (d *Discord) RemoveChannel(g *GuildState, ch *Channel) {
 	delete(g.Channels, ch.ID)
 	was := ch.Clone()
@@ -102,7 +102,7 @@ func (d *Discord) RemoveChannel(g *GuildState, ch *Channel) {
 	d.OnChange()
 }
 
-// SameOverwrites compares two lists as sets.
+// SameOverwrites reports whether two lists have the same overwrites in any order.
 func SameOverwrites(a, b []Overwrite) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(o Overwrite) bool { return !slices.Contains(b, o) })
 }

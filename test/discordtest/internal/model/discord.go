@@ -13,25 +13,24 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/clock"
 )
 
-// Discord is the whole state: users, bots, guilds and their contents. Its lock also guards the rest
-// of the simulator, such as Gateway sessions and rate limits, so that a response and its events are
-// one step. Callers of its methods hold the lock.
+// Discord is the whole state of the simulator: users, bots, guilds and their contents. Callers of
+// its methods hold its lock. The lock also guards Gateway sessions and rate limits, so that a REST
+// response and its Gateway events are one atomic step.
 type Discord struct {
 	sync.Mutex
 	Clock *clock.Clock
-	// URL is the address for clients, without a trailing slash.
+	// URL is the base of the URLs that clients get, without a trailing slash.
 	URL    string
 	Users  map[string]*User
 	Bots   map[string]*BotState // the keys are tokens
 	Guilds map[string]*GuildState
-	// Events gets the events of guilds. It is the Gateway.
+	// Events receives the events of guilds and sends them to clients. The Gateway implements it.
 	Events Events
-	// OnChange runs after every change. The page uses it.
+	// OnChange runs after every change. It wakes the web page.
 	OnChange func()
-	// Weakness makes some responses wrong for a moment.
+	// Weakness makes random REST responses wrong, for example stale for a moment after a write.
 	Weakness Weakness
-	// LoseAudit is the number of next actions that get no
-	// audit log entry. If negative, no action gets one.
+	// LoseAudit is the number of next audit log entries that are lost; negative: all.
 	LoseAudit int
 
 	opts   Options
@@ -39,25 +38,25 @@ type Discord struct {
 	random *rand.Rand
 }
 
-// Options are the options of discordtest.Options that concern the state.
+// Options are the fields of discordtest.Options that package model needs.
 type Options struct {
 	Seed                    uint64
 	AuditDelay, AuditJitter time.Duration
 	ShowHidden, Compatible  bool
 }
 
-// Events sends events to clients. Its methods run under the lock.
+// Events sends Gateway events to clients. Its methods run under the lock of [Discord].
 type Events interface {
-	// Event sends an event to everyone who should get it.
+	// Event sends an event to all sessions whose intents and permissions allow it.
 	Event(g *GuildState, name string, data map[string]any)
-	// Joined and Left report that a user joined or left a guild.
+	// Joined and Left are called after a user has joined or left a guild.
 	Joined(g *GuildState, user string)
 	Left(g *GuildState, user string)
-	// TokenReset ends all sessions of a bot.
+	// TokenReset ends all Gateway sessions of a bot.
 	TokenReset(user string)
 }
 
-// New returns an empty Discord. Set Events before the first change.
+// New returns a Discord without users and guilds. Set Events before the first change.
 func New(c *clock.Clock, o Options) *Discord {
 	return &Discord{
 		Clock: c, opts: o, Users: map[string]*User{}, Bots: map[string]*BotState{}, Guilds: map[string]*GuildState{},
@@ -66,7 +65,7 @@ func New(c *clock.Clock, o Options) *Discord {
 	}
 }
 
-// After runs do under the lock when the duration has passed. stop cancels the run.
+// After runs do under the lock when wait has passed on the simulator's clock.
 func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
 	return d.Clock.After(wait, func() {
 		d.Lock()
@@ -75,10 +74,10 @@ func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
 	})
 }
 
-// NewID makes an id.
+// NewID returns a new snowflake id, higher than all earlier ones.
 func (d *Discord) NewID() string { return d.ids.next(d.Clock.Now()) }
 
-// Chance is true with probability p.
+// Chance reports true with probability p. The random numbers depend on Options.Seed.
 func (d *Discord) Chance(p float64) bool { return d.random.Float64() < p }
 
 // UpTo returns a random duration in (0, longest].
@@ -86,7 +85,7 @@ func (d *Discord) UpTo(longest time.Duration) time.Duration {
 	return 1 + time.Duration(d.random.Int64N(int64(longest)))
 }
 
-// Secret returns a random text of n characters.
+// Secret returns n random letters and digits.
 func (d *Discord) Secret(n int) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	b := make([]byte, n)
@@ -96,22 +95,22 @@ func (d *Discord) Secret(n int) string {
 	return string(b)
 }
 
-// GatewayURL returns the address for websockets.
+// GatewayURL returns the websocket URL of the Gateway.
 func (d *Discord) GatewayURL() string { return "ws" + strings.TrimPrefix(d.URL, "http") + "/gateway" }
 
-// Emit sends an event of a guild. During an outage no client gets it.
+// Emit sends an event of a guild. During an outage of the guild (Unavailable), it sends nothing.
 func (d *Discord) Emit(g *GuildState, event string, data map[string]any) {
 	if !g.Unavailable {
 		d.Events.Event(g, event, data)
 	}
 }
 
-// SortedGuilds returns the guilds by age.
+// SortedGuilds returns the guilds, oldest first.
 func (d *Discord) SortedGuilds() []*GuildState {
 	return slices.SortedFunc(maps.Values(d.Guilds), func(a, b *GuildState) int { return CompareIDs(a.ID, b.ID) })
 }
 
-// GuildsOf returns the number of a user's guilds.
+// GuildsOf returns the number of guilds that the user is a member of.
 func (d *Discord) GuildsOf(user string) int {
 	n := 0
 	for _, g := range d.Guilds {
@@ -122,7 +121,7 @@ func (d *Discord) GuildsOf(user string) int {
 	return n
 }
 
-// FindChannel searches all guilds.
+// FindChannel returns the channel with this id and its guild, or nil.
 func (d *Discord) FindChannel(id string) (*GuildState, *Channel) {
 	for _, g := range d.Guilds {
 		if ch := g.Channels[id]; ch != nil {
@@ -132,7 +131,7 @@ func (d *Discord) FindChannel(id string) (*GuildState, *Channel) {
 	return nil, nil
 }
 
-// FindWebhook searches all guilds.
+// FindWebhook returns the webhook with this id and its guild, or nil.
 func (d *Discord) FindWebhook(id string) (*GuildState, *Webhook) {
 	for _, g := range d.Guilds {
 		if w := g.Webhooks[id]; w != nil {

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Guild is a Discord server: its settings, roles and, in snapshots, everything in it.
+// Guild is a Discord server with its settings and roles. In a snapshot (GuildState.Snapshot), it
+// also has its channels, webhooks, messages, audit log and members.
 type Guild struct {
 	ID, Name, OwnerID                                                                            string
 	Description, Icon, Splash, Banner                                                            string // hashes of images
@@ -22,15 +23,16 @@ type Guild struct {
 	PreferredLocale                                                                              string
 	Roles                                                                                        []Role
 
-	// Only in snapshots: Channels in display order, Webhooks and Messages by age.
+	// Only set in snapshots. Channels are in the app's order, the others oldest first.
 	Channels []Channel            `json:"-"`
 	Webhooks []Webhook            `json:"-"`
 	Messages map[string][]Message `json:"-"` // the keys are ids of channels
-	Audit    []AuditEntry         `json:"-"` // with entries that are not visible yet
+	Audit    []AuditEntry         `json:"-"` // includes lost entries and entries that clients cannot see yet
 	Members  map[string]Member    `json:"-"`
 }
 
-// GuildState is the current state of a guild. Its fields hide the snapshot fields of Guild.
+// GuildState is the current state of a guild. Its own fields Channels, Webhooks, Messages, Members
+// and Audit hide the snapshot fields of the embedded Guild.
 type GuildState struct {
 	Guild
 	Channels    map[string]*Channel
@@ -39,18 +41,17 @@ type GuildState struct {
 	Members     map[string]*Member
 	Audit       []AuditEntry
 	Unavailable bool // during an outage
-	// OverwritesInOrder reports whether overwrites are applied in the order in which they were
-	// sent.
+	// OverwritesInOrder reports whether overwrites apply in the order in which a client sent them
+	// (Options.Compatible), and not in Discord's order.
 	OverwritesInOrder bool
 
-	// Wrong values that a read may get for a moment after a write (weakness.go). The keys are the
-	// ids of the written objects.
+	// Former values that reads may return for a moment after a write, by object id (weakness.go).
 	channelLags  map[string]lag[Channel]
 	webhookLags  map[string]lag[Webhook]
 	settingsLags map[string]lag[Guild]
 }
 
-// Role returns a role of the guild, not a copy.
+// Role returns a pointer to the role in g.Roles, or nil.
 func (g *GuildState) Role(id string) *Role {
 	i := slices.IndexFunc(g.Roles, func(r Role) bool { return r.ID == id })
 	if i < 0 {
@@ -59,39 +60,42 @@ func (g *GuildState) Role(id string) *Role {
 	return &g.Roles[i]
 }
 
-// sorted returns the channels by age, the order of REST.
+// sorted returns the channels oldest first, as REST lists them.
 func (g *GuildState) sorted() []*Channel { return byAge(g.Channels) }
 
 func byAge(channels map[string]*Channel) []*Channel {
 	return slices.SortedFunc(maps.Values(channels), func(a, b *Channel) int { return CompareIDs(a.ID, b.ID) })
 }
 
-// SortedWebhooks returns the webhooks by age.
+// SortedWebhooks returns the webhooks, oldest first.
 func (g *GuildState) SortedWebhooks() []*Webhook { return webhooksByAge(g.Webhooks) }
 
 func webhooksByAge(webhooks map[string]*Webhook) []*Webhook {
 	return slices.SortedFunc(maps.Values(webhooks), func(a, b *Webhook) int { return CompareIDs(a.ID, b.ID) })
 }
 
-// ListChannels returns the channels that a bot may view, by age. The read may be stale.
+// ListChannels returns the channels that a bot may view, oldest first. If stale is true, recently
+// written channels have their former state (Options.Weakness).
 func (d *Discord) ListChannels(g *GuildState, user string, stale bool) []*Channel {
 	all := byAge(reads(d, g.channelLags, g.Channels, stale))
 	return slices.DeleteFunc(all, func(c *Channel) bool { return d.Hides(g, c, user) })
 }
 
-// ListWebhooks returns the webhooks by age. The read may be stale.
+// ListWebhooks returns the webhooks, oldest first. If stale is true, recently written webhooks have
+// their former state (Options.Weakness).
 func (d *Discord) ListWebhooks(g *GuildState, stale bool) []*Webhook {
 	return webhooksByAge(reads(d, g.webhookLags, g.Webhooks, stale))
 }
 
-// Children returns the channels of a category by age.
+// Children returns the channels of a category, oldest first. For "", it returns the channels
+// without a category, and the categories.
 func (g *GuildState) Children(category string) []*Channel {
 	return slices.DeleteFunc(g.sorted(), func(c *Channel) bool { return c.ParentID != category })
 }
 
-// Displayed returns the channels in the app's order. Channels without a category come first, then
-// each category with its children. Children of the same parent stand in this order: text-like
-// before voice-like channels, then lower before higher positions, then older before newer channels.
+// Displayed returns the channels in the order of the Discord app: the channels without a category,
+// then each category and its channels. Channels of one category are ordered by type (text-like
+// first), then by position, then by age.
 func (g *GuildState) Displayed() []*Channel {
 	order := func(a, b *Channel) int {
 		rank := cmp.Compare(displayRank(a), displayRank(b))
@@ -111,7 +115,7 @@ func (g *GuildState) Displayed() []*Channel {
 	return out
 }
 
-// displayRank orders text-like channels, other channels and categories below the same parent.
+// displayRank orders siblings: text-like channels, other channels, categories.
 func displayRank(c *Channel) int {
 	switch {
 	case TextLike(c.Type):
@@ -122,7 +126,7 @@ func displayRank(c *Channel) int {
 	return 1
 }
 
-// Snapshot returns a copy of everything.
+// Snapshot returns a copy of the guild with all its contents.
 func (g *GuildState) Snapshot() Guild {
 	out := g.Guild
 	out.Features, out.Roles, out.Audit = slices.Clone(g.Features), slices.Clone(g.Roles), slices.Clone(g.Audit)
@@ -147,7 +151,7 @@ func (g *GuildState) Snapshot() Guild {
 	return out
 }
 
-// Wire returns the guild as in GET /guilds/{id}.
+// Wire returns the guild in the JSON of GET /guilds/{guild_id}.
 func (g *GuildState) Wire() map[string]any {
 	roles := []any{}
 	for i := range g.Roles {
@@ -178,11 +182,11 @@ func (g *GuildState) Wire() map[string]any {
 	}
 }
 
-// Stub returns an unavailable guild.
+// Stub returns the JSON of an unavailable guild: only id and unavailable.
 func (g *GuildState) Stub() map[string]any { return map[string]any{"id": g.ID, "unavailable": true} }
 
-// GuildCreate returns the guild as in a bot's GUILD_CREATE: with channels, and with the bot as its
-// only member. Channels lack guild_id there, as they often do on Discord.
+// GuildCreate returns the data of the event GUILD_CREATE for a bot. It has the guild's channels,
+// and the bot as its only member. The channels lack guild_id, as they often do on Discord.
 func (d *Discord) GuildCreate(g *GuildState, to *BotState) map[string]any {
 	w := g.Wire()
 	channels, members := []any{}, []any{}

@@ -8,7 +8,6 @@ import (
 	"slices"
 )
 
-// newGuild returns a new guild of an owner, without the default channels that the app creates.
 func newGuild(spec GuildSpec, owner string) *GuildState {
 	return &GuildState{
 		Guild: Guild{
@@ -22,7 +21,8 @@ func newGuild(spec GuildSpec, owner string) *GuildState {
 	}
 }
 
-// AddGuild adds a guild of an owner.
+// AddGuild adds a guild without the default channels that the app creates. The owner becomes its
+// first member.
 func (d *Discord) AddGuild(spec GuildSpec, owner string) *GuildState {
 	g := newGuild(spec, owner)
 	g.OverwritesInOrder = d.opts.Compatible
@@ -32,7 +32,7 @@ func (d *Discord) AddGuild(spec GuildSpec, owner string) *GuildState {
 	return g
 }
 
-// RemoveGuild deletes a guild.
+// RemoveGuild deletes a guild. Each connected bot in it gets GUILD_DELETE.
 func (d *Discord) RemoveGuild(g *GuildState) {
 	for id := range g.Members {
 		d.Events.Left(g, id)
@@ -43,15 +43,15 @@ func (d *Discord) RemoveGuild(g *GuildState) {
 
 // GuildSpec describes a new guild.
 type GuildSpec struct {
-	// ID is a snowflake; default: a new snowflake.
+	// ID is the guild's id, a snowflake; default: a new one.
 	ID string
-	// OwnerID is the owning user; default: a new user.
+	// OwnerID is the user who owns the guild; default: a new user.
 	OwnerID string
-	// Name, 2 to 100 characters; default "Test server".
+	// Name has 2 to 100 characters; default "Test server".
 	Name string
-	// Features, such as "COMMUNITY", which implies "NEWS" (announcement channels).
+	// Features of the guild, such as COMMUNITY. COMMUNITY implies NEWS (announcement channels).
 	Features []string
-	// MFALevel 1 requires two-factor authentication for administrative calls.
+	// MFALevel 1 refuses administrative calls of bots whose owner has no two-factor authentication.
 	MFALevel int
 }
 
@@ -63,7 +63,7 @@ func withNews(features []string) []string {
 	return append([]string{}, features...)
 }
 
-// ReplaceGuild changes settings and logs the changes.
+// ReplaceGuild changes a guild's settings, with an audit log entry and GUILD_UPDATE.
 func (d *Discord) ReplaceGuild(g *GuildState, after Guild, user, reason string) {
 	before, was := g.Wire(), g.Guild
 	g.Guild = after

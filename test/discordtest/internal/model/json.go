@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// OrNull returns null for an empty string.
+// OrNull returns s, or nil (null in JSON) if s is empty.
 func OrNull(s string) any {
 	if s == "" {
 		return nil
@@ -14,10 +14,10 @@ func OrNull(s string) any {
 	return s
 }
 
-// TimeLayout is Discord's format of times.
+// TimeLayout is the layout of times in Discord's JSON.
 const TimeLayout = "2006-01-02T15:04:05.000000-07:00"
 
-// JSON encodes this package's own values, which cannot fail.
+// JSON encodes values of the simulator. It panics on an error, because encoding them cannot fail.
 func JSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

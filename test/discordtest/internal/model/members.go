@@ -13,8 +13,8 @@ type Member struct {
 	Roles    []string
 	Nick     string
 	JoinedAt time.Time
-	// Own is the id of the role that the bot's invitation created, or empty if the invitation
-	// created no role.
+	// Own is the id of the role that was created when the member was added with permissions, as by
+	// a bot's invitation. It is empty if no role was created.
 	Own string
 }
 
@@ -35,7 +35,7 @@ func (d *Discord) RemoveMember(g *GuildState, user string) {
 	d.OnChange()
 }
 
-// TakeRole takes a role from a member.
+// TakeRole takes a role from a member. If the member lacks the role, nothing happens.
 func (d *Discord) TakeRole(g *GuildState, m *Member, role string) {
 	if i := slices.Index(m.Roles, role); i >= 0 {
 		m.Roles = slices.Delete(m.Roles, i, i+1)
@@ -43,7 +43,7 @@ func (d *Discord) TakeRole(g *GuildState, m *Member, role string) {
 	}
 }
 
-// GiveRole gives a member a role.
+// GiveRole gives a member a role. If the member already has the role, nothing happens.
 func (d *Discord) GiveRole(g *GuildState, m *Member, role string) {
 	if !slices.Contains(m.Roles, role) {
 		m.Roles = append(m.Roles, role)
@@ -51,7 +51,7 @@ func (d *Discord) GiveRole(g *GuildState, m *Member, role string) {
 	}
 }
 
-// MemberChanged sends a member's new roles to the bot itself and to sessions with the intent.
+// MemberChanged sends GUILD_MEMBER_UPDATE after a change of a member's roles.
 func (d *Discord) MemberChanged(g *GuildState, m *Member) {
 	w := m.Wire(d.Users[m.UserID])
 	w["guild_id"] = g.ID

@@ -12,14 +12,14 @@ type Message struct {
 	ID, ChannelID, Content          string
 	AuthorID, AuthorName, WebhookID string
 	AvatarURL                       string
-	AuthorIsBot                     bool // also true if a webhook sent the message
+	AuthorIsBot                     bool // also true for a message of a webhook
 	Embeds                          []Embed
 	Flags                           int
 	TTS, MentionsEveryone           bool
 	Time, Edited                    time.Time
 }
 
-// Embed is a rich block in a message; Type is always "rich".
+// Embed is a rich embed of a message. Type is always "rich".
 type Embed struct {
 	Type        string       `json:"type"`
 	Title       string       `json:"title,omitempty"`
@@ -47,7 +47,7 @@ type EmbedFooter struct {
 	IconURL string `json:"icon_url,omitempty"`
 }
 
-// EmbedImage is a picture, which the simulator does not fetch.
+// EmbedImage is the URL of a picture. The simulator does not fetch it.
 type EmbedImage struct {
 	URL string `json:"url,omitempty"`
 }
@@ -80,7 +80,7 @@ func (m *Message) Wire() map[string]any {
 	return w
 }
 
-// Post adds a message to its channel.
+// Post gives a message its id and time, adds it to its channel and sends MESSAGE_CREATE.
 func (d *Discord) Post(g *GuildState, m *Message) {
 	m.ID, m.Time = d.NewID(), d.Clock.Now()
 	g.Messages[m.ChannelID] = append(g.Messages[m.ChannelID], m)
@@ -91,7 +91,7 @@ func (d *Discord) Post(g *GuildState, m *Message) {
 	d.OnChange()
 }
 
-// RemoveMessage deletes a message.
+// RemoveMessage deletes a message and sends MESSAGE_DELETE.
 func (d *Discord) RemoveMessage(g *GuildState, m *Message) {
 	g.Messages[m.ChannelID] = slices.DeleteFunc(g.Messages[m.ChannelID], func(x *Message) bool { return x == m })
 	d.Emit(g, "MESSAGE_DELETE", map[string]any{"id": m.ID, "channel_id": m.ChannelID, "guild_id": g.ID})

@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// Permissions is a set of permission bits; on the wire a decimal string.
+// Permissions is a set of permission bits. In JSON it is a decimal string.
 type Permissions uint64
 
-// Permission bits of the simulator's rules. Source: Discord's documentation, "Permissions".
+// Permission bits of the simulator. Source: Discord's documentation, "Permissions".
 const (
 	PermAdministrator      Permissions = 1 << 3
 	PermManageChannels     Permissions = 1 << 4
@@ -25,13 +25,12 @@ const (
 	PermManageRoles        Permissions = 1 << 28
 	PermManageWebhooks     Permissions = 1 << 29
 
-	// PermAll has every defined bit (0 to 52, without the gaps), as administrators and owners have.
+	// PermAll has bits 0 to 52, even undefined ones. Guild owners and administrators have it.
 	PermAll Permissions = 1<<53 - 1
-	// permDefault are @everyone's permissions in a new guild:
-	// view channels, read and write messages, invite, speak.
+	// @everyone in a new guild may view channels, read and write messages, invite, speak.
 	permDefault Permissions = PermViewChannel | PermSendMessages | PermReadMessageHistory |
 		PermConnect | 1<<0 | 1<<6 | 1<<14 | 1<<15 | 1<<21
-	// PermElevated needs two-factor authentication of the bot's owner if the guild requires it.
+	// PermElevated needs two-factor authentication of the bot's owner in a guild with MFALevel 1.
 	PermElevated = PermAdministrator | PermManageChannels | PermManageGuild | PermManageMessages | PermManageRoles |
 		PermManageWebhooks | 1<<1 | 1<<2
 )
@@ -39,12 +38,13 @@ const (
 // Has reports whether p has all bits of want.
 func (p Permissions) Has(want Permissions) bool { return p&want == want }
 
-// MarshalJSON writes Discord's decimal string.
+// MarshalJSON encodes the bits as a decimal string, as Discord does.
 func (p Permissions) MarshalJSON() ([]byte, error) {
 	return json.Marshal(strconv.FormatUint(uint64(p), 10))
 }
 
-// GuildPermissions returns a member's permissions in the guild, before overwrites.
+// GuildPermissions returns the permissions that a member has from its roles, without any channel's
+// overwrites. A user who is not a member has none.
 func (g *GuildState) GuildPermissions(user string) Permissions {
 	m := g.Members[user]
 	if m == nil {
@@ -65,12 +65,14 @@ func (g *GuildState) GuildPermissions(user string) Permissions {
 	return p
 }
 
-// PermissionsIn returns a member's permissions in a channel. They start with the
-// guild's permissions. The overwrite of @everyone applies first, then all overwrites
-// of the member's roles together, then the member's own. Without VIEW_CHANNEL nothing
-// remains. In a voice-like channel without CONNECT, no permission to manage it
-// remains. (Documented for MANAGE_CHANNELS "and others", "Implicit Permissions"; the
-// others are a guess.) A compatible server applies the overwrites in their order.
+// PermissionsIn returns a member's permissions in a channel. They start with the guild's
+// permissions. Then overwrites apply: first that of @everyone, then those of the member's roles
+// together, then the member's own. With OverwritesInOrder, they apply in the order of the list
+// instead.
+//
+// Without VIEW_CHANNEL, no permission remains. Without CONNECT in a voice or stage channel, no
+// permission to manage the channel remains. Discord's reference ("Implicit Permissions") names only
+// MANAGE_CHANNELS "and others" for CONNECT, so MANAGE_ROLES and MANAGE_WEBHOOKS are a guess.
 func (g *GuildState) PermissionsIn(c *Channel, user string) Permissions {
 	p := g.GuildPermissions(user)
 	if p == PermAll || p == 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A compatible server applies overwrites in the order in which they were sent.
+// With OverwritesInOrder, overwrites apply in the order in which a client sent them.
 func TestACompatibleServerAppliesOverwritesInOrder(t *testing.T) {
 	t.Parallel()
 	const view = PermViewChannel
@@ -30,8 +30,8 @@ func TestACompatibleServerAppliesOverwritesInOrder(t *testing.T) {
 	}
 }
 
-// Discord computes a member's permissions in this order: the roles, the overwrite of @everyone, the
-// overwrites of all other roles together, the member's own overwrite.
+// Discord computes a member's permissions in this order: the member's roles, the overwrite of
+// @everyone, the overwrites of the member's other roles together, the member's own overwrite.
 func TestPermissionsIn(t *testing.T) {
 	t.Parallel()
 	const view, send, manage = PermViewChannel, PermSendMessages, PermManageChannels

@@ -9,18 +9,18 @@ import (
 	"slices"
 )
 
-// Role is a role of a guild. The role @everyone has the same id as the guild.
+// Role is a role of a guild. The id of the role @everyone is the guild's id.
 type Role struct {
 	ID, Name    string
 	Permissions Permissions
 	Position    int
-	// Color is 0 for a role without a color. A role with Secondary has a gradient of two colors. A
-	// holographic role has Secondary and Tertiary.
+	// Color is 0 for a role without a color. A role with Secondary shows a gradient of Color and
+	// Secondary. A role with Secondary and Tertiary is holographic.
 	Color               int
 	Secondary, Tertiary *int
 	Hoist, Mentionable  bool
-	// Managed roles belong to a bot or an integration. Booster marks the role of members who boost
-	// the guild.
+	// Managed reports whether the role belongs to a bot or an integration. Booster reports whether
+	// it is the role of the members who boost the guild.
 	Managed, Booster bool
 }
 
@@ -39,16 +39,14 @@ func (r *Role) Wire() map[string]any {
 	return w
 }
 
-// RankedRoles returns the roles by rank, lowest first. If two roles have the same position, the
-// older role ranks higher.
+// RankedRoles returns the roles, lowest first. At the same position, the older role is higher.
 func (g *Guild) RankedRoles() []Role {
 	return slices.SortedFunc(slices.Values(g.Roles), func(a, b Role) int {
 		return cmp.Or(cmp.Compare(a.Position, b.Position), CompareIDs(b.ID, a.ID))
 	})
 }
 
-// OutranksRole reports whether a member may change a role. The member must own the guild or have a
-// higher role.
+// OutranksRole reports whether a member owns the guild or has a role above this role.
 func (g *GuildState) OutranksRole(user, role string) bool {
 	if g.OwnerID == user {
 		return true
@@ -58,7 +56,7 @@ func (g *GuildState) OutranksRole(user, role string) bool {
 	return slices.ContainsFunc(g.Members[user].Roles, func(own string) bool { return rank(own) > rank(role) })
 }
 
-// AddRole creates a role at the top of a guild and returns its id.
+// AddRole creates a role above all other roles of a guild and returns its id.
 func (d *Discord) AddRole(g *GuildState, r Role) string {
 	for _, other := range g.Roles {
 		r.Position = max(r.Position, other.Position+1)
@@ -66,8 +64,8 @@ func (d *Discord) AddRole(g *GuildState, r Role) string {
 	return d.InsertRole(g, r)
 }
 
-// InsertRole creates a role at r.Position and returns its id. Several roles may have the same
-// position.
+// InsertRole creates a role at r.Position and returns its id. Other roles keep their positions, so
+// several roles may have the same position.
 func (d *Discord) InsertRole(g *GuildState, r Role) string {
 	r.ID = d.NewID()
 	g.Roles = append(g.Roles, r)
@@ -76,7 +74,7 @@ func (d *Discord) InsertRole(g *GuildState, r Role) string {
 	return r.ID
 }
 
-// ReplaceRole changes a role and logs the changes.
+// ReplaceRole changes a role, with an audit log entry and GUILD_ROLE_UPDATE.
 func (d *Discord) ReplaceRole(g *GuildState, after Role, user, reason string) {
 	r := g.Role(after.ID)
 	before, now := r.Wire(), after.Wire()
@@ -95,8 +93,8 @@ func (d *Discord) ReplaceRole(g *GuildState, after Role, user, reason string) {
 	d.OnChange()
 }
 
-// RemoveRole deletes a role and its overwrites, and takes the role from all members. The order of
-// the Gateway events is a guess.
+// RemoveRole deletes a role and its channel overwrites, and takes the role from all members. The
+// order of the Gateway events is a guess.
 func (d *Discord) RemoveRole(g *GuildState, role string) {
 	g.Roles = slices.DeleteFunc(slices.Clone(g.Roles), func(r Role) bool { return r.ID == role })
 	d.Emit(g, "GUILD_ROLE_DELETE", map[string]any{"guild_id": g.ID, "role_id": role})

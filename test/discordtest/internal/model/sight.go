@@ -2,15 +2,15 @@
 
 package model
 
-// FlagObfuscated marks a channel that a bot may not view. The Gateway then sends only the channel's
-// id, type and position (CHANNEL_OBFUSCATED, for all bots since 16 November 2026).
+// FlagObfuscated (CHANNEL_OBFUSCATED) marks a channel that a bot may not view. Only its id, type
+// and position are real. Discord sends such channels to all bots since 16 November 2026.
 const FlagObfuscated = 1 << 17
 
 const obfuscatedName = "___hidden___"
 
-// Sees reports whether a user may view a channel. The user needs VIEW_CHANNEL in the channel. For a
-// category, VIEW_CHANNEL in one of its children also suffices. (On Discord, a user who is connected
-// to a voice channel also sees it; voice is not simulated.)
+// Sees reports whether a user may view a channel. The user needs VIEW_CHANNEL in the channel, or,
+// for a category, in one of the category's channels. (On Discord, users who are connected to a
+// voice channel see it too, but connections are not simulated.)
 func (g *GuildState) Sees(c *Channel, user string) bool {
 	if g.PermissionsIn(c, user).Has(PermViewChannel) {
 		return true
@@ -26,15 +26,14 @@ func (g *GuildState) Sees(c *Channel, user string) bool {
 	return false
 }
 
-// Hides reports whether Discord hides a channel's content from a bot.
+// Hides reports whether the user may not view the channel, and Options.ShowHidden is false.
 func (d *Discord) Hides(g *GuildState, c *Channel, user string) bool {
 	return !d.opts.ShowHidden && !g.Sees(c, user)
 }
 
-// Obfuscated returns the channel in Discord's JSON for a bot that may not view it. The id, type and
-// position are real. The name, the flag and the overwrite have the documented values. Discord
-// documents the other fields only as "null or reduced". They are empty here, and no other flag is
-// set: both are guesses.
+// Obfuscated returns the JSON of the channel for a bot that may not view it. Discord documents the
+// name, flag and overwrite, and calls the other fields "null or reduced". It is a guess that these
+// are empty and that no other flag is set.
 func (c *Channel) Obfuscated() map[string]any {
 	hidden := Channel{
 		ID: c.ID, GuildID: c.GuildID, Type: c.Type, Position: c.Position, Flags: FlagObfuscated, Name: obfuscatedName,

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// epoch is the first millisecond of snowflakes: 2015-01-01 UTC.
+// epoch is 2015-01-01 UTC in Unix milliseconds, the start of time in snowflakes.
 const epoch = 1420070400000
 
-// snowflakes makes growing ids as Discord does: milliseconds since 2015 in the upper 42 bits.
+// snowflakes makes increasing ids with the milliseconds since epoch in the upper 42 bits.
 type snowflakes struct{ last uint64 }
 
 func (s *snowflakes) next(now time.Time) string {
@@ -23,13 +23,12 @@ func (s *snowflakes) next(now time.Time) string {
 	return strconv.FormatUint(id, 10)
 }
 
-// SnowflakeAt returns the smallest id that Discord can
-// make at time t, for `after=` in audit log queries.
+// SnowflakeAt returns the smallest id of time t, for `after=` in audit log queries.
 func SnowflakeAt(t time.Time) uint64 {
 	return uint64(max(0, t.UnixMilli()-epoch)) << 22
 }
 
-// SnowflakeTime returns an id's time of creation, in milliseconds; the zero time for an invalid id.
+// SnowflakeTime returns the millisecond of an id's creation, or the zero time for an invalid id.
 func SnowflakeTime(id string) time.Time {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
@@ -38,13 +37,13 @@ func SnowflakeTime(id string) time.Time {
 	return time.UnixMilli(int64(n>>22) + epoch)
 }
 
-// IsSnowflake reports whether s has Discord's form of ids: decimal, no sign, no leading zero.
+// IsSnowflake reports whether s is a decimal number without sign and leading zeros.
 func IsSnowflake(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 64)
 	return err == nil && strconv.FormatUint(n, 10) == s
 }
 
-// CompareIDs orders ids by age. Both must be snowflakes.
+// CompareIDs compares two snowflakes by age. The result is negative if a is older than b.
 func CompareIDs(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }

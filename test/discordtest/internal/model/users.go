@@ -21,24 +21,24 @@ func (u *User) Wire() map[string]any {
 	}
 }
 
-// Bot is an application with its bot user. AddBot gives each empty field a value.
+// Bot is an application with its bot user. AddBot sets the empty fields to their defaults.
 type Bot struct {
-	// Name of the bot user; default "bot".
+	// Name is the name of the bot user; default "bot".
 	Name string
-	// Token; default: a random one.
+	// Token is the bot's secret for REST and the Gateway; default: a random token.
 	Token string
-	// UserID and ApplicationID are equal, as for all current applications.
+	// UserID is the id of the bot user; default: a new id. ApplicationID is always the same id, as
+	// for all current applications on Discord.
 	UserID, ApplicationID string
-	// OwnerWithout2FA is true if the bot's owner has no two-factor authentication. Guilds with
+	// OwnerWithout2FA reports whether the bot's owner lacks two-factor authentication. Guilds with
 	// MFALevel 1 then refuse the bot's administrative calls with 60003.
 	OwnerWithout2FA bool
-	// PrivilegedIntents are the privileged intents that the bot may use (members, presences,
-	// message content). If a client requests another one, the Gateway closes its connection with
-	// 4014.
+	// PrivilegedIntents are the privileged intents that the bot may use. The Gateway refuses others
+	// with 4014.
 	PrivilegedIntents int
 }
 
-// BotState is a bot with its user.
+// BotState is a bot with its user account.
 type BotState struct {
 	Bot
 	User *User
@@ -67,7 +67,7 @@ func (d *Discord) newToken(user string) string {
 	return base64.RawStdEncoding.EncodeToString([]byte(user)) + "." + d.Secret(6) + "." + d.Secret(38)
 }
 
-// ResetToken replaces a bot's token and ends its Gateway sessions.
+// ResetToken replaces a bot's token, ends its Gateway sessions and returns the new token.
 func (d *Discord) ResetToken(b *BotState) string {
 	delete(d.Bots, b.Token)
 	b.Token = d.newToken(b.UserID)
@@ -76,7 +76,7 @@ func (d *Discord) ResetToken(b *BotState) string {
 	return b.Token
 }
 
-// BotOf returns the bot with the token in an Authorization header, or nil.
+// BotOf returns the bot with the token in an Authorization header ("Bot <token>"), or nil.
 func (d *Discord) BotOf(authorization string) *BotState {
 	token, ok := strings.CutPrefix(authorization, "Bot ")
 	if !ok {

@@ -7,27 +7,28 @@ import (
 	"time"
 )
 
-// Weakness makes random responses wrong. The same seed repeats the same errors. With the zero
-// value, all responses are right. Rates are probabilities from 0 to 1.
+// Weakness makes random REST responses wrong. With the zero value, all responses are right. Rates
+// are probabilities from 0 to 1. The same Options.Seed repeats the same errors.
 type Weakness struct {
-	// Stale is the rate of stale calls. For a time after a write (see For), a stale GET returns the
-	// state before the write, and a stale PATCH of a new object gets 404/10003.
+	// Stale is the rate of calls that read old state. For a time after a write (see For), such a
+	// GET returns the state before the write, and such a PATCH does not find a new object (404).
 	Stale float64
 	// Missing is the rate of writes that hide a channel or webhook. For a time after such a write
-	// (see For), GET, PATCH and lists do not find the object, although it exists (seen: #8445).
+	// (see For), GET, PATCH and lists do not find the object, although it exists, as reported in
+	// https://github.com/discord/discord-api-docs/issues/8445.
 	Missing float64
-	// For is the longest time after a write in which reads are wrong. Each write gets a random time
-	// up to For. Default 2 s.
+	// For is the maximum time of wrong reads after a write; the time is random. Default 2 s.
 	For time.Duration
 	// Unauthorized, Forbidden and ServerErrors are the rates at which a bot's calls get 401, 403 or
-	// a 5xx for no reason. Some calls that get a 5xx are executed nevertheless. The rate
-	// Unauthorized also applies to IDENTIFY, which then gets 4004.
+	// a 5xx without a reason. Some calls with a 5xx are executed nevertheless. Unauthorized also
+	// applies to IDENTIFY, which then gets close code 4004.
 	Unauthorized, Forbidden, ServerErrors float64
 }
 
-// lag makes reads of an object wrong until a time.
+// lag makes reads of an object wrong until a time. A stale read gets the state before the write. If
+// missing is true, no read finds the object.
 type lag[T any] struct {
-	before  *T // nil if the write created the object
+	before  *T // state before the write; nil if the write created the object
 	missing bool
 	until   time.Time
 }
@@ -35,7 +36,7 @@ type lag[T any] struct {
 // keepLags is the number of lags above which wrote removes expired lags.
 const keepLags = 64
 
-// wrote records a write. before is the former state, or nil if the object did not exist.
+// wrote makes later reads wrong for a moment. before is nil if the object did not exist.
 func wrote[T any](d *Discord, lags map[string]lag[T], id string, before *T) {
 	if d.Weakness.Stale == 0 && d.Weakness.Missing == 0 {
 		return
@@ -51,8 +52,8 @@ func wrote[T any](d *Discord, lags map[string]lag[T], id string, before *T) {
 	lags[id] = lag[T]{before: before, missing: d.Chance(d.Weakness.Missing), until: now.Add(d.UpTo(longest))}
 }
 
-// read returns the state of an object that a client's read gets. now is the current state, or nil
-// if the object does not exist.
+// read returns the state of an object that a client reads. now is the current state. nil means that
+// there is no object.
 func read[T any](d *Discord, lags map[string]lag[T], id string, now *T, stale bool) *T {
 	switch l, ok := lags[id]; {
 	case !ok || !d.Clock.Now().Before(l.until):
@@ -77,13 +78,13 @@ func reads[T any](d *Discord, lags map[string]lag[T], now map[string]*T, stale b
 	return out
 }
 
-// WroteWebhook records a write of a webhook. before is the state before the write, or nil if the
-// webhook did not exist.
+// WroteWebhook makes later reads of a webhook wrong for a moment. before is nil for a new one.
 func (d *Discord) WroteWebhook(g *GuildState, id string, before *Webhook) {
 	wrote(d, g.webhookLags, id, before)
 }
 
-// ReadChannel is FindChannel for a read, which may be stale.
+// ReadChannel is like FindChannel. With Options.Weakness, it may not find the channel for a moment
+// after a write, or, if stale is true, return the channel before the write.
 func (d *Discord) ReadChannel(id string, stale bool) (*GuildState, *Channel) {
 	for _, g := range d.Guilds {
 		if ch := read(d, g.channelLags, id, g.Channels[id], stale); ch != nil {
@@ -93,7 +94,8 @@ func (d *Discord) ReadChannel(id string, stale bool) (*GuildState, *Channel) {
 	return nil, nil
 }
 
-// ReadWebhook is FindWebhook for a read, which may be stale.
+// ReadWebhook is like FindWebhook. With Options.Weakness, it may not find the webhook for a moment
+// after a write, or, if stale is true, return the webhook before the write.
 func (d *Discord) ReadWebhook(id string, stale bool) (*GuildState, *Webhook) {
 	for _, g := range d.Guilds {
 		if w := read(d, g.webhookLags, id, g.Webhooks[id], stale); w != nil {
@@ -103,10 +105,11 @@ func (d *Discord) ReadWebhook(id string, stale bool) (*GuildState, *Webhook) {
 	return nil, nil
 }
 
-// ReadSettings returns the guild in Discord's JSON for a read, which may be stale.
+// ReadSettings returns the guild in Discord's JSON. If stale is true, it may return the state
+// before the last write (Options.Weakness).
 func (d *Discord) ReadSettings(g *GuildState, stale bool) map[string]any {
 	settings := read(d, g.settingsLags, g.ID, &g.Guild, stale)
-	if settings == nil { // a guild is never missing
+	if settings == nil { // Weakness.Missing does not apply to guilds
 		settings = &g.Guild
 	}
 	return (&GuildState{Guild: *settings}).Wire()

@@ -2,15 +2,15 @@
 
 package model
 
-// Webhook is an incoming webhook. Token is a secret.
+// Webhook is an incoming webhook. Token is the secret in its URL.
 type Webhook struct {
 	ID, GuildID, ChannelID, ApplicationID, Name, Token string
-	CreatorID                                          string // user
-	Avatar                                             string // hash
+	CreatorID                                          string // id of a user
+	Avatar                                             string // hash of the image
 }
 
-// WebhookWire returns a webhook in Discord's JSON. Only the application that owns the webhook gets
-// token and url. application is "" for a client without an application.
+// WebhookWire returns a webhook in Discord's JSON for an application, or for no application ("").
+// Only the application that owns the webhook gets token and url.
 func (d *Discord) WebhookWire(w *Webhook, application string) map[string]any {
 	out := map[string]any{"id": w.ID, "type": 1, "guild_id": w.GuildID, "channel_id": w.ChannelID, "name": w.Name,
 		"avatar": OrNull(w.Avatar), "application_id": OrNull(w.ApplicationID)}
@@ -23,15 +23,14 @@ func (d *Discord) WebhookWire(w *Webhook, application string) map[string]any {
 	return out
 }
 
-// SecretWire returns a webhook for a client that knows its token.
+// SecretWire returns the JSON of a webhook for a client that knows its token: without user.
 func (d *Discord) SecretWire(w *Webhook) map[string]any {
 	out := d.WebhookWire(w, w.ApplicationID)
 	delete(out, "user")
 	return out
 }
 
-// WebhookChanged logs a change of a webhook and sends the event WEBHOOKS_UPDATE, which names only
-// the channel.
+// WebhookChanged writes an audit log entry and sends WEBHOOKS_UPDATE, which names only the channel.
 func (d *Discord) WebhookChanged(g *GuildState, channel string, e AuditEntry) {
 	d.Log(g, e)
 	d.Emit(g, "WEBHOOKS_UPDATE", map[string]any{"guild_id": g.ID, "channel_id": channel})

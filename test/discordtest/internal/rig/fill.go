@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// Replacer returns a Filler that replaces the first text of each pair by the second.
+// Replacer returns a Filler. pairs alternate placeholders and the texts that replace them.
 func Replacer(pairs ...string) Filler { return Filler{strings.NewReplacer(pairs...)} }
 
-// Filler fills placeholders in the paths and bodies of a test table; see [Replacer].
+// Filler replaces placeholders in the paths and bodies of a test table. [Replacer] creates it.
 type Filler struct{ r *strings.Replacer }
 
 // Text replaces the placeholders in a path.
 func (f Filler) Text(s string) string { return f.r.Replace(s) }
 
-// Body returns a body in JSON with the placeholders replaced; nil for no body.
+// Body encodes v as JSON and replaces the placeholders. It returns nil, for no body, if v is nil.
 func (f Filler) Body(t *testing.T, v any) any {
 	t.Helper()
 	if v == nil {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rig is the test set-up of discordtest: a Discord with one guild and one bot, and a plain
-// HTTP client. If Discord's OpenAPI description is available, the rig compares all calls and
-// responses with it.
+// Package rig is the test fixture of discordtest. If Discord's OpenAPI description is available,
+// all responses are checked against it.
 package rig
 
 import (
@@ -19,29 +18,29 @@ import (
 	"jutsu.com/operators/test/discordtest/contract"
 )
 
-// Rig is a Discord with one guild and one bot, and a plain HTTP client of the bot.
+// Rig is a simulated Discord with one guild and one bot, and a plain HTTP client.
 type Rig struct {
 	T     *testing.T
 	Srv   *discordtest.Server
 	Bot   discordtest.Bot
 	Guild string
 	Last  http.Header // of the last response
-	// Client makes the calls.
+	// Client makes the calls. Tests may replace it.
 	Client *http.Client
 
-	compatible bool // Discord's OpenAPI description does not fully apply
+	compatible bool // Options.Compatible is set, so Discord's OpenAPI description does not fully apply
 }
 
-// Usual are the permissions that the operator requests for all features, roles included.
+// Usual are the permissions that discord-operator needs for all its features, including roles.
 const Usual = discordtest.PermManageChannels | discordtest.PermManageGuild | discordtest.PermViewAuditLog |
 	discordtest.PermViewChannel | discordtest.PermManageRoles | discordtest.PermManageWebhooks |
 	discordtest.PermSendMessages | discordtest.PermReadMessageHistory
 
-// Start is the initial time of the tests' clocks.
+// Start is the initial time of the simulator's clock in [New].
 var Start = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 
-// New starts a Discord with a frozen clock and without rate limits; change may change these
-// options.
+// New starts a Discord with a frozen clock, without rate limits and without a delay of audit log
+// entries. change may change the options and the guild.
 func New(
 	t *testing.T, p discordtest.Permissions, change ...func(*discordtest.Options, *discordtest.GuildSpec),
 ) *Rig {
@@ -58,14 +57,14 @@ func New(
 	return r
 }
 
-// Limited returns a rig with the usual rate limits after change has edited them.
+// Limited returns a rig after change has added rate limits. Without change, it has none.
 func Limited(t *testing.T, change func(*discordtest.Limits)) *Rig {
 	t.Helper()
 	return New(t, Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { change(o.Limits) })
 }
 
-// Community is a change for [New]. It makes the guild a Community guild, which may have
-// announcement channels, stages and forums.
+// Community is an argument for [New]. It makes the guild a Community guild, which may have
+// announcement, stage, forum and media channels.
 func Community(_ *discordtest.Options, g *discordtest.GuildSpec) {
 	g.Features = []string{"COMMUNITY", "NEWS"}
 }
@@ -78,7 +77,7 @@ type Answer struct {
 	List   []any
 }
 
-// Code returns the JSON error code, or 0.
+// Code returns Discord's error code in the response, or 0.
 func (a Answer) Code() int {
 	n, _ := a.JSON["code"].(float64)
 	return int(n)
@@ -90,7 +89,7 @@ func (a Answer) ID() string {
 	return s
 }
 
-// Leaf returns the text code of a nested error: errors.<path>._errors[0].code.
+// Leaf returns the string code of the first nested error of a field: errors.<path>._errors[0].code.
 func Leaf(a Answer, path string) string {
 	at, _ := a.JSON["errors"].(map[string]any)
 	for _, key := range strings.Split(path, ".") {
@@ -105,13 +104,13 @@ func Leaf(a Answer, path string) string {
 	return code
 }
 
-// Do makes a call as the bot. A string body is sent unchanged.
+// Do makes a call as the bot. A string body is sent as it is. header alternates names and values.
 func (r *Rig) Do(method, path string, body any, header ...string) Answer {
 	r.T.Helper()
 	return r.As("Bot "+r.Bot.Token, method, path, body, header...)
 }
 
-// As makes a call with the Authorization header auth. If auth is "", the call has no such header.
+// As is like [Rig.Do] with this Authorization header, or none if auth is "".
 func (r *Rig) As(auth, method, path string, body any, header ...string) Answer {
 	r.T.Helper()
 	var data io.Reader
@@ -173,8 +172,8 @@ func (r *Rig) holdAgainstContract(req *http.Request, status int, header http.Hea
 	}
 }
 
-// withPosition adds a position to a channel from a compatible server, which omits it. Without a
-// position, the comparison with Discord's OpenAPI description would always fail.
+// withPosition adds a position to a channel. Compatible servers omit it, but the OpenAPI
+// description requires it.
 func withPosition(body []byte) []byte {
 	var channel map[string]any
 	if err := json.Unmarshal(body, &channel); err != nil || channel["permission_overwrites"] == nil {
@@ -191,7 +190,7 @@ func withPosition(body []byte) []byte {
 	return completed
 }
 
-// Must makes a call like [Rig.Do], and fails the test if the status differs.
+// Must makes a call like [Rig.Do], and ends the test if the response has another status.
 func (r *Rig) Must(status int, method, path string, body any, header ...string) Answer {
 	r.T.Helper()
 	a := r.Do(method, path, body, header...)
@@ -201,7 +200,7 @@ func (r *Rig) Must(status int, method, path string, body any, header ...string) 
 	return a
 }
 
-// Channel creates a channel and returns its id.
+// Channel creates a channel over REST and returns its id.
 func (r *Rig) Channel(fields map[string]any) string {
 	r.T.Helper()
 	return r.Must(201, "POST", "/guilds/"+r.Guild+"/channels", fields).ID()
@@ -210,7 +209,7 @@ func (r *Rig) Channel(fields map[string]any) string {
 // Obj is a JSON object.
 type Obj = map[string]any
 
-// TinyPNG is an image of one pixel as a data URI.
+// TinyPNG is the data URI of an image of one pixel.
 const TinyPNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCB" +
 	"d81ytgAAAABJRU5ErkJggg=="
 
@@ -222,7 +221,7 @@ func Check(t *testing.T, err error) {
 	}
 }
 
-// Eventually waits until ok returns true; another goroutine changes what ok sees.
+// Eventually waits until ok returns true, at most 20 s.
 func Eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick, limit := time.NewTicker(time.Millisecond), time.After(20*time.Second)

@@ -8,8 +8,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Guild returns the guild in the path. If the bot is not a member of the guild, the error is the
-// same as for an unknown guild.
+// Guild returns the guild in the path. A bot that is not a member gets 10004 (Unknown Guild).
 func (c *Call) Guild() (*model.GuildState, error) {
 	g := c.Discord.Guilds[c.Path("guild_id")]
 	switch {
@@ -21,7 +20,7 @@ func (c *Call) Guild() (*model.GuildState, error) {
 	return g, nil
 }
 
-// GuildWith is like [Call.Guild], and returns an error if the bot lacks permissions in the guild.
+// GuildWith is [Call.Guild] with an error if the bot lacks permissions in the guild.
 func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -30,8 +29,8 @@ func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 	return g, c.May(g, g.GuildPermissions(c.Bot.UserID), p)
 }
 
-// Channel returns the channel in the path. If the bot may not view the channel, the error is 50001.
-// With Options.Weakness, a GET or PATCH may not find a new channel yet.
+// Channel returns the channel with the id in the path. If the bot may not view it, the error is
+// 50001. With Options.Weakness, a GET or PATCH may not find a new channel yet.
 func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	id := c.Path("channel_id")
 	if !model.IsSnowflake(id) {
@@ -53,13 +52,12 @@ func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	return g, ch, nil
 }
 
-// mayLag reports whether the call may see old state. Only GET and PATCH may see it.
+// mayLag reports whether Options.Weakness can apply to a call. Writes other than PATCH see no lag.
 func (c *Call) mayLag() bool {
 	return c.Request.Method == http.MethodGet || c.Request.Method == http.MethodPatch
 }
 
-// ChannelWith is like [Call.Channel], and returns an error if the bot lacks permissions in the
-// channel.
+// ChannelWith is [Call.Channel] with an error if the bot lacks permissions in the channel.
 func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Channel, error) {
 	g, ch, err := c.Channel()
 	if err != nil {
@@ -68,8 +66,8 @@ func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Chann
 	return g, ch, c.May(g, g.PermissionsIn(ch, c.Bot.UserID), p)
 }
 
-// May returns an error if the bot lacks a wanted permission. It also returns an error if the guild
-// and a wanted permission require two-factor authentication, and the bot's owner has none.
+// May returns an error if have lacks a permission in want. It also returns an error if the guild
+// requires two-factor authentication for a permission in want, and the bot's owner has none.
 func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	if !have.Has(want) {
 		return ErrPermissions
@@ -80,8 +78,9 @@ func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	return nil
 }
 
-// Webhook returns the webhook in the path for a call of a bot. A bot may read its own application's
-// webhooks without permissions. For any other access, it needs MANAGE_WEBHOOKS in the channel.
+// Webhook returns the webhook with the id in the path, for a call with a bot token. A bot may read
+// its own application's webhooks without permissions. For a change, or another application's
+// webhook, the bot needs MANAGE_WEBHOOKS in the webhook's channel.
 func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 	id := c.Path("webhook_id")
 	g, w := c.Discord.FindWebhook(id)
@@ -98,14 +97,14 @@ func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 		return g, w, nil
 	}
 	have := g.GuildPermissions(c.Bot.UserID)
-	// A stale read may return a webhook of a deleted channel.
+	// The channel may be deleted already, because a stale read still finds its webhooks.
 	if in := g.Channels[w.ChannelID]; in != nil {
 		have = g.PermissionsIn(in, c.Bot.UserID)
 	}
 	return g, w, c.May(g, have, model.PermManageWebhooks)
 }
 
-// WebhookByToken returns the webhook whose id is in the path, if the path also has its token.
+// WebhookByToken returns the webhook whose id and token are in the path.
 func (c *Call) WebhookByToken() (*model.GuildState, *model.Webhook, error) {
 	g, w := c.Discord.FindWebhook(c.Path("webhook_id"))
 	switch {

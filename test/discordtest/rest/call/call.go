@@ -13,66 +13,66 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Call is one REST call. Its methods run under the lock of the state.
+// Call is one REST call. Callers of its methods hold the lock of model.Discord.
 type Call struct {
 	Discord *model.Discord
 	Options Options
-	Windows *limits.Windows // of the rate limits
+	Windows *limits.Windows // counts of the rate limits
 	Request *http.Request
 	Body    []byte
-	Bot     *model.BotState // nil for a call without authorization
+	Bot     *model.BotState // nil if the call has no valid bot token
 	Now     time.Time
-	// Stale makes a read return the state before the last write.
+	// Stale makes reads return the state before the last write (Options.Weakness).
 	Stale  bool
-	Header http.Header // of the response
+	Header http.Header // headers of the response
 }
 
-// Options are the fields of discordtest.Options that concern REST.
+// Options are the fields of discordtest.Options that REST needs.
 type Options struct {
 	Limits             *limits.Limits
 	AllowGuildDeletion bool
 	AnyUserAgent       bool
 	Normalise          func(name string) string
 	Altered            Altered
-	// IgnoreTargetID makes the audit log ignore the filter target_id.
+	// IgnoreTargetID makes the audit log ignore the query parameter target_id.
 	IgnoreTargetID bool
 	Compatible     bool
 }
 
-// Altered makes Discord change or ignore some sent values without an error. With the zero value,
-// Discord stores all values as sent. All fields are guesses unless marked [C].
+// Altered makes the simulator change or ignore sent values without an error. With the zero value,
+// it stores them as sent. Except for Icon, it is a guess that Discord does so.
 type Altered struct {
-	// Topic returns the topic to store. Its argument is the sent topic without surrounding white
-	// space.
+	// Topic returns the topic to store, from the sent topic without surrounding white space.
 	Topic func(topic string) string
-	// AnnouncementSlowmode ignores rate_limit_per_user in announcement channels, because Discord
-	// does not document the field for this type.
+	// AnnouncementSlowmode ignores rate_limit_per_user in announcement channels. Discord does not
+	// document the field for this type.
 	AnnouncementSlowmode bool
-	// Locale ignores preferred_locale, and Description ignores description, in guilds that are not
-	// Community guilds. Discord documents preferred_locale only for Community guilds.
+	// Locale ignores preferred_locale, and Description ignores description, unless the guild is a
+	// Community guild. Discord documents preferred_locale only for Community guilds.
 	Locale, Description bool
-	// CommunityChannels ignores rules_channel_id and public_updates_channel_id in guilds that are
-	// not Community guilds.
+	// CommunityChannels ignores rules_channel_id and public_updates_channel_id unless the guild is
+	// a Community guild.
 	CommunityChannels bool
-	// Icon ignores all icons of a guild. Discord ignores only invalid images [C].
+	// Icon ignores all icons of a guild. Users report that Discord ignores invalid icons.
 	Icon bool
-	// Unsynced creates channels without the overwrites of their category.
+	// Unsynced creates channels without the overwrites of their category. By default, a channel
+	// that is sent without overwrites gets them.
 	Unsynced bool
-	// Bare ignores, in a create, the fields that only voice-like or forum-like channels have.
+	// Bare ignores, in a create, the fields that only voice, stage, forum and media channels have.
 	Bare bool
 }
 
-// Answer is the response to a client.
+// Answer is the response to a REST call.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Path returns a variable of the route's template.
+// Path returns the value of a variable in the route's template, such as guild_id.
 func (c *Call) Path(name string) string { return c.Request.PathValue(name) }
 
-// Flag reads a boolean of the query: true, True or 1.
+// Flag returns a boolean query parameter. It is true for true, True and 1.
 func (c *Call) Flag(name string) bool {
 	switch c.Request.URL.Query().Get(name) {
 	case "true", "True", "1":
@@ -81,8 +81,7 @@ func (c *Call) Flag(name string) bool {
 	return false
 }
 
-// Number returns an integer from the query, or def if the query lacks it. It must be between lo and
-// hi.
+// Number returns an integer query parameter between lo and hi, or def if it is absent.
 func (c *Call) Number(name string, def, lo, hi int) (int, error) {
 	text := c.Request.URL.Query().Get(name)
 	if text == "" {
@@ -100,7 +99,7 @@ func (c *Call) Number(name string, def, lo, hi int) (int, error) {
 	return n, nil
 }
 
-// Reason returns the decoded header X-Audit-Log-Reason. More than 512 characters are an error.
+// Reason returns the decoded header X-Audit-Log-Reason, at most 512 characters.
 func (c *Call) Reason() (string, error) {
 	raw := c.Request.Header.Get("X-Audit-Log-Reason")
 	text, err := url.PathUnescape(raw)
@@ -114,7 +113,7 @@ func (c *Call) Reason() (string, error) {
 }
 
 // HiddenLimit counts the call for a rate limit that no header shows. If the limit is reached, it
-// returns a 429.
+// returns the error for a 429 with scope user.
 func (c *Call) HiddenLimit(key string, r limits.Rate) error {
 	if wait, ok := c.Windows.Take(key, r, c.Now); !ok {
 		return &TooMany{After: wait, Scope: "user"}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Error is an error response: {code, message, errors?}. The codes are documented ("JSON error
-// codes"). The HTTP statuses of some codes are known only from reports.
+// Error is an error response. The codes are documented ("JSON error codes"), but the HTTP statuses
+// of some codes are known only from reports of users.
 type Error struct {
 	Status  int    `json:"-"`
 	Code    int    `json:"code"`
@@ -20,11 +20,11 @@ type Error struct {
 	Errors  any    `json:"errors,omitempty"`
 }
 
-// Error returns the code and message for the logs of tests. Clients get the JSON instead.
+// Error implements error. Its text is for tests; clients get the JSON.
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
-// For returns the error as Discord sends it. If compatible, it returns the error with the HTTP
-// status as its code, except 400 with 50013 for missing permissions.
+// For returns the error as Discord sends it. If compatible, the code is the HTTP status, except 400
+// with 50013 for missing access or permissions.
 func (e *Error) For(compatible bool) *Error {
 	switch {
 	case !compatible:
@@ -39,7 +39,7 @@ func refusal(status, code int, message string) *Error {
 	return &Error{Status: status, Code: code, Message: message}
 }
 
-// Errors without the field errors.
+// Error responses without nested errors of fields.
 var (
 	ErrUnauthorized     = refusal(http.StatusUnauthorized, 0, "401: Unauthorized")
 	ErrNotFound         = refusal(http.StatusNotFound, 0, "404: Not Found")
@@ -78,22 +78,21 @@ var (
 	errTwoFactor = refusal(http.StatusForbidden, 60003, "Two factor is required for this operation")
 )
 
-// LimitReached returns the error for a create that would exceed a quantity limit, for example
-// 30013.
+// LimitReached returns the error for a create that would exceed a quantity limit n. The code
+// depends on the limit, for example 30013 for channels.
 func LimitReached(code int, what string, n int) *Error {
 	return refusal(http.StatusBadRequest, code, fmt.Sprintf("Maximum number of %s reached (%d)", what, n))
 }
 
-// fieldError is the error of one field. path names the field, code is Discord's text code.
 type fieldError struct{ path, code, message string }
 
-// Invalid returns error 50035 for one field.
+// Invalid returns error 50035 (Invalid Form Body) with a nested error of one field.
 func Invalid(path, code, message string) *Error {
 	return invalidForm(fieldError{path, code, message})
 }
 
-// invalidForm returns error 50035 for several fields, nested by their paths. Dots separate the
-// parts of a path ("permission_overwrites.0.allow").
+// invalidForm returns error 50035 (Invalid Form Body). It nests the errors of fields by their
+// paths. Dots separate the parts of a path ("permission_overwrites.0.allow").
 func invalidForm(fields ...fieldError) *Error {
 	root := map[string]any{}
 	for _, f := range fields {
@@ -112,11 +111,10 @@ func invalidForm(fields ...fieldError) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: 50035, Message: "Invalid Form Body", Errors: root}
 }
 
-// TooMany is a 429 response.
+// TooMany is a 429 response. The client may call again after the time After.
 type TooMany struct {
 	After time.Duration
-	// Scope is user, global or shared. A 429 with scope shared is not an invalid request, so it
-	// does not contribute to a ban of the address.
+	// Scope is user, global or shared. Only a 429 with scope shared does not count for a ban.
 	Scope string
 }
 
@@ -128,8 +126,8 @@ func (e *TooMany) Error() string {
 	return "You are being rate limited."
 }
 
-// Write sets the headers of the 429 and returns its status and body. The header has the wait in
-// whole seconds, the body has milliseconds too.
+// Write sets the headers of the 429 and returns its status and body. Retry-After has whole seconds,
+// retry_after in the body has milliseconds.
 func (e *TooMany) Write(h http.Header) (status int, body any) {
 	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.After.Seconds()))))
 	h.Set("X-RateLimit-Scope", e.Scope)
@@ -142,7 +140,7 @@ func (e *TooMany) Write(h http.Header) (status int, body any) {
 	}
 }
 
-// CloudflareBan returns the response to a client with a banned address: HTML, not JSON.
+// CloudflareBan returns the HTML response to a banned IP address. The ban ends after left.
 func CloudflareBan(left time.Duration) Answer {
 	return Answer{
 		Status: http.StatusTooManyRequests,

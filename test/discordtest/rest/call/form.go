@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"image"
 	"image/gif"
-	_ "image/jpeg" // Discord takes JPEG and PNG besides GIF
+	_ "image/jpeg" // Discord accepts JPEG and PNG besides GIF
 	_ "image/png"
 	"mime"
 	"regexp"
@@ -23,14 +23,14 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Form reads the fields of a JSON object. It collects all errors, nested by path, as Discord does.
+// Form reads a JSON object. It collects all errors, which Discord returns in one response.
 type Form struct {
 	fields map[string]json.RawMessage
 	path   string // prefix of error paths, with a dot at its end
 	errs   *[]fieldError
 }
 
-// Object reads the body as a JSON object.
+// Object reads a body with Content-Type application/json as a JSON object.
 func (c *Call) Object() (*Form, error) {
 	kind, _, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
@@ -42,7 +42,7 @@ func (c *Call) Object() (*Form, error) {
 	return ParseForm(c.Body)
 }
 
-// NewForm returns a form without fields. Callers use it to collect errors.
+// NewForm returns a form without fields. It collects the errors of forms that Sub creates.
 func NewForm() *Form { return &Form{errs: &[]fieldError{}} }
 
 // ParseForm reads a JSON object.
@@ -57,7 +57,7 @@ func ParseForm(body []byte) (*Form, error) {
 	return f, nil
 }
 
-// Sub returns a form for an object inside this form. Both forms collect errors together.
+// Sub returns a form for an object at this path in the form. Both collect errors together.
 func (f *Form) Sub(path string, raw json.RawMessage) *Form {
 	s := &Form{path: f.path + path + ".", errs: f.errs}
 	if err := json.Unmarshal(raw, &s.fields); err != nil || s.fields == nil {
@@ -66,15 +66,15 @@ func (f *Form) Sub(path string, raw json.RawMessage) *Form {
 	return s
 }
 
-// IsObject reports whether the form has read an object.
+// IsObject reports whether the value that the form reads is a JSON object.
 func (f *Form) IsObject() bool { return f.fields != nil }
 
-// Fail records an error of a field.
+// Fail records an error of the field key. code is Discord's string code.
 func (f *Form) Fail(key, code, message string) {
 	*f.errs = append(*f.errs, fieldError{f.path + key, code, message})
 }
 
-// Err returns one error for all recorded errors, or nil.
+// Err returns error 50035 with all recorded errors, or nil if there are none.
 func (f *Form) Err() error {
 	if len(*f.errs) == 0 {
 		return nil
@@ -85,31 +85,31 @@ func (f *Form) Err() error {
 // Has reports whether a field is present, even if it is null.
 func (f *Form) Has(key string) bool { return f.fields[key] != nil }
 
-// Raw returns the JSON of a field; nil if it is absent.
+// Raw returns the JSON of a field, or nil if the field is absent.
 func (f *Form) Raw(key string) json.RawMessage { return f.fields[key] }
 
-// Null reports whether a field is null.
+// Null reports whether a field is present and null.
 func (f *Form) Null(key string) bool { return bytes.Equal(f.fields[key], []byte("null")) }
 
 // Given reports whether a field has a value other than null.
 func (f *Form) Given(key string) bool { return f.Has(key) && !f.Null(key) }
 
-// Require records an error if a field is missing.
+// Require records an error if a field is absent or null.
 func (f *Form) Require(key string) {
 	if !f.Given(key) {
 		f.Fail(key, "BASE_TYPE_REQUIRED", "This field is required")
 	}
 }
 
-// NotNull records an error if a field is null.
+// NotNull records an error if a field is null. An absent field is no error.
 func (f *Form) NotNull(key string) {
 	if f.Null(key) {
 		f.Fail(key, "BASE_TYPE_REQUIRED", "This field is required")
 	}
 }
 
-// Text reads a string of lo to hi characters into out. null clears out. If the field is absent, out
-// keeps its value.
+// Text reads a string of lo to hi characters into out, without leading and trailing white space.
+// null sets out to "". If the field is absent or invalid, out keeps its value.
 func (f *Form) Text(key string, lo, hi int, out *string) {
 	if !f.Has(key) {
 		return
@@ -137,7 +137,7 @@ func (f *Form) Text(key string, lo, hi int, out *string) {
 	}
 }
 
-// Label reads a name as Text does, and replaces each run of white space by one space.
+// Label reads a string as Text does, but first replaces each run of white space by one space.
 func (f *Form) Label(key string, lo, hi int, out *string) {
 	var s string
 	if json.Unmarshal(f.fields[key], &s) == nil {
@@ -170,7 +170,7 @@ func (f *Form) Integer(key string, lo, hi, def int, out *int) {
 	}
 }
 
-// Choice reads a number that must be an element of the list `of` into out. null sets out to def.
+// Choice reads a number, an element of the list `of`, into out. null sets out to def.
 func (f *Form) Choice(key string, def int, out *int, of ...int) {
 	n := *out
 	before := len(*f.errs)
@@ -183,7 +183,7 @@ func (f *Form) Choice(key string, def int, out *int, of ...int) {
 	}
 }
 
-// Boolean reads true or false into out; null sets out to false.
+// Boolean reads true or false into out. null sets out to false.
 func (f *Form) Boolean(key string, out *bool) {
 	switch string(f.fields[key]) {
 	case "", "null":
@@ -199,7 +199,7 @@ func (f *Form) Boolean(key string, out *bool) {
 	}
 }
 
-// ID reads a snowflake, sent as a string or a number, into out; null clears out.
+// ID reads a snowflake, a string or a number, into out. null sets out to "".
 func (f *Form) ID(key string, out *string) {
 	if !f.Has(key) {
 		return
@@ -216,8 +216,8 @@ func (f *Form) ID(key string, out *string) {
 	*out = s
 }
 
-// Bits reads permissions, sent as a decimal string or a number, into out. A null or absent field
-// clears out.
+// Bits reads permission bits, a string or a number, into out. An absent field or null sets out to
+// 0.
 func (f *Form) Bits(key string, out *model.Permissions) {
 	*out = 0
 	if !f.Given(key) {
@@ -231,7 +231,7 @@ func (f *Form) Bits(key string, out *model.Permissions) {
 	*out = model.Permissions(n)
 }
 
-// List returns an array of at most hi elements, or nil if the field is null or absent.
+// List returns an array of at most hi elements, or nil if the field is absent or null.
 func (f *Form) List(key string, hi int) []json.RawMessage {
 	if !f.Given(key) {
 		return nil
@@ -246,14 +246,14 @@ func (f *Form) List(key string, hi int) []json.RawMessage {
 	return out
 }
 
-// dataURI matches an image as a data URI.
 var dataURI = regexp.MustCompile(`^data:image/(png|jpeg|gif);base64,(.+)$`)
 
-// maxImage is the size limit of an image, in bytes [C].
+// maxImage is the maximum size of an image in bytes, as reported by users.
 const maxImage = 10240 << 10
 
-// Image reads an image, sent as a data URI, and stores a hash of it; null clears the hash. The hash
-// of an animated image begins with "a_". If maxSide is not 0, it limits width and height.
+// Image reads an image, sent as a data URI, and stores a hash of the image in `to`. null sets `to`
+// to "". The hash of an animated image begins with "a_". maxSide, if not 0, is the maximum width
+// and height. animated reports whether an animated image is allowed.
 func (f *Form) Image(key string, to *string, maxSide int, animated bool) {
 	if !f.Given(key) {
 		if f.Null(key) {

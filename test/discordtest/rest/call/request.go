@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Request is a received REST call without secrets. It has no Authorization header, and its path has
-// "[token]" instead of a webhook's token.
+// Request is a recorded REST call without secrets. It has no Authorization header, and its path has
+// "[token]" in place of a webhook's token.
 type Request struct {
 	// Time is the time of arrival on the simulator's clock.
 	Time time.Time
-	// Route is "METHOD /template". Unknown paths have the route "* /".
+	// Route is "METHOD /template", "* /template" for an unknown method, "* /" for an unknown path.
 	Method, Route string
 	// Path includes the API version but not the host.
 	Path  string
@@ -21,10 +21,9 @@ type Request struct {
 	// Header lacks Authorization.
 	Header http.Header
 	Body   []byte
-	// BotID is the id of the calling bot user. It is empty if the call has no token or an unknown
-	// token.
+	// BotID is the user id of the calling bot, or empty without a valid token.
 	BotID string
-	// Status is the status of the response. It is 0 until the response is sent, and stays 0 if the
-	// connection was cut.
+	// Status is the HTTP status of the response, even if a fault then cuts it. It is 0 before the
+	// response, and for calls that a fault drops without executing them.
 	Status int
 }

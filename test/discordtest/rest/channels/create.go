@@ -10,8 +10,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Create is POST /guilds/{guild_id}/channels. A client must not repeat it: each call makes another
-// channel, even with the same name.
+// Create is POST /guilds/{guild_id}/channels. It is not idempotent: names need not be unique.
 func Create(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -23,7 +22,7 @@ func Create(c *call.Call) (int, any, error) {
 	}
 	ch := &model.Channel{GuildID: g.ID}
 	wrong := readFields(c, f, g, ch, true)
-	// Discord checks permissions before it returns the form's errors.
+	// Discord returns missing permissions before errors of the form.
 	if err := mayCreateIn(c, g, ch.ParentID); err != nil {
 		return 0, nil, err
 	}
@@ -48,7 +47,7 @@ func Create(c *call.Call) (int, any, error) {
 	}
 	copies := !c.Options.Altered.Unsynced && !c.Options.Compatible
 	if !f.Given("permission_overwrites") && ch.ParentID != "" && copies {
-		// The new channel is synced with its category.
+		// Like Discord, make the new channel synced with its category.
 		ch.Overwrites = slices.Clone(g.Channels[ch.ParentID].Overwrites)
 	}
 	if !f.Given("position") {
@@ -65,9 +64,8 @@ func Create(c *call.Call) (int, any, error) {
 	return http.StatusCreated, answer(c, ch), nil
 }
 
-// mayCreateIn requires MANAGE_CHANNELS in the parent category, or in the guild if the channel has
-// no parent. (Discord does not document whether the category's overwrites matter; this is the
-// stricter rule.)
+// mayCreateIn requires MANAGE_CHANNELS in the parent category, or in the guild without a parent.
+// (It is a guess that the category's overwrites matter.)
 func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	if parent == "" {
 		return c.May(g, g.GuildPermissions(c.Bot.UserID), model.PermManageChannels)
@@ -79,8 +77,8 @@ func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	return c.May(g, have, model.PermManageChannels)
 }
 
-// types returns the channel types that a create may have. A guild without the feature NEWS refuses
-// announcement channels like an unknown type.
+// types returns the channel types that a guild can have. Without the feature NEWS, an announcement
+// channel gets the same error as an unknown type.
 func types(g *model.GuildState) []int {
 	all := []int{
 		model.TypeText, model.TypeVoice, model.TypeCategory, model.TypeStage, model.TypeForum, model.TypeMedia,
@@ -91,9 +89,8 @@ func types(g *model.GuildState) []int {
 	return all
 }
 
-// available returns an error if the channel type needs a Community guild. (For stages,
-// https://github.com/Rapptz/discord.py/issues/6883 shows the error. For media channels, it is a
-// guess.)
+// available returns an error if the type needs a Community guild. Source for stages:
+// https://github.com/Rapptz/discord.py/issues/6883. For media channels, it is a guess.
 func available(g *model.GuildState, kind int) error {
 	if (kind == model.TypeStage || model.ForumLike(kind)) && !g.Feature("COMMUNITY") {
 		return call.ErrChannelType

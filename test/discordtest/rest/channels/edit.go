@@ -54,7 +54,7 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, answer(c, ch), nil
 }
 
-// mayRetype returns an error if an edit changes the type of a channel that a Community guild needs.
+// mayRetype refuses another type for the rules or updates channel of a Community guild.
 func mayRetype(g *model.GuildState, ch, after *model.Channel) error {
 	if after.Type != ch.Type && g.Required(ch.ID) {
 		return call.ErrCommunityText

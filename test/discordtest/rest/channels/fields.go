@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readFields reads all fields of a create or an edit into ch, except overwrites. Like Discord, it
-// silently ignores fields that the channel's type does not have.
+// readFields reads a create or an edit into ch, except overwrites. Like Discord, it silently
+// ignores fields that the channel's type does not have.
 func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	readType(f, g, ch, create)
 	if create {
@@ -45,8 +45,7 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Chann
 	return f.Err()
 }
 
-// readType reads the type. A create may have any type. An edit may only change a text channel to an
-// announcement channel, or back.
+// readType reads the type. An edit can only turn text into announcement channels, and back.
 func readType(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) {
 	if create {
 		f.Choice("type", model.TypeText, &ch.Type, types(g)...)
@@ -62,7 +61,6 @@ func readType(f *call.Form, g *model.GuildState, ch *model.Channel, create bool)
 	f.Choice("type", ch.Type, &ch.Type, allowed...)
 }
 
-// readParent reads parent_id: a category of the same guild, or null.
 func readParent(f *call.Form, g *model.GuildState, ch *model.Channel) {
 	parent := ch.ParentID
 	f.ID("parent_id", &parent)
@@ -79,7 +77,6 @@ func readParent(f *call.Form, g *model.GuildState, ch *model.Channel) {
 	}
 }
 
-// readDetails reads the fields that all types except categories have.
 func readDetails(c *call.Call, f *call.Form, ch *model.Channel) {
 	before := *ch
 	f.Boolean("nsfw", &ch.NSFW)

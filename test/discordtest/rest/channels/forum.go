@@ -12,12 +12,10 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// maxTags is the largest number of tags in a forum-like channel, and maxTagName the longest name of
-// a tag. (Discord's OpenAPI description says 50 characters, its reference says 20.)
+// Discord's OpenAPI description allows 50 characters in a tag's name, its reference only 20.
 const maxTags, maxTagName = 20, 20
 
-// readForum reads the fields of forum-like channels. A create has no flags, so only an edit reads
-// them.
+// readForum reads the fields of forum and media channels. Only an edit can have flags.
 func readForum(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	if err := readTags(f, g, ch, create); err != nil {
 		return err
@@ -47,7 +45,6 @@ func readForum(f *call.Form, g *model.GuildState, ch *model.Channel, create bool
 	return nil
 }
 
-// readFlags changes only the flags that a bot may set.
 func readFlags(f *call.Form, ch *model.Channel) {
 	settable := model.FlagRequireTag
 	if ch.Type == model.TypeMedia {
@@ -58,7 +55,7 @@ func readFlags(f *call.Form, ch *model.Channel) {
 	ch.Flags = ch.Flags&^settable | flags&settable
 }
 
-// readTags replaces the list of tags. A tag keeps its id only if the request sends the id.
+// readTags replaces all tags of the channel. A tag keeps its id only if the request sends the id.
 func readTags(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	if !f.Has("available_tags") {
 		return nil
@@ -102,7 +99,7 @@ func readReaction(f *call.Form, g *model.GuildState, ch *model.Channel) error {
 	return readEmoji(f.Sub("default_reaction_emoji", f.Raw("default_reaction_emoji")), g, &ch.Reaction)
 }
 
-// readEmoji reads into out a guild's own emoji, a Unicode emoji, or no emoji.
+// readEmoji reads a guild's own emoji (emoji_id), a Unicode emoji (emoji_name), or none.
 func readEmoji(f *call.Form, g *model.GuildState, out *model.Emoji) error {
 	var e model.Emoji
 	f.ID("emoji_id", &e.ID)

@@ -7,7 +7,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// room returns an error if a quantity limit does not allow one more channel.
+// room returns an error if the guild or the category is full.
 func room(c *call.Call, g *model.GuildState, ch *model.Channel) error {
 	l := c.Options.Limits
 	if len(g.Channels) >= l.Channels+l.ChannelSlack {
@@ -34,10 +34,9 @@ func roomIn(c *call.Call, g *model.GuildState, parent string) error {
 	return call.Invalid("parent_id", "CHANNEL_PARENT_MAX_CHANNELS", "Maximum number of channels in category reached (50)")
 }
 
-// hiddenLimit limits changes of names and topics; no header shows the limit. Name and topic share
-// one window per channel, or have one window each (Limits.NameAndTopicApart). A change of both
-// counts once in each window. If a window is full, the refused change counts in no window. In a
-// user's report of 2023, the 429 of this limit has the scope "shared".
+// hiddenLimit limits changes of a channel's name and topic; no header shows it. Both share one
+// window, or have one each (Limits.NameAndTopicApart). A change of both counts once per window. A
+// refused change counts in no window. In a user's report of 2023, the 429 has scope shared.
 func hiddenLimit(c *call.Call, ch, after *model.Channel) error {
 	rate := c.Options.Limits.NameTopic
 	var keys []string

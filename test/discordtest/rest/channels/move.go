@@ -22,15 +22,15 @@ func mayMove(c *call.Call, g *model.GuildState, ch, after *model.Channel) error 
 	return roomIn(c, g, after.ParentID)
 }
 
-// move is one element of the list in a PATCH /guilds/{guild_id}/channels.
+// move is the change of one channel. lock copies the category's overwrites to the channel.
 type move struct {
 	ch    *model.Channel
 	after model.Channel
 	lock  bool
 }
 
-// Move is PATCH /guilds/{guild_id}/channels. It may change many positions, and the parent of at
-// most one channel. If one change is refused, none is made.
+// Move is PATCH /guilds/{guild_id}/channels. It may change the positions of many channels, and the
+// parent of at most one. If one change is refused, it changes nothing.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -63,7 +63,7 @@ func Move(c *call.Call) (int, any, error) {
 			model.SameOverwrites(m.after.Overwrites, m.ch.Overwrites) {
 			continue
 		}
-		// Discord does not document the reason header for moves, so the log entry has no reason.
+		// Discord does not document X-Audit-Log-Reason for this route, so there is no reason.
 		c.Discord.LogUpdate(g, c.Bot.UserID, m.ch, &m.after, "")
 		c.Discord.ReplaceChannel(g, m.ch, m.after)
 	}
@@ -96,9 +96,9 @@ func readMoves(g *model.GuildState, list []json.RawMessage) (moves []move, paren
 	return moves, parents, top.Err()
 }
 
-// mayBulkMove requires MANAGE_CHANNELS in the guild or the current parent. The bot need not view
-// the channel. A new parent also requires MANAGE_CHANNELS and VIEW_CHANNEL in both the channel and
-// the destination. lock_permissions also requires MANAGE_ROLES.
+// mayBulkMove requires MANAGE_CHANNELS in the guild or in the current parent. The bot need not view
+// the channel. A change of the parent also requires MANAGE_CHANNELS and VIEW_CHANNEL in the channel
+// and in the new parent. lock_permissions also requires MANAGE_ROLES in the channel.
 func mayBulkMove(c *call.Call, g *model.GuildState, m move) error {
 	base := g.GuildPermissions(c.Bot.UserID)
 	if p := g.Channels[m.ch.ParentID]; p != nil {

@@ -7,10 +7,11 @@ import (
 	"unicode"
 )
 
-// NormaliseName returns the stored name of a text-like channel. Runs of white space, "-" and "~"
-// become one "-". Leading "-" and ASCII punctuation other than "_" and "-" are removed. Letters
-// become lower case. Other alphabets and emoji stay. This is the official app's rule, which the
-// server was observed to follow too. The order of the server's steps is not documented.
+// NormaliseName returns the name that Discord stores for a text, announcement, forum or media
+// channel. Runs of white space, "-" and "~" become one "-". Leading "-" are removed, as is ASCII
+// punctuation other than "_" and "-". Letters become lower case. Other alphabets and emoji stay.
+// This is the rule of the official app. Discord's server was observed to follow it too, but the
+// order of its steps is not documented.
 func NormaliseName(name string) string {
 	var b strings.Builder
 	for _, r := range strings.TrimSpace(name) {

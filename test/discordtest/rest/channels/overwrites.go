@@ -11,8 +11,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readOverwrites replaces the channel's overwrites if the form has the field. It refuses changes of
-// permissions other than `within`.
+// readOverwrites replaces the overwrites. It refuses changes of permissions outside `within`.
 func readOverwrites(
 	c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, within model.Permissions,
 ) error {
@@ -46,7 +45,7 @@ func readOverwrites(
 
 func readAllowDeny(f *call.Form, o *model.Overwrite) {
 	kind := string(f.Raw("type"))
-	if kind == `"role"` || kind == `"member"` { // texts of API v6, which Discord still accepts
+	if kind == `"role"` || kind == `"member"` { // values of API v6, which Discord still accepts
 		o.Type = map[string]int{`"role"`: 0, `"member"`: 1}[kind]
 	} else {
 		f.Choice("type", 0, &o.Type, 0, 1)
@@ -55,8 +54,8 @@ func readAllowDeny(f *call.Form, o *model.Overwrite) {
 	f.Bits("deny", &o.Deny)
 }
 
-// checkOverwrite checks that the role or user exists, and sets the type if it was not sent.
-// Discord's error for an unknown role or user is a guess.
+// checkOverwrite checks that the role or user exists, and sets a missing type. The error is a
+// guess.
 func checkOverwrite(c *call.Call, g *model.GuildState, o *model.Overwrite, typed bool) error {
 	isRole, isUser := g.Role(o.ID) != nil, c.Discord.Users[o.ID] != nil
 	if !typed && isUser {
@@ -69,10 +68,10 @@ func checkOverwrite(c *call.Call, g *model.GuildState, o *model.Overwrite, typed
 	return nil
 }
 
-// mayOverwrite checks the permissions that differ between two lists of overwrites. A bot may grant
-// and remove only permissions that it has itself. Only an administrator may change MANAGE_ROLES.
-// Discord documents only the rule for grants. It is a guess that the same rule applies to removals,
-// and that unchanged permissions do not matter.
+// mayOverwrite returns an error if the change from one list of overwrites to another touches a
+// permission that is not in `within`, or MANAGE_ROLES. An administrator may change everything.
+// Discord documents this rule only for grants. It is a guess that it applies to removals too, and
+// that unchanged permissions do not matter.
 func mayOverwrite(from, to []model.Overwrite, within model.Permissions) error {
 	if within.Has(model.PermAll) {
 		return nil
@@ -151,8 +150,7 @@ func DeleteOverwrite(c *call.Call) (int, any, error) {
 func changeOverwrites(
 	c *call.Call, g *model.GuildState, ch *model.Channel, list []model.Overwrite, action int, o model.Overwrite,
 ) (int, any, error) {
-	// It is a guess that a permission suffices that the bot has only in the guild or only in the
-	// channel.
+	// It is a guess that a permission in the guild or in the channel suffices.
 	within := g.GuildPermissions(c.Bot.UserID) | g.PermissionsIn(ch, c.Bot.UserID)
 	if err := mayOverwrite(ch.Overwrites, list, within); err != nil {
 		return 0, nil, err

@@ -9,8 +9,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// List is GET /guilds/{guild_id}/channels. It returns the channels that the bot may view, or all
-// channels with Options.ShowHidden.
+// List is GET /guilds/{guild_id}/channels. It omits channels that the bot may not view.
 func List(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -32,7 +31,7 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, answer(c, ch), nil
 }
 
-// answer returns a channel in JSON. Compatible servers omit the position.
+// answer returns the JSON of a channel. With Options.Compatible, it has no position.
 func answer(c *call.Call, ch *model.Channel) map[string]any {
 	w := ch.Wire()
 	if c.Options.Compatible {

@@ -9,17 +9,16 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// regions are the voice regions of GET /voice/regions in 2026; Discord changes them now and then.
+// regions are the ids of GET /voice/regions in 2026. Discord changes them now and then.
 var regions = []string{
 	"brazil", "hongkong", "india", "japan", "rotterdam", "singapore", "southafrica", "south-korea", "sydney",
 	"us-central", "us-east", "us-south", "us-west",
 }
 
-// bitrates lists the highest bitrate of a voice channel for each boost level of the guild.
+// bitrates lists the maximum bitrate of voice channels for the guild's boost levels 0 to 3.
 var bitrates = []int{96000, 128000, 256000, 384000}
 
-// highestBitrate returns the limit in
-// https://docs.discord.com/developers/resources/channel#modify-channel.
+// Source: https://docs.discord.com/developers/resources/channel#modify-channel.
 func highestBitrate(g *model.GuildState, kind int) int {
 	switch {
 	case kind == model.TypeStage:
@@ -30,7 +29,7 @@ func highestBitrate(g *model.GuildState, kind int) int {
 	return bitrates[g.PremiumTier]
 }
 
-// readVoice reads the fields of voice-like channels. The error for an unknown region is a guess.
+// readVoice reads the fields of voice and stage channels. The error for a region is a guess.
 func readVoice(f *call.Form, g *model.GuildState, ch *model.Channel) {
 	f.Integer("bitrate", 8000, highestBitrate(g, ch.Type), ch.Bitrate, &ch.Bitrate)
 	users := 99

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// wait waits for a time on the simulator's clock, or until hold is closed. It returns false if the
-// client has left or the server is closed.
+// wait waits for the time d on the simulator's clock, or for hold. It reports false if the client
+// has left or the server is closed.
 func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}) bool {
 	if d == 0 && hold == nil {
 		return true
@@ -34,13 +34,13 @@ func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}
 	return false
 }
 
-// Before delays the execution of a call by the time x.Before.
+// Before waits for the time x.Before. It reports false if the wait ends early.
 func (f *Faults) Before(ctx context.Context, x *Fault) bool {
 	return x == nil || f.wait(ctx, x.Before, nil)
 }
 
-// Replace returns the fault's response instead of a. It never replaces the error of an executed
-// call by a success.
+// Replace returns the fault's response instead of a. If the call was executed and a is an error, a
+// successful response of the fault does not replace it.
 func (x *Fault) Replace(a call.Answer) call.Answer {
 	if x == nil || x.Status == 0 || x.Effect && a.Status >= 400 && x.Status < 400 {
 		return a
@@ -52,7 +52,7 @@ func (x *Fault) Replace(a call.Answer) call.Answer {
 	return call.Answer{Status: x.Status, Header: h, Body: []byte(x.Body)}
 }
 
-// Deliver sends the response. The fault may delay, cut or drop it.
+// Deliver sends the response a. The fault x may delay it, cut it, or close the connection instead.
 func (f *Faults) Deliver(w http.ResponseWriter, r *http.Request, x *Fault, a call.Answer) {
 	if x != nil {
 		if !f.wait(r.Context(), x.After, nil) || !f.wait(r.Context(), 0, x.Hold) {
@@ -73,8 +73,8 @@ func (f *Faults) Deliver(w http.ResponseWriter, r *http.Request, x *Fault, a cal
 	_, _ = w.Write(a.Body)
 }
 
-// cut writes the first n bytes of the response to the connection and then closes the connection. If
-// n is negative, cut writes all but the last -n bytes. cut always panics.
+// cut writes the first n bytes of the response, and then closes the connection. If n is negative,
+// it writes all but the last -n bytes. cut always panics with http.ErrAbortHandler.
 func cut(w http.ResponseWriter, a call.Answer, n int) {
 	defer panic(http.ErrAbortHandler)
 	if n == 0 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faults makes REST calls fail: a Fault selects calls for an Action; deliver.go delays,
-// cuts or drops the response. gateway/faults.go has the Gateway's faults.
+// Package faults makes REST calls fail; deliver.go delays, cuts or drops their responses. The
+// faults of the Gateway are in gateway/faults.go.
 package faults
 
 import (
@@ -14,57 +14,54 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Fault selects REST calls for an Action.
+// Fault selects REST calls and changes them with its Action.
 type Fault struct {
 	// Route is "METHOD /template" (see Routes). An empty Route matches all calls.
 	Route string
-	// Match reports whether the fault hits a call of the route. A nil Match selects all calls.
-	// Match runs under the simulator's lock, so it must not call the simulator's methods.
+	// Match reports whether the fault hits a call of the route. A nil Match accepts all calls.
+	// Match runs under the simulator's lock, so it must not call methods of the simulator.
 	Match func(call.Request) bool
-	// Times is the number of calls that the fault hits. 0 means no limit.
+	// Times is the number of calls that the fault hits before it is removed; 0 means no limit.
 	Times int
-	// Rate is the probability that the fault hits a matching call, 0 to 1; 0 means 1.
+	// Rate is the probability, from 0 to 1, that the fault hits a call; 0 means always.
 	Rate float64
 	Action
 }
 
-// Action describes how a fault changes a call. Functions of package discordtest return actions.
+// Action describes what a fault does. Functions such as discordtest.FailBefore return actions.
 type Action struct {
-	// Effect is true if the call is executed.
+	// Effect reports whether the call is executed before the response.
 	Effect bool
-	// Before is a delay before the call is executed, and After a delay before its response. Both
-	// run on the simulator's clock.
+	// Before is a delay before the call is executed. After is a delay between the execution and the
+	// response. Both run on the simulator's clock.
 	Before, After time.Duration
-	// Late, if not 0, is a time on the simulator's clock. The call is answered first, and executed
-	// after this time.
+	// Late, if not 0, executes the call only when this time has passed after the response.
 	Late time.Duration
 	// Hold, if not nil, delays the response of the executed call until Hold is closed.
 	Hold <-chan struct{}
-	// Status, Body and Header replace the response if Status is not 0. With Effect, a successful
-	// Status does not replace an error.
+	// Status, Body and Header are the fault's response. If Status is 0, the call's own response is
+	// sent. With Effect, a successful Status does not replace an error.
 	Status int
 	Body   string
 	Header http.Header
-	// Drop closes the connection instead of answering. If Cut is positive, the fault first sends
-	// the first Cut bytes of the response, headers included. If Cut is negative, it sends all but
-	// the last -Cut bytes.
+	// Drop closes the connection after the first Cut bytes of the response, headers included. A
+	// negative Cut means all but the last -Cut bytes.
 	Drop bool
 	Cut  int
 }
 
-// Faults are the active faults.
+// Faults is the set of active faults.
 type Faults struct {
 	discord  *model.Discord
 	on       []*Fault
 	injected int
-	released chan struct{} // closed to release held responses
+	released chan struct{} // closed to end all waits
 }
 
-// New returns an empty set.
+// New returns an empty set of faults.
 func New(d *model.Discord) *Faults { return &Faults{discord: d, released: make(chan struct{})} }
 
-// Add activates a fault; the returned function deactivates it. If several faults match a call, only
-// the fault that was added first hits it.
+// Add activates a fault. If several faults match a call, the one that was added first hits it.
 func (f *Faults) Add(fault Fault) (remove func()) {
 	f.discord.Lock()
 	defer f.discord.Unlock()
@@ -77,21 +74,21 @@ func (f *Faults) Add(fault Fault) (remove func()) {
 	}
 }
 
-// Clear deactivates all faults of REST calls.
+// Clear deactivates all faults of REST calls, and ends LoseAudit.
 func (f *Faults) Clear() {
 	f.discord.Lock()
 	defer f.discord.Unlock()
 	f.on, f.discord.LoseAudit = nil, 0
 }
 
-// Injected returns the number of calls that any fault has hit.
+// Injected returns the number of calls that faults have hit.
 func (f *Faults) Injected() int {
 	f.discord.Lock()
 	defer f.discord.Unlock()
 	return f.injected
 }
 
-// LoseAudit suppresses the audit log entries of the next n actions, or of all actions if n is
+// LoseAudit makes the next n audit log entries invisible to clients, or all entries if n is
 // negative. Discord may lose entries too.
 func (f *Faults) LoseAudit(n int) {
 	f.discord.Lock()
@@ -99,7 +96,7 @@ func (f *Faults) LoseAudit(n int) {
 	f.discord.LoseAudit = n
 }
 
-// Pick returns the fault that hits the call, or nil. Its caller must hold the lock of the state.
+// Pick returns the fault that hits the call, or nil. The caller holds the lock of model.Discord.
 func (f *Faults) Pick(r call.Request) *Fault {
 	for i, x := range f.on {
 		if x.Route != "" && x.Route != r.Route || x.Match != nil && !x.Match(r) {
@@ -120,7 +117,7 @@ func (f *Faults) Pick(r call.Request) *Fault {
 	return f.spurious(r)
 }
 
-// spurious returns a random fault for a bot's call (Options.Weakness), or nil.
+// spurious returns a random fault for a bot's call at the rates of Options.Weakness, or nil.
 func (f *Faults) spurious(r call.Request) *Fault {
 	hits := func(rate float64) bool { return rate > 0 && f.discord.Chance(rate) }
 	w, x := f.discord.Weakness, &Fault{}
@@ -132,7 +129,7 @@ func (f *Faults) spurious(r call.Request) *Fault {
 	case hits(w.Forbidden):
 		x.Status, x.Body = http.StatusForbidden, `{"message": "Missing Access", "code": 50001}`
 	case hits(w.ServerErrors):
-		// A call that gets 500 may have been executed. A call that gets 502 was not executed.
+		// A call that gets 500 may have been executed. A call that gets 502 has not been executed.
 		x.Effect = f.discord.Chance(0.25)
 		x.Status = http.StatusBadGateway
 		if x.Effect || f.discord.Chance(0.5) {
@@ -146,7 +143,7 @@ func (f *Faults) spurious(r call.Request) *Fault {
 	return x
 }
 
-// Release ends all current and future waits for held responses.
+// Release ends all current and future waits of faults, so that the server can close.
 func (f *Faults) Release() {
 	f.discord.Lock()
 	defer f.discord.Unlock()

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// AuditLog is GET /guilds/{guild_id}/audit-logs. It returns the newest entries first, or the oldest
-// first if the query has `after`.
+// AuditLog is GET /guilds/{guild_id}/audit-logs, newest entries first, or oldest first with
+// `after`.
 func AuditLog(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermViewAuditLog)
 	if err != nil {
@@ -45,7 +45,7 @@ func AuditLog(c *call.Call) (int, any, error) {
 			(q.Get("after") == "" || model.CompareIDs(e.ID, q.Get("after")) > 0)
 	}
 	var found []model.AuditEntry
-	for i := 0; i < len(g.Audit) && len(found) < limit; i++ { // the log is ordered by age
+	for i := 0; i < len(g.Audit) && len(found) < limit; i++ { // g.Audit is ordered by age
 		e := &g.Audit[i]
 		if q.Get("after") == "" {
 			e = &g.Audit[len(g.Audit)-1-i]
@@ -59,7 +59,6 @@ func AuditLog(c *call.Call) (int, any, error) {
 
 func matches(filter, value string) bool { return cmp.Or(filter, value) == value }
 
-// auditPage returns the entries with the users and webhooks that they refer to.
 func auditPage(c *call.Call, g *model.GuildState, entries []model.AuditEntry) map[string]any {
 	list, users, hooks := []any{}, map[string]any{}, map[string]any{}
 	for _, e := range entries {
@@ -80,7 +79,6 @@ func auditPage(c *call.Call, g *model.GuildState, entries []model.AuditEntry) ma
 	return page
 }
 
-// values returns the values of a map, ordered by key.
 func values(m map[string]any) []any {
 	out := []any{}
 	for _, k := range slices.Sorted(maps.Keys(m)) {

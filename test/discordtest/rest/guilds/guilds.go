@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Delete is DELETE /guilds/{guild_id} by the guild's owner. On Discord, bots can no longer own
-// guilds, so the response is a guess.
+// Delete is DELETE /guilds/{guild_id}, for bots that own the guild. The response is a guess,
+// because bots can no longer own guilds on Discord.
 func Delete(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -39,7 +39,7 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, w, nil
 }
 
-// settings removes the roles from a guild's JSON if the server is a compatible one.
+// settings returns the guild's JSON. With Options.Compatible, it has no roles.
 func settings(c *call.Call, wire map[string]any) map[string]any {
 	if c.Options.Compatible {
 		delete(wire, "roles")

@@ -19,7 +19,7 @@ var locales = []string{
 
 const community = "COMMUNITY"
 
-// mutableFeatures are the features that an edit may add or remove.
+// mutableFeatures are the guild features that Discord lets an edit add or remove.
 var mutableFeatures = []string{community, "DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_DISABLED"}
 
 // Edit is PATCH /guilds/{guild_id}.
@@ -60,9 +60,9 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, settings(c, g.Wire()), nil
 }
 
-// ignoresCommunityChannels reports whether Discord silently ignores rules_channel_id and
-// public_updates_channel_id in an edit. In a Community guild, Discord changes these fields only if
-// the edit has COMMUNITY in its features [C].
+// ignoresCommunityChannels reports whether an edit leaves the rules and updates channel unchanged
+// without an error. Users report this for a Community guild and an edit without COMMUNITY in
+// features.
 func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) bool {
 	if slices.Contains(after.Features, community) {
 		return g.Feature(community) && !f.Given("features")
@@ -71,13 +71,13 @@ func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, a
 }
 
 // A Community guild needs at least verification level 1 (members have a verified email address) and
-// explicit content filter 2 (media of all members are scanned).
+// explicit content filter 2 (Discord scans media of all members).
 const minVerification, minFilter = 1, 2
 
-// mayCommunity checks an edit of COMMUNITY [D]. Only an administrator may add or remove COMMUNITY.
-// To add it, the edit must set both channels; otherwise Discord answers as if the feature were
-// disabled [C]. A Community guild needs a minimal verification level and filter; later edits cannot
-// lower them [C]. It is a guess that Discord refuses lower values instead of raising them.
+// mayCommunity checks an edit of COMMUNITY. Only an administrator may add or remove it, as
+// documented. Users report that an edit that adds it must set both channels (else 40006), and that
+// later edits cannot lower the verification level and filter. It is a guess that Discord refuses
+// lower values instead of raising them.
 func mayCommunity(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) error {
 	is, was := slices.Contains(after.Features, community), g.Feature(community)
 	if is != was {
@@ -150,12 +150,10 @@ func readChannelSettings(f *call.Form, g *model.GuildState, after *model.Guild) 
 	}
 }
 
-// maxIcon is the documented largest width and height of icons [D]. It is a guess that Discord
-// refuses larger icons. It is also a guess that Discord refuses animated icons without the feature
-// ANIMATED_ICON.
+// maxIcon is the documented maximum width and height of icons. It is a guess that Discord refuses
+// larger icons, and animated icons in guilds without the feature ANIMATED_ICON.
 const maxIcon = 1024
 
-// readImages stores images as hashes.
 func readImages(c *call.Call, f *call.Form, g *model.Guild) {
 	before, has := g.Icon, func(feature string) bool { return slices.Contains(g.Features, feature) }
 	f.Image("icon", &g.Icon, maxIcon, has("ANIMATED_ICON"))
@@ -166,14 +164,14 @@ func readImages(c *call.Call, f *call.Form, g *model.Guild) {
 	}
 }
 
-// readFeatures replaces the mutable features by the sent ones.
+// readFeatures replaces the mutable features, and ignores others in the request.
 func readFeatures(f *call.Form, g *model.Guild) {
 	if !f.Given("features") {
 		return
 	}
 	was := slices.Contains(g.Features, community)
 	g.Features = slices.DeleteFunc(g.Features, func(s string) bool {
-		return slices.Contains(mutableFeatures, s) || s == "NEWS" && was // removing COMMUNITY also removes NEWS
+		return slices.Contains(mutableFeatures, s) || s == "NEWS" && was // ReplaceGuild adds NEWS again if COMMUNITY stays
 	})
 	for _, raw := range f.List("features", 1521) {
 		var name string

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readFields reads a message. Absent fields of an edit keep their values in m.
+// readFields reads a message into m. Fields that an edit does not send keep their values.
 func readFields(f *call.Form, m *model.Message) {
 	f.Text("content", 0, 2000, &m.Content)
 	f.Boolean("tts", &m.TTS)
@@ -37,10 +37,10 @@ func readFields(f *call.Form, m *model.Message) {
 	m.MentionsEveryone = mentionsEveryone(m.Content) && parses(f.Raw("allowed_mentions"), "everyone")
 }
 
-// maxEmbeds is the largest number of characters in all embeds of a message together.
+// maxEmbeds limits the characters of all embeds of a message together.
 const maxEmbeds = 6000
 
-// embedLength returns the number of an embed's characters that the limit maxEmbeds includes.
+// embedLength returns the number of characters that count for maxEmbeds.
 func embedLength(e *model.Embed) int {
 	n := utf8.RuneCountInString(e.Title + e.Description)
 	for _, f := range e.Fields {
@@ -55,7 +55,6 @@ func embedLength(e *model.Embed) int {
 	return n
 }
 
-// isEmpty reports whether a message has neither text nor an embed with content.
 func isEmpty(m *model.Message) bool {
 	return m.Content == "" && !slices.ContainsFunc(m.Embeds, func(e model.Embed) bool {
 		return embedLength(&e) > 0 || e.Image != nil || e.Thumbnail != nil || e.URL != "" || e.Timestamp != ""
@@ -66,8 +65,7 @@ func mentionsEveryone(content string) bool {
 	return strings.Contains(content, "@everyone") || strings.Contains(content, "@here")
 }
 
-// parses reports whether allowed_mentions allows a kind of mention. Without allowed_mentions, all
-// kinds are allowed.
+// parses reports whether allowed_mentions allows a kind of mention. Without it, all are allowed.
 func parses(raw json.RawMessage, kind string) bool {
 	if raw == nil {
 		return true
@@ -77,7 +75,6 @@ func parses(raw json.RawMessage, kind string) bool {
 	return strings.Contains(strings.Join(allowed.Parse, " "), kind)
 }
 
-// readEmbed reads an embed and checks its lengths.
 func readEmbed(f *call.Form, raw json.RawMessage) model.Embed {
 	e := model.Embed{}
 	if !f.IsObject() {
@@ -123,8 +120,7 @@ func readEmbedParts(f *call.Form) {
 	}
 }
 
-// readForm reads a body in JSON, in a form, or in the part payload_json of a multipart form. It
-// ignores uploaded files.
+// readForm reads JSON, a URL-encoded form, or payload_json of a multipart form, without files.
 func readForm(c *call.Call) (*call.Form, error) {
 	kind, _, _ := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	switch kind {

@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Create is POST /channels/{channel_id}/messages by a bot.
+// Create is POST /channels/{channel_id}/messages.
 func Create(c *call.Call) (int, any, error) {
 	g, ch, err := c.ChannelWith(model.PermSendMessages)
 	if err != nil {
@@ -86,8 +86,8 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// Delete deletes a message. A bot may delete its own messages, and with MANAGE_MESSAGES all
-// messages.
+// Delete is DELETE /channels/{channel_id}/messages/{message_id}. A bot may delete its own messages,
+// and with MANAGE_MESSAGES all messages.
 func Delete(c *call.Call) (int, any, error) {
 	g, ch, err := c.Channel()
 	if err != nil {

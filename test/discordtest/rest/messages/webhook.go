@@ -21,7 +21,7 @@ func ExecuteWebhook(c *call.Call) (int, any, error) {
 		return 0, nil, &call.TooMany{After: wait, Scope: "shared"}
 	}
 	if model.ForumLike(g.Channels[w.ChannelID].Type) {
-		return 0, nil, call.ErrForumNeedsThread // a message to a forum needs a thread; threads are not simulated
+		return 0, nil, call.ErrForumNeedsThread // a message in a forum needs a thread, but threads are not simulated
 	}
 	f, err := readForm(c)
 	if err != nil {
@@ -69,7 +69,7 @@ func findWebhookMessage(c *call.Call) (*model.GuildState, *model.Message, error)
 	return g, m, nil
 }
 
-// GetWebhookMessage returns a message of a webhook.
+// GetWebhookMessage is GET /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}.
 func GetWebhookMessage(c *call.Call) (int, any, error) {
 	_, m, err := findWebhookMessage(c)
 	if err != nil {
@@ -78,7 +78,7 @@ func GetWebhookMessage(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// EditWebhookMessage changes a message of a webhook.
+// EditWebhookMessage is PATCH /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}.
 func EditWebhookMessage(c *call.Call) (int, any, error) {
 	g, m, err := findWebhookMessage(c)
 	if err != nil {
@@ -104,7 +104,7 @@ func EditWebhookMessage(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// DeleteWebhookMessage deletes a message of a webhook.
+// DeleteWebhookMessage is DELETE /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}.
 func DeleteWebhookMessage(c *call.Call) (int, any, error) {
 	g, m, err := findWebhookMessage(c)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 const maxColor = 0xFFFFFF
 
-// A holographic role must have these colours. Source:
+// A holographic role must have exactly these three colours. Source:
 // https://docs.discord.com/developers/topics/permissions#role-object-role-colors-object.
 const holographic1, holographic2, holographic3 = 11127295, 16759788, 16761760
 
@@ -33,7 +33,7 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, r *model.Role) 
 		return err
 	}
 	if r.Secondary != nil && !g.Feature("ENHANCED_ROLE_COLORS") {
-		return call.ErrBoosts // the code is a guess
+		return call.ErrBoosts // the error code is a guess
 	}
 	if f.Given("permissions") && !g.GuildPermissions(c.Bot.UserID).Has(r.Permissions&^before.Permissions) {
 		return call.ErrPermissions
@@ -41,7 +41,7 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, r *model.Role) 
 	return nil
 }
 
-// readColors accepts one colour, two for a gradient, or the three of a holographic role.
+// readColors reads colors: one colour, two for a gradient, or the three of a holographic role.
 func readColors(f *call.Form, r *model.Role) {
 	colors := f.Sub("colors", f.Raw("colors"))
 	if !colors.IsObject() {

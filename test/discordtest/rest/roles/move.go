@@ -13,11 +13,10 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Move is PATCH /guilds/{guild_id}/roles. It may change many positions, and returns all roles. If
-// one change is refused, no change is made. Positions are stored as sent. Discord does not document
-// when it refuses a move. Here, a bot must not change the sequence of the roles from the lowest
-// role that it cannot write to the highest role. Libraries send all roles, so a move may include
-// roles that the bot cannot write.
+// Move is PATCH /guilds/{guild_id}/roles. It may change many positions; if one is refused, it
+// changes nothing. Positions are stored as sent. Discord does not document which moves it refuses.
+// Here, the order of the roles in outOfReach must stay. A move may include them, because libraries
+// send all roles.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {
@@ -68,8 +67,7 @@ func readMoves(body []byte, g *model.GuildState) ([]model.Role, error) {
 	return after, top.Err()
 }
 
-// outOfReach returns the ids of the lowest role that a member cannot write and of all higher roles,
-// lowest first.
+// outOfReach returns the lowest role that a member may not change and all roles above it, by id.
 func outOfReach(g *model.GuildState, roles []model.Role, user string) (ids []string) {
 	for _, r := range (&model.Guild{Roles: roles}).RankedRoles() {
 		if len(ids) > 0 || r.ID != g.ID && !g.OutranksRole(user, r.ID) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package roles has the routes of roles, and of giving roles to members. To change, delete or give
-// a role, a bot needs MANAGE_ROLES and a higher role. It can grant only its own permissions.
-// Source: https://docs.discord.com/developers/topics/permissions#permission-hierarchy. It is a
-// guess that roles of bots, integrations and boosts can be neither deleted nor given (50028).
+// Package roles has the routes of roles. To change, delete or give a role, a bot needs MANAGE_ROLES
+// and a higher role. It can grant only permissions that it has. Source:
+// https://docs.discord.com/developers/topics/permissions#permission-hierarchy. It is a guess that
+// roles of bots, integrations and boosts can be neither deleted nor given (50028).
 package roles
 
 import (
@@ -35,9 +35,8 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, r.Wire(), nil
 }
 
-// Create is POST /guilds/{guild_id}/roles. A client must not repeat the call, because each call
-// makes another role, even with the same name. All new roles get position 1. It is a guess that
-// other roles keep their positions.
+// Create is POST /guilds/{guild_id}/roles. It is not idempotent: names need not be unique. Each new
+// role gets position 1. It is a guess that other roles keep their positions.
 func Create(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {
@@ -109,7 +108,7 @@ func Delete(c *call.Call) (int, any, error) {
 	return http.StatusNoContent, nil, nil
 }
 
-// writable returns the role in the path. It returns an error if the bot may not change the role.
+// writable returns the role in the path, or an error if the bot may not change it.
 func writable(c *call.Call) (*model.GuildState, *model.Role, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {
@@ -125,7 +124,7 @@ func writable(c *call.Call) (*model.GuildState, *model.Role, error) {
 	return g, r, nil
 }
 
-// ordinary is like writable, but refuses @everyone and managed roles.
+// ordinary is like writable, but refuses @everyone and the roles of bots, integrations and boosts.
 func ordinary(c *call.Call) (*model.GuildState, *model.Role, error) {
 	g, r, err := writable(c)
 	if err == nil && (r.Managed || r.Booster || r.ID == g.ID) {

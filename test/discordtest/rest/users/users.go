@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package users has the routes of the bot itself: its user, guilds, application and Gateway.
+// Package users has the routes of the calling bot: its user, guilds, application and Gateway URL.
 package users
 
 import (
@@ -16,7 +16,7 @@ func Gateway(c *call.Call) (int, any, error) {
 	return http.StatusOK, map[string]any{"url": c.Discord.GatewayURL()}, nil
 }
 
-// GatewayBot is GET /gateway/bot, with the number of sessions that may still be started today.
+// GatewayBot is GET /gateway/bot, with the number of sessions that the bot may still start.
 func GatewayBot(c *call.Call) (int, any, error) {
 	l := c.Options.Limits
 	total, used, reset := l.SessionStarts.N, 0, 0
@@ -34,11 +34,11 @@ func GatewayBot(c *call.Call) (int, any, error) {
 	}, nil
 }
 
-// shardSize is Discord's recommended number of guilds per session.
+// shardSize is Discord's recommended number of guilds per shard.
 const shardSize = 1000
 
-// shards returns the number of sessions that Discord recommends. It is 1 until the bot is in so
-// many guilds that Discord requires more sessions.
+// shards returns the number of shards that Discord recommends. It is 1 until the bot is in
+// Limits.GuildsPerSession guilds, the number from which Discord requires shards.
 func shards(c *call.Call) int {
 	guilds, most := c.Discord.GuildsOf(c.Bot.UserID), c.Options.Limits.GuildsPerSession
 	if most == 0 || guilds < most {
@@ -79,7 +79,7 @@ func Guilds(c *call.Call) (int, any, error) {
 		}
 		out = append(out, w)
 	}
-	if q.Get("before") != "" && len(out) > limit { // the last guilds before the id, not the first
+	if q.Get("before") != "" && len(out) > limit { // keep the guilds next to the id in `before`
 		out = out[len(out)-limit:]
 	}
 	return http.StatusOK, out[:min(limit, len(out))], nil
@@ -95,7 +95,7 @@ func LeaveGuild(c *call.Call) (int, any, error) {
 	return http.StatusNoContent, nil, nil
 }
 
-// Application is GET /applications/@me, and GET /oauth2/applications/@me, the older path.
+// Application is GET /applications/@me and its older path, GET /oauth2/applications/@me.
 func Application(c *call.Call) (int, any, error) {
 	owner := &model.User{ID: "1", Name: "owner"}
 	return http.StatusOK, map[string]any{

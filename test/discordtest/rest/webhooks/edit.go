@@ -27,7 +27,7 @@ func readFields(f *call.Form, w *model.Webhook, create bool) {
 	f.Image("avatar", &w.Avatar, 0, false)
 }
 
-// room returns an error if a quantity limit does not allow one more webhook.
+// room returns an error if the channel or the guild has no room for a webhook.
 func room(c *call.Call, g *model.GuildState, channel string) error {
 	n := 0
 	for _, w := range g.Webhooks {
@@ -44,7 +44,7 @@ func room(c *call.Call, g *model.GuildState, channel string) error {
 	return nil
 }
 
-// Edit is PATCH /webhooks/{webhook_id}; it may move the webhook to another channel of the guild.
+// Edit is PATCH /webhooks/{webhook_id}. It can move the webhook to another channel of the guild.
 func Edit(c *call.Call) (int, any, error) {
 	g, w, err := c.Webhook(true)
 	if err != nil {

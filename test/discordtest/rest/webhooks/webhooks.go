@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhooks has the routes of webhooks: for bots, and for clients that have a webhook's
-// token.
+// Package webhooks has the routes of webhooks, for bots and for clients with a webhook's token.
 package webhooks
 
 import (
@@ -68,8 +67,7 @@ func ListOfGuild(c *call.Call) (int, any, error) {
 	return http.StatusOK, list(c, g, ""), nil
 }
 
-// list returns the webhooks, oldest first. If channel is empty, it returns the webhooks of all
-// channels.
+// list returns the webhooks of a channel, or of the guild if channel is empty; oldest first.
 func list(c *call.Call, g *model.GuildState, channel string) []any {
 	out := []any{}
 	for _, w := range c.Discord.ListWebhooks(g, c.Stale) {
@@ -89,7 +87,7 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, c.Discord.WebhookWire(w, c.Bot.ApplicationID), nil
 }
 
-// GetWithToken is GET /webhooks/{webhook_id}/{webhook_token}. The response has no `user`.
+// GetWithToken is GET /webhooks/{webhook_id}/{webhook_token}. The response has no field user.
 func GetWithToken(c *call.Call) (int, any, error) {
 	_, w, err := c.WebhookByToken()
 	if err != nil {

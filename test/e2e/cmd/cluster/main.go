@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command cluster starts the cluster of the end-to-end tests and keeps it running, so that one can
-// inspect it or run specs on it repeatedly.
+// Command cluster starts the cluster of the end-to-end tests and keeps it running. You can inspect
+// the cluster, or run specs on it repeatedly.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 func main() { environment.Main("cluster", run) }
 
 func run(ctx context.Context, _ []string) error {
-	log.SetLogger(logr.Discard()) // the libraries also return the errors that they log
+	log.SetLogger(logr.Discard()) // discarded: the libraries also return the errors that they log
 	c, err := cluster.Start(ctx, os.Stderr)
 	if err != nil {
 		return err

@@ -53,14 +53,14 @@ func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Im
 		program("quay.io/prometheus/alertmanager:v0.31.1", "/bin/alertmanager", paths[binaries.Alertmanager]),
 		{
 			Name: "ghcr.io/cloudnative-pg/cloudnative-pg:1.30.0",
-			// CloudNativePG copies a binary from this folder into the pods of a Cluster. It selects
-			// the binary for the node's architecture.
+			// CloudNativePG copies a file from /operator into the pods of a Cluster: the binary for
+			// the node's architecture.
 			Files: map[string]string{"/operator/" + manager: paths[binaries.CloudNativePG],
 				"/manager": "-> operator/" + manager},
 		},
 		{Name: "ghcr.io/cloudnative-pg/postgresql:" + images.PostgresVersion, Archive: postgres, User: "26"},
-		// CloudNativePG 1.30.0 uses this image by default (pkg/versions/versions.go). The image has
-		// the binary of Debian 13.
+		// CloudNativePG 1.30.0 uses this image of PgBouncer by default (pkg/versions/versions.go).
+		// Here the image has the binary of Debian 13.
 		{Name: "ghcr.io/cloudnative-pg/pgbouncer:1.25.1", Archive: bouncer, User: "998"},
 	}, nil
 }

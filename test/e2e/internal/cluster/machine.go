@@ -47,7 +47,8 @@ func Unsupported() error {
 	return nil
 }
 
-// writable tries to make a cgroup, which an unprivileged container cannot do.
+// writable returns an error if this process cannot create cgroups, such as in an unprivileged
+// container.
 func writable(root string) error {
 	probe := root + "/jutsu-e2e-probe"
 	if _, err := os.Stat(root + "/cgroup.controllers"); err != nil { // cgroup version 1 has one folder per controller

@@ -26,11 +26,11 @@ const (
 	provisionerName = "e2e.jutsu.com/local-path"
 )
 
-// folders implements a provisioner: each volume is a folder of the node.
+// folders provisions PersistentVolumes: each volume is a folder of the node.
 type folders struct{ root string }
 
-// provideStorage makes the default storage class, and provisions its volumes until stop is called.
-// It continues when ctx ends.
+// provideStorage creates the default StorageClass, and provisions its volumes until stop is called.
+// The end of ctx does not stop it.
 func provideStorage(ctx context.Context, c kubernetes.Interface, root string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	class := &storagev1.StorageClass{
@@ -82,8 +82,8 @@ func (f folders) Delete(_ context.Context, volume *corev1.PersistentVolume) erro
 	return os.RemoveAll(filepath.Join(f.root, volume.Name))
 }
 
-// growVolumes sets the size of a claim and its volume to the size that the claim requests, as a
-// resizer does. The folders need no change, because they have no size.
+// growVolumes sets the size of a claim and its volume to the requested size, as a CSI resizer does.
+// The volumes' folders need no change, because they have no size.
 func growVolumes(ctx context.Context, c kubernetes.Interface) {
 	claims, err := c.CoreV1().PersistentVolumeClaims("").List(ctx, metav1.ListOptions{})
 	if err != nil {

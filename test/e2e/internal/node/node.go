@@ -214,7 +214,7 @@ func (n *Node) awaitReady(ctx context.Context, cluster *testcluster.Cluster) err
 // Volumes returns the folder of the PersistentVolumes' data, as a path on the machine.
 func (n *Node) Volumes() string { return filepath.Join(n.folder, "volumes") }
 
-// VolumesOnNode is the path of the same folder on the node.
+// VolumesOnNode is the path at which the node has the folder of Volumes.
 const VolumesOnNode = "/var/lib/volumes"
 
 // KeepLogs copies the logs of the node's programs and pods to folder, which outlives the node.

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// release is a release step. It adds a weapon at its start, and another weapon after the duration
-// `takes`.
+// release runs a release step. It adds a row to the table weapons at its start, and another row
+// after the duration `takes`.
 func release(ctx context.Context, name, takes string) error {
 	pool, err := connect(ctx)
 	if err != nil {

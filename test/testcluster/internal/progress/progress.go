@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package progress writes lines of text for a user who waits.
+// Package progress prints lines that show a waiting user the progress of a download or a build.
 package progress
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Interval is the longest time between two lines.
+// Interval is the time between two lines about a download or a build.
 const Interval = 10 * time.Second
 
 // Say writes a line, unless w is nil.
@@ -39,7 +39,7 @@ func (s *synchronized) Write(line []byte) (int, error) {
 	return s.w.Write(line)
 }
 
-// Every calls report at each interval until stop is called.
+// Every calls report at each interval until stop is called. stop waits for a running report.
 func Every(interval time.Duration, report func(since time.Duration)) (stop func()) {
 	began, tick, done := time.Now(), time.NewTicker(interval), make(chan struct{})
 	var all sync.WaitGroup

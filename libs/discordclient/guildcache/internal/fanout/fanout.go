@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fanout sends values to subscribers that cannot block the sender.
+// Package fanout sends values to subscribers. A slow subscriber does not block the sender.
 package fanout
 
 import (
@@ -14,7 +14,8 @@ type Fanout[T comparable] struct {
 	subs map[*queue[T]]struct{}
 }
 
-// queue holds each distinct value at most once. This bounds the queue without losing a value.
+// queue holds the unread values of one subscriber, each distinct value at most once. This bounds
+// the queue without losing a value.
 type queue[T comparable] struct {
 	mu     sync.Mutex
 	list   []T

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pending orders own writes and events of one object. Responses and events have no version,
-// and only events arrive in order. So:
+// Package pending orders the Gateway events about one object and the responses to this process's
+// own writes to the object. Responses and events have no version, and only events arrive in order.
+// So:
 //
 //   - If a later own write already has its response, the event of an earlier own write is dropped,
 //     because the event is older than the response.
@@ -15,7 +16,7 @@ import (
 	"time"
 )
 
-// Life bounds the wait for an own write's event. Discord sends an event zero or more times.
+// Life is the longest wait for an own write's event. Discord may send no event, or several.
 const Life = 30 * time.Second
 
 // Writes records the own writes to one object that still wait for their response or event.
@@ -33,8 +34,8 @@ type state struct {
 // Begin records the start of an own write.
 func (p *Writes) Begin() { p.inFlight++ }
 
-// End records the state in the response to an own write, nil after a failure. It reports whether to
-// apply this state.
+// End records the state in the response to an own write. The state is nil if the write failed. End
+// reports whether to apply the state to the view.
 func (p *Writes) End(value any, now time.Time) bool {
 	p.inFlight--
 	came := value != nil && slices.ContainsFunc(p.events, func(v any) bool { return reflect.DeepEqual(v, value) })
@@ -49,7 +50,7 @@ func (p *Writes) End(value any, now time.Time) bool {
 	return true
 }
 
-// Event records the state in an event. It reports whether to apply this state.
+// Event records the state in an event. It reports whether to apply the state to the view.
 func (p *Writes) Event(value any, now time.Time) bool {
 	p.expire(now)
 	if p.inFlight > 0 && len(p.events) < 64 {
@@ -71,7 +72,7 @@ func (p *Writes) expire(now time.Time) {
 	}
 }
 
-// Idle reports whether no response or event is outstanding.
+// Idle reports whether no own write waits for its response or event.
 func (p *Writes) Idle(now time.Time) bool {
 	p.expire(now)
 	return p.inFlight == 0 && len(p.states) == 0

@@ -84,7 +84,7 @@ func handler[T any](on func(*Store, *T) error) func(*Store, []byte) error {
 }
 
 // Dispatch implements gateway.Handler. A lost or unreadable event may concern any guild, so it
-// makes all live views stale.
+// makes all live views stale: they are read again by REST.
 func (st *Store) Dispatch(event string, data []byte, gap bool) {
 	handle, known := handlers[event]
 	if !known {
@@ -130,7 +130,7 @@ func (st *Store) onReady(event *readyEvent) error {
 		if !st.statePending[g.id] {
 			st.absent(g, st.connecting)
 		} else if at := time.Now().Add(st.Grace); !g.live && at.Before(g.nextPoll) {
-			g.nextPoll = at // in case its GUILD_CREATE does not come
+			g.nextPoll = at // poll the guild in case its GUILD_CREATE does not come
 		}
 	}
 	return nil
@@ -140,7 +140,7 @@ type guildEvent struct {
 	settings discordclient.Guild
 	more     struct {
 		Channels    []*discordclient.Channel `json:"channels"`    // GUILD_CREATE only
-		Members     []memberEvent            `json:"members"`     // GUILD_CREATE only; without intents only the bot
+		Members     []memberEvent            `json:"members"`     // GUILD_CREATE only; without the members intent only the bot
 		Unavailable *bool                    `json:"unavailable"` // missing in GUILD_DELETE if the bot was removed
 	}
 }
@@ -177,7 +177,7 @@ func (st *Store) onGuildCreate(event *guildEvent) error {
 	g.live, g.liveAt, g.retry = true, time.Now(), 0
 	g.markFresh()
 	g.nextPoll = g.liveAt.Add(st.period(g))
-	clear(g.hookChanges) // outstanding events of own writes went to the last session
+	clear(g.hookChanges) // missing events of own writes went to the previous session
 	clear(g.hookRechecks)
 	g.forgetAllHooks()
 	g.update(func(s *Snapshot) {
@@ -245,12 +245,12 @@ func (st *Store) onChannel(channel *discordclient.Channel) error {
 	if g == nil || !g.pendingFor(channel.ID).Event(channel, now) {
 		return nil
 	}
-	duplicate := len(g.lastChanges(now.Add(-consistencyDelay), channel.ID)) > 0 // some servers send events twice
+	duplicate := len(g.lastChanges(now.Add(-consistencyDelay), channel.ID)) > 0 // Discord-compatible servers may send an event twice
 	switch {
 	case g.setChannel(channel, now):
 		st.emit(EventChannel, g.id, channel.ID)
 	case channel.PositionUnknown && !duplicate:
-		st.markStale(g, 0) // nothing else changed, so a user may have moved the channel
+		st.markStale(g, 0) // the event shows no change, so the unknown position may have changed
 	}
 	return nil
 }

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// memory is the time for which changes are kept. To list a guild or to start a session takes
-	// less time.
+	// memory is how long changes of channels are kept, to apply them again after an older list.
+	// Listing a guild or starting a session takes less time.
 	memory = 2 * time.Minute
-	// consistencyDelay is the time until all of Discord shows a change.
+	// consistencyDelay is the time after a change until all servers of Discord show it.
 	consistencyDelay = 5 * time.Second
 )
 
@@ -27,24 +27,24 @@ type guildState struct {
 	view     *View
 	wanted   bool
 	since    time.Time // first mention of the guild
-	live     bool      // the current session sent the state and sends events
-	liveAt   time.Time // start of live; the responses to earlier requests may be outdated
-	stale    time.Time // last reason to read a live view again; zero for none
+	live     bool      // whether the current Gateway session sent the state and sends events
+	liveAt   time.Time // when live became true; responses to earlier requests may be outdated
+	stale    time.Time // time of the last reason to read the view again; zero for none
 	nextPoll time.Time
 	polling  bool
 	retry    time.Duration // last pause after a failed poll; 0 after a success
 
 	recent       []change                   // changes of channels, oldest first
-	tombstones   map[string]time.Time       // deleted channels and roles; a later event or response with one is outdated
-	guildAt      time.Time                  // last change of the settings
+	tombstones   map[string]time.Time       // deleted channels and roles, by id; an event or response that still has them is outdated
+	guildAt      time.Time                  // time of the last change of settings or roles
 	writes       map[string]*pending.Writes // keyed by the id of a channel, a role or the guild
 	hookChanges  map[string]hookChanges     // by channel
 	hookRechecks map[string]hookRecheck     // by channel
 	goneAt       time.Time                  // when the Gateway last removed the guild
 
-	heard         time.Time // last event
+	heard         time.Time // time of the last event
 	eventDeadline time.Time // deadline for an event of an own write; zero for none
-	silent        bool      // the deadline passed without an event: the Gateway no longer follows the guild
+	silent        bool      // whether the deadline passed without an event: the Gateway seems to send none for the guild
 }
 
 type change struct {
@@ -103,8 +103,8 @@ func (g *guildState) markFresh() {
 }
 
 // dropChannel removes a channel. If the channel is a category, dropChannel takes its channels out
-// of the category and emits an event for each. The Gateway's later events for these channels no
-// longer change the view, so the store emits nothing then.
+// of the category and emits an event for each of them. The store must emit these events here: the
+// Gateway's later events for these channels no longer change the view.
 func (g *guildState) dropChannel(id string, at time.Time) bool {
 	g.tombstones[id] = at
 	g.remember(change{at, id, nil})
@@ -143,8 +143,8 @@ func (g *guildState) expectEvent(began time.Time) {
 	}
 }
 
-// missedEvent handles an own write without an event before the deadline. It has the guild read
-// again. The write is old enough for a single reading to include it.
+// missedEvent makes the guild due for reading, because the event of an own write did not come
+// before the deadline. A single reading is enough: the write is so old that every list includes it.
 func (g *guildState) missedEvent() {
 	began, stale := g.eventDeadline.Add(-g.store.EventTimeout), g.stale
 	g.eventDeadline, g.silent = time.Time{}, true
@@ -168,8 +168,8 @@ func (g *guildState) remember(last change) {
 	}
 }
 
-// complete adds the known roles and features to a response without them. Such a response is
-// partial, because every guild has roles.
+// complete adds the known roles and features to a response that lacks them. A response without
+// roles is partial, because every guild has roles.
 func (g *guildState) complete(guild discordclient.Guild) discordclient.Guild {
 	known := g.snap().Guild
 	if guild.Roles == nil {
@@ -191,7 +191,7 @@ func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
 }
 
 // setChannels replaces the channels by a list that was requested at since. The list may lack recent
-// changes, so setChannels then applies the changes since overlay again.
+// changes, so setChannels then applies all changes after the time overlay again.
 func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay time.Time) {
 	byID := make(map[string]*discordclient.Channel, len(list))
 	before := g.snap()

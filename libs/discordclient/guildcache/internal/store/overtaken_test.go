@@ -16,10 +16,9 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Discord's responses and events have no version and may overtake each other. The view may then be
-// wrong for a while, but another reading must follow.
+// The tests in this file: Discord's responses and events have no version and may overtake each
+// other. The view may then be wrong for a while, but the guild must be read again.
 
-// newTestStore returns a store and its view of guild 1.
 func newTestStore(t testing.TB) (*Store, *View) {
 	t.Helper()
 	vec := func() *prometheus.CounterVec {
@@ -49,7 +48,8 @@ func (st *Store) receive(t *testing.T, event, data string) {
 	st.Dispatch(event, []byte(data), false)
 }
 
-// session starts a session of the Gateway that has guild 1.
+// session starts a Gateway session of a bot that is in guild 1. guild is the data of its
+// GUILD_CREATE.
 func (st *Store) session(t *testing.T, guild string) {
 	t.Helper()
 	st.Connecting()
@@ -57,14 +57,12 @@ func (st *Store) session(t *testing.T, guild string) {
 	st.receive(t, "GUILD_CREATE", guild)
 }
 
-// poll reads guild 1, which has only channel 20.
 func (st *Store) poll() {
 	since := time.Now()
 	st.Listed("1", []*discordclient.Channel{{ID: "20", GuildID: "1"}}, since)
 	st.Refreshed("1", PresencePresent, since)
 }
 
-// stale reports whether guild 1 is due to be read soon.
 func (st *Store) stale() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -79,7 +77,8 @@ const (
 )
 
 // The event of an own write goes only to the session in which the write was made. After a reconnect
-// the webhooks may have changed, so the store reports them, and also the next event about them.
+// the webhooks may have changed. So the store reports all webhooks as changed, and does not take
+// the next event about them for the event of the own write.
 func TestWebhooksAcrossSessions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -297,7 +296,7 @@ func TestNoGhostChannels(t *testing.T) {
 }
 
 // A list that agrees with the last of several changes does not make the view stale, even if it
-// differs from the earlier changes. Otherwise each edit during a reading would cost another
+// differs from the earlier changes. Otherwise each edit while the guild is read would cost another
 // reading.
 func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
 	t.Parallel()
@@ -313,8 +312,8 @@ func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
 	}
 }
 
-// A change during a reading does not make the view stale, because the Gateway also sends every
-// change that the list shows. Otherwise each new channel would cause another reading.
+// A change while the guild is read does not make the view stale, because the Gateway also sends
+// every change that the list shows. Otherwise each new channel would cause another reading.
 func TestAChangeDuringAReadingCostsNoOther(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -334,7 +333,7 @@ func TestAChangeDuringAReadingCostsNoOther(t *testing.T) {
 	}
 }
 
-// If the store skips the settings of a poll, because an event may be newer, the view stays stale.
+// If the store ignores the settings of a poll, because an event may be newer, the view stays stale.
 func TestAViewStaysStaleWhenTheSettingsWereSkipped(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -406,7 +405,8 @@ func TestPermissionsAreExactOnlyWhileTheyAreFollowed(t *testing.T) {
 	exact("a session without the bot's roles", false)
 }
 
-// When Discord does not find the object of a write, the view is wrong, so the guild is read again.
+// When Discord does not find the object of a write, the view is wrong, so the store has the guild
+// read again.
 func TestAWriteThatFindsNothingHasTheGuildReadAgain(t *testing.T) {
 	t.Parallel()
 	gone := func(code int) error {
@@ -461,8 +461,8 @@ func TestAChannelThatIsNotFoundStaysOut(t *testing.T) {
 	}
 }
 
-// The Gateway may lose an event without a gap in the events' numbers, so a live view is read now
-// and then.
+// The Gateway may lose an event without a gap in the sequence numbers, so a live view is read by
+// REST now and then.
 func TestALiveViewIsCheckedNowAndThen(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)

@@ -11,7 +11,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// channelOf parses a channel of a server.
 func channelOf(t *testing.T, data string) *discordclient.Channel {
 	t.Helper()
 	var c discordclient.Channel
@@ -21,7 +20,7 @@ func channelOf(t *testing.T, data string) *discordclient.Channel {
 	return &c
 }
 
-// Compatible servers omit the position in responses and events about one channel.
+// Discord-compatible servers omit the position in responses and events about one channel.
 func TestAnswersWithoutPosition(t *testing.T) {
 	t.Parallel()
 	const (

@@ -93,8 +93,8 @@ func (st *Store) WriteRoles(
 	return err
 }
 
-// wroteRole applies the role in a response. It ignores the role if an event came before the
-// response and may be newer.
+// wroteRole applies the role in a response, and reports whether the view changed. It ignores the
+// role if an event came before the response, because the event may be newer.
 func (g *guildState) wroteRole(id string, own *pending.Writes, role *discordclient.Role) bool {
 	now := time.Now()
 	switch _, there := g.snap().Role(id); {

@@ -16,8 +16,9 @@ import (
 // Presence describes the bot's membership of a guild.
 type Presence string
 
-// Absent: the bot is no member, or the guild does not exist. Unavailable: an outage of Discord
-// hides the guild, and the view keeps its last state.
+// PresenceAbsent means that the bot is no member, or that the guild does not exist.
+// PresenceUnavailable means that an outage of Discord hides the guild; the view keeps its last
+// state.
 const (
 	PresenceUnknown     Presence = ""
 	PresencePresent     Presence = "present"
@@ -25,7 +26,7 @@ const (
 	PresenceUnavailable Presence = "unavailable"
 )
 
-// Mode is the source of a view.
+// Mode describes how a view gets its state.
 type Mode string
 
 // A live view follows the Gateway's events. A polled view shows the guild as it was at [View.AsOf].
@@ -35,18 +36,18 @@ const (
 	ModePolled Mode = "polled"
 )
 
-// View is the live view of one guild. It is safe for concurrent use and never blocks.
+// View is the live view of one guild. It is safe for concurrent use and never waits for Discord.
 type View struct {
 	store   *Store
 	id      string
 	current atomic.Pointer[Snapshot]
 }
 
-// Snapshot returns the current state, which never changes.
+// Snapshot returns the current state. Later changes of the view do not change this Snapshot.
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 
-// Deleted returns true once Discord has reported the deletion of a channel or role. Without such a
-// report, a channel that is missing in lists may still exist.
+// Deleted reports whether an event or an own delete has shown the deletion of a channel or role. A
+// channel that is only missing in lists may still exist.
 func (v *View) Deleted(id string) bool {
 	v.store.mu.Lock()
 	defer v.store.mu.Unlock()
@@ -238,8 +239,8 @@ func (s *Snapshot) RolesNamed(name string) []discordclient.Role {
 	return roles
 }
 
-// BotRole returns the bot's highest role. If the bot owns the guild, the role is empty. exact has
-// the same meaning as in [Snapshot.BotPermissions].
+// BotRole returns the bot's highest role. exact is false if the bot's roles are unknown or may be
+// outdated. If the bot owns the guild, BotRole returns an empty role and false.
 func (s *Snapshot) BotRole() (highest discordclient.Role, exact bool) {
 	if s.selfID == s.Guild.OwnerID {
 		return highest, false
@@ -252,8 +253,8 @@ func (s *Snapshot) BotRole() (highest discordclient.Role, exact bool) {
 	return highest, s.selfFollowed()
 }
 
-// BelowBot reports whether a role is below the bot's highest role. If one of the two roles is
-// unknown, it returns true.
+// BelowBot reports whether a role is below the bot's highest role. It also returns true if the role
+// is unknown, or if the bot's roles are unknown or may be outdated.
 func (s *Snapshot) BelowBot(roleID string) bool {
 	highest, exact := s.BotRole()
 	role, known := s.Role(roleID)
@@ -272,8 +273,8 @@ type hookList struct {
 	listed time.Time
 }
 
-// Webhooks returns a channel's known webhooks. If known is false, list the webhooks: they were
-// never listed, or they changed on Discord since then.
+// Webhooks returns a channel's known webhooks. If known is false, the webhooks must be listed: they
+// were never listed, or they have changed on Discord since the last list.
 func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, known bool) {
 	list, known := s.hooks[channelID]
 	return list.hooks, known
@@ -289,7 +290,7 @@ func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	roles := s.selfRoles
 	if !s.selfKnown && s.selfID != "" {
 		for _, r := range s.Guild.Roles {
-			if r.Tags.BotID == s.selfID { // Discord gives every bot one such role
+			if r.Tags.BotID == s.selfID { // Discord gives every bot a role with the bot's id in its tags
 				roles = append(slices.Clone(roles), r.ID)
 			}
 		}
@@ -301,7 +302,8 @@ func (s *Snapshot) selfFollowed() bool {
 	return s.selfKnown && (s.Mode == ModeLive || !s.selfAt.IsZero() && !s.selfAt.Before(s.AsOf))
 }
 
-// BotPermissionsIn returns the bot's permissions in a channel, and whether they are exact.
+// BotPermissionsIn returns the bot's permissions in a channel. exact has the same meaning as in
+// [Snapshot.BotPermissions].
 func (s *Snapshot) BotPermissionsIn(c *discordclient.Channel) (bits permissions.Bits, exact bool) {
 	base, _ := s.BotPermissions()
 	return permissions.In(base, s.Guild.ID, s.selfID, s.selfRoles, c.Overwrites), s.selfFollowed()

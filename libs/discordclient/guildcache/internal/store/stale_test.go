@@ -12,11 +12,10 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// reading reads guild 1 now.
 func (st *Store) reading() { st.Refreshed("1", PresencePresent, time.Now()) }
 
-// A view that lost an event reports the time of the loss as its AsOf, not the time of the last
-// heartbeat, until a consistent reading.
+// After a lost event, AsOf of a view returns the time of the loss, not the time of the last
+// heartbeat, until a poll has read the missed change.
 func TestAStaleViewReportsItsAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -24,7 +23,7 @@ func TestAStaleViewReportsItsAge(t *testing.T) {
 		st.session(t, guildWith20)
 		st.Alive()
 		later := func(d time.Duration) {
-			<-time.After(d) // the bubble's clock
+			<-time.After(d) // the clock of the synctest bubble
 			st.Alive()
 		}
 		later(time.Minute)
@@ -87,7 +86,7 @@ func TestAStaleViewIsReadOnceWanted(t *testing.T) {
 	})
 }
 
-// A reading from before a session does not bring back a guild that the bot has left.
+// A poll that began before a session does not bring back a guild that the bot has left.
 func TestAPollFromBeforeASessionDoesNotUndoIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -146,7 +145,7 @@ func TestAViewReportsLostChannels(t *testing.T) {
 }
 
 // If an event came before the response to an own edit, the response may still be older than the
-// event. So another reading follows.
+// event. So the guild is read again.
 func TestAnEventDuringAnEditCausesAnotherReading(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)

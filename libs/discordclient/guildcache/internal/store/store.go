@@ -25,15 +25,16 @@ type Counters struct {
 // Config configures a Store. All fields are required.
 type Config struct {
 	Log      *slog.Logger
-	Token    discordclient.Secret // to redact: a close reason may quote it
+	Token    discordclient.Secret // to redact it: the Gateway's close reason may quote the token
 	Counters Counters
 	Resync   time.Duration // period of polling
 	Grace    time.Duration // how long a new view waits for the Gateway before it is polled
-	Wake     func()        // wakes the poller; called with the lock held, so must not block
+	Wake     func()        // wakes the poller; called with the store's lock held, so it must not block
 	// ResyncLive is the approximate period of reading a live view; it varies by a quarter.
 	ResyncLive   time.Duration
 	EventTimeout time.Duration
-	// Keep reports whether to keep a guild before it is requested. It must not block.
+	// Keep reports whether to keep a guild's state before [Store.Want] requests it. It must not
+	// block.
 	Keep func(guildID string) bool
 }
 
@@ -58,8 +59,8 @@ type Store struct {
 func New(c Config) *Store { return &Store{Config: c, guilds: map[string]*guildState{}} }
 
 // Event reports that another client changed a guild on Discord. An event may be spurious, so look
-// into the view. Own calls can also cause events, for example for the channels of a category that
-// a call deleted, and for a channel that a call did not find.
+// into the view. This process's own calls can also cause events, for example for the channels of a
+// category that a call deleted, and for a channel that a call did not find.
 type Event struct {
 	Kind      EventKind
 	GuildID   string
@@ -78,8 +79,9 @@ const (
 	EventWebhooks EventKind = "webhooks"
 )
 
-// Events sends the events. Besides changes by others, it sends new role names from own writes,
-// because other objects may wait for a role of this name.
+// Events returns the sender of the events. Besides changes by other clients, the events report the
+// role names that own writes set, because other Kubernetes objects may wait for a role of this
+// name.
 func (st *Store) Events() *fanout.Fanout[Event] { return &st.events }
 
 func (st *Store) with(id string, f func(g *guildState)) {
@@ -98,8 +100,8 @@ func (st *Store) eventFor(id string) *guildState {
 	return g
 }
 
-// Want returns the view of a guild and keeps it up to date. added reports that nobody wanted the
-// view before.
+// Want returns the view of a guild and keeps it up to date. added reports whether this is the first
+// request for the view.
 func (st *Store) Want(id string) (v *View, added bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -164,9 +166,8 @@ type circumstances struct {
 	overwrites [][]discordclient.Overwrite
 }
 
-// Circumstances returns the roles and overwrites that decide about the bot's permissions for a
-// guild, channel or webhook. Compare the values with reflect.DeepEqual. It returns nil for an
-// unknown id.
+// Circumstances returns the roles and overwrites that determine the bot's permissions for a guild,
+// channel or webhook. Compare the values with reflect.DeepEqual. It returns nil for an unknown id.
 func (st *Store) Circumstances(id string) any {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -191,7 +192,7 @@ func (st *Store) Circumstances(id string) any {
 	return under
 }
 
-// Polling records the start or end of a poll. The guild is not due during it.
+// Polling records the start or end of a poll. During the poll, Due does not return the guild.
 func (st *Store) Polling(id string, polling bool) {
 	st.with(id, func(g *guildState) { g.polling = polling })
 	st.Wake()
@@ -206,7 +207,7 @@ func (st *Store) Postpone(id string, d time.Duration) {
 // up to Config.Resync.
 const FirstRetry = time.Second
 
-// PollFailed schedules a retry after at least half of the pause; the rest of the pause is random.
+// PollFailed schedules a retry after a failed poll. Half of the pause is fixed and half is random.
 func (st *Store) PollFailed(id string) {
 	st.with(id, func(g *guildState) {
 		if time.Now().Before(g.nextPoll) { // the poll itself or an event has set a later time

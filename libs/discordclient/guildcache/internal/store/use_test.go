@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A bot may be in 2,500 guilds, but objects use few of them, so the store keeps only these few.
+// A bot may be in 2,500 guilds, but Kubernetes objects use few of them. The store keeps only these.
 func TestOnlyGuildsInUseAreKept(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)
@@ -92,7 +92,7 @@ func TestAGuildWhoseStateIsPendingIsNotRead(t *testing.T) {
 	}
 }
 
-// A Gateway may stay connected and acknowledge heartbeats without sending events.
+// The Gateway may stay connected and acknowledge heartbeats without sending events.
 func TestASilentGatewayIsNoticed(t *testing.T) {
 	t.Parallel()
 	renamed := func(st *Store) {
@@ -178,7 +178,8 @@ func TestAGuildIsPolledWhileTheGatewayIsSilent(t *testing.T) {
 	})
 }
 
-// One reading replaces all missing events. Further edits cost no reading before the next period.
+// One reading of the guild replaces all missing events. Further edits cost no reading before the
+// next period.
 func TestASilentGatewayCostsOneReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -218,8 +219,7 @@ func TestASilentGatewayCostsOneReading(t *testing.T) {
 	})
 }
 
-// If a list, or the state in a new session, has a channel long after its deletion, the channel
-// exists.
+// If a list, or a new session, has a channel long after its deletion, the channel exists.
 func TestTombstonesEnd(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(*testing.T, *Store){
@@ -247,7 +247,7 @@ func TestTombstonesEnd(t *testing.T) {
 	}
 }
 
-// The events of webhooks may be lost too, so the webhooks are read again with the guild.
+// Events of webhooks may be lost too, so reading a guild again includes its webhooks.
 func TestWebhooksAreReadAgainWithTheGuild(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

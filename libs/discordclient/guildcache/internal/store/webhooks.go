@@ -15,12 +15,12 @@ type hookChanges struct {
 	own  []time.Time // times of the own writes that still wait for their event
 }
 
-// hookRecheck records that another client changed webhooks, and has the list from before that
-// change. If a list after the change equals the list before, the later list may be outdated.
+// hookRecheck records that another client changed the webhooks of a channel. If a list after the
+// change equals the list before it, the later list may be outdated.
 type hookRecheck struct {
 	at     time.Time
 	before []discordclient.Webhook
-	same   bool // a list after the change was the same
+	same   bool // whether a list after the change equals before
 }
 
 // ChannelIDs returns the ids of all channels in the view of a guild.
@@ -33,8 +33,9 @@ func (st *Store) ChannelIDs(guildID string) (ids []string) {
 	return ids
 }
 
-// WebhooksListed records a list requested at since for channelIDs. Webhooks that changed since then
-// stay unknown: the list may lack the change.
+// WebhooksListed records a list of webhooks that was requested at since for the channels
+// channelIDs. If a channel's webhooks changed after since, they stay unknown, because the list may
+// lack the change.
 func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, channelIDs []string, since time.Time) {
 	byChannel := map[string][]discordclient.Webhook{}
 	for _, id := range channelIDs {
@@ -88,8 +89,8 @@ func (g *guildState) hooksCompared(channelID string, list []discordclient.Webhoo
 	g.store.Wake()
 }
 
-// recheckHooks forgets the lists that did not show a change, once all of Discord shows the change.
-// It returns the time of the next such check.
+// recheckHooks forgets the lists that did not show a change, once all servers of Discord show the
+// change. The webhooks are then listed again. next is the time of the next check; zero for none.
 func (g *guildState) recheckHooks(now time.Time) (next time.Time) {
 	for channelID, recheck := range g.hookRechecks {
 		due := recheck.at.Add(consistencyDelay)

@@ -60,14 +60,14 @@ func (st *Store) written(id string, p *pending.Writes, states map[string]*discor
 		p.End(nil, now)
 		return g != nil && g.dropChannel(id, now)
 	case p.End(channel, now) && g != nil && (!g.live || !g.snap().Hidden(id)):
-		return g.setChannel(channel, now) // unless an event has hidden the channel meanwhile
+		return g.setChannel(channel, now) // a channel that an event has hidden meanwhile stays hidden
 	}
 	return false
 }
 
-// notFound handles a call for which Discord did not find the channel. If missing, it removes the
-// channel from the view. It has the guild read again, because Discord is known to report a missing
-// channel too early.
+// notFound handles an error of ClassGone from a write to a channel. missing reports whether the
+// channel itself is unknown to Discord; notFound then removes it from the view. The guild is read
+// again, because Discord is known to report a channel as unknown that still exists.
 func (st *Store) notFound(channelID string, missing bool) {
 	g := st.owner(channelID)
 	if g == nil {
@@ -98,7 +98,7 @@ func (st *Store) Channel(id string) (discordclient.Channel, bool) {
 func (st *Store) Created(guildID string, channel *discordclient.Channel) {
 	st.with(guildID, func(g *guildState) {
 		if _, known := g.snap().hooks[channel.ID]; !known {
-			g.setHooks(channel.ID, hookList{listed: time.Now()}) // a new channel has none
+			g.setHooks(channel.ID, hookList{listed: time.Now()}) // a new channel has no webhooks
 		}
 		if _, there := g.snap().find(channel.ID); there {
 			return
@@ -125,7 +125,8 @@ func (st *Store) GuildDeleted(id string) {
 
 func (g *guildState) outdated(since time.Time) bool { return g.live && since.Before(g.liveAt) }
 
-// Listed applies a list of channels that was requested at since. Known hidden channels stay.
+// Listed applies a list of channels that was requested at since. It keeps known hidden channels,
+// because lists omit them.
 func (st *Store) Listed(guildID string, list []*discordclient.Channel, since time.Time) {
 	st.with(guildID, func(g *guildState) {
 		if g.outdated(since) || since.Before(g.snap().CompleteAt) {
@@ -139,13 +140,13 @@ func (st *Store) Listed(guildID string, list []*discordclient.Channel, since tim
 	})
 }
 
-// Read applies settings that were requested at since.
+// Read applies a guild's settings and roles that were requested at since.
 func (st *Store) Read(guild discordclient.Guild, since time.Time) {
 	st.with(guild.ID, func(g *guildState) { g.readGuild(guild, since) })
 }
 
-// readGuild applies settings. If the settings changed since the request, the response may be older,
-// so the guild is read again.
+// readGuild applies settings and roles. If they changed after the request, the response may be
+// older than the change, so the guild is read again.
 func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	switch {
 	case g.outdated(since):
@@ -172,7 +173,7 @@ func (g *guildState) refreshed(p Presence, since time.Time) {
 	if g.stale.IsZero() || !since.Before(consistent) {
 		g.markFresh()
 		g.nextPoll = time.Now().Add(g.store.period(g))
-		g.forgetAllHooks() // one call lists the webhooks of all channels again
+		g.forgetAllHooks() // webhook events may be lost too; one call lists all webhooks again
 	} else {
 		if !since.Before(g.stale) { // otherwise the view became stale again during the poll, and nextPoll is set
 			g.nextPoll = consistent
@@ -184,12 +185,12 @@ func (g *guildState) refreshed(p Presence, since time.Time) {
 		})
 	}
 	if g.live {
-		if p != g.snap().Presence && !g.outdated(since) { // the event was lost
+		if p != g.snap().Presence && !g.outdated(since) { // the event of the bot's joining or removal was lost
 			g.setState(p, ModeLive, since)
 		}
 	} else {
 		g.update(func(s *Snapshot) {
-			s.hooks = nil // no event reports changes of webhooks
+			s.hooks = nil // without the Gateway, no event reports changes of webhooks
 		})
 		g.setState(p, ModePolled, since)
 	}
@@ -257,7 +258,8 @@ func (st *Store) Self(userID string) {
 	}
 }
 
-// Member records the bot's roles in a guild, requested at since. Roles from the Gateway are newer.
+// Member records the bot's roles in a guild, which were requested at since. If the Gateway has
+// already sent the roles, Member ignores the requested roles, because the Gateway's are newer.
 func (st *Store) Member(guildID string, roles []string, since time.Time) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
