@@ -16,8 +16,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// group is a group of scenarios that one test runs. It lists only figures that are the same on every
-// machine.
+// group is a group of scenarios that one test runs. It lists only figures that are the same on
+// every machine.
 type group struct {
 	scenarios []string
 	exact     map[string]float64
