@@ -21,8 +21,8 @@ const (
 	freePorts     = 15000
 )
 
-// nextFreePort counts from a random start. One process uses
-// no port twice, and two processes seldom use the same port.
+// nextFreePort counts up from a random start. A process therefore reuses a port only after it has
+// tried all others, and two processes seldom try the same port.
 var nextFreePort = func() *atomic.Uint32 {
 	n := &atomic.Uint32{}
 	n.Store(rand.Uint32N(freePorts)) //nolint:gosec // G404: nothing here is secret

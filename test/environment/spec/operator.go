@@ -149,7 +149,7 @@ func (o *Operator) LogFile() string { return filepath.Join(o.folder(), o.file("o
 // Process is one process of the operator.
 type Process struct {
 	*environment.Process
-	changed bool // true if Start or Restart got flags
+	changed bool // whether Start or Restart got flags
 }
 
 // Process returns the process that was started last.

@@ -61,7 +61,7 @@ type binary struct {
 	pkg     string   // the program's package main
 	stamp   []string // link-time variables (-X) that hold the version, as in the project's release
 	tags    string   // build tags, separated by commas
-	release release  // zero: build only
+	release release  // if empty, the program can only be built
 }
 
 const (

@@ -66,7 +66,7 @@ func (e stallError) Error() string { return fmt.Sprintf("no byte in %v", time.Du
 type hostError struct {
 	host  string
 	cause error
-	first bool // true in the first error about this host
+	first bool // whether this is the first error about the host
 }
 
 func (e *hostError) Error() string { return fmt.Sprintf("%s is unreachable: %v", e.host, e.cause) }

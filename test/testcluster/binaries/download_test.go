@@ -95,9 +95,9 @@ func TestDownload(t *testing.T) {
 		answer http.HandlerFunc
 		stall  time.Duration
 		part   []byte   // left by an earlier process
-		fails  string   // "" if it succeeds
-		ranges []string // of the requests
-		kept   int      // bytes of the .part file that are kept
+		fails  string   // text in the error; "" if the download succeeds
+		ranges []string // Range header of each request
+		kept   int      // size of the .part file that remains
 	}{
 		"right":     {answer: whole(content), ranges: []string{""}},
 		"wrong sum": {answer: whole([]byte("other")), fails: "wrong SHA-256", ranges: []string{""}},

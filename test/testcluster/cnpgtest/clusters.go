@@ -46,7 +46,7 @@ type instances struct {
 	roll      roll
 	archiving string // error of archiving the write-ahead log, or ""
 
-	failedPods int32 // of the Job that fills the Cluster
+	failedPods int32 // failed pods of the Job that fills the Cluster
 }
 
 // SetReadyInstances bounds the ready instances of a Cluster. This simulates a slow start, or pods

@@ -19,24 +19,26 @@
 //     StandIn.SetUpgrades sets the Job's outcome. After a failure no instance runs until the image
 //     has the old version again. The old version does not start if the Job began to link the data
 //     files or replaced the data.
-//   - A Cluster with data from elsewhere (bootstrap.recovery, initdb.import) has no instance before
-//     CloudNativePG's Job has filled it. The Job does not begin before the Backup is completed. The
-//     Job's pods fail if the password Secret is missing, or after StandIn.FailBootstrap.
+//   - A Cluster with data from a backup (bootstrap.recovery) or another database (initdb.import)
+//     has no instance before CloudNativePG's Job has filled it. The Job begins only after the
+//     Backup is completed. The Job's pods fail if the password Secret is missing, or after
+//     StandIn.FailBootstrap.
 //   - A DatabaseRole is applied when its Cluster is up and its password Secret names the role;
 //     status.secretResourceVersion is the version of the applied Secret. A change of the Secret is
-//     noticed only with the label cnpg.io/reload=true, and with a delay. StandIn.Accepts answers
-//     for Postgres: a role can log in only with the password that was applied last. StandIn.SetRole
-//     sets a parameter of a role, and StandIn.ActsAs reads the parameter. The parameter exists as
-//     long as the role and the role's Cluster.
-//   - A Database is applied after its owner and all its extensions. The image has a few of the
-//     extensions of Postgres. A failed Database is tried again after RetryInterval (30 s in
+//     noticed only with the label cnpg.io/reload=true, and with a delay. StandIn.Accepts simulates
+//     a login: Postgres accepts only the password that was applied last. StandIn.SetRole makes
+//     sessions of a role act as another role, and StandIn.ActsAs reads this setting. The setting
+//     exists as long as the role and the role's Cluster.
+//   - A Database is applied after its owner and all its extensions. The simulated image has only a
+//     few extensions of Postgres. A failed Database is tried again after RetryInterval (30 s in
 //     CloudNativePG), or when the object changes.
 //   - Databases and DatabaseRoles have finalizers while their Cluster exists. With the reclaim
 //     policy delete, a database with open sessions (Options.Sessions) is not dropped, and status
 //     still says applied. A role that owns a database is not dropped either (2BP01). Deleting the
 //     Cluster removes all finalizers.
-//   - A ScheduledBackup makes Backups. With immediate it makes the first at once, unless a former
-//     schedule of the same name left one. A schedule without six fields is refused in the status.
+//   - A ScheduledBackup makes Backups. With immediate it makes the first Backup at once, unless an
+//     earlier ScheduledBackup of the same name left an immediate Backup. A schedule without six
+//     fields is refused in the status.
 //   - A Backup is pending while its Cluster is down or another Backup runs. Then it is started, and
 //     then completed or in the phase of StandIn.SetBackups. While a Backup runs, the Cluster's
 //     condition LastBackupSucceeded is False with the reason BackupStarted. When a Cluster archives

@@ -28,7 +28,7 @@ type table struct {
 
 type row struct {
 	text  string
-	major int64 // version of the Postgres that committed the row
+	major int64 // major version of the Postgres that committed the row
 }
 
 // copied holds the number of rows that a Backup has of each database.
@@ -36,7 +36,7 @@ type copied struct {
 	cluster types.UID
 	major   int64
 	rows    map[string]int
-	logged  bool // true if a restore replays the archived log
+	logged  bool // whether a restore replays the archived write-ahead log
 }
 
 // Insert commits a row to the table of a database, in a session of a login. The first session
