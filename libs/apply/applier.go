@@ -149,7 +149,8 @@ func (a *Applier) send(ctx context.Context, o *Object) (client.Object, error) {
 }
 
 func (a *Applier) create(ctx context.Context, desired *unstructured.Unstructured) (client.Object, error) {
-	object := &unstructured.Unstructured{Object: maps.Clone(desired.Object)} // a copy, because the desired state must not change
+	// A copy, because the desired state must not change.
+	object := &unstructured.Unstructured{Object: maps.Clone(desired.Object)}
 	object.Object["metadata"] = maps.Clone(desired.Object["metadata"].(map[string]any))
 	annotations := map[string]string{ShapeAnnotation: shape(desired)}
 	maps.Copy(annotations, desired.GetAnnotations())

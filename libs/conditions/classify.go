@@ -43,7 +43,8 @@ func Conflict(err error) bool {
 func Refused(err error) bool {
 	switch code := StatusCode(err); code {
 	case http.StatusConflict:
-		return !Conflict(err) && StatusDetails(err).Name == "" // AlreadyExists names the object and is no refusal; a webhook's denial names none
+		// AlreadyExists names the object and is no refusal; a webhook's denial names none.
+		return !Conflict(err) && StatusDetails(err).Name == ""
 	case http.StatusUnauthorized:
 		return denied(err)
 	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooManyRequests:

@@ -74,17 +74,19 @@ type ChannelEdit struct {
 	NSFW               Change[bool]                  `json:"nsfw,omitzero"`
 	Slowmode           Change[int]                   `json:"rate_limit_per_user,omitzero"`
 	DefaultAutoArchive Change[int]                   `json:"default_auto_archive_duration,omitzero"`
-	Overwrites         Change[[]Overwrite]           `json:"permission_overwrites,omitzero"` // replaces all overwrites; at most 100
-	Bitrate            Change[int]                   `json:"bitrate,omitzero"`
-	UserLimit          Change[int]                   `json:"user_limit,omitzero"`
-	Region             Change[string]                `json:"rtc_region,omitzero"`
-	VideoQuality       Change[int]                   `json:"video_quality_mode,omitzero"`
-	Flags              Change[int]                   `json:"flags,omitzero"`          // replaces all flags
-	Tags               Change[[]Tag]                 `json:"available_tags,omitzero"` // replaces all tags; a tag without an id is new
-	DefaultReaction    Change[*Emoji]                `json:"default_reaction_emoji,omitzero"`
-	SortOrder          Change[*int]                  `json:"default_sort_order,omitzero"`
-	Layout             Change[int]                   `json:"default_forum_layout,omitzero"`
-	ThreadSlowmode     Change[int]                   `json:"default_thread_rate_limit_per_user,omitzero"`
+	// Replaces all overwrites; at most 100.
+	Overwrites   Change[[]Overwrite] `json:"permission_overwrites,omitzero"`
+	Bitrate      Change[int]         `json:"bitrate,omitzero"`
+	UserLimit    Change[int]         `json:"user_limit,omitzero"`
+	Region       Change[string]      `json:"rtc_region,omitzero"`
+	VideoQuality Change[int]         `json:"video_quality_mode,omitzero"`
+	Flags        Change[int]         `json:"flags,omitzero"` // replaces all flags
+	// Replaces all tags; a tag without an id is new.
+	Tags            Change[[]Tag]  `json:"available_tags,omitzero"`
+	DefaultReaction Change[*Emoji] `json:"default_reaction_emoji,omitzero"`
+	SortOrder       Change[*int]   `json:"default_sort_order,omitzero"`
+	Layout          Change[int]    `json:"default_forum_layout,omitzero"`
+	ThreadSlowmode  Change[int]    `json:"default_thread_rate_limit_per_user,omitzero"`
 }
 
 // Without returns a copy of the edit without the fields that have these JSON names.

@@ -123,7 +123,8 @@ func (s *session) start(ctx context.Context) error {
 // startDiscord starts the simulated Discord on an address that pods can reach, because Alertmanager
 // posts alerts to it.
 func (s *session) startDiscord(ctx context.Context) (err error) {
-	token, err := project.Path("out", "dev", "discord-bot.token") // the file stays, so that the token in the user's Secret stays valid
+	// The file stays, so that the token in the user's Secret stays valid.
+	token, err := project.Path("out", "dev", "discord-bot.token")
 	if err != nil {
 		return err
 	}

@@ -27,10 +27,11 @@ import (
 type target struct {
 	context string
 	server  string
-	named   bool                 // reports whether the command line names the context
-	raw     *clientcmdapi.Config // the kubeconfig with only this context; it contains the content of all files that it names
-	config  *rest.Config
-	client  client.Client // as the user of the context
+	named   bool // reports whether the command line names the context
+	// The kubeconfig with only this context; it contains the content of all files that it names.
+	raw    *clientcmdapi.Config
+	config *rest.Config
+	client client.Client // as the user of the context
 }
 
 // findTarget reads the kubeconfig that KUBECONFIG names, or else ~/.kube/config.

@@ -65,7 +65,8 @@ func conduct(ctx context.Context, env *environment.Environment, t target, s sett
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, operator.Stop(environment.Grace)) }() // deferred calls run in reverse order, so this runs before the clean-up
+	// Deferred calls run in reverse order, so this runs before the clean-up.
+	defer func() { err = errors.Join(err, operator.Stop(environment.Grace)) }()
 	if err := operator.AwaitReady(ctx); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,8 @@ func (f finishedFirst) Update(
 	ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
 	before, after := e.ObjectOld.(*appsv1.Deployment), e.ObjectNew.(*appsv1.Deployment)
-	ours := before.Spec.Replicas != nil && after.Spec.Replicas != nil // the cache strips spec.replicas from Deployments of other owners
+	// The cache strips spec.replicas from Deployments of other owners.
+	ours := before.Spec.Replicas != nil && after.Spec.Replicas != nil
 	if q, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok && ours {
 		switch {
 		case workload.Complete(after) && !workload.Complete(before):

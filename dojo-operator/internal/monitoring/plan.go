@@ -25,7 +25,8 @@ func Plan(dojo *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 		asked bool
 	}{
 		{serviceMonitorKind, s.ServiceMonitor, scrapeFor(dojo, port), Monitored(dojo)},
-		{ruleKind, s.Rule, rulesSpec(dojo, cfg), Monitored(dojo) && !dojo.Spec.Suspend}, // no alerts for a suspended Dojo, because nothing runs
+		// No alerts for a suspended Dojo, because nothing runs.
+		{ruleKind, s.Rule, rulesSpec(dojo, cfg), Monitored(dojo) && !dojo.Spec.Suspend},
 	} {
 		if s.has(monitor.kind) { // if the cluster lacks the kind, the object is created once it has the kind
 			desired := addLabels(dojo, ownership.Child(dojo, monitor.kind.GroupVersionKind, dojo.Name, monitor.spec))

@@ -79,7 +79,8 @@ func (c *connection) run(ctx context.Context, rawURL string) error {
 	c.ws = ws
 	err = c.read(ctx, &deadline)
 	if ctx.Err() == nil || errors.Is(err, errReconnect) {
-		go func() { _ = ws.Close(websocket.StatusNormalClosure, "") }() // Close ends the session, but takes 5 s if the peer is gone
+		// Close ends the session, but takes 5 s if the peer is gone.
+		go func() { _ = ws.Close(websocket.StatusNormalClosure, "") }()
 	} else {
 		_ = ws.CloseNow()
 	}

@@ -37,14 +37,15 @@ type world struct {
 	// snap is the guild after all changes planned so far. withDeleted also has the names of deleted
 	// resources.
 	snap, withDeleted *guildcache.Snapshot
-	taken             map[string]status.Object    // the objects that have a resource; the keys are the resources' ids
-	removals          map[*lifecycle.Kind][]*step // planned deletions: objects of --before without a manifest in the new folder
-	presumed          []string                    // DiscordServers without a manifest
-	skipped           int                         // number of objects of other servers
-	byName            []string                    // objects whose resource was found only by its name
-	iconless          []string                    // DiscordServers whose icon's ConfigMap is not among the manifests
-	made              uint64
-	steps             []*step
+	taken             map[string]status.Object // the objects that have a resource; the keys are the resources' ids
+	// Planned deletions: objects of --before without a manifest in the new folder.
+	removals map[*lifecycle.Kind][]*step
+	presumed []string // DiscordServers without a manifest
+	skipped  int      // number of objects of other servers
+	byName   []string // objects whose resource was found only by its name
+	iconless []string // DiscordServers whose icon's ConfigMap is not among the manifests
+	made     uint64
+	steps    []*step
 }
 
 type step struct {

@@ -20,6 +20,7 @@ import (
 // Action says how a plan changes a resource.
 type Action string
 
+// The actions of a plan.
 const (
 	ActionCreate Action = "create" // a resource
 	ActionSet    Action = "set"    // a field of a new resource

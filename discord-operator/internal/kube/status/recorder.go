@@ -97,6 +97,7 @@ func (r *Recorder) patch(ctx context.Context, o client.Object, change func(clien
 	return nil
 }
 
+// Event records a Kubernetes event of an object.
 func (r *Recorder) Event(o client.Object, kind, reason, message string) {
 	const maxLength = 1024 // the API server's limit
 	if len(message) > maxLength {

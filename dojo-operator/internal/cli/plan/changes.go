@@ -20,6 +20,7 @@ import (
 // Action classifies a [Change].
 type Action string
 
+// The actions of a change.
 const (
 	Create Action = "create"
 	Update Action = "change"

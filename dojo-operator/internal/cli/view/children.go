@@ -23,6 +23,7 @@ import (
 // Mark is the state of a child as one word.
 type Mark string
 
+// The marks of a child.
 const (
 	Well  Mark = "ok"
 	Busy  Mark = "busy"

@@ -139,9 +139,10 @@ func (st *Store) onReady(event *readyEvent) error {
 type guildEvent struct {
 	settings discordclient.Guild
 	more     struct {
-		Channels    []*discordclient.Channel `json:"channels"`    // GUILD_CREATE only
-		Members     []memberEvent            `json:"members"`     // GUILD_CREATE only; without the members intent only the bot
-		Unavailable *bool                    `json:"unavailable"` // missing in GUILD_DELETE if the bot was removed
+		Channels []*discordclient.Channel `json:"channels"` // GUILD_CREATE only
+		// GUILD_CREATE only; without the members intent only the bot.
+		Members     []memberEvent `json:"members"`
+		Unavailable *bool         `json:"unavailable"` // missing in GUILD_DELETE if the bot was removed
 	}
 }
 
@@ -245,7 +246,8 @@ func (st *Store) onChannel(channel *discordclient.Channel) error {
 	if g == nil || !g.pendingFor(channel.ID).Event(channel, now) {
 		return nil
 	}
-	duplicate := len(g.lastChanges(now.Add(-consistencyDelay), channel.ID)) > 0 // Discord-compatible servers may send an event twice
+	// Discord-compatible servers may send an event twice.
+	duplicate := len(g.lastChanges(now.Add(-consistencyDelay), channel.ID)) > 0
 	switch {
 	case g.setChannel(channel, now):
 		st.emit(EventChannel, g.id, channel.ID)

@@ -34,8 +34,9 @@ type guildState struct {
 	polling  bool
 	retry    time.Duration // last pause after a failed poll; 0 after a success
 
-	recent       []change                   // changes of channels, oldest first
-	tombstones   map[string]time.Time       // deleted channels and roles, by id; an event or response that still has them is outdated
+	recent []change // changes of channels, oldest first
+	// Deleted channels and roles, by id; an event or response that still has them is outdated.
+	tombstones   map[string]time.Time
 	guildAt      time.Time                  // time of the last change of settings or roles
 	writes       map[string]*pending.Writes // keyed by the id of a channel, a role or the guild
 	hookChanges  map[string]hookChanges     // by channel
