@@ -169,7 +169,7 @@ func TestATenantLeavesHalfOfTheLimit(t *testing.T) {
 	if edits != 20 || creates != 5 || held.ExceedsShare() || !held.Queued() {
 		t.Errorf("the owner makes %d edits and %d creates beside, want 20 and 5, and then %+v", edits, creates, held)
 	}
-	r.srv.Advance(3 * time.Second) // the reservations expire: no caller comes back
+	r.srv.Advance(3 * time.Second) // the waiting callers' reservations expire, since no caller tries again
 	if creates, _ := until(owner, create); creates != 50 {
 		t.Errorf("the owner makes %d creates in a second alone, want 50", creates)
 	}

@@ -57,8 +57,8 @@ func newTree(node *yaml.Node) *tree {
 }
 
 // merge makes the tree depend on a value of the chart. Without the value, the tree does not change.
-// With the value, the tree is equal to after. For this, after must have the changes of all values
-// that were merged before.
+// With the value, the tree is equal to the tree after. The tree after must also have the changes of
+// all values that were merged before.
 func (t *tree) merge(value string, after *tree) {
 	t.entries = mergeEntries(value, t.entries, after.entries, t.node.Kind == yaml.MappingNode)
 }

@@ -55,7 +55,7 @@ func TestCompare(t *testing.T) {
 		kind   string // the kind with a changed definition
 		change func(definition)
 		want   string // part of a finding; empty if there must be none
-		warns  bool   // the change does not break users
+		warns  bool   // a warning, not an error: the change breaks no user
 	}{
 		"no change": {kind: dojos, change: func(definition) {}},
 		"a new optional field": {kind: dojos, change: func(d definition) {

@@ -229,7 +229,8 @@ func TestStaleIsNotReported(t *testing.T) {
 	}
 }
 
-// If only counts of pods change during a rollout, the operator writes the status later.
+// If only the numbers of pods change during a rollout, the operator delays the status, so that one
+// write has several changes.
 func TestDeferredStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())

@@ -55,7 +55,7 @@ func shareContainer(c *corev1.Container) {
 	c.StartupProbe, c.LivenessProbe = apply.Share(c.StartupProbe), apply.Share(c.LivenessProbe)
 	c.ReadinessProbe, c.Lifecycle = apply.Share(c.ReadinessProbe), apply.Share(c.Lifecycle)
 	c.SecurityContext = apply.Share(c.SecurityContext)
-	secret := "" // nearly all variables come from one Secret
+	secret := "" // the last Secret's name; nearly all variables share it
 	for i := range c.Env {
 		e := &c.Env[i]
 		apply.ShareStrings(&e.Name, &e.Value)

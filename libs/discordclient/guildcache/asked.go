@@ -9,8 +9,9 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxAnswers is the number of audit log look-ups that are cached per guild, for channels and for
-// roles. A guild has at most 500 channels, so further look-ups are about deleted channels.
+// maxAnswers is the number of audit log look-ups that are cached for the channels of a guild, and
+// for its roles. A guild has at most 500 channels and 250 roles, so the other look-ups are about
+// deleted ones.
 const maxAnswers = 1000
 
 type answer struct {

@@ -176,7 +176,7 @@ func (c *Client) lookupGateway(ctx context.Context) (gateway.Start, error) {
 	}
 	limit := start.SessionStartLimit
 	if limit.Total == 0 {
-		limit.Remaining = 1000 // the server does not count sessions
+		limit.Remaining = 1000 // a Discord-compatible server without a limit of sessions
 	}
 	return gateway.Start{
 		URL: address, Remaining: limit.Remaining, ResetAfter: time.Duration(limit.ResetAfter) * time.Millisecond,

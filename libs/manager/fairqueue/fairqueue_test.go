@@ -107,8 +107,8 @@ func TestPrioritiesComeBeforeTheRotation(t *testing.T) {
 	}
 }
 
-// If an item is added while a worker processes it, the queue hands it out once more, with the added
-// priority.
+// If an item is added while a worker processes it, the queue hands it out once more. The item then
+// has the priority of the second add.
 func TestOneWorkerForAnItem(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)

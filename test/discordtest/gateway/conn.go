@@ -210,7 +210,8 @@ func (c *conn) end(code int) {
 	})
 }
 
-// endings lists the close codes that also end the session, from the server or the client.
+// endings lists the close codes after which a session cannot be resumed. Either side may send the
+// code.
 var endings = []int{1000, 1001, 4004, 4007, 4009, 4010, 4011, 4012, 4013, 4014}
 
 // gone handles the end of a connection that the client has closed or lost.

@@ -161,8 +161,8 @@ func (p *Plan) retained(policy v1alpha1.DeletionPolicy) {
 	}
 }
 
-// Held reports whether the status confirms that the operator will delete nothing for the paused
-// object.
+// Held reports whether the status has the reason Paused. If the object is deleted now, the operator
+// deletes nothing on Discord.
 func Held(o status.Object) bool {
 	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
 	return ready != nil && ready.Reason == v1alpha1.ReasonPaused

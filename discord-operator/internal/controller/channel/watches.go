@@ -48,8 +48,8 @@ func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) [
 	return append(r.requests(ctx, name, "", ""), r.ofGroups(ctx, name, "", "")...)
 }
 
-// ofSecret returns the DiscordChannel that owns a Secret, and the DiscordChannels that use the
-// Secret's name for their webhook.
+// ofSecret returns the DiscordChannel that owns a Secret, and the DiscordChannels whose webhook URL
+// belongs in a Secret of this name.
 func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	all := r.requests(ctx, secret.GetNamespace(), index.ChannelBySecret, secret.GetName())
 	owner := metav1.GetControllerOfNoCopy(secret)

@@ -33,7 +33,7 @@ func selecting(s metav1.LabelSelector) *v1alpha1.AllowedNamespaces {
 	return &v1alpha1.AllowedNamespaces{From: v1alpha1.FromSelector, Selector: &s}
 }
 
-// The operator does not know the labels of the namespace unread.
+// unread stands for team-a while the operator has not read the namespace's labels.
 var (
 	platform = Namespace{Name: "platform", Labels: labels.Set{}}
 	teamA    = Namespace{Name: "team-a", Labels: labels.Set{"discord": "yes"}}

@@ -41,7 +41,8 @@ type Report struct {
 }
 
 // Update writes the status if it has changed, and returns when to reconcile again. Only the worst
-// issue decides the time: a lesser issue could otherwise repeat a refused request earlier.
+// issue decides the time. A lesser issue may have a shorter wait, after which the operator would
+// also repeat the request that Discord has refused.
 func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result, error) {
 	if report.Stale {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil

@@ -64,8 +64,8 @@ func Create(c *call.Call) (int, any, error) {
 	return http.StatusCreated, answer(c, ch), nil
 }
 
-// mayCreateIn requires MANAGE_CHANNELS in the parent category, or in the guild without a parent.
-// (It is a guess that the category's overwrites matter.)
+// mayCreateIn requires MANAGE_CHANNELS in the parent category. For a channel without a parent, it
+// requires the permission in the guild. (It is a guess that the category's overwrites matter.)
 func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	if parent == "" {
 		return c.May(g, g.GuildPermissions(c.Bot.UserID), model.PermManageChannels)
