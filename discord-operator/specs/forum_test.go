@@ -218,7 +218,8 @@ var _ = Describe("A forum or media channel", func() {
 			eventuallyReady(ctx, c)
 			names, ids := tagsOn(c)
 			Expect(names).To(Equal(step.to))
-			if step.bug == "fault" && step.idea == "proposal" { // both tags are renamed, so the operator matches them by their order
+			// Both tags are renamed, so the operator matches them by their order.
+			if step.bug == "fault" && step.idea == "proposal" {
 				Expect([]string{ids["proposal"], ids["fault"]}).To(Equal([]string{before["idea"], before["bug"]}))
 				continue
 			}

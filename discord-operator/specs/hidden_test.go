@@ -114,7 +114,8 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		eventuallyDegraded(ctx, adopted, v1alpha1.ReasonHiddenFromBot)
 		w.hide(c.Status.ChannelID)
 		w.hide(g.Status.GroupID)
-		eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot) // the Gateway event that hides the channel must precede the deletion
+		// The Gateway event that hides the channel must precede the deletion.
+		eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot)
 		eventuallyDegraded(ctx, g, v1alpha1.ReasonHiddenFromBot)
 		edits := len(w.edits())
 		for _, o := range []client.Object{c, g} {

@@ -49,7 +49,8 @@ var _ = Describe("A call that Discord does not permit", func() {
 
 var _ = Describe("The operator's permissions", func() {
 	It("include list, for API servers without streaming lists (before Kubernetes 1.34)", func(ctx context.Context) {
-		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) }) // cleanups run in reverse order: this one after GinkgoT has reset the variable
+		// Cleanups run in reverse order: this one after GinkgoT has reset the variable.
+		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) })
 		GinkgoT().Setenv("KUBE_FEATURE_WatchListClient", "false")
 		operator.Restart(ctx)
 		w := newWorld(ctx)
@@ -77,7 +78,8 @@ var _ = Describe("The operator's permissions", func() {
 		c := w.channel("", "tokyo", withWebhook)
 		ready(ctx, w.server(), c)
 		restore := operator.Without(ctx, remove)
-		edit(ctx, c, with(func(s *channelSpec) { s.Webhook = nil })) // the operator leaves the Secret to the garbage collector
+		// The operator leaves the Secret to the garbage collector.
+		edit(ctx, c, with(func(s *channelSpec) { s.Webhook = nil }))
 		Expect(eventuallyDegraded(ctx, c, v1alpha1.ReasonRefused)).To(ContainSubstring("garbage collector"))
 		restore(ctx)
 		Eventually(ctx, refetch(c)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is retried")

@@ -45,7 +45,8 @@ var _ = Describe("The operator's process", func() {
 	})
 
 	It("hands over to a standby on SIGTERM", func(ctx context.Context) {
-		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty()) // wait, because otherwise the second process could become the leader
+		// Wait, because otherwise the second process could become the leader.
+		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty())
 		before, err := operator.Leader(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		first := operator.Process()

@@ -104,7 +104,9 @@ var _ = Describe("The token of a bot", func() {
 			ready(ctx, s, c)
 			deleteObjects(ctx, w.token())
 			eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)
-			operator.Restart(ctx) // a running operator keeps the token in memory, so that it can still delete after the Secret is gone
+			// A running operator keeps the token in memory, so that it can still delete after the
+			// Secret is gone.
+			operator.Restart(ctx)
 			deleteObjects(ctx, c)
 			text := eventuallyDegraded(ctx, c, v1alpha1.ReasonDeletionFailed)
 			Expect(text).To(And(ContainSubstring("Secret discord-bot does not exist"),

@@ -320,7 +320,8 @@ var _ = It("A channel is edited in the same reconcile if Discord ignored setting
 	anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Altered: discordtest.Altered{Bare: true}})
 	w := newCommunity(ctx)
 	change, sent := merged(v1alpha1.ChannelTypeVoice, voiceSettings)
-	for _, key := range []string{"nsfw", "rate_limit_per_user"} { // the request that creates the channel has already set these
+	// The request that creates the channel has already set these.
+	for _, key := range []string{"nsfw", "rate_limit_per_user"} {
 		delete(sent, key)
 	}
 	ready(ctx, w.server(), w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice, change...)))

@@ -382,7 +382,8 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			if err := k8s.Get(ctx, nameOf(ns, "own"), o); err != nil {
 				return err
 			}
-			at("postgres.reclaimPolicy", "Retain")(o.Object) // with Delete, the Dojo would stay until an operator removes its finalizer
+			// With Delete, the Dojo would stay until an operator removes its finalizer.
+			at("postgres.reclaimPolicy", "Retain")(o.Object)
 			return k8s.Update(ctx, o)
 		}).Should(Succeed())
 	})

@@ -39,7 +39,8 @@ var _ = Describe("The operator's permissions", func() {
 		ns := newNamespace(ctx)
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		restore := operator.Without(ctx, remove)
-		edit(ctx, dojo, withPolicy(corev1api.ReclaimRetain)) // the operator must remove the owner reference of the password's Secret
+		// The operator must remove the owner reference of the password's Secret.
+		edit(ctx, dojo, withPolicy(corev1api.ReclaimRetain))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
 		restore(ctx)
 		Eventually(ctx, refetch(dojo)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it should be retried")

@@ -54,7 +54,8 @@ func TestUserRoles(t *testing.T) {
 		g.Expect(admin.Create(t.Context(), review)).To(Succeed())
 		return review.Status.Allowed
 	}
-	g.Eventually(func() (missing []string) { // the controller aggregates one role after the other, and the authorizer sees the rules later
+	// The controller aggregates one role after the other, and the authorizer sees the rules later.
+	g.Eventually(func() (missing []string) {
 		for user, verbs := range map[string][]string{
 			"view": {"get"}, "edit": {"get", "create"}, "admin": {"get", "create", "deletecollection"},
 		} {

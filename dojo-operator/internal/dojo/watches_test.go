@@ -173,12 +173,13 @@ func TestDojosOfAnObject(t *testing.T) {
 		got  []reconcile.Request
 		want string // names, separated by spaces
 	}{
-		"our Deployment":                 {child(&appsv1.Deployment{ObjectMeta: childOf(dojo())}), "school/tokyo"},
-		"our Secret":                     {secret(byOwner(dojo(), named("school", "x"), group)), "school/tokyo"},
-		"foreign, with the name of one":  {child(&corev1.Service{ObjectMeta: named("school", "kyoto")}), "school/kyoto"},
-		"foreign":                        {child(&corev1.Service{ObjectMeta: named("school", "theirs")}), ""},
-		"foreign, in another namespace":  {child(&appsv1.Deployment{ObjectMeta: named("team", "tokyo")}), ""},
-		"of another group's Dojo":        {child(&corev1.Service{ObjectMeta: ofAnotherGroup}), "school/tokyo"}, // a name conflict
+		"our Deployment":                {child(&appsv1.Deployment{ObjectMeta: childOf(dojo())}), "school/tokyo"},
+		"our Secret":                    {secret(byOwner(dojo(), named("school", "x"), group)), "school/tokyo"},
+		"foreign, with the name of one": {child(&corev1.Service{ObjectMeta: named("school", "kyoto")}), "school/kyoto"},
+		"foreign":                       {child(&corev1.Service{ObjectMeta: named("school", "theirs")}), ""},
+		"foreign, in another namespace": {child(&appsv1.Deployment{ObjectMeta: named("team", "tokyo")}), ""},
+		// A name conflict.
+		"of another group's Dojo":        {child(&corev1.Service{ObjectMeta: ofAnotherGroup}), "school/tokyo"},
 		"foreign Job":                    {child(&batchv1.Job{ObjectMeta: named("school", "theirs")}), ""},
 		"another kind, a Dojo's name":    {child(&batchv1.Job{ObjectMeta: named("school", "tokyo")}), "school/tokyo"},
 		"Job with the schema's labels":   {child(schemaJob), "school/tokyo"},

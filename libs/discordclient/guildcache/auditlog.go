@@ -20,13 +20,13 @@ const (
 	// continues.
 	maxAuditPages = 4
 	auditFresh    = time.Second
-	// auditLate is how much later than newer entries an entry may appear. Each reading starts this
+	// auditLate is the longest delay of an entry behind newer entries. Each reading starts this
 	// long before the previous one, to find late entries.
 	auditLate = time.Minute
 	// auditStep rounds the start of a reading down to the hour, so that the reading also covers
 	// somewhat earlier creates.
 	auditStep = time.Hour
-	// auditRefused is how long Discord must refuse the log until the log counts as denied. Discord
+	// auditRefused is the time of refusals after which the log counts as denied. Discord
 	// is known to refuse the log briefly although the bot may view it.
 	auditRefused = 5 * time.Second
 	auditRetry   = 10 * time.Minute

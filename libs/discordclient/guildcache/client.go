@@ -33,14 +33,14 @@ type Options struct {
 	// ResyncLive is the approximate period of reading a guild by REST although the Gateway sends
 	// its events. Default 1 h.
 	ResyncLive time.Duration
-	// EventTimeout is how long to wait for the Gateway's event after a write by this Client. If the
+	// EventTimeout is the longest wait for the Gateway's event after a write by this Client. If the
 	// event does not come in time, the guild is polled every Resync until an event comes. Default
 	// 15 s.
 	EventTimeout time.Duration
 	// Keep reports whether to keep a guild's state from the Gateway before [Client.Guild] is
 	// called. Keep must not block. Default: no guild's state is kept.
 	Keep func(guildID string) bool
-	// Grace is how long a new view waits before it is polled by REST, because the Gateway may send
+	// Grace is the wait of a new view before it is polled by REST, because the Gateway may send
 	// the state first. Default 5 s.
 	Grace   time.Duration
 	Metrics *Metrics

@@ -186,7 +186,8 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 	calls := everyCall(client, guild, c.ID, role.ID, hook)
 	all := []string{"MemberSince"} // only the Client of guildcache has this method
 	for m := range reflect.TypeFor[*discordclient.Client]().Methods() {
-		sends := !slices.Contains([]string{"MayCreateChannel", "MayCreateRole"}, m.Name) // these methods ask the rate limiter and send nothing
+		// These methods ask the rate limiter and send nothing.
+		sends := !slices.Contains([]string{"MayCreateChannel", "MayCreateRole"}, m.Name)
 		if sends && m.Type.NumIn() > 1 && m.Type.In(1) == reflect.TypeFor[context.Context]() {
 			all = append(all, m.Name)
 		}

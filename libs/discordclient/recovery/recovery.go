@@ -72,7 +72,7 @@ const (
 	refusedRetry  = 5 * time.Second
 	unprovenRetry = time.Minute
 	tooEarly      = "the result of an earlier create may still appear"
-	// provenSkew is how long before Intent.NotBefore the reading of the audit log starts, in case
+	// provenSkew is the time before Intent.NotBefore from which the log is read, in case
 	// the clocks differ. Older entries do no harm, because each entry names its intent in its
 	// reason. They cost at most one page.
 	provenSkew = time.Hour

@@ -167,7 +167,7 @@ func (s *StandIn) isPaused(namespace, cluster string) bool {
 	return s.paused[namespace+"/"+cluster]
 }
 
-// notify requests a pass over all objects.
+// notify has the simulation act on all objects again.
 func (s *StandIn) notify() {
 	select {
 	case s.changed <- struct{}{}:

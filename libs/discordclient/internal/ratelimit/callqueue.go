@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// reservation is how long calls stay reserved for a caller that was notified. The time is short,
+// reservation is the time that calls stay reserved for a notified caller. The time is short,
 // because the caller may never come: its object is deleted, or all workers are busy.
 const reservation = time.Second
 

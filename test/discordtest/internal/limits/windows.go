@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// keepWindows is the number of windows above which Current removes those that have ended.
+// keepWindows is the number of windows above which Current removes ended windows.
 const keepWindows = 10_000
 
 // Windows counts calls and other events in time windows. The key of a window names what it limits:

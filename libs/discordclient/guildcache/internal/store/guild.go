@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// memory is how long changes of channels are kept, to apply them again after an older list.
+	// memory is the time that channel changes are kept, to apply them again after an older list.
 	// Listing a guild or starting a session takes less time.
 	memory = 2 * time.Minute
 	// consistencyDelay is the time after a change until all servers of Discord show it.
