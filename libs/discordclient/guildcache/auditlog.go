@@ -191,13 +191,13 @@ func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) b
 }
 
 // CreateOf looks up the creator of a channel or role: it returns the audit log entry of the create,
-// and whether the entry exists. Before the time complete, the entry may still be missing. If the
+// and whether the entry exists. Call it when the log surely has the entry. If the
 // server ignores the filter for the object's id, CreateOf reads the log from this id on, because
 // the entry is newer than the object. A log that Discord does not show the bot has no entry.
 // [Client.KnownCreate] returns cached results. Errors: [ErrReading] while another caller looks up
 // the id, [ErrRefused].
 func (c *Client) CreateOf(
-	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, complete, now time.Time,
+	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, now time.Time,
 ) (discordclient.AuditEntry, bool, error) {
 	memory := &c.createsOf(createsKey{guildID, action}).lookups
 	if !memory.begin(id) {
@@ -218,17 +218,12 @@ func (c *Client) CreateOf(
 		memory.add(id, answer{entry: page[i], found: true})
 		return page[i], true, nil
 	}
-	retryAt := complete
-	if !now.Before(complete) {
-		retryAt = now.Add(auditRetry)
-	}
-	memory.add(id, answer{retryAt: retryAt})
+	memory.add(id, answer{retryAt: now.Add(auditRetry)})
 	return discordclient.AuditEntry{}, false, nil
 }
 
 // KnownCreate returns [Client.CreateOf]'s cached result. known reports whether there is a valid
-// result. A result without an entry is valid until CreateOf's time complete. After a look-up at or
-// after complete, it is valid for ten minutes, because entries may appear late.
+// result. A result without an entry is valid for ten minutes, because entries may appear late.
 func (c *Client) KnownCreate(
 	guildID string, action discordgo.AuditLogAction, id string, now time.Time,
 ) (entry discordclient.AuditEntry, found, known bool) {

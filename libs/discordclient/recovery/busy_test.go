@@ -45,7 +45,7 @@ func TestOthersInTheGuildCostNoCalls(t *testing.T) {
 			r.Discord.FillAuditLog(r.Guild, 5000)
 			r.Client = r.NewClient()
 			r.Discord.ResetRequests()
-			now := time.Now().Add(time.Minute)
+			now := time.Now().Add(2 * time.Minute)
 			got, err := recovery.Channel(t.Context(), r.Client, recovery.Intent{
 				GuildID: r.Guild, Name: "tokyo", Reason: "test", NotBefore: began, LastAttempt: time.Now(),
 				Now: func() time.Time { return now },
@@ -75,7 +75,7 @@ func TestLostCreatesShareOneReading(t *testing.T) {
 	}
 	r.Client = r.NewClient()
 	r.Discord.ResetRequests()
-	now := time.Now().Add(time.Minute)
+	now := time.Now().Add(2 * time.Minute)
 	look := func(i int, notBefore time.Time) recovery.Result {
 		got, err := recovery.Channel(t.Context(), r.Client, recovery.Intent{
 			GuildID: r.Guild, Name: fmt.Sprint("none", i), Reason: fmt.Sprint("uid", i), NotBefore: notBefore,

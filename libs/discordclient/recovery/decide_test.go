@@ -39,6 +39,7 @@ func TestDecide(t *testing.T) {
 		claimed     string
 		proofOnly   bool
 		auditDenied bool
+		gone        string // an id that Discord does not know any more
 		want        Outcome
 		id          string
 		proof       Proof
@@ -51,18 +52,21 @@ func TestDecide(t *testing.T) {
 		"proved, though renamed and moved by hand":     {now: 11, listed: 11, channels: []*discordclient.Channel{{ID: ours, Name: "renamed"}}, audit: []discordclient.AuditEntry{entry(ours, "uid")}, want: Found, id: ours, proof: ProofAuditLog},
 		"proved twice: the older one":                  {now: 11, listed: 11, channels: []*discordclient.Channel{fits(other), fits(ours)}, audit: []discordclient.AuditEntry{entry(other, "uid"), entry(ours, "uid")}, want: Found, id: ours, proof: ProofAuditLog},
 		"proved, not listed yet":                       {now: 11, listed: 4, audit: []discordclient.AuditEntry{entry(ours, "uid")}, want: Unsure},
-		"proved, deleted since":                        {now: 40, listed: 40, audit: []discordclient.AuditEntry{entry(ours, "uid")}, want: Absent},
+		"proved, deleted since":                        {now: 40, listed: 40, audit: []discordclient.AuditEntry{entry(ours, "uid")}, gone: ours, want: Absent},
+		"proved, neither listed nor known deleted":     {now: 40, listed: 40, audit: []discordclient.AuditEntry{entry(ours, "uid")}, want: Unsure},
 		"one fits, the audit log may be late":          {now: 11, listed: 11, channels: []*discordclient.Channel{fits(ours)}, want: Unsure},
-		"one fits, the audit log never has it":         {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Found, id: ours, proof: ProofMatch},
+		"one fits, the audit log never has it":         {now: 80, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Found, id: ours, proof: ProofMatch},
+		"one fits, Discord's clock may be behind":      {now: 79, listed: 79, channels: []*discordclient.Channel{fits(ours)}, want: Unsure},
+		"one fits, and the bot may not view the log":   {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours)}, auditDenied: true, want: Found, id: ours, proof: ProofMatch},
 		"one fits, but was created for another reason": {now: 30, listed: 30, channels: []*discordclient.Channel{fits(other)}, audit: []discordclient.AuditEntry{entry(other, "uid2")}, want: Absent},
 		"one fits, but belongs to another object":      {now: 30, listed: 30, channels: []*discordclient.Channel{fits(other)}, claimed: other, want: Absent},
 		"one fits, and was made a moment ago":          {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Unsure},
-		"made a moment ago, and never logged":          {now: 45, listed: 45, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Found, id: at(29 * time.Second), proof: ProofMatch},
-		"made before the log was read, but not long":   {now: 45, logAge: 10, listed: 45, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Unsure},
-		"two fit, one is another's":                    {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, audit: []discordclient.AuditEntry{entry(other, "uid2")}, want: Found, id: ours, proof: ProofMatch},
+		"made a moment ago, and never logged":          {now: 104, listed: 45, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Found, id: at(29 * time.Second), proof: ProofMatch},
+		"made before the log was read, but not long":   {now: 104, logAge: 10, listed: 45, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Unsure},
+		"two fit, one is another's":                    {now: 80, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, audit: []discordclient.AuditEntry{entry(other, "uid2")}, want: Found, id: ours, proof: ProofMatch},
 		"two fit, nothing shows which":                 {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, want: Unsure},
 		"older than the intent":                        {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Hour))}, want: Absent},
-		"older by less than clocks differ":             {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Second))}, want: Found, id: at(-time.Second), proof: ProofMatch},
+		"older by less than clocks differ":             {now: 80, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Second))}, want: Found, id: at(-time.Second), proof: ProofMatch},
 		"made by hand, long after every attempt":       {now: 300, listed: 300, channels: []*discordclient.Channel{fits(at(200 * time.Second))}, want: Absent},
 		"only proof counts: the log proves it":         {proofOnly: true, now: 11, listed: 11, channels: []*discordclient.Channel{fits(ours)}, audit: []discordclient.AuditEntry{entry(ours, "uid")}, want: Found, id: ours, proof: ProofAuditLog},
 		"only proof counts: one fits":                  {proofOnly: true, now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Absent},
@@ -81,7 +85,7 @@ func TestDecide(t *testing.T) {
 				ProofOnly: c.proofOnly,
 				Claimed:   func(id string) bool { return id == c.claimed }, Now: func() time.Time { return second(c.now) },
 			}.withDefaults()
-			got := decide(in, evidence{channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge), auditDenied: c.auditDenied})
+			got := decide(in, evidence{channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge), auditDenied: c.auditDenied, gone: map[string]bool{c.gone: true}})
 			want := Result{Outcome: c.want, ID: c.id, Proof: c.proof, Why: got.Why, After: got.After}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", got.Why, diff)

@@ -54,7 +54,7 @@ func TestAHiddenChannelIsNotAbsent(t *testing.T) {
 					<-time.After(time.Millisecond)
 				}
 			}
-			now := time.Now().Add(time.Minute)
+			now := time.Now().Add(2 * time.Minute)
 			got, err := recovery.Channel(t.Context(), r.Client, recovery.Intent{
 				GuildID: r.Guild, Name: "tokyo", Reason: "uid", NotBefore: time.Now().Add(-time.Second),
 				LastAttempt: time.Now(), Now: func() time.Time { return now },

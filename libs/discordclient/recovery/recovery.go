@@ -66,12 +66,14 @@ const DefaultPropagation = 15 * time.Second
 const (
 	// clockSkew is the largest expected difference between Discord's clock and the clock that set
 	// Intent.NotBefore.
-	clockSkew     = time.Minute
-	maxAsked      = 3
-	maxNamed      = 5
-	refusedRetry  = 5 * time.Second
-	unprovenRetry = time.Minute
-	tooEarly      = "the result of an earlier create may still appear"
+	clockSkew = time.Minute
+	// skewPropagations times Propagation is the time by which Discord's clock may be behind.
+	skewPropagations = 4
+	maxAsked         = 3
+	maxNamed         = 5
+	refusedRetry     = 5 * time.Second
+	unprovenRetry    = time.Minute
+	tooEarly         = "the result of an earlier create may still appear"
 	// provenSkew is the time before Intent.NotBefore from which the log is read, in case
 	// the clocks differ. Older entries do no harm, because each entry names its intent in its
 	// reason. They cost at most one page.
@@ -98,7 +100,8 @@ type Intent struct {
 	// the whole log lacks the create, the result is Absent.
 	ProofOnly bool
 	// Propagation is the time after LastAttempt until list and audit log are complete. Default
-	// [DefaultPropagation].
+	// [DefaultPropagation]. Discord's clock, which dates the ids, may be behind Now by at most four
+	// times as long: one minute by default.
 	Propagation time.Duration
 	Now         func() time.Time // default time.Now
 
@@ -138,23 +141,32 @@ type evidence struct {
 	listed        time.Time // time of the request for channels or roles
 	hidden        map[string]bool
 	hiddenMatches []string
-	// unlisted channels exist although Discord's list lacks them.
-	unlisted    map[string]bool
-	audit       []discordclient.AuditEntry
-	audited     time.Time // time up to which the audit log was read
-	auditDenied bool      // whether Discord hides the audit log from the bot; it then counts as empty
-	self        string    // the bot's user id
-	pending     bool      // whether some matches were not looked up in the audit log yet
+	gone          map[string]bool // objects that the audit log names and that are deleted
+	audit         []discordclient.AuditEntry
+	audited       time.Time // time up to which the audit log was read
+	auditDenied   bool      // whether Discord hides the audit log from the bot; it then counts as empty
+	self          string    // the bot's user id
+	lookAt        time.Time // when the next object remains to be looked up; zero if none
+}
+
+// loggedAt returns the time at which list and audit log surely have the object with this id. The id
+// has Discord's time. If Discord's clock is behind, the object is newer than its id says.
+func (in Intent) loggedAt(id string) time.Time {
+	return discordclient.CreatedAt(id).Add(skewPropagations*in.Propagation + in.Propagation)
 }
 
 // completeFor returns the earliest time at which the audit log surely has the creates of the intent
 // and of the channels in fits. A log read earlier may lack the entry of a channel that another
-// client created. The channel would be mistaken for the intent's channel.
-func (in Intent) completeFor(fits []string) time.Time {
+// client created. The channel would be mistaken for the intent's channel. A log that Discord does
+// not show the bot never has these entries.
+func (in Intent) completeFor(state evidence, fits []string) time.Time {
 	at := in.complete()
+	if state.auditDenied {
+		return at
+	}
 	for _, id := range fits {
-		if written := discordclient.CreatedAt(id).Add(in.Propagation); written.After(at) {
-			at = written
+		if logged := in.loggedAt(id); logged.After(at) {
+			at = logged
 		}
 	}
 	return at
@@ -208,7 +220,8 @@ func (in Intent) list(ctx context.Context, c *guildcache.Client, state *evidence
 }
 
 func (in Intent) readAudit(ctx context.Context, c *guildcache.Client, state *evidence) (err error) {
-	from, complete := in.NotBefore.Add(-provenSkew), in.completeFor(in.candidates(*state))
+	state.auditDenied = !c.ShowsCreates(in.GuildID, in.action())
+	from, complete := in.NotBefore.Add(-provenSkew), in.completeFor(*state, in.candidates(*state))
 	state.audit, state.audited, err = c.OwnCreates(ctx, in.GuildID, in.action(), from, complete, in.Now())
 	if err != nil {
 		return err
@@ -220,12 +233,15 @@ func (in Intent) readAudit(ctx context.Context, c *guildcache.Client, state *evi
 	}
 	remaining := maxAsked
 	for _, e := range state.audit {
-		if !in.own(e, state.self) || state.lists(e.TargetID) || state.hidden[e.TargetID] ||
-			c.KnownGone(in.GuildID, in.action(), e.TargetID) {
+		if !in.own(e, state.self) || state.lists(e.TargetID) || state.hidden[e.TargetID] {
+			continue
+		}
+		if c.KnownGone(in.GuildID, in.action(), e.TargetID) {
+			state.gone[e.TargetID] = true
 			continue
 		}
 		if remaining == 0 {
-			state.pending = true
+			state.lookAgain(in.Now())
 			break
 		}
 		remaining--
@@ -242,21 +258,23 @@ func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *
 			return nil
 		}
 	}
-	if in.ProofOnly {
+	if in.ProofOnly || state.auditDenied {
 		return nil
 	}
 	remaining := maxAsked
 	for _, id := range append(in.candidates(*state), in.hiddenCandidates(*state)...) {
 		e, found, known := c.KnownCreate(in.GuildID, in.action(), id, in.Now())
-		if !known && (remaining == 0 || in.Now().Before(in.complete())) {
-			state.pending = true
-			continue
-		}
-		if !known {
+		complete := in.completeFor(*state, []string{id})
+		switch {
+		case known:
+		case in.Now().Before(complete):
+			state.lookAgain(complete)
+		case remaining == 0:
+			state.lookAgain(in.Now())
+		default:
 			remaining--
 			var err error
-			e, found, err = c.CreateOf(ctx, in.GuildID, in.action(), id, in.completeFor([]string{id}), in.Now())
-			if err != nil {
+			if e, found, err = c.CreateOf(ctx, in.GuildID, in.action(), id, in.Now()); err != nil {
 				return err
 			}
 		}
@@ -269,10 +287,10 @@ func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *
 
 func (in Intent) fromSnapshot(snap *guildcache.Snapshot) evidence {
 	if in.role {
-		return evidence{roles: snap.Guild.Roles, listed: snap.RolesAt, unlisted: map[string]bool{}}
+		return evidence{roles: snap.Guild.Roles, listed: snap.RolesAt, gone: map[string]bool{}}
 	}
 	state := evidence{
-		channels: snap.Channels(), listed: snap.CompleteAt, hidden: map[string]bool{}, unlisted: map[string]bool{},
+		channels: snap.Channels(), listed: snap.CompleteAt, hidden: map[string]bool{}, gone: map[string]bool{},
 	}
 	for _, c := range snap.All() {
 		if !c.Hidden {
@@ -294,16 +312,24 @@ func (in Intent) probe(ctx context.Context, c *guildcache.Client, state *evidenc
 		_, err = c.GetChannel(ctx, id)
 	}
 	switch {
-	case err == nil:
-		state.unlisted[id] = true
+	case err == nil: // the list will have it
 	case discordclient.IsHidden(err) && !in.role:
 		state.hidden[id] = true
 	case discordclient.ClassOf(err) != discordclient.ClassGone:
 		return err
-	case !in.Now().Before(in.completeFor([]string{id})): // earlier, Discord may not know the new object yet
+	case in.Now().Before(in.loggedAt(id)): // Discord may not know the new object yet
+		state.lookAgain(in.loggedAt(id))
+	default:
 		c.RememberGone(in.GuildID, in.action(), id)
+		state.gone[id] = true
 	}
 	return nil
+}
+
+func (e *evidence) lookAgain(at time.Time) {
+	if e.lookAt.IsZero() || at.Before(e.lookAt) {
+		e.lookAt = at
+	}
 }
 
 func (e *evidence) lists(id string) bool {
@@ -322,11 +348,12 @@ func decide(in Intent, state evidence) Result {
 		return in.unproven(state, complete, wait)
 	}
 	switch {
-	case state.pending && in.Now().Before(in.complete()):
+	case !state.lookAt.IsZero() && in.Now().Before(in.complete()):
 		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
-	case state.pending:
-		return Result{Outcome: Unsure, After: wait, Why: "the audit log is being asked who has created each " + in.noun() +
-			" that may be it"}
+	case !state.lookAt.IsZero():
+		return Result{Outcome: Unsure, After: in.until(state.lookAt), Why: fmt.Sprintf(
+			"%ss %s may be it, and the audit log is not yet known to show who has created them", in.noun(),
+			abbreviated(append(in.candidates(state), in.hiddenCandidates(state)...)))}
 	case len(in.hiddenCandidates(state)) > 0:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
 			"channels %s are hidden from the bot, and the audit log does not show who has created them; "+
@@ -337,8 +364,8 @@ func decide(in Intent, state evidence) Result {
 				"adopt one by its id, or delete them", in.noun(), abbreviated(fits))}
 	case !complete:
 		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
-	case len(fits) == 1 && state.audited.Before(in.completeFor(fits)):
-		return Result{Outcome: Unsure, After: max(in.completeFor(fits).Sub(in.Now()), time.Second), Why: fmt.Sprintf(
+	case len(fits) == 1 && state.audited.Before(in.completeFor(state, fits)):
+		return Result{Outcome: Unsure, After: in.until(in.completeFor(state, fits)), Why: fmt.Sprintf(
 			"%s %s matches, and the audit log may not yet show who has created it", in.noun(), fits[0])}
 	case len(fits) == 1:
 		return Result{Outcome: Found, ID: fits[0], Proof: ProofMatch, Why: "the only " + in.noun() + " that matches"}
@@ -348,6 +375,12 @@ func decide(in Intent, state evidence) Result {
 	default:
 		return Result{Outcome: Absent, Why: "no " + in.noun() + " matches, and the audit log shows none"}
 	}
+}
+
+// until returns the time until at, but at most Propagation: the intent's own entry may appear
+// earlier.
+func (in Intent) until(at time.Time) time.Duration {
+	return max(min(at.Sub(in.Now()), in.Propagation), time.Second)
 }
 
 func abbreviated(ids []string) string {
@@ -394,7 +427,7 @@ func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 			found = append(found, e.TargetID)
 		case state.hidden[e.TargetID]:
 			hidden = append(hidden, e.TargetID)
-		case state.unlisted[e.TargetID], state.listed.Before(discordclient.CreatedAt(e.TargetID).Add(in.Propagation)):
+		case !state.gone[e.TargetID]:
 			unlisted = true
 		}
 	}
@@ -409,7 +442,7 @@ func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	}
 	if unlisted {
 		why := "the audit log names a " + in.noun() + " that is not in the list yet"
-		return Result{Outcome: Unsure, After: wait, Why: why}, true
+		return Result{Outcome: Unsure, After: max(wait, in.until(state.lookAt)), Why: why}, true
 	}
 	return Result{}, false
 }

@@ -277,7 +277,7 @@ func TestAProxyThatRefusesTheAuditLogProvesNothing(t *testing.T) {
 	made := r.Create(discordclient.ChannelCreate{Name: "tokyo"})
 	r.Discord.EditChannelByHand(made.ID, func(c *discordtest.Channel) { c.Name = "renamed" })
 	r.Discord.Advance(time.Second) // the audit log has the entry
-	now := time.Now().Add(time.Minute)
+	now := time.Now().Add(2 * time.Minute)
 	look := func() (recovery.Result, error) {
 		return recovery.Channel(t.Context(), r.Client, recovery.Intent{
 			GuildID: r.Guild, Name: "tokyo", Reason: "test", NotBefore: now.Add(-2 * time.Minute), LastAttempt: now.Add(-time.Minute),
@@ -316,7 +316,7 @@ func TestOneRefusalDoesNotEmptyTheAuditLog(t *testing.T) {
 				made := r.Create(discordclient.ChannelCreate{Name: "tokyo"})
 				r.Discord.EditChannelByHand(made.ID, func(c *discordtest.Channel) { c.Name = "renamed" })
 			}
-			now := time.Now().Add(time.Minute)
+			now := time.Now().Add(2 * time.Minute)
 			look := func() recovery.Result {
 				got, err := recovery.Channel(t.Context(), r.Client, recovery.Intent{
 					GuildID: r.Guild, Name: "tokyo", Reason: "test", NotBefore: now.Add(-3 * time.Minute), LastAttempt: now.Add(-time.Minute),
@@ -348,7 +348,7 @@ func TestOneRefusalDoesNotEmptyTheAuditLog(t *testing.T) {
 func TestALongRefusedAuditLogCountsAsDenied(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
-	now := time.Now().Add(time.Minute)
+	now := time.Now().Add(2 * time.Minute)
 	r.Discord.Faults().Add(discordtest.Fault{
 		Route: auditLog, Action: discordtest.Action{Status: http.StatusForbidden, Body: `{"message": "Missing Access", "code": 50001}`},
 	})

@@ -55,7 +55,7 @@ func TestLostRole(t *testing.T) {
 			}
 			got, err := recovery.Role(ctx, r.Client, recovery.Intent{
 				GuildID: r.Guild, Name: "On call", Reason: reason, NotBefore: began, LastAttempt: began,
-				Now: func() time.Time { return time.Now().Add(time.Minute) },
+				Now: func() time.Time { return time.Now().Add(2 * time.Minute) },
 			})
 			if err != nil || got.Outcome != c.want || got.Proof != c.proof || got.Outcome == recovery.Found && got.ID != made.ID {
 				t.Errorf("%+v, %v, want %s of %s", got, err, c.want, made.ID)

@@ -30,6 +30,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
+	"jutsu.com/operators/libs/discordclient/recovery"
 	"jutsu.com/operators/test/discordtest"
 )
 
@@ -74,7 +75,7 @@ func resourcesOf(kind Kind, clock clock.PassiveClock, claims func(id string) ([]
 	counts := metrics.New(prometheus.NewRegistry(), nil, nil)
 	recorder := &status.Recorder{Kind: kind.Name, Events: noEvents{}, Metrics: counts, Clock: clock}
 	return &Resources{
-		Kind: kind, Cache: objects{claims: claims}, Status: recorder, Records: NewRecords(clock, settle),
+		Kind: kind, Cache: objects{claims: claims}, Status: recorder, Records: NewRecords(clock, recovery.DefaultPropagation),
 	}
 }
 
@@ -251,7 +252,7 @@ func TestBind(t *testing.T) {
 		"matched without proof, not yet in the status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.Discord.Faults().LoseAudit(1)
 			id := r.make(t, "alerts", "").ID
-			r.later(time.Minute)
+			r.later(2*time.Minute)
 			if first, err := r.bind(t, r.lookup(finalized)); err != nil || !first.Guessed || !first.Recovered {
 				t.Errorf("%+v, %v", first, err)
 			}
@@ -375,7 +376,7 @@ func TestBind(t *testing.T) {
 		"a paused object binds no match without proof": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
-			r.later(time.Minute)
+			r.later(2*time.Minute)
 			return r.lookup(finalized, paused), ""
 		}, reason: v1alpha1.ReasonPaused},
 		"ignores a channel from after all possible creates": {scene: func(t *testing.T, r *rig) (Lookup, string) {

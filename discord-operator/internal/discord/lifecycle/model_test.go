@@ -36,7 +36,6 @@ import (
 // any way, and it is killed at any moment. All of this runs with the fake time of testing/synctest,
 // and only rapid's draws are random.
 const (
-	settle    = 10 * time.Second
 	modelName = "alerts"
 	enough    = 24 // number of reconciles, half a minute apart, that finish all work
 	// An entry of the audit log is visible after auditDelay, or up to auditJitter later.
@@ -354,7 +353,7 @@ func (m *machine) Kill(*rapid.T) { m.restart() }
 // Wait advances the time. After a short wait, the result of a lost create may still be invisible;
 // after the longest wait, it is visible.
 func (m *machine) Wait(t *rapid.T) {
-	<-time.After(time.Duration(rapid.SampledFrom([]int{100, 600, 3000, 11000}).Draw(t, "ms")) * time.Millisecond)
+	<-time.After(time.Duration(rapid.SampledFrom([]int{100, 600, 3000, 16000}).Draw(t, "ms")) * time.Millisecond)
 }
 
 // garbled is an unreadable answer to a successful call.
