@@ -15,6 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/testcluster/project"
 )
@@ -47,8 +50,12 @@ type options struct {
 }
 
 func main() {
+	silence()
 	environment.Main("bench", execute)
 }
+
+// silence discards the libraries' logs, because their calls return errors.
+func silence() { log.SetLogger(logr.Discard()) }
 
 func execute(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "compare" {

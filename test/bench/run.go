@@ -11,9 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-
 	"jutsu.com/operators/test/environment"
 )
 
@@ -31,7 +28,6 @@ type part struct {
 }
 
 func run(ctx context.Context, o *options, progress io.Writer) (*report, error) {
-	log.SetLogger(logr.Discard()) // silences the libraries' logs; errors are returned
 	began := time.Now()
 	var runs []*report
 	for n := range o.runs {
