@@ -111,7 +111,8 @@ var _ = Describe("Deleting", func() {
 		g, a, b := w.group("incidents"), w.channel("incidents", "a"), w.channel("incidents", "b")
 		ready(ctx, w.server(), g, a, b, w.group("other"))
 		deleteObjects(ctx, g)
-		Expect(eventuallyProgressing(ctx, g, "WaitingForDependents")).To(ContainSubstring(": a, b."))
+		Expect(eventuallyProgressing(ctx, g, "WaitingForDependents")).To(And(
+			ContainSubstring(": a, b."), ContainSubstring("`kubectl discord undelete group incidents -n "+w.ns+"`")))
 		Expect(category(g).Name).To(Equal("incidents"))
 		deleteAndWait(ctx, a)
 		Eventually(ctx, func(ctx context.Context) (string, error) {

@@ -74,7 +74,7 @@ func (w *world) planRemoved(s *step) lifecycle.Plan {
 		return role.PlanDeletion(o, role.State{Guild: s.guild, Binding: s.binding}, known)
 	case *v1alpha1.DiscordGroup:
 		if names := w.dependents(o); len(names) > 0 {
-			known = append(known, *group.WaitingFor(names))
+			known = append(known, *group.WaitingFor(o, names))
 		}
 		return group.PlanDeletion(o, group.State{Guild: s.guild, Binding: s.binding}, known)
 	case *v1alpha1.DiscordChannel:

@@ -109,14 +109,17 @@ func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) e
 	if len(names) == 0 {
 		return nil
 	}
-	return WaitingFor(names)
+	return WaitingFor(g, names)
 }
 
-// WaitingFor is the issue of a deleted group whose channels still refer to it.
-func WaitingFor(names []string) *conditions.Issue {
+// WaitingFor is the issue of a deleted group whose channels still refer to it. The message says how
+// to undo the deletion before it says how to continue: a user could delete the named objects by
+// mistake.
+func WaitingFor(g *v1alpha1.DiscordGroup, names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted "+
-			"on Discord yet. Move them to another group; or set their spec.deletionPolicy to Retain, which keeps their "+
-			"channels on Discord, and delete them. The deletion of a DiscordChannel without Retain loses its messages.",
-		issues.JoinUpToTen(names))
+			"on Discord yet. To undo the deletion: `kubectl discord undelete group %s -n %s`. To continue it, move them to "+
+			"another group; or set their spec.deletionPolicy to Retain, which keeps their channels on Discord, and delete "+
+			"them. The deletion of a DiscordChannel without Retain loses its messages.",
+		issues.JoinUpToTen(names), g.Name, g.Namespace)
 }
