@@ -8,8 +8,6 @@ import (
 	"errors"
 	"net/http"
 	"os/exec"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -134,9 +132,7 @@ var _ = Describe("kubectl discord", func() {
 		code, text = kubectlDiscord(ctx, w.ns, "invite", "jujutsu")
 		Expect(code).To(BeZero())
 		Expect(text).To(MatchRegexp(`MentionEveryone +to give it to DiscordRole on-call`))
-		asked, err := strconv.ParseUint(regexp.MustCompile(`permissions=(\d+)`).FindStringSubmatch(text)[1], 10, 64)
-		Expect(err).NotTo(HaveOccurred())
-		discord.SetPermissions(w.guild, w.bot.UserID, discordtest.Permissions(asked))
+		discord.SetPermissions(w.guild, w.bot.UserID, asked(text))
 		eventuallyReady(ctx, s, c, r)
 		Expect(s.Status.MissingPermissions).To(BeEmpty())
 		code, text = kubectlDiscord(ctx, w.ns, "check-token", "jujutsu", "--discord-api-url="+discord.APIURL())

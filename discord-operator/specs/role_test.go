@@ -219,12 +219,18 @@ var _ = Describe("A DiscordRole", func() {
 
 	It("with permissions that the bot lacks is Degraded, and names them", func(ctx context.Context) {
 		w := newWorld(ctx)
+		s := w.server()
 		r := w.role("on-call", func(s *roleSpec) { s.Permissions = []v1alpha1.Permission{"BanMembers"} })
-		create(ctx, w.server(), r)
-		Expect(eventuallyDegraded(ctx, r, "MissingPermissions")).To(ContainSubstring("BanMembers"))
+		create(ctx, s, r)
+		text := eventuallyDegraded(ctx, r, "MissingPermissions")
+		Expect(text).To(ContainSubstring("BanMembers"))
 		Expect(w.edits()).To(BeEmpty())
-		discord.SetPermissions(w.guild, w.bot.UserID, everything|discordtest.Permissions(1<<2))
+
+		By("following the message: an invitation may take away what it does not ask for")
+		discord.SetPermissions(w.guild, w.bot.UserID, asked(text))
 		eventuallyReady(ctx, r)
+		eventuallyReady(ctx, s)
+		Expect(asked(s.Status.InviteURL).Has(1 << 2)).To(BeTrue())
 	})
 
 	It("in another namespace needs a grant of the server", func(ctx context.Context) {
@@ -282,7 +288,8 @@ var _ = Describe("The positions of DiscordRoles", func() {
 		second := w.role("second", func(s *roleSpec) { s.Position = new(int32(1)) })
 		create(ctx, first, second, refused)
 		eventuallyReady(ctx, first, second)
-		eventuallyDegraded(ctx, refused, "MissingPermissions")
+		Expect(eventuallyDegraded(ctx, refused, "MissingPermissions")).
+			NotTo(ContainSubstring("http"), "no link makes the bot an administrator")
 		Eventually(w.ranked).Should(Equal([]string{"@everyone", "second", "first", "operator"}))
 	})
 })

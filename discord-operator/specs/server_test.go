@@ -4,6 +4,8 @@ package specs_test
 
 import (
 	"context"
+	"regexp"
+	"strconv"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -11,6 +13,16 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/test/discordtest"
 )
+
+// asked returns the permissions that the invitation in text asks for.
+func asked(text string) discordtest.Permissions {
+	GinkgoHelper()
+	found := regexp.MustCompile(`permissions=(\d+)`).FindStringSubmatch(text)
+	Expect(found).To(HaveLen(2), "no invitation in %s", text)
+	bits, err := strconv.ParseUint(found[1], 10, 64)
+	Expect(err).NotTo(HaveOccurred())
+	return discordtest.Permissions(bits)
+}
 
 var _ = Describe("A DiscordServer", func() {
 	var w *world

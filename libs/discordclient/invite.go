@@ -44,3 +44,16 @@ func InviteURL(web, applicationID string, wanted permissions.Bits, guildID strin
 	}
 	return web + "/oauth2/authorize?" + query.Encode()
 }
+
+// InviteAlso returns an [InviteURL] that also asks for more permissions.
+func InviteAlso(invite string, more permissions.Bits) string {
+	link, err := url.Parse(invite)
+	if err != nil {
+		return invite
+	}
+	query := link.Query()
+	asked, _ := strconv.ParseUint(query.Get("permissions"), 10, 64)
+	query.Set("permissions", strconv.FormatUint(asked|uint64(more), 10))
+	link.RawQuery = query.Encode()
+	return link.String()
+}

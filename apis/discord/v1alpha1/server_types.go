@@ -407,7 +407,8 @@ type DiscordServerStatus struct {
 	ApplicationID string `json:"applicationId,omitempty"`
 
 	// inviteURL is the page where a user who may manage the server adds the bot or
-	// gives it missing permissions, at most 2048 characters.
+	// gives it missing permissions, at most 2048 characters. It asks for the
+	// permissions that the objects of the server's namespace need, except Administrator.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	InviteURL string `json:"inviteURL,omitempty"`

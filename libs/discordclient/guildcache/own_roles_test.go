@@ -29,6 +29,9 @@ func TestOwnRolesAreFollowed(t *testing.T) {
 	becomes("the bot lacks what its role does not give", false)
 	r.Discord.GiveRole(r.Guild, r.Bot.UserID, role)
 	becomes("the role is given", true)
+	if got, want := v.Snapshot().Invited(), permissions.Bits(cachetest.Usual); got != want {
+		t.Errorf("the invitation gave %v, want %v, without the role that a user gave", got.Names(), want.Names())
+	}
 	r.Discord.TakeRole(r.Guild, r.Bot.UserID, role)
 	becomes("the role is taken", false)
 	r.Discord.GiveRole(r.Guild, r.Bot.UserID, role)

@@ -411,7 +411,7 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 		}
 		switch o := below.object.(type) {
 		case *v1alpha1.DiscordRole:
-			state.Roles = true
+			state.Roles = append(state.Roles, *o)
 		case *v1alpha1.DiscordGroup:
 			state.Groups = append(state.Groups, *o)
 		case *v1alpha1.DiscordChannel:

@@ -6,6 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/bot"
 	"jutsu.com/operators/discord-operator/internal/discord/issues"
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
@@ -39,7 +40,7 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	notAdministrator := p.withoutAdministrator(server, have, exact)
 	needed := required(server, s, len(p.Fields) > 0 || managed(server))
 	const forWhat = "which this server's settings, groups and channels require"
-	lacking := issues.Lacking(have, exact, needed, forWhat, s.InviteURL)
+	lacking := issues.Lacking(have, exact, needed, forWhat, bot.InviteAgain(s.InviteURL, s.Snapshot))
 	for _, issue := range []*conditions.Issue{
 		notAdministrator, lacking, waiting, unusable, d.Issue(), s.Selector, tooManyServers(s),
 	} {
@@ -70,7 +71,8 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 		return nil
 	}
 	have, exact := s.Snapshot.BotPermissions()
-	return issues.Lacking(have, exact, essential, "without which it cannot manage the server", s.InviteURL)
+	return issues.Lacking(have, exact, essential, "without which it cannot manage the server",
+		bot.InviteAgain(s.InviteURL, s.Snapshot))
 }
 
 // Discord allows at most 2,500 guilds per Gateway connection. Source:
@@ -119,7 +121,7 @@ func required(server *v1alpha1.DiscordServer, s State, settings bool) permission
 	if settings {
 		needed |= permissions.ManageGuild
 	}
-	if overwritten || s.Roles {
+	if overwritten || len(s.Roles) > 0 {
 		needed |= permissions.ManageRoles
 	}
 	if webhooks {

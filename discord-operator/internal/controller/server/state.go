@@ -38,7 +38,7 @@ type State struct {
 	// must not make the bot ask for more permissions.
 	Groups     []v1alpha1.DiscordGroup
 	Channels   []v1alpha1.DiscordChannel
-	Roles      bool                                // the server's namespace has DiscordRoles
+	Roles      []v1alpha1.DiscordRole
 	Namespaces int                                 // number of namespaces that use the server
 	Selector   *conditions.Issue                   // why a namespace selector is unusable; nil if all are usable
 	Referenced map[string]*v1alpha1.DiscordChannel // the channels that fields refer to; the keys are object names
@@ -58,9 +58,7 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 		return s, err
 	}
 	s.GuildID = server.Spec.ServerID
-	mentioned, _, _ := s.mentioned()
-	wanted := discordclient.PermissionsOverwrites | mentioned
-	s.InviteURL = discordclient.InviteURL(s.Bot.WebURL(), app.ID, wanted, s.GuildID)
+	s.InviteURL = discordclient.InviteURL(s.Bot.WebURL(), app.ID, s.invited(), s.GuildID)
 	r.Bots.Follow(client.ObjectKeyFromObject(server), s.GuildID)
 	if s.Snapshot, err = s.Bot.Snapshot(ctx, s.GuildID); err != nil {
 		return s, err
@@ -120,8 +118,9 @@ func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.Disco
 		return err
 	}
 	for i := range roles {
-		namespaces.Insert(roles[i].Namespace)
-		s.Roles = s.Roles || roles[i].Namespace == server.Namespace
+		if namespaces.Insert(roles[i].Namespace); roles[i].Namespace == server.Namespace {
+			s.Roles = append(s.Roles, roles[i])
+		}
 	}
 	s.Namespaces = namespaces.Len()
 	s.Selector = cmp.Or(r.Grants.SelectorUnusable(server.Spec.AllowedNamespaces), r.Grants.RoleSelectorUnusable(server))
@@ -210,6 +209,16 @@ func (s *State) mentioned() (bits permissions.Bits, overwritten, webhooks bool) 
 	return bits, overwritten, webhooks
 }
 
+// invited returns the permissions that the invitation of the bot asks for: those of all features,
+// of overwrites and of roles in the server's namespace. Nobody is asked for Administrator.
+func (s *State) invited() permissions.Bits {
+	bits, _, _ := s.mentioned()
+	for i := range s.Roles {
+		bits |= overwrites.Bits(s.Roles[i].Spec.Permissions) &^ permissions.Administrator
+	}
+	return bits | discordclient.PermissionsOverwrites
+}
+
 // observeDeletion observes a deleted server. It returns an issue while groups, channels or roles
 // still use the server.
 func (r *Reconciler) observeDeletion(ctx context.Context, server *v1alpha1.DiscordServer) (s State, err error) {
@@ -246,8 +255,8 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 	return waitingFor(server, names)
 }
 
-// waitingFor returns an issue with a message that starts with how to undo the deletion. Otherwise a
-// user could delete the named objects by mistake.
+// waitingFor returns an issue whose message says how to undo the deletion before it says how to
+// continue: a user could delete the named objects by mistake.
 func waitingFor(server *v1alpha1.DiscordServer, names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"Waiting for: %s. Nothing is deleted on Discord yet. To undo the deletion: `kubectl discord undelete server %s -n "+

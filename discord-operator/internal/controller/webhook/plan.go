@@ -127,9 +127,10 @@ func statusID(c *v1alpha1.DiscordChannel) string {
 
 func refusedCreate(s State) *conditions.Issue {
 	const forWhat = "which a webhook requires"
+	lacks := s.Guild.Lacks(permissions.ManageWebhooks, forWhat)
 	switch {
 	case s.Channel == nil: // this reconcile will create the channel, which has no webhooks yet
-		return s.Guild.Lacks(permissions.ManageWebhooks, forWhat)
+		return lacks
 	case !s.Complete:
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
 			"Discord's answer to an earlier create of the webhook was lost, and the create may have succeeded. The operator "+
@@ -138,7 +139,11 @@ func refusedCreate(s State) *conditions.Issue {
 	case len(s.Hooks) >= maxWebhooks:
 		return issues.Full("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks)
 	}
-	return s.Guild.LacksIn(s.Channel, permissions.ManageWebhooks, forWhat, s.Guild.InviteURL)
+	here := s.Guild.LacksIn(s.Channel, permissions.ManageWebhooks, "which a webhook requires in its channel")
+	if here == nil {
+		return nil
+	}
+	return cmp.Or(lacks, here)
 }
 
 // secretInSync reports whether the Secret has the URL of the webhook. It reads only the Secret's

@@ -228,17 +228,23 @@ func (g *Guild) Categories() int {
 // none, or if its permissions are unknown.
 func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue {
 	have, exact := g.Snapshot.BotPermissions()
-	return issues.Lacking(have, exact, needed, forWhat, g.InviteURL)
+	return issues.Lacking(have, exact, needed, forWhat, InviteAgain(g.InviteURL, g.Snapshot))
+}
+
+// InviteAgain returns an invitation that keeps the permissions of the bot's first invitation; empty
+// if inviteURL is.
+func InviteAgain(inviteURL string, snap *guildcache.Snapshot) string {
+	if inviteURL == "" {
+		return ""
+	}
+	return discordclient.InviteAlso(inviteURL, snap.Invited())
 }
 
 // LacksIn is the issue of permissions that the bot lacks in a channel or category. It is nil if the
-// bot lacks none, or if its permissions are unknown. inviteURL is empty if a new invitation does
-// not help.
-func (g *Guild) LacksIn(
-	ch *discordclient.Channel, needed permissions.Bits, forWhat, inviteURL string,
-) *conditions.Issue {
+// bot lacks none, or if its permissions are unknown. A new invitation does not help.
+func (g *Guild) LacksIn(ch *discordclient.Channel, needed permissions.Bits, forWhat string) *conditions.Issue {
 	have, exact := g.Snapshot.BotPermissionsIn(ch)
-	return issues.Lacking(have, exact, needed, forWhat, inviteURL)
+	return issues.Lacking(have, exact, needed, forWhat, "")
 }
 
 // LacksToOverwrite says why the bot may not change permission overwrites; nil if it may. The rule
@@ -262,7 +268,7 @@ func (g *Guild) LacksInCategory(id string) *conditions.Issue {
 		return nil
 	}
 	const forWhat = "which it needs in the category to put a channel into it"
-	return g.LacksIn(category, permissions.ViewChannel|permissions.ManageChannels, forWhat, "")
+	return g.LacksIn(category, permissions.ViewChannel|permissions.ManageChannels, forWhat)
 }
 
 // required says why nobody may delete a channel that Discord requires in a community server (code
@@ -293,7 +299,7 @@ func (g *Guild) LacksToDelete(live *discordclient.Channel, noun string) *conditi
 	if required := g.required(live); required != nil {
 		return required
 	}
-	return g.LacksIn(live, discordclient.ToManage(live.Type), "which it needs in this "+noun+" to delete it", "")
+	return g.LacksIn(live, discordclient.ToManage(live.Type), "which it needs in this "+noun+" to delete it")
 }
 
 // LacksForEdit says why the bot may not edit a channel or category; nil if it may.
@@ -307,5 +313,5 @@ func (g *Guild) LacksForEdit(
 			return lacks
 		}
 	}
-	return g.LacksIn(live, needed, "which it needs in this "+noun, "")
+	return g.LacksIn(live, needed, "which it needs in this "+noun)
 }

@@ -252,7 +252,7 @@ func TestBind(t *testing.T) {
 		"matched without proof, not yet in the status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.Discord.Faults().LoseAudit(1)
 			id := r.make(t, "alerts", "").ID
-			r.later(2*time.Minute)
+			r.later(2 * time.Minute)
 			if first, err := r.bind(t, r.lookup(finalized)); err != nil || !first.Guessed || !first.Recovered {
 				t.Errorf("%+v, %v", first, err)
 			}
@@ -376,7 +376,7 @@ func TestBind(t *testing.T) {
 		"a paused object binds no match without proof": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
-			r.later(2*time.Minute)
+			r.later(2 * time.Minute)
 			return r.lookup(finalized, paused), ""
 		}, reason: v1alpha1.ReasonPaused},
 		"ignores a channel from after all possible creates": {scene: func(t *testing.T, r *rig) (Lookup, string) {

@@ -298,6 +298,17 @@ func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	return s.Guild.Permissions(s.selfID, roles), s.selfFollowed()
 }
 
+// Invited returns the permissions of the role that Discord made for the bot when it was invited. A
+// new invitation may replace them.
+func (s *Snapshot) Invited() (bits permissions.Bits) {
+	for _, r := range s.Guild.Roles {
+		if r.Managed && slices.Contains(s.selfRoles, r.ID) {
+			bits |= r.Permissions
+		}
+	}
+	return bits
+}
+
 func (s *Snapshot) selfFollowed() bool {
 	return s.selfKnown && (s.Mode == ModeLive || !s.selfAt.IsZero() && !s.selfAt.Before(s.AsOf))
 }
