@@ -15,7 +15,6 @@ import (
 func TestOwnRolesAreFollowed(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
-	r.Client.Guild(r.Guild) // before the Gateway connects: only GUILD_CREATE has the bot's roles
 	run(r)
 	v := liveOn(r)
 	const more = permissions.MoveMembers

@@ -11,8 +11,11 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
+// run names the guild before the Gateway connects. If GUILD_CREATE came first, the view would need a
+// read of the guild, and would not know the bot's roles.
 func run(r *cachetest.Rig) (stop func() error) {
 	r.Helper()
+	r.Client.Guild(r.Guild)
 	ctx, cancel := context.WithCancel(r.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Client.Run(ctx) }()
