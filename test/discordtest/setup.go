@@ -77,7 +77,11 @@ func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	m := &model.Member{UserID: userID, JoinedAt: s.discord.Clock.Now()}
 	g.Members[userID] = m
 	if p != 0 {
-		m.Own = s.discord.AddRole(g, Role{Name: u.Name, Permissions: p, Managed: u.Bot})
+		own := Role{Name: u.Name, Permissions: p, Managed: u.Bot}
+		if u.Bot {
+			own.BotID = u.ID
+		}
+		m.Own = s.discord.AddRole(g, own)
 		m.Roles = []string{m.Own}
 	}
 	s.discord.Events.Joined(g, userID)

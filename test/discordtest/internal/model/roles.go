@@ -22,6 +22,7 @@ type Role struct {
 	// Managed reports whether the role belongs to a bot or an integration. Booster reports whether
 	// it is the role of the members who boost the guild.
 	Managed, Booster bool
+	BotID            string // user id of the bot that the role belongs to; empty for none
 }
 
 // Wire returns the role in Discord's JSON.
@@ -33,8 +34,11 @@ func (r *Role) Wire() map[string]any {
 		},
 		"hoist": r.Hoist, "mentionable": r.Mentionable, "icon": nil, "unicode_emoji": nil, "flags": 0,
 	}
-	if r.Booster {
+	switch {
+	case r.Booster:
 		w["tags"] = map[string]any{"premium_subscriber": nil}
+	case r.BotID != "":
+		w["tags"] = map[string]any{"bot_id": r.BotID}
 	}
 	return w
 }
