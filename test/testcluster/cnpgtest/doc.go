@@ -12,8 +12,9 @@
 //     and the Ready condition. It gets its Services, the Secret of the application and the
 //     PodDisruptionBudgets. Existing PodDisruptionBudgets of the same names are overwritten.
 //     StandIn.FailPrimary, Promote, FillDisk and FailArchiving cause faults.
-//   - With another image of the same major version, or other resources, the pods are replaced one
-//     after another, the primary's last, in the phase "Upgrading cluster".
+//   - With another image of the same major version, other resources, or another value of a parameter
+//     that Postgres reads only at its start, the pods are replaced one after another, the primary's
+//     last, in the phase "Upgrading cluster".
 //   - Only a healthy Cluster can hibernate. It then has no ready instance and stays Ready=True.
 //   - With an image of a higher major version no instance runs, and a Job upgrades the data.
 //     StandIn.SetUpgrades sets the Job's outcome. After a failure no instance runs until the image

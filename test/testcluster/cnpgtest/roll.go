@@ -4,6 +4,7 @@ package cnpgtest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,11 +12,20 @@ import (
 )
 
 // roll is the replacement of a Cluster's pods, one after another, after their image or resources
-// have changed.
+// have changed, or a parameter that Postgres reads only at its start.
 type roll struct {
 	of   types.UID // the Cluster
-	from string    // image and resources of pods that are not replaced yet
+	from string    // image, resources and parameters of pods that are not replaced yet
 	done int64     // number of replaced pods
+}
+
+// startParameters are common parameters that Postgres reads only at its start: the context
+// postmaster in pg_settings. https://www.postgresql.org/docs/18/view-pg-settings.html
+var startParameters = []string{
+	"autovacuum_freeze_max_age", "huge_pages", "max_connections", "max_files_per_process", "max_locks_per_transaction",
+	"max_prepared_transactions", "max_replication_slots", "max_wal_senders", "max_worker_processes", "shared_buffers",
+	"superuser_reserved_connections", "track_activity_query_size", "track_commit_timestamp", "wal_buffers", "wal_level",
+	"wal_log_hints",
 }
 
 // playRoll replaces the next pod of a healthy Cluster: the standbys first, then the primary. As in
@@ -33,11 +43,13 @@ func (s *StandIn) playRoll(o *unstructured.Unstructured, image string, status ma
 // internal/controller/cluster_upgrade.go).
 func (i instances) rolled(o *unstructured.Unstructured, image string, status map[string]any) instances {
 	resources, _, _ := unstructured.NestedMap(o.Object, "spec", "resources")
-	to := fmt.Sprint(image, resources)
+	parameters, _, _ := unstructured.NestedMap(o.Object, "spec", "postgresql", "parameters")
+	maps.DeleteFunc(parameters, func(name string, _ any) bool { return !slices.Contains(startParameters, name) })
+	to := fmt.Sprint(image, resources, parameters)
 	all := status["instances"].(int64)
 	switch {
 	case i.roll.of != o.GetUID() || i.roll.from == to || i.roll.done == all || status["readyInstances"] == int64(0):
-		i.roll = roll{of: o.GetUID(), from: to} // all pods have this image and these resources
+		i.roll = roll{of: o.GetUID(), from: to} // all pods have them
 		return i
 	case status["phase"] != healthy:
 		return i

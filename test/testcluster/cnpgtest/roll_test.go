@@ -4,6 +4,7 @@ package cnpgtest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,13 +44,25 @@ func TestRolled(t *testing.T) {
 			if again := next("postgresql:17.5"); again != before {
 				t.Errorf("pods are replaced though nothing has changed: %s", again)
 			}
-			var got []string
-			for range c.want {
-				got = append(got, next("postgresql:17.6"))
+			rolls := func(image string) {
+				t.Helper()
+				var got []string
+				for range c.want {
+					got = append(got, next(image))
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Error(diff)
+				}
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
+			rolls("postgresql:17.6")
+			parameters := map[string]any{"work_mem": "8MB"}
+			o.Object["spec"].(map[string]any)["postgresql"] = map[string]any{"parameters": parameters}
+			i, before = instances{roll: i.roll}, ""
+			if before = next("postgresql:17.6"); strings.Contains(before, upgrading) {
+				t.Errorf("pods are replaced for a parameter that Postgres reloads: %s", before)
 			}
+			parameters["max_connections"] = "200"
+			rolls("postgresql:17.6")
 		})
 	}
 }
