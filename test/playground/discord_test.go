@@ -170,6 +170,7 @@ func (s *usersDiscord) state() discordtest.Guild {
 }
 
 func TestRealDiscordOnce(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	s := newUsersDiscord(t)
 	before := s.state()
@@ -190,6 +191,7 @@ func TestRealDiscordOnce(t *testing.T) {
 }
 
 func TestRealDiscordKeepsAdoptedChannels(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	s := newUsersDiscord(t)
 	treasure := s.srv.CreateChannelByHand(s.guild, discordtest.Channel{Name: "treasure"})
@@ -218,6 +220,7 @@ func TestRealDiscordKeepsAdoptedChannels(t *testing.T) {
 }
 
 func TestRealDiscordReportsRemainingObjects(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	s := newUsersDiscord(t)
 	p := startPlayground(t, s.flags...)
@@ -235,6 +238,7 @@ func TestRealDiscordReportsRemainingObjects(t *testing.T) {
 }
 
 func TestRealDiscordRefusesTheToken(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	s := newUsersDiscord(t)
 	if _, err := s.srv.RotateToken(s.bot.Token); err != nil {

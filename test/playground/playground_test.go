@@ -20,7 +20,7 @@ import (
 )
 
 // These tests run the program as a process. They check its output, and that no file and no process
-// remains.
+// remains. Most of them wait most of the time, so they run in parallel.
 
 const (
 	// waitLimit is long enough for a control plane on a busy machine.
@@ -135,6 +135,7 @@ func TestOnceTwiceAtATime(t *testing.T) {
 }
 
 func TestOnceReportsObjectsThatAreNotReady(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	p := startPlayground(t, "--once", "--timeout=1ns")
 	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(1))
@@ -148,6 +149,7 @@ func TestOnceReportsObjectsThatAreNotReady(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		args   []string
 		after  string
@@ -162,6 +164,7 @@ func TestInterrupt(t *testing.T) {
 		"when it is up, by SIGKILL":    {after: upAndReady, signal: syscall.SIGKILL, exit: 128 + int(syscall.SIGKILL)},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			g := NewWithT(t)
 			p := startPlayground(t, test.args...)
 			g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(test.after))
@@ -177,6 +180,7 @@ func TestInterrupt(t *testing.T) {
 
 // TestMakeTerminated sends SIGTERM to make itself, as a job supervisor does.
 func TestMakeTerminated(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	root, err := project.Root()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -191,10 +195,12 @@ func TestMakeTerminated(t *testing.T) {
 
 // TestSomethingDies kills a different process in each run.
 func TestSomethingDies(t *testing.T) {
+	t.Parallel()
 	const ofAnOperator = `"controllerKind"` // each log line about an object has this text
 	for name, log := range map[string]string{"dojo-operator": ofAnOperator, "discord-operator": ofAnOperator,
 		"discordtest": "Simulated Discord is up"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			g := NewWithT(t)
 			p := startPlayground(t)
 			g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
