@@ -57,9 +57,9 @@ func TestRolled(t *testing.T) {
 			rolls("postgresql:17.6")
 			parameters := map[string]any{"work_mem": "8MB"}
 			o.Object["spec"].(map[string]any)["postgresql"] = map[string]any{"parameters": parameters}
-			i, before = instances{roll: i.roll}, ""
-			if before = next("postgresql:17.6"); strings.Contains(before, upgrading) {
-				t.Errorf("pods are replaced for a parameter that Postgres reloads: %s", before)
+			i = instances{roll: i.roll} // pg-1 is the primary again
+			if got := next("postgresql:17.6"); strings.Contains(got, upgrading) {
+				t.Errorf("pods are replaced for a parameter that Postgres reloads: %s", got)
 			}
 			parameters["max_connections"] = "200"
 			rolls("postgresql:17.6")
