@@ -12,8 +12,12 @@ import (
 // discordEpoch is 2015-01-01 in milliseconds since 1970.
 const discordEpoch = 1420070400000
 
-// CreatedAt returns the creation time of the object with this id, to the millisecond. It returns
-// the zero time if the id is invalid.
+// ClockSkew is the largest expected difference between Discord's clock, which dates the ids, and
+// the clocks of this machine and of the API server.
+const ClockSkew = time.Minute
+
+// CreatedAt returns the creation time of the object with this id by Discord's clock, to the
+// millisecond. It returns the zero time if the id is invalid.
 func CreatedAt(id string) time.Time {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {

@@ -45,15 +45,16 @@ func InviteURL(web, applicationID string, wanted permissions.Bits, guildID strin
 	return web + "/oauth2/authorize?" + query.Encode()
 }
 
-// InviteAlso returns an [InviteURL] that also asks for more permissions.
-func InviteAlso(invite string, more permissions.Bits) string {
+// ChangeInvite returns an [InviteURL] with other permissions: those that change returns for its own.
+// Errors: the text is no URL.
+func ChangeInvite(invite string, change func(asked permissions.Bits) permissions.Bits) (string, error) {
 	link, err := url.Parse(invite)
 	if err != nil {
-		return invite
+		return "", err
 	}
 	query := link.Query()
 	asked, _ := strconv.ParseUint(query.Get("permissions"), 10, 64)
-	query.Set("permissions", strconv.FormatUint(asked|uint64(more), 10))
+	query.Set("permissions", strconv.FormatUint(uint64(change(permissions.Bits(asked))), 10))
 	link.RawQuery = query.Encode()
-	return link.String()
+	return link.String(), nil
 }

@@ -84,12 +84,13 @@ func TestInviteURL(t *testing.T) {
 	if u.Scheme+"://"+u.Host+u.Path != "https://discord.com/oauth2/authorize" || u.RawQuery != want.Encode() {
 		t.Errorf("got %s, want the query %s", got, want.Encode())
 	}
-	u, err = url.Parse(discordclient.InviteAlso(got, permissions.Speak|permissions.SendMessages))
-	if err != nil {
-		t.Fatal(err)
+	changed, err := discordclient.ChangeInvite(got, func(asked permissions.Bits) permissions.Bits { return asked | permissions.Speak })
+	want.Set("permissions", "538971312")
+	if err != nil || changed != "https://discord.com/oauth2/authorize?"+want.Encode() {
+		t.Errorf("got %s, %v, want the query %s", changed, err, want.Encode())
 	}
-	if want.Set("permissions", "538971312"); u.Path != "/oauth2/authorize" || u.RawQuery != want.Encode() {
-		t.Errorf("got %s, want the query %s", u, want.Encode())
+	if got, err := discordclient.ChangeInvite("https://discord.com:x", func(asked permissions.Bits) permissions.Bits { return asked }); err == nil {
+		t.Errorf("got %s of a text that is no URL", got)
 	}
 	if got := discordclient.InviteURL("https://discord.com", "42", 8, ""); got != "https://discord.com/oauth2/authorize?client_id=42&permissions=8&scope=bot" {
 		t.Errorf("got %s", got)

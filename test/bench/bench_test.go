@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -141,12 +140,8 @@ func (g group) run(t *testing.T) {
 	for _, name := range g.profiles {
 		checkProfile(t, filepath.Join(filepath.Dir(o.out), "profiles", name))
 	}
-	text, err := os.ReadFile(o.out)
+	saved, err := read(o.out)
 	if err != nil {
-		t.Fatal(err)
-	}
-	saved := &report{}
-	if err := json.Unmarshal(text, saved); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(measured, saved); diff != "" {

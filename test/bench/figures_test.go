@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"os"
@@ -111,12 +110,8 @@ func TestSave(t *testing.T) {
 	if err := want.save(path); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(path)
+	got, err := read(path)
 	if err != nil {
-		t.Fatal(err)
-	}
-	got := &report{}
-	if err := json.Unmarshal(text, got); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

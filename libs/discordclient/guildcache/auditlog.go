@@ -20,11 +20,8 @@ const (
 	// continues.
 	maxAuditPages = 4
 	auditFresh    = time.Second
-	// auditSkew is the largest expected difference between this machine's clock and Discord's, which
-	// dates the entries.
-	auditSkew = time.Minute
 	// auditLate is the longest delay of an entry behind newer entries. Each reading starts this
-	// long before the previous one, and auditSkew, to find late entries.
+	// long before the previous one, and ClockSkew, to find late entries.
 	auditLate = time.Minute
 	// auditStep rounds the start of a reading down to the hour, so that the reading also covers
 	// somewhat earlier creates.
@@ -93,9 +90,9 @@ func (c *Client) OwnCreates(
 	}
 	if end == "" {
 		last.read = now
-		last.cursor = discordclient.SnowflakeAt(now.Add(-auditLate - auditSkew))
+		last.cursor = discordclient.SnowflakeAt(now.Add(-auditLate - discordclient.ClockSkew))
 	} else {
-		last.read = discordclient.CreatedAt(end).Add(-auditSkew)
+		last.read = discordclient.CreatedAt(end).Add(-discordclient.ClockSkew)
 		last.cursor = end
 	}
 	return last.entries, last.read, nil

@@ -85,7 +85,10 @@ func TestDecide(t *testing.T) {
 				ProofOnly: c.proofOnly,
 				Claimed:   func(id string) bool { return id == c.claimed }, Now: func() time.Time { return second(c.now) },
 			}.withDefaults()
-			got := decide(in, evidence{channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge), auditDenied: c.auditDenied, gone: map[string]bool{c.gone: true}})
+			got := decide(in, evidence{
+				channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge),
+				auditDenied: c.auditDenied, gone: map[string]bool{c.gone: true},
+			})
 			want := Result{Outcome: c.want, ID: c.id, Proof: c.proof, Why: got.Why, After: got.After}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", got.Why, diff)

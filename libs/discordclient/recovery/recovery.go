@@ -64,9 +64,6 @@ type Result struct {
 const DefaultPropagation = 15 * time.Second
 
 const (
-	// clockSkew is the largest expected difference between Discord's clock and the clock that set
-	// Intent.NotBefore.
-	clockSkew = time.Minute
 	// skewPropagations times Propagation is the time by which Discord's clock may be behind.
 	skewPropagations = 4
 	maxAsked         = 3
@@ -149,11 +146,14 @@ type evidence struct {
 	lookAt        time.Time // when the next object remains to be looked up; zero if none
 }
 
-// loggedAt returns the time at which list and audit log surely have the object with this id. The id
-// has Discord's time. If Discord's clock is behind, the object is newer than its id says.
-func (in Intent) loggedAt(id string) time.Time {
-	return discordclient.CreatedAt(id).Add(skewPropagations*in.Propagation + in.Propagation)
+// LoggedAt returns the time at which list and audit log surely have the object with this id. The id
+// has Discord's time. If Discord's clock is behind, the object is newer than its id says. See
+// [Intent.Propagation].
+func LoggedAt(id string, propagation time.Duration) time.Time {
+	return discordclient.CreatedAt(id).Add(skewPropagations*propagation + propagation)
 }
+
+func (in Intent) loggedAt(id string) time.Time { return LoggedAt(id, in.Propagation) }
 
 // completeFor returns the earliest time at which the audit log surely has the creates of the intent
 // and of the channels in fits. A log read earlier may lack the entry of a channel that another
@@ -469,7 +469,7 @@ func (in Intent) hiddenCandidates(state evidence) []string {
 
 func (in Intent) youngEnough(id string) bool {
 	at := discordclient.CreatedAt(id)
-	return !at.Before(in.NotBefore.Add(-clockSkew)) && !at.After(in.complete().Add(clockSkew))
+	return !at.Before(in.NotBefore.Add(-discordclient.ClockSkew)) && !at.After(in.complete().Add(discordclient.ClockSkew))
 }
 
 func (in Intent) unclaimed(ids []string, state evidence) []string {

@@ -157,7 +157,8 @@ func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 	r.Client = r.NewClient()
 	found := atomic.Int64{}
 	each(cuts, func(a *attempt) {
-		if discordclient.ClassOf(a.err) == discordclient.ClassUnknown && recovered(r, a.name, began, lastAttempt, realClock) != "" {
+		lost := discordclient.ClassOf(a.err) == discordclient.ClassUnknown
+		if lost && recovered(r, a.name, began, lastAttempt, realClock) != "" {
 			found.Add(1)
 			return
 		}

@@ -4,8 +4,6 @@ package view
 
 import (
 	"fmt"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -13,6 +11,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/cli/world"
 	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
 	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
 	"jutsu.com/operators/libs/kubectl/term"
 )
@@ -144,19 +143,17 @@ func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, err
 			Permission: permissions.Administrator.String(), Why: []string{"--administrator"}, bit: permissions.Administrator,
 		})
 	}
-	link, err := url.Parse(w.Server.Status.InviteURL)
-	if err != nil || w.Server.Status.InviteURL == "" {
-		return in, fmt.Errorf("discord-operator has not asked Discord yet who the bot of %s is: "+
-			"see kubectl discord status %[1]s -n %[2]s", w.Server.Name, w.Server.Namespace)
-	}
 	var asked permissions.Bits
 	for _, n := range in.Asks {
 		asked |= n.bit
 	}
-	query := link.Query()
-	query.Set("permissions", strconv.FormatUint(uint64(asked), 10))
-	link.RawQuery = query.Encode()
-	in.URL = link.String()
+	exactly := func(permissions.Bits) permissions.Bits { return asked }
+	link, err := discordclient.ChangeInvite(w.Server.Status.InviteURL, exactly)
+	if err != nil || w.Server.Status.InviteURL == "" {
+		return in, fmt.Errorf("discord-operator has not asked Discord yet who the bot of %s is: "+
+			"see kubectl discord status %[1]s -n %[2]s", w.Server.Name, w.Server.Namespace)
+	}
+	in.URL = link
 	return in, nil
 }
 

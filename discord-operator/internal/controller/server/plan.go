@@ -7,7 +7,6 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/discord/bot"
-	"jutsu.com/operators/discord-operator/internal/discord/issues"
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 	"jutsu.com/operators/discord-operator/internal/kube/status"
@@ -40,7 +39,7 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	notAdministrator := p.withoutAdministrator(server, have, exact)
 	needed := required(server, s, len(p.Fields) > 0 || managed(server))
 	const forWhat = "which this server's settings, groups and channels require"
-	lacking := issues.Lacking(have, exact, needed, forWhat, bot.InviteAgain(s.InviteURL, s.Snapshot))
+	lacking := bot.Lacks(s.Snapshot, needed, forWhat, s.InviteURL)
 	for _, issue := range []*conditions.Issue{
 		notAdministrator, lacking, waiting, unusable, d.Issue(), s.Selector, tooManyServers(s),
 	} {
@@ -70,9 +69,7 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 	if status.Observed(server) {
 		return nil
 	}
-	have, exact := s.Snapshot.BotPermissions()
-	return issues.Lacking(have, exact, essential, "without which it cannot manage the server",
-		bot.InviteAgain(s.InviteURL, s.Snapshot))
+	return bot.Lacks(s.Snapshot, essential, "without which it cannot manage the server", s.InviteURL)
 }
 
 // Discord allows at most 2,500 guilds per Gateway connection. Source:

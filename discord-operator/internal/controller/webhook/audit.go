@@ -22,8 +22,6 @@ import (
 // nothing, because Discord writes entries late or never.
 
 const (
-	// clockSkew bounds the difference between the clocks of Discord and of the API server.
-	clockSkew    = time.Minute
 	readingRetry = time.Second
 	// maxUnlisted limits how many webhooks the operator reads by id if the audit log shows them but
 	// the list lacks them. It need not read older webhooks, because the status or the Secret named
@@ -46,7 +44,7 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 	if complete.IsZero() || s.auditHidden() {
 		return nil
 	}
-	from := c.CreationTimestamp.Add(-clockSkew)
+	from := c.CreationTimestamp.Add(-discordclient.ClockSkew)
 	const created = discordgo.AuditLogActionWebhookCreate
 	entries, read, err := s.Guild.Bot.OwnCreates(ctx, s.Guild.ID, created, from, complete, now)
 	if err != nil {
@@ -79,7 +77,7 @@ func (s *State) own(hook *discordclient.Webhook) bool {
 }
 
 func younger(c *v1alpha1.DiscordChannel, id string) bool {
-	return discordclient.CreatedAt(id).After(c.CreationTimestamp.Add(-clockSkew))
+	return discordclient.CreatedAt(id).After(c.CreationTimestamp.Add(-discordclient.ClockSkew))
 }
 
 func (s *State) auditHidden() bool {

@@ -227,17 +227,25 @@ func (g *Guild) Categories() int {
 // Lacks is the issue of permissions that the bot lacks in the guild. It is nil if the bot lacks
 // none, or if its permissions are unknown.
 func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue {
-	have, exact := g.Snapshot.BotPermissions()
-	return issues.Lacking(have, exact, needed, forWhat, InviteAgain(g.InviteURL, g.Snapshot))
+	return Lacks(g.Snapshot, needed, forWhat, g.InviteURL)
 }
 
-// InviteAgain returns an invitation that keeps the permissions of the bot's first invitation; empty
-// if inviteURL is.
-func InviteAgain(inviteURL string, snap *guildcache.Snapshot) string {
-	if inviteURL == "" {
-		return ""
+// Lacks is the issue of permissions that the bot lacks in the guild of a snapshot. It is nil if the
+// bot lacks none, or if its permissions are unknown. With an inviteURL, the message has a link that
+// also asks for the missing permissions and for those of the bot's own role, because an invitation
+// may replace them. No link asks for Administrator.
+func Lacks(snap *guildcache.Snapshot, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
+	have, exact := snap.BotPermissions()
+	if !exact || have.Has(needed) {
+		return nil
 	}
-	return discordclient.InviteAlso(inviteURL, snap.Invited())
+	link := ""
+	if inviteURL != "" && !needed.Has(permissions.Administrator) {
+		link, _ = discordclient.ChangeInvite(inviteURL, func(asked permissions.Bits) permissions.Bits {
+			return asked | needed | snap.Invited()
+		})
+	}
+	return issues.Lacking(have, exact, needed, forWhat, link)
 }
 
 // LacksIn is the issue of permissions that the bot lacks in a channel or category. It is nil if the

@@ -154,8 +154,7 @@ func Unpermitted(message string) *conditions.Issue {
 }
 
 // Lacking is the issue of missing permissions; nil if none is missing, or if have is not exact. An
-// empty inviteURL means that a new invitation does not help. The link in the message asks for the
-// missing permissions, too, but never for Administrator.
+// empty inviteURL means that a new invitation does not help.
 func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
 	names := have.Missing(needed).Names()
 	if !exact || len(names) == 0 {
@@ -166,8 +165,8 @@ func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat
 		format = "The bot lacks the permission %s, %s. Give it to a role of the bot"
 	}
 	message := fmt.Sprintf(format, strings.Join(names, ", "), forWhat)
-	if inviteURL != "" && !needed.Has(permissions.Administrator) {
-		message += ", or invite it again: " + discordclient.InviteAlso(inviteURL, needed)
+	if inviteURL != "" {
+		message += ", or invite it again: " + inviteURL
 	}
 	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bot
+
+import (
+	"strings"
+	"testing"
+
+	"jutsu.com/operators/discord-operator/internal/discord/guildtest"
+	"jutsu.com/operators/libs/discordclient/permissions"
+	"jutsu.com/operators/test/discordtest"
+)
+
+// The link asks for its own permissions, the missing ones, and those of the bot's role, but not for
+// those of @everyone or of a role that a user gave.
+func TestLacks(t *testing.T) {
+	t.Parallel()
+	g := guildtest.New(t, discordtest.PermViewChannel)
+	g.Discord.GiveRole(g.ID, g.Bot.UserID, g.Discord.AddRole(g.ID, "Sensei", discordtest.PermManageChannels))
+	snap := g.Snapshot(t)
+	for name, c := range map[string]struct {
+		needed    permissions.Bits
+		inviteURL string
+		want      string // end of the message; empty for no issue
+	}{
+		"nothing missing":     {permissions.ViewChannel | permissions.ManageChannels, "https://x?permissions=8192", ""},
+		"a link":              {permissions.MoveMembers, "https://x?permissions=536870912", "again: https://x?permissions=553649152"},
+		"no link known":       {permissions.MoveMembers, "", "Give it to a role of the bot"},
+		"Administrator":       {permissions.Administrator, "https://x?permissions=1", "Give it to a role of the bot"},
+		"a text that is none": {permissions.MoveMembers, "https://x:y", "Give it to a role of the bot"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			issue := Lacks(snap, c.needed, "which it needs", c.inviteURL)
+			if (issue == nil) != (c.want == "") || issue != nil && !strings.HasSuffix(issue.Message, c.want) {
+				t.Errorf("got %v, want %q", issue, c.want)
+			}
+		})
+	}
+}
