@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -242,5 +243,22 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		eventuallyReady(ctx, c)
 		Expect(hooks(other)).To(ConsistOf(foreign))
 		Eventually(ctx, w.secretOf("alerts-webhook")).Should(holdURLOf(hooks(c)[0]))
+	})
+})
+
+var _ = Describe("A webhook that another program created with the same bot", func() {
+	It("stays another program's if Discord's clock is behind and the audit log is late", func(ctx context.Context) {
+		const behind = 5 * time.Second // less than four times recoveryWait
+		anotherDiscord(ctx, discordtest.Options{
+			Limits: limits(), Clock: time.Now().Add(-behind), AuditDelay: 1500 * time.Millisecond,
+		})
+		w := newWorld(ctx)
+		late := w.channel("", "late")
+		ready(ctx, w.server(), late)
+		foreign := w.hookOfBot(ctx, late, "alertmanager", "of another program")
+		edit(ctx, late, withWebhook)
+		eventuallyReady(ctx, late)
+		Expect(idsOf(late)()).To(ConsistOf(foreign, late.Status.Webhook.ID))
+		Expect(late.Status.Webhook.ID).NotTo(Equal(foreign))
 	})
 })

@@ -34,7 +34,7 @@ const (
 func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel, s *State, visibleAt time.Time) error {
 	now, complete := w.Status.Clock.Now(), visibleAt
 	for _, hook := range s.possiblyOwn(c) {
-		if at := discordclient.CreatedAt(hook.ID).Add(w.Records.Wait); at.After(complete) {
+		if at := w.Records.LoggedAt(hook.ID); at.After(complete) {
 			complete = at
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
 // Records remember the creates of this process. They are safe for concurrent use.
@@ -46,6 +47,10 @@ func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 		refusedOverwrites: map[types.UID]bool{},
 	}
 }
+
+// LoggedAt returns the time at which Discord's lists and audit log surely have the object with this
+// id.
+func (r *Records) LoggedAt(id string) time.Time { return recovery.LoggedAt(id, r.Wait) }
 
 // Of returns the record of an object. Without a record, LastAttempt is the latest time at which
 // another process may have sent a create.
