@@ -32,9 +32,9 @@ const (
 // observeAudit reads from the audit log for which object each webhook was created. visibleAt is the
 // time from which lists and the audit log show all earlier creates; zero if there were none.
 func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel, s *State, visibleAt time.Time) error {
-	now, complete := w.Status.Clock.Now(), visibleAt
-	for _, hook := range s.possiblyOwn(c) {
-		if at := w.Records.LoggedAt(hook.ID); at.After(complete) {
+	now, complete, known := w.Status.Clock.Now(), visibleAt, knownWebhook(c, *s)
+	for _, hook := range s.possiblyOwn(c, known) {
+		if at := w.loggedAt(hook.ID, known != nil); at.After(complete) {
 			complete = at
 		}
 	}
@@ -60,10 +60,18 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 	return w.findKnown(ctx, s, s.unlisted())
 }
 
-// possiblyOwn returns this bot's webhooks that may belong to the object, except the one that
-// knownWebhook returns.
-func (s *State) possiblyOwn(c *v1alpha1.DiscordChannel) (all []discordclient.Webhook) {
-	known := knownWebhook(c, *s)
+// loggedAt returns the time at which the audit log has the create of a webhook. Differing clocks
+// matter only while the object's own webhook is unknown: otherwise the object takes no other
+// webhook, and the log shows only which one is a duplicate.
+func (w *Webhooks) loggedAt(id string, ownKnown bool) time.Time {
+	if ownKnown {
+		return discordclient.CreatedAt(id).Add(w.Records.Wait)
+	}
+	return w.Records.LoggedAt(id)
+}
+
+// possiblyOwn returns this bot's webhooks that may belong to the object, except the known one.
+func (s *State) possiblyOwn(c *v1alpha1.DiscordChannel, known *discordclient.Webhook) (all []discordclient.Webhook) {
 	for _, hook := range s.Hooks {
 		if s.own(&hook) && younger(c, hook.ID) && (known == nil || hook.ID != known.ID) {
 			all = append(all, hook)
