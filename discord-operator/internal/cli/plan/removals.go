@@ -59,7 +59,7 @@ func (w *world) planRemoved(s *step) lifecycle.Plan {
 	if i := s.kind.Identity(s.object); i.Adopt == nil && !i.Adopted && !i.Matched {
 		s.binding.NoRetention = grant.RetentionRefused(s.guild.Server, s.object.GetNamespace(), s.kind.Noun)
 	}
-	w.recordClaim(s)
+	w.recordClaims(s)
 	s.guild.Snapshot = w.freed()
 	if w.after.all[keyOf(s.guild.Server)] == nil {
 		s.guild.Server = s.guild.Server.DeepCopy()
@@ -83,15 +83,15 @@ func (w *world) planRemoved(s *step) lifecycle.Plan {
 	return lifecycle.Plan{}
 }
 
-// recordClaim records the first object that has the same resource as a removed object. Such an
-// object has the resource's id in its status or, in the same namespace, in spec.adopt.
-func (w *world) recordClaim(s *step) {
+// recordClaims records the objects that have the same resource as a removed object. Such an object
+// has the resource's id in its status or, in the same namespace, in spec.adopt.
+func (w *world) recordClaims(s *step) {
 	id := *idOf(s.object)
 	for _, o := range w.after.ofKind(s.kind) {
 		i, here := s.kind.Identity(o), o.GetNamespace() == s.object.GetNamespace()
 		claims := i.StatusID == id || here && i.StatusID == "" && i.Adopt != nil && i.Adopt.ID == id
-		if id != "" && claims && !i.Observed && s.binding.ClaimedBy == "" {
-			s.binding.ClaimedBy, s.binding.ClaimedHere = title(o), here
+		if id != "" && claims && !i.Observed {
+			s.binding.Claim(title(o), here)
 		}
 	}
 }

@@ -124,6 +124,14 @@ type Binding struct {
 	ClaimedHere        bool              // all other objects that name the resource are in this namespace
 }
 
+// Claim records that another object, named by, claims the resource too. here reports whether it is
+// in the same namespace. Only the first object is kept, or the first one of another namespace.
+func (b *Binding) Claim(by string, here bool) {
+	if b.ClaimedBy == "" || b.ClaimedHere {
+		b.ClaimedBy, b.ClaimedHere = by, here
+	}
+}
+
 // Reason returns the reason for the audit log in an object's calls. By the UID in the reason, the
 // operator finds the result of a create whose response was lost.
 func Reason(kind string, o client.Object) string {
@@ -235,8 +243,8 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 		return b, nil
 	}
 	for _, c := range claims {
-		if c.uid != uid && !c.deleted && (b.ClaimedBy == "" || b.ClaimedHere) {
-			b.ClaimedBy, b.ClaimedHere = c.nameFor(b.Object.GetNamespace()), c.name.Namespace == b.Object.GetNamespace()
+		if c.uid != uid && !c.deleted {
+			b.Claim(c.nameFor(b.Object.GetNamespace()), c.name.Namespace == b.Object.GetNamespace())
 		}
 	}
 	if bound, err := r.boundToAnother(ctx, b, live.GetID()); err != nil {

@@ -578,3 +578,21 @@ func TestReadableAuditLogProves(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestAnotherNamespacesClaimCountsMost(t *testing.T) {
+	t.Parallel()
+	type claimant struct {
+		name string
+		here bool
+	}
+	near, far := claimant{"ns/near", true}, claimant{"an object of another namespace", false}
+	for _, all := range [][]claimant{{near, far}, {far, near}, {near, far, near}} {
+		var b Binding
+		for _, by := range all {
+			b.Claim(by.name, by.here)
+		}
+		if b.ClaimedBy != far.name || b.ClaimedHere {
+			t.Errorf("%v: claimed by %s, here: %v", all, b.ClaimedBy, b.ClaimedHere)
+		}
+	}
+}
