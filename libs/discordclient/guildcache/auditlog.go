@@ -211,7 +211,8 @@ func (c *Client) CreateOf(
 		query.After = id
 		page, err = c.ListAuditLog(ctx, guildID, query)
 	}
-	if _, err := c.visible(createsKey{guildID, action}, err, now); err != nil {
+	shown, err := c.visible(createsKey{guildID, action}, err, now)
+	if err != nil || !shown {
 		return discordclient.AuditEntry{}, false, err
 	}
 	if i := slices.IndexFunc(page, about); i >= 0 {

@@ -258,7 +258,7 @@ func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *
 			return nil
 		}
 	}
-	if in.ProofOnly || state.auditDenied {
+	if in.ProofOnly {
 		return nil
 	}
 	remaining := maxAsked
@@ -266,7 +266,7 @@ func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *
 		e, found, known := c.KnownCreate(in.GuildID, in.action(), id, in.Now())
 		complete := in.completeFor(*state, []string{id})
 		switch {
-		case known:
+		case known, state.auditDenied:
 		case in.Now().Before(complete):
 			state.lookAgain(complete)
 		case remaining == 0:
@@ -277,6 +277,7 @@ func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *
 			if e, found, err = c.CreateOf(ctx, in.GuildID, in.action(), id, in.Now()); err != nil {
 				return err
 			}
+			state.auditDenied = !c.ShowsCreates(in.GuildID, in.action())
 		}
 		if found {
 			state.audit = append(slices.Clone(state.audit), e)

@@ -381,6 +381,37 @@ func TestALongRefusedAuditLogCountsAsDenied(t *testing.T) {
 	}
 }
 
+// A creator that the audit log has named stays known after the bot may no longer view the log.
+func TestADeniedAuditLogDoesNotForgetACreator(t *testing.T) {
+	t.Parallel()
+	r := cachetest.New(t)
+	byHand := func() string { return r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "tokyo"}) }
+	byHand()
+	r.Discord.Faults().LoseAudit(2)
+	unknown := []string{byHand(), byHand()}
+	now := time.Now().Add(2 * time.Minute)
+	look := func(want recovery.Outcome) {
+		t.Helper()
+		got, err := recovery.Channel(t.Context(), r.Client, recovery.Intent{
+			GuildID: r.Guild, Name: "tokyo", Reason: "test", NotBefore: now.Add(-30 * time.Minute), LastAttempt: now.Add(-time.Minute),
+			Now: func() time.Time { return now },
+		})
+		if err != nil || got.Outcome != want {
+			t.Errorf("%+v, %v; want it %s", got, err, want)
+		}
+	}
+	look(recovery.Unsure)
+	now = now.Add(11 * time.Minute) // the operator asks again who created the unknown channels
+	r.Discord.SetPermissions(r.Guild, r.Bot.UserID, cachetest.Usual&^discordtest.PermViewAuditLog)
+	look(recovery.Unsure)
+	now = now.Add(10 * time.Second) // now the log counts as denied
+	look(recovery.Unsure)
+	for _, id := range unknown {
+		r.Discord.DeleteChannelByHand(id)
+	}
+	look(recovery.Absent)
+}
+
 // If this process's clock is ahead of Discord's, a channel looks older than its intent. The audit
 // log still proves the create.
 func TestADifferingClockHidesNoLostCreate(t *testing.T) {
