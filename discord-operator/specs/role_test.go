@@ -230,7 +230,10 @@ var _ = Describe("A DiscordRole", func() {
 		discord.SetPermissions(w.guild, w.bot.UserID, asked(text))
 		eventuallyReady(ctx, r)
 		eventuallyReady(ctx, s)
-		Expect(asked(s.Status.InviteURL).Has(1 << 2)).To(BeTrue())
+		Eventually(ctx, func(ctx context.Context) (bool, error) {
+			_, err := refetch(s)(ctx)
+			return asked(s.Status.InviteURL).Has(1 << 2), err
+		}).Should(BeTrue(), "the server's reconcile follows the role's")
 	})
 
 	It("in another namespace needs a grant of the server", func(ctx context.Context) {

@@ -270,6 +270,27 @@ var _ = Describe("Several namespaces with one server", func() {
 		Expect(s.Status.InviteURL).To(Equal(invite))
 	})
 
+	It("cannot make a link ask for Administrator, even in the server's namespace", func(ctx context.Context) {
+		w := newWorld(ctx)
+		s := w.server()
+		ready(ctx, s)
+		mentioning := func(name string, permission v1alpha1.Permission) *v1alpha1.DiscordChannel {
+			return w.channel("", name, func(c *v1alpha1.DiscordChannel) {
+				c.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{allowing("@everyone", permission)}
+			})
+		}
+		admin, greedy := mentioning("admin", "Administrator"), mentioning("greedy", "BanMembers")
+		create(ctx, admin, greedy)
+		Expect(eventuallyDegraded(ctx, admin, v1alpha1.ReasonMissingPermissions)).
+			To(And(ContainSubstring("Administrator"), Not(ContainSubstring("http"))))
+		forBoth := discordtest.Permissions(1<<2 | 1<<3)
+		Expect(asked(eventuallyDegraded(ctx, greedy, v1alpha1.ReasonMissingPermissions)) & forBoth).To(Equal(forBoth &^ (1 << 3)))
+		Eventually(ctx, func(ctx context.Context) (discordtest.Permissions, error) {
+			_, err := refetch(s)(ctx)
+			return asked(s.Status.InviteURL) & forBoth, err
+		}).Should(Equal(forBoth &^ (1 << 3)))
+	})
+
 	It("learn that a server is not available, why, and whom to ask", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)

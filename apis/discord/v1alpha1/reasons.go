@@ -91,7 +91,8 @@ const (
 	// Discord only every --resync-period. Use another bot, or remove this one from servers.
 	ReasonTooManyServers = "TooManyServers"
 	// ReasonMissingPermissions (Degraded): the bot lacks the permissions in the message. Give them
-	// to a role of the bot, or invite the bot again by the link in the message.
+	// to a role of the bot, or invite the bot again by the link in the message. If permission
+	// overwrites of a channel deny them, allow them there.
 	ReasonMissingPermissions = "MissingPermissions"
 	// ReasonConflict (Degraded): another object manages the same server, channel or category; the
 	// message names it. Delete the Degraded object; Discord is not changed by that. If you delete

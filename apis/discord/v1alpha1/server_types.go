@@ -408,7 +408,8 @@ type DiscordServerStatus struct {
 
 	// inviteURL is the page where a user who may manage the server adds the bot or
 	// gives it missing permissions, at most 2048 characters. It asks for the
-	// permissions that the objects of the server's namespace need, except Administrator.
+	// permissions that the bot was invited with and those that the objects of the
+	// server's namespace need, except Administrator.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	InviteURL string `json:"inviteURL,omitempty"`
@@ -424,7 +425,7 @@ type DiscordServerStatus struct {
 
 	// missingPermissions lists the permissions that the bot lacks for the
 	// server's settings and for the groups and channels of the server's own
-	// namespace, at most 64. The bot gets them by inviteURL.
+	// namespace, at most 64. The bot gets them, except Administrator, by inviteURL.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64

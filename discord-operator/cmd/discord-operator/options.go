@@ -44,7 +44,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 			"as often as without the Gateway; 1s to 10m")
 	flags.DurationVar(&o.recoveryWait, "recovery-wait", recovery.DefaultPropagation,
 		"how long after a create of unknown outcome, or after a start, a channel that Discord does not list "+
-			"counts as absent; 1s to 10m. Discord's clock may be behind by four times as long")
+			"counts as absent; 1s to 10m. Discord's clock may be behind by four times as long, at most one minute")
 	flags.DurationVar(&o.unverified, "unverified-period", 5*time.Minute,
 		"how long an object that was Ready stays Ready while Discord cannot be asked whether it matches its spec still; "+
 			"0s to 24h")

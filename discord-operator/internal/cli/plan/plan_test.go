@@ -19,6 +19,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/discord-operator/internal/cli/export"
@@ -272,6 +273,37 @@ func TestPlan(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, lines[:len(lines)-2]); diff != "" {
 				t.Errorf("%s%s%s", diff, stdout, stderr)
+			}
+		})
+	}
+}
+
+// A user follows a link of the plan. No object of another namespace may add a permission to it.
+func TestLinksIgnoreOtherNamespaces(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.PermViewChannel|discordtest.PermManageChannels)
+	guestChannel := strings.Replace(object("DiscordChannel", "a", "serverRef: {name: jujutsu, namespace: default}, name: a, "+
+		`permissionOverwrites: [{role: "@everyone", deny: [BanMembers]}]`), "{name: a}", "{name: a, namespace: other}", 1)
+	for name, c := range map[string]struct {
+		manifests string
+		want      []bool // for each link, whether it asks for BanMembers
+	}{
+		"the server's own role":    {theServer + object("DiscordRole", "a", inServer+"name: A, permissions: [BanMembers]"), []bool{false, true}},
+		"another namespace's role": {sharing("BanMembers") + guest("a", "name: A, permissions: [BanMembers]"), []bool{false}},
+		"another namespace's channel": {object("DiscordServer", "jujutsu",
+			`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}`) + guestChannel, []bool{false}},
+		"another namespace's role, without the server": {guest("a", "name: A, permissions: [BanMembers]"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stdout, _, err := r.plan(t, "-f", r.file(t, c.manifests))
+			var got []bool
+			for _, link := range regexp.MustCompile(`&permissions=(\d+)`).FindAllStringSubmatch(stdout, -1) {
+				asked, _ := strconv.ParseUint(link[1], 10, 64)
+				got = append(got, asked&discordgo.PermissionBanMembers != 0)
+			}
+			if err == nil || !strings.Contains(stdout, "BanMembers") || !slices.Equal(got, c.want) {
+				t.Errorf("the links ask for BanMembers: %v, want %v; %v\n%s", got, c.want, err, stdout)
 			}
 		})
 	}

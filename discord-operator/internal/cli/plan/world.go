@@ -222,9 +222,11 @@ func (w *world) locate(
 ) (guild *bot.Guild, lookup lifecycle.Lookup, err error) {
 	grants := &grant.Reader{Objects: set, Labels: true}
 	of := func(server *v1alpha1.DiscordServer) *bot.Guild {
-		return &bot.Guild{
-			Server: server, ID: server.Status.ServerID, By: o.GetNamespace(), Snapshot: w.snap, InviteURL: w.inviteURL(),
+		guild := &bot.Guild{Server: server, ID: server.Status.ServerID, By: o.GetNamespace(), Snapshot: w.snap}
+		if o.GetNamespace() == server.Namespace {
+			guild.InviteURL = w.inviteURL()
 		}
+		return guild
 	}
 	var server *v1alpha1.DiscordServer
 	switch o := o.(type) {
@@ -409,14 +411,7 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 		if below.guild == nil || below.removed || client.ObjectKeyFromObject(below.guild.Server) != name {
 			continue
 		}
-		switch o := below.object.(type) {
-		case *v1alpha1.DiscordRole:
-			state.Roles = append(state.Roles, *o)
-		case *v1alpha1.DiscordGroup:
-			state.Groups = append(state.Groups, *o)
-		case *v1alpha1.DiscordChannel:
-			state.Channels = append(state.Channels, *o)
-		}
+		state.Include(s, below.object)
 	}
 	result := &step{object: s}
 	s, state.Icon = w.icon(ctx, s)

@@ -4,6 +4,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -127,6 +128,8 @@ type Invitation struct {
 	Asks []Need `json:"asks"`
 	// NotAsked are permissions that only objects of other namespaces need.
 	NotAsked []Need `json:"notAsked,omitempty"`
+	// Administrator says which objects need that permission, if the link does not request it.
+	Administrator []string `json:"administrator,omitempty"`
 }
 
 // InvitationOf returns the invitation of a server. If everyone is set, the link also requests the
@@ -138,11 +141,7 @@ func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, err
 	if everyone {
 		in.Asks, in.NotAsked = append(in.Asks, in.NotAsked...), nil
 	}
-	if administrator {
-		in.Asks = append(in.Asks, Need{
-			Permission: permissions.Administrator.String(), Why: []string{"--administrator"}, bit: permissions.Administrator,
-		})
-	}
+	in.withAdministrator(administrator)
 	var asked permissions.Bits
 	for _, n := range in.Asks {
 		asked |= n.bit
@@ -157,15 +156,30 @@ func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, err
 	return in, nil
 }
 
+// withAdministrator requests Administrator if and only if asked is set: one object of a tenant must
+// not be enough.
+func (in *Invitation) withAdministrator(asked bool) {
+	of := func(n Need) bool { return n.bit == permissions.Administrator }
+	need := Need{Permission: permissions.Administrator.String(), bit: permissions.Administrator}
+	for _, n := range slices.Concat(in.Asks, in.NotAsked) {
+		if of(n) {
+			need.Why = append(need.Why, n.Why...)
+		}
+	}
+	in.Asks, in.NotAsked = slices.DeleteFunc(in.Asks, of), slices.DeleteFunc(in.NotAsked, of)
+	if !asked {
+		in.Administrator = need.Why
+		return
+	}
+	need.Why = append(need.Why, "--administrator")
+	in.Asks = append(in.Asks, need)
+}
+
 // Text describes the invitation for a user.
 func (in Invitation) Text(w *world.World, style term.Style) string {
 	rows := func(list []Need) (rows [][]string) {
 		for _, n := range list {
-			why := n.Why
-			if len(why) > maxReasons {
-				why = append(why[:maxReasons:maxReasons], fmt.Sprintf("%d more", len(n.Why)-maxReasons))
-			}
-			rows = append(rows, []string{"  " + n.Permission, strings.Join(why, ", ")})
+			rows = append(rows, []string{"  " + n.Permission, reasons(n.Why)})
 		}
 		return rows
 	}
@@ -176,8 +190,19 @@ func (in Invitation) Text(w *world.World, style term.Style) string {
 		out.WriteString("It does not ask for what only objects of other namespaces need (-A adds it):\n" +
 			term.Table(rows(in.NotAsked), 2))
 	}
+	if len(in.Administrator) > 0 {
+		out.WriteString("It does not ask for Administrator (--administrator adds it), which these need: " +
+			reasons(in.Administrator) + ".\n")
+	}
 	if w.Server.Spec.Community != "" && !status.Observed(w.Server) {
 		out.WriteString("spec.community needs Administrator until Community is enabled (--administrator adds it).\n")
 	}
 	return out.String()
+}
+
+func reasons(why []string) string {
+	if more := len(why) - maxReasons; more > 0 {
+		why = append(why[:maxReasons:maxReasons], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(why, ", ")
 }

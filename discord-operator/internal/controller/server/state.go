@@ -17,6 +17,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 	"jutsu.com/operators/discord-operator/internal/kube/index"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -27,15 +28,14 @@ import (
 type State struct {
 	Bot           *bot.Bot // nil if the server could not be observed
 	Application   *discordclient.Application
-	InviteURL     string // asks for all permissions that the operator or the overwrites may need
+	InviteURL     string // asks for all permissions of invited; empty while the bot's role is unknown
 	GuildID       string
 	Snapshot      *guildcache.Snapshot
 	TooManyGuilds bool                    // the bot is in more guilds than one Gateway session may have
 	Stored        resource.StoredForms    // the values that Discord stores in another form
 	Manager       *v1alpha1.DiscordServer // the server that manages the guild; nil for none
 	Claimed       bool                    // another DiscordServer that is not being deleted names the guild
-	// Groups, Channels and Roles cover only the server's namespace. Objects of other namespaces
-	// must not make the bot ask for more permissions.
+	// Groups, Channels and Roles have the objects that Include accepts.
 	Groups     []v1alpha1.DiscordGroup
 	Channels   []v1alpha1.DiscordChannel
 	Roles      []v1alpha1.DiscordRole
@@ -58,7 +58,9 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 		return s, err
 	}
 	s.GuildID = server.Spec.ServerID
-	s.InviteURL = discordclient.InviteURL(s.Bot.WebURL(), app.ID, s.invited(), s.GuildID)
+	if server.Status.InviteURL == "" {
+		s.InviteURL = s.invitation()
+	}
 	r.Bots.Follow(client.ObjectKeyFromObject(server), s.GuildID)
 	if s.Snapshot, err = s.Bot.Snapshot(ctx, s.GuildID); err != nil {
 		return s, err
@@ -69,6 +71,9 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 			return s, err
 		}
 		s.Snapshot = s.Bot.Guild(s.GuildID).Snapshot()
+	}
+	if _, exact := s.Snapshot.BotPermissions(); exact || s.Snapshot.Presence == guildcache.PresenceAbsent {
+		s.InviteURL = s.invitation()
 	}
 	if s.Icon, err = r.observeIcon(ctx, server); err != nil {
 		return s, err
@@ -104,28 +109,41 @@ func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.Disco
 	}
 	namespaces := sets.New[string]()
 	for i := range groups {
-		if namespaces.Insert(groups[i].Namespace); groups[i].Namespace == server.Namespace {
-			s.Groups = append(s.Groups, groups[i])
-		}
+		namespaces.Insert(groups[i].Namespace)
+		s.Include(server, &groups[i])
 	}
 	for i := range channels {
-		if namespaces.Insert(channels[i].Namespace); channels[i].Namespace == server.Namespace {
-			s.Channels = append(s.Channels, channels[i])
-		}
+		namespaces.Insert(channels[i].Namespace)
+		s.Include(server, &channels[i])
 	}
 	roles, err := r.roles(ctx, server)
 	if err != nil {
 		return err
 	}
 	for i := range roles {
-		if namespaces.Insert(roles[i].Namespace); roles[i].Namespace == server.Namespace {
-			s.Roles = append(s.Roles, roles[i])
-		}
+		namespaces.Insert(roles[i].Namespace)
+		s.Include(server, &roles[i])
 	}
 	s.Namespaces = namespaces.Len()
 	s.Selector = cmp.Or(r.Grants.SelectorUnusable(server.Spec.AllowedNamespaces), r.Grants.RoleSelectorUnusable(server))
 	s.Referenced, err = Referenced(ctx, r.Client, server)
 	return err
+}
+
+// Include adds an object to those for which the bot needs permissions. It ignores an object of
+// another namespace, which must not make the bot ask for more permissions, and an observed object.
+func (s *State) Include(server *v1alpha1.DiscordServer, o status.Object) {
+	if o.GetNamespace() != server.Namespace || status.Observed(o) {
+		return
+	}
+	switch o := o.(type) {
+	case *v1alpha1.DiscordGroup:
+		s.Groups = append(s.Groups, *o)
+	case *v1alpha1.DiscordChannel:
+		s.Channels = append(s.Channels, *o)
+	case *v1alpha1.DiscordRole:
+		s.Roles = append(s.Roles, *o)
+	}
 }
 
 // children returns the groups and channels that may use the server or still have a resource in it.
@@ -209,14 +227,27 @@ func (s *State) mentioned() (bits permissions.Bits, overwritten, webhooks bool) 
 	return bits, overwritten, webhooks
 }
 
+func (s *State) invitation() string {
+	return discordclient.InviteURL(s.Bot.WebURL(), s.Application.ID, s.invited(), s.GuildID)
+}
+
 // invited returns the permissions that the invitation of the bot asks for: those of all features,
-// of overwrites and of roles in the server's namespace. Nobody is asked for Administrator.
+// of overwrites and roles, and of the bot's own role, because an invitation may replace them.
+// Nobody is asked for Administrator.
 func (s *State) invited() permissions.Bits {
 	bits, _, _ := s.mentioned()
-	for i := range s.Roles {
-		bits |= overwrites.Bits(s.Roles[i].Spec.Permissions) &^ permissions.Administrator
+	for i := range s.Channels {
+		if t := s.Channels[i].Spec.Type; t == v1alpha1.ChannelTypeVoice || t == v1alpha1.ChannelTypeStage {
+			bits |= permissions.Connect
+		}
 	}
-	return bits | discordclient.PermissionsOverwrites
+	for i := range s.Roles {
+		bits |= overwrites.Bits(s.Roles[i].Spec.Permissions)
+	}
+	if s.Snapshot != nil {
+		bits |= s.Snapshot.Invited()
+	}
+	return (bits | discordclient.PermissionsOverwrites) &^ permissions.Administrator
 }
 
 // observeDeletion observes a deleted server. It returns an issue while groups, channels or roles

@@ -62,7 +62,7 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 
 // loggedAt returns the time at which the audit log has the create of a webhook. Differing clocks
 // matter only while the object's own webhook is unknown: otherwise the object takes no other
-// webhook, and the log shows only which one is a duplicate.
+// webhook. The log then only shows duplicates, and one that it shows late may stay.
 func (w *Webhooks) loggedAt(id string, ownKnown bool) time.Time {
 	if ownKnown {
 		return discordclient.CreatedAt(id).Add(w.Records.Wait)

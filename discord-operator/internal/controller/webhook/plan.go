@@ -133,8 +133,8 @@ func refusedCreate(s State) *conditions.Issue {
 		return lacks
 	case !s.Complete:
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"Discord's answer to an earlier create of the webhook was lost, and the create may have succeeded. The operator "+
-				"looks for the webhook before it sends another create.",
+			"An earlier create of the webhook may have succeeded, or another program may have created one with the same bot. "+
+				"The operator waits until Discord's audit log shows which, and then sends a create if it must.",
 		).After(min(cmp.Or(s.RetryAfter, issues.MaxTransient), issues.MaxTransient))
 	case len(s.Hooks) >= maxWebhooks:
 		return issues.Full("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks)

@@ -96,8 +96,7 @@ func (b *Bot) Webhooks(
 	ch, _ := snap.Channel(channelID)
 	everywhere, exact := snap.BotPermissions()
 	if ch != nil {
-		have, exact := snap.BotPermissionsIn(ch)
-		if lacks := issues.Lacking(have, exact, permissions.ManageWebhooks, "which a webhook requires", ""); lacks != nil {
+		if lacks := lacksIn(snap, ch, permissions.ManageWebhooks, "which a webhook requires"); lacks != nil {
 			return nil, lacks
 		}
 	}

@@ -233,7 +233,7 @@ func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue
 // Lacks is the issue of permissions that the bot lacks in the guild of a snapshot. It is nil if the
 // bot lacks none, or if its permissions are unknown. With an inviteURL, the message has a link that
 // also asks for the missing permissions and for those of the bot's own role, because an invitation
-// may replace them. No link asks for Administrator.
+// may replace them. The link does not ask for Administrator.
 func Lacks(snap *guildcache.Snapshot, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
 	have, exact := snap.BotPermissions()
 	if !exact || have.Has(needed) {
@@ -242,7 +242,7 @@ func Lacks(snap *guildcache.Snapshot, needed permissions.Bits, forWhat, inviteUR
 	link := ""
 	if inviteURL != "" && !needed.Has(permissions.Administrator) {
 		link, _ = discordclient.ChangeInvite(inviteURL, func(asked permissions.Bits) permissions.Bits {
-			return asked | needed | snap.Invited()
+			return (asked | needed | snap.Invited()) &^ permissions.Administrator
 		})
 	}
 	return issues.Lacking(have, exact, needed, forWhat, link)
@@ -251,7 +251,17 @@ func Lacks(snap *guildcache.Snapshot, needed permissions.Bits, forWhat, inviteUR
 // LacksIn is the issue of permissions that the bot lacks in a channel or category. It is nil if the
 // bot lacks none, or if its permissions are unknown. A new invitation does not help.
 func (g *Guild) LacksIn(ch *discordclient.Channel, needed permissions.Bits, forWhat string) *conditions.Issue {
-	have, exact := g.Snapshot.BotPermissionsIn(ch)
+	return lacksIn(g.Snapshot, ch, needed, forWhat)
+}
+
+func lacksIn(
+	snap *guildcache.Snapshot, ch *discordclient.Channel, needed permissions.Bits, forWhat string,
+) *conditions.Issue {
+	have, exact := snap.BotPermissionsIn(ch)
+	missing := have.Missing(needed)
+	if everywhere, _ := snap.BotPermissions(); exact && missing != 0 && everywhere.Has(missing) {
+		return issues.Denied(missing, forWhat)
+	}
 	return issues.Lacking(have, exact, needed, forWhat, "")
 }
 

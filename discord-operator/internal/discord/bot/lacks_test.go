@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"jutsu.com/operators/discord-operator/internal/discord/guildtest"
+	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
 	"jutsu.com/operators/test/discordtest"
 )
@@ -23,15 +24,41 @@ func TestLacks(t *testing.T) {
 		inviteURL string
 		want      string // end of the message; empty for no issue
 	}{
-		"nothing missing":     {permissions.ViewChannel | permissions.ManageChannels, "https://x?permissions=8192", ""},
-		"a link":              {permissions.MoveMembers, "https://x?permissions=536870912", "again: https://x?permissions=553649152"},
-		"no link known":       {permissions.MoveMembers, "", "Give it to a role of the bot"},
-		"Administrator":       {permissions.Administrator, "https://x?permissions=1", "Give it to a role of the bot"},
-		"a text that is none": {permissions.MoveMembers, "https://x:y", "Give it to a role of the bot"},
+		"nothing missing":             {permissions.ViewChannel | permissions.ManageChannels, "https://x?permissions=8192", ""},
+		"a link":                      {permissions.MoveMembers, "https://x?permissions=536870912", "again: https://x?permissions=553649152"},
+		"a link for an administrator": {permissions.MoveMembers, "https://x?permissions=8", "again: https://x?permissions=16778240"},
+		"no link known":               {permissions.MoveMembers, "", "Give it to a role of the bot"},
+		"Administrator":               {permissions.Administrator, "https://x?permissions=1", "Give it to a role of the bot"},
+		"a text that is none":         {permissions.MoveMembers, "https://x:y", "Give it to a role of the bot"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			issue := Lacks(snap, c.needed, "which it needs", c.inviteURL)
+			if (issue == nil) != (c.want == "") || issue != nil && !strings.HasSuffix(issue.Message, c.want) {
+				t.Errorf("got %v, want %q", issue, c.want)
+			}
+		})
+	}
+}
+
+// Only a permission overwrite helps if the bot's roles have the permission already.
+func TestLacksIn(t *testing.T) {
+	t.Parallel()
+	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageWebhooks)
+	snap := g.Snapshot(t)
+	denied := []discordclient.Overwrite{{ID: g.ID, Deny: permissions.ManageWebhooks | permissions.MoveMembers}}
+	for name, c := range map[string]struct {
+		overwrites []discordclient.Overwrite
+		needed     permissions.Bits
+		want       string // end of the message; empty for no issue
+	}{
+		"nothing missing":  {nil, permissions.ManageWebhooks, ""},
+		"denied there":     {denied, permissions.ManageWebhooks, "Allow it there, by a permission overwrite, to the bot or to one of its roles."},
+		"denied and never": {denied, permissions.ManageWebhooks | permissions.MoveMembers, "Give them to a role of the bot"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			issue := lacksIn(snap, &discordclient.Channel{Overwrites: c.overwrites}, c.needed, "which it needs")
 			if (issue == nil) != (c.want == "") || issue != nil && !strings.HasSuffix(issue.Message, c.want) {
 				t.Errorf("got %v, want %q", issue, c.want)
 			}

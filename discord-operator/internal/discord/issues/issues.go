@@ -156,19 +156,30 @@ func Unpermitted(message string) *conditions.Issue {
 // Lacking is the issue of missing permissions; nil if none is missing, or if have is not exact. An
 // empty inviteURL means that a new invitation does not help.
 func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
-	names := have.Missing(needed).Names()
-	if !exact || len(names) == 0 {
+	missing := have.Missing(needed)
+	if !exact || missing == 0 {
 		return nil
 	}
-	format := "The bot lacks the permissions %s, %s. Give them to a role of the bot"
-	if len(names) == 1 {
-		format = "The bot lacks the permission %s, %s. Give it to a role of the bot"
-	}
-	message := fmt.Sprintf(format, strings.Join(names, ", "), forWhat)
+	again := ""
 	if inviteURL != "" {
-		message += ", or invite it again: " + inviteURL
+		again = ", or invite it again: " + inviteURL
 	}
-	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
+	return Unpermitted(lacking(missing, forWhat, "Give", "to a role of the bot"+again))
+}
+
+// Denied is the issue of permissions that the permission overwrites of a channel or category take
+// from the bot. The bot's roles have them, so only an overwrite can give them back.
+func Denied(missing permissions.Bits, forWhat string) *conditions.Issue {
+	return Unpermitted(lacking(missing, forWhat, "Allow",
+		"there, by a permission overwrite, to the bot or to one of its roles."))
+}
+
+func lacking(missing permissions.Bits, forWhat, verb, advice string) string {
+	names, noun, them := missing.Names(), "permissions", "them"
+	if len(names) == 1 {
+		noun, them = "permission", "it"
+	}
+	return fmt.Sprintf("The bot lacks the %s %s, %s. %s %s %s", noun, strings.Join(names, ", "), forWhat, verb, them, advice)
 }
 
 // Hidden is the issue that Discord hides an existing channel or category from the bot.
