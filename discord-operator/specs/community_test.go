@@ -130,7 +130,9 @@ var _ = Describe("Community", func() {
 			Expect(w.edits()[before:]).To(Equal([]string{patchGuild, deleteChannel}))
 
 			By("deleting everything")
-			deleteObjects(ctx, s, other, moderators)
+			deleteObjects(ctx, s)
+			eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForDependents)
+			deleteObjects(ctx, other, moderators)
 			Expect(eventuallyDegraded(ctx, other, v1alpha1.ReasonDeletionFailed)).To(ContainSubstring("disable Community"))
 			Expect(eventuallyDegraded(ctx, moderators, v1alpha1.ReasonDeletionFailed)).To(And(
 				ContainSubstring("#moderators is the channel of a community server for Discord's updates"),

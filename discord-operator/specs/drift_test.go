@@ -148,7 +148,7 @@ var _ = Describe("Drift on Discord", func() {
 			Expect(m.edits()[before:]).To(Equal([]string{patchChannel}))
 		})
 
-		It("is corrected within a second (median)", func(ctx context.Context) {
+		It("is corrected within a second (median)", Serial, func(ctx context.Context) {
 			m := newManaged(ctx)
 			var took []time.Duration
 			for range 5 { // Discord allows five edits of a channel in 15 s

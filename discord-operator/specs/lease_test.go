@@ -26,7 +26,7 @@ var _ = Describe("A leader that is stopped beyond its Lease", func() {
 	const old, fresh = 6, 6
 
 	It("ends, and creates nothing that its successor creates", func(ctx context.Context) {
-		flags := []string{"--lease-duration=6s", "--lease-renew-deadline=5s", "--lease-retry-period=500ms"}
+		flags := []string{"--lease-duration=20s", "--lease-renew-deadline=15s", "--lease-retry-period=500ms"}
 		operator.Restart(ctx, flags...)
 		w := newWorld(ctx)
 		ready(ctx, w.server(), w.group("incidents"))
@@ -47,7 +47,7 @@ var _ = Describe("A leader that is stopped beyond its Lease", func() {
 		operator.Start(ctx, flags...)
 		DeferCleanup(first.Kill)
 		Expect(first.Signal(syscall.SIGSTOP)).To(Succeed())
-		Eventually(ctx, operator.Leader).Should(And(Not(BeEmpty()), Not(Equal(before))), "the standby takes over")
+		Eventually(ctx, operator.Leader).WithTimeout(2*soon).Should(And(Not(BeEmpty()), Not(Equal(before))), "the standby takes over")
 		Eventually(ctx, func() int { return discord.Gateway().Stats().Open }).Should(Equal(2), "and connects")
 
 		// A slow create lets both processes observe the missing channel before one has created it.

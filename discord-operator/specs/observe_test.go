@@ -114,7 +114,8 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 			`discord_object_differences{kind="DiscordServer",name="jujutsu",namespace="` + w.ns + `"} 2`))
 
 		By("applying them when it is managed again")
-		manages(ctx, s, g, c, r)
+		manages(ctx, s)
+		manages(ctx, g, c, r)
 		Expect(discord.Guild(w.guild).Name).To(Equal("Renamed"))
 		Expect(on(c)).To(And(HaveField("Topic", "new"), HaveField("RateLimitPerUser", 90)))
 		Expect(w.roleOn(r)().Color).To(Equal(0xE67E22))

@@ -118,8 +118,9 @@ var _ = Describe("kubectl discord", func() {
 		r := w.role("on-call", func(s *v1alpha1.DiscordRoleSpec) { s.Permissions = []v1alpha1.Permission{"MentionEveryone"} })
 		create(ctx, s, c, r)
 		eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)
-		Expect(s.Status.MissingPermissions).To(ConsistOf(BeEquivalentTo("ManageGuild"), BeEquivalentTo("ViewAuditLog"),
-			BeEquivalentTo("ManageMessages"), BeEquivalentTo("ManageRoles"), BeEquivalentTo("ManageWebhooks")))
+		Eventually(ctx, refetch(s)).Should(HaveField("Status.MissingPermissions", ConsistOf(
+			BeEquivalentTo("ManageGuild"), BeEquivalentTo("ViewAuditLog"), BeEquivalentTo("ManageMessages"),
+			BeEquivalentTo("ManageRoles"), BeEquivalentTo("ManageWebhooks"))))
 		code, text := kubectlDiscord(ctx, w.ns, "status", "jujutsu")
 		Expect(code).To(Equal(3))
 		Expect(text).To(ContainSubstring("lacks ManageGuild, ViewAuditLog, ManageMessages, ManageRoles, ManageWebhooks"))

@@ -80,7 +80,7 @@ var _ = Describe("A rate limit", func() {
 
 	It("of names and topics, which no header announces, delays no other field", func(ctx context.Context) {
 		l := limits()
-		l.NameTopic = discordtest.Rate{N: 2, Per: 20 * time.Second}
+		l.NameTopic = discordtest.Rate{N: 2, Per: 30 * time.Second}
 		anotherDiscord(ctx, discordtest.Options{Limits: l})
 		w := newWorld(ctx)
 		c, g, other := w.channel("", "a", with(func(s *channelSpec) { s.Topic = new("0") })),
@@ -108,7 +108,8 @@ var _ = Describe("A rate limit", func() {
 		edit(ctx, other, with(func(s *channelSpec) { s.Topic = new("mine") }))
 		eventuallyReady(ctx, other)
 
-		eventuallyReady(ctx, c, g)
+		Eventually(ctx, refetch(c)).WithTimeout(2 * soon).Should(HaveCondition("Ready", "True", ""))
+		Eventually(ctx, refetch(g)).WithTimeout(2 * soon).Should(HaveCondition("Ready", "True", ""))
 		Expect(on(c)).To(And(HaveField("Topic", "3"), HaveField("Name", "b")))
 		Expect(category(g).Name).To(Equal("A3"))
 	})
