@@ -88,10 +88,12 @@ var _ = Describe("When the operator starts again", func() {
 
 	It("a standby takes over at once from a stopped leader", func(ctx context.Context) {
 		m := newManaged(ctx)
+		m.settle(ctx)
 		first := operator.Process()
+		DeferCleanup(first.Kill)
 		operator.Start(ctx)
 		connections := discord.Gateway().Stats().Open
-		m.settle(ctx)
+		m.expectIdle(ctx)
 		writes := operator.Writes(m.ns)
 		Expect(discord.Gateway().Stats().Open).To(Equal(connections), "a standby does not connect to Discord")
 		first.Stop()

@@ -31,9 +31,13 @@ func withCluster(change ...func(*corev1api.PostgresCluster)) func(*corev1api.Doj
 	}
 }
 
+// nightlySchedule is at night, but only in leap years: a run of the specs at that time would have
+// backups that they do not expect.
+const nightlySchedule = "30 2 29 2 *"
+
 func nightly(pg *corev1api.PostgresCluster) {
 	pg.Backup = &corev1api.Backup{
-		Schedule: "30 2 * * *", Method: corev1api.BackupPlugin, FinalBackup: true,
+		Schedule: nightlySchedule, Method: corev1api.BackupPlugin, FinalBackup: true,
 		Plugin: &corev1api.BackupPluginSpec{
 			Name:       "barman-cloud.cloudnative-pg.io",
 			Parameters: map[string]string{"barmanObjectName": "store"},
@@ -89,7 +93,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		schedule := ofKind("ScheduledBackup", ns, "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(schedule), schedule)).To(Succeed())
 		Expect(schedule).To(
-			And(haveField("spec.schedule", "0 30 2 * * *"), haveField("spec.method", "plugin"), haveField("status.error", nil)))
+			And(haveField("spec.schedule", "0 "+nightlySchedule), haveField("spec.method", "plugin"), haveField("status.error", nil)))
 		Expect(dojo.Status.Database.ClusterName).To(Equal("tokyo-db"))
 
 		writes := operator.WritesAtRest(ns)
@@ -173,7 +177,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		live := theCluster()
 		Eventually(ctx, refetch(live)).Should(haveField("spec.instances", int64(3)))
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady",
-			Equal(fmt.Sprintf("0 of 3 instances of the Cluster %s/tokyo-db are ready.", ns))))
+			HavePrefix("0 of 3 instances of the Cluster %s/tokyo-db are ready.", ns)))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterNotReady)
 		cloudNativePG.Resume(ns, "tokyo-db")
 		eventuallyReady(ctx, dojo)
@@ -184,7 +188,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 			"instancesStatus": map[string]any{"healthy": []any{"tokyo-db-1", "tokyo-db-2"}},
 		})
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady",
-			Equal(fmt.Sprintf("2 of 3 instances of the Cluster %s/tokyo-db are ready: Creating replica.", ns))))
+			HavePrefix("2 of 3 instances of the Cluster %s/tokyo-db are ready: Creating replica.", ns)))
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", ""))
 		cloudNativePG.Resume(ns, "tokyo-db")
 		eventuallyReady(ctx, dojo)
@@ -196,9 +200,9 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 			"Requests cannot reach Postgres: the primary tokyo-db-1 of the Cluster %s/tokyo-db is not ready.", ns)
 		cloudNativePG.FailPrimary(ns, "tokyo-db")
 		Eventually(ctx, refetch(dojo)).Should(And(
-			HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable), haveMessage("Available", Equal(unreachable)),
+			HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable), haveMessage("Available", HavePrefix(unreachable)),
 			HaveCondition("DatabaseReady", "False", corev1api.ReasonWaitingForCluster), haveMessage("DatabaseReady",
-				Equal(unreachable+fmt.Sprintf(" 2 of 3 instances of the Cluster %s/tokyo-db are ready: Failing over.", ns)))))
+				HavePrefix(unreachable+" 2 of 3 instances of the Cluster %s/tokyo-db are ready: Failing over.", ns))))
 		Expect(dojo.Status.ReadyReplicas).To(BeNumerically(">", 0), "the pods know nothing of it")
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterNotReady)
 		cloudNativePG.Promote(ns, "tokyo-db")
@@ -220,8 +224,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		waits := func(ready int, phase string) {
 			GinkgoHelper()
-			Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", Equal(
-				fmt.Sprintf("%d of 3 instances of the Cluster %s/tokyo-db are ready: %s.", ready, ns, phase))))
+			Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady",
+				HavePrefix("%d of 3 instances of the Cluster %s/tokyo-db are ready: %s.", ready, ns, phase)))
 		}
 		waits(0, "Setting up primary")
 		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonStarting))

@@ -117,12 +117,12 @@ var _ = Describe("An exposed Dojo", func() {
 			WithTransform(func(o *unstructured.Unstructured) any {
 				return valueAt(o, "/spec/rules/0/backendRefs/0/name")
 			}, Equal("tokyo"))))
-		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 
 		By("changing the spec")
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Progressing", "True", corev1api.ReasonWaitingForGateway),
 			"what the controller said is of an earlier generation")
 		Expect(dojo).To(HaveCondition("Available", "True", ""))
+		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 		gatewayAccepts(ctx, dojo)
 		eventuallyReady(ctx, dojo)
 		edit(ctx, dojo, routed("a.example.org", "b.example.org"))

@@ -137,7 +137,7 @@ func expectPlanned(ctx context.Context, report planReport, dojo *corev1api.Dojo,
 	want := report.distinct(hashed)
 	distinct := func(all []string) []string { return distinctWrites(all, hashed) }
 	written := func() []string { return distinct(operator.Writes(dojo.Namespace)[before:]) }
-	Eventually(ctx, written).Should(Equal(want), "written and planned")
+	Eventually(ctx, written).WithTimeout(untilReady).Should(Equal(want), "written and planned")
 	eventuallyReady(ctx, dojo)
 	Expect(distinct(operator.WritesAtRest(dojo.Namespace)[before:])).To(Equal(want), "written and planned")
 }

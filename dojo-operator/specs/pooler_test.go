@@ -125,7 +125,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 			}
 		})
 		Eventually(ctx, refetch(dojo)).Should(And(HaveCondition("DatabaseReady", "False", corev1api.ReasonRemovingPooler),
-			haveMessage("DatabaseReady", HaveSuffix("stays while pods may use it: the rollout is not complete."))))
+			haveMessage("DatabaseReady", ContainSubstring("stays while pods may use it: the rollout is not complete."))))
 		Expect(host(ctx)).To(Equal("tokyo-db-rw"))
 		Consistently(ctx, func(ctx context.Context) error {
 			return k8s.Get(ctx, client.ObjectKeyFromObject(thePooler), thePooler)

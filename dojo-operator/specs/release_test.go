@@ -71,7 +71,7 @@ func eventuallyOneRelease(ctx context.Context, namespace, image string) *batchv1
 			job = &jobs[0]
 		}
 		return jobs
-	}).Should(HaveExactElements(HaveField("Spec.Template.Spec.Containers", HaveExactElements(HaveField("Image", image)))))
+	}).WithTimeout(untilReady).Should(HaveExactElements(HaveField("Spec.Template.Spec.Containers", HaveExactElements(HaveField("Image", image)))))
 	return job
 }
 
@@ -241,11 +241,11 @@ var _ = Describe("The release step of a Dojo", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonReleaseFailed)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("its log has no last line to show; see `kubectl logs job/tokyo-release-"))
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
-			dojo.Spec.Image, dojo.Spec.Release.Timeout = heldImage2, &metav1.Duration{Duration: 2 * time.Second}
+			dojo.Spec.Image, dojo.Spec.Release.Timeout = heldImage2, &metav1.Duration{Duration: 10 * time.Second}
 		})
 		runRelease(ctx, eventuallyOneRelease(ctx, ns, heldImage2))
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("Degraded",
-			ContainSubstring("The release step of the image "+heldImage2+" has failed: it has not ended within 2s.")))
+			ContainSubstring("The release step of the image "+heldImage2+" has failed: it has not ended within 10s.")))
 		Expect(imageOf(dojo)(ctx)).To(Equal(imageOne))
 
 		By("setting the former image again")

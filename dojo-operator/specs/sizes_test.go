@@ -118,9 +118,18 @@ var _ = Describe("The size of a database", func() {
 		dojo.Spec.Postgres.Cluster.Storage = corev1api.PostgresStorage{
 			Size: resource.MustParse("9Gi"), StorageClassName: "fast",
 		}
-		Expect(k8s.Update(ctx, dojo)).To(MatchError(ContainSubstring("storageClassName cannot be changed")))
-		dojo.Spec.Postgres.Cluster.Storage.StorageClassName = ""
-		Expect(k8s.Update(ctx, dojo)).To(Succeed(), "the volume grows")
+		refused := func(ctx context.Context) error {
+			storage := dojo.Spec.Postgres.Cluster.Storage
+			if err := k8s.Get(ctx, nameOf(ns, "tokyo"), dojo); err != nil {
+				return err
+			}
+			dojo.Spec.Postgres.Cluster.Storage = storage
+			return k8s.Update(ctx, dojo)
+		}
+		Eventually(ctx, refused).Should(MatchError(ContainSubstring("storageClassName cannot be changed")))
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { // the volume grows
+			dojo.Spec.Postgres.Cluster.Storage = corev1api.PostgresStorage{Size: resource.MustParse("9Gi")}
+		})
 		Eventually(ctx, refetch(theCluster())).Should(haveField("spec.storage.size", "9Gi"))
 	})
 })

@@ -261,14 +261,13 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 				Expect(k8s.List(ctx, &all, client.InNamespace(ns), labels)).To(Succeed())
 				for _, pod = range all.Items {
 					if pod.Status.Phase == corev1.PodPending && pod.Status.PodIP != "" {
-						return true
+						pod.Status.Phase = phase
+						pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &state}
+						return k8s.Status().Update(ctx, &pod) == nil
 					}
 				}
 				return false
 			}).Should(BeTrue())
-			pod.Status.Phase = phase
-			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &state}
-			Expect(k8s.Status().Update(ctx, &pod)).To(Succeed())
 			return schemaJobs(ctx, dojo)[0]
 		}
 		job := endJob(ctx, corev1.PodFailed, corev1.ContainerStateTerminated{

@@ -5,6 +5,7 @@ package spec
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -86,9 +87,11 @@ func (o *Operator) Writes(namespace string) []string {
 }
 
 // WriteOf returns a write request in the format of Writes. It returns "" for a read and for a
-// request about Events.
+// request about Events. It also returns "" for a conflict, which changes nothing: on a slow
+// machine, the operator may create an object again before its cache shows it.
 func WriteOf(e *auditv1.Event) string {
 	if e.ObjectRef == nil || e.ObjectRef.Resource == "events" ||
+		e.ResponseStatus != nil && e.ResponseStatus.Code == http.StatusConflict ||
 		!slices.Contains([]string{"create", "update", "patch", "delete"}, e.Verb) {
 		return ""
 	}
