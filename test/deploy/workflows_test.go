@@ -83,12 +83,15 @@ func TestWorkflowsRunWhatExists(t *testing.T) {
 			ran[step]++
 		}
 	}
-	all := regexp.MustCompile(`\|\| set -- (.*)`).FindStringSubmatch(called[".ci/run"])
+	var all []string
+	for _, steps := range regexp.MustCompile(`(?m)^\t(?:steps|beside) ([a-z].*)$`).FindAllStringSubmatch(called[".ci/run"], -1) {
+		all = append(all, strings.Fields(steps[1])...)
+	}
 	tests := regexp.MustCompile(`(?m)^test: ([^#]*)##`).FindStringSubmatch(text(t, "Makefile"))
 	if all == nil || tests == nil {
 		t.Fatal("no list of steps in .ci/run, or no target test in the Makefile")
 	}
-	want := strings.NewReplacer(" test ", " "+tests[1]).Replace(all[1])
+	want := strings.ReplaceAll(" "+strings.Join(all, " ")+" ", " test ", " "+tests[1])
 	want = strings.ReplaceAll(want, " specs ", " specs-dojo-operator specs-discord-operator ")
 	for _, step := range strings.Fields(want) {
 		if ran[step] != 1 {
