@@ -90,7 +90,8 @@ var _ = Describe("An object that is paused", func() {
 		annotate(ctx, `"true"`, g, c)
 		deleteObjects(ctx, g, c)
 		for _, o := range []client.Object{g, c} {
-			Expect(eventuallyDegraded(ctx, o, v1alpha1.ReasonPaused)).To(ContainSubstring("nothing is deleted on Discord"))
+			Expect(eventuallyDegraded(ctx, o, v1alpha1.ReasonPaused)).To(And(ContainSubstring("nothing is deleted on Discord"),
+				MatchRegexp("To keep it: `kubectl discord undelete (group|channel) %s -n %s`", o.GetName(), w.ns)))
 		}
 		w.expectIdle(ctx)
 		Expect(on(c).Name).To(Equal("alerts"))

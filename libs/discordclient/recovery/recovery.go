@@ -358,11 +358,11 @@ func decide(in Intent, state evidence) Result {
 	case len(in.hiddenCandidates(state)) > 0:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
 			"channels %s are hidden from the bot, and the audit log does not show who has created them; "+
-				"let the bot view them, or delete them", abbreviated(in.hiddenCandidates(state)))}
+				"let the bot view them", abbreviated(in.hiddenCandidates(state)))}
 	case len(fits) > 1:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
 			"%ss %s all match, and the audit log does not show which one was created for this object; "+
-				"adopt one by its id, or delete them", in.noun(), abbreviated(fits))}
+				"adopt the right one by its id", in.noun(), abbreviated(fits))}
 	case !complete:
 		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
 	case len(fits) == 1 && state.audited.Before(in.completeFor(state, fits)):

@@ -211,6 +211,10 @@ func TestSee(t *testing.T) {
 		"invite everywhere": {voices, "invite company -A --administrator", nil, 0},
 		"invite own":        {voices, "invite company", nil, 0},
 		"invite as yaml":    {nil, "invite company -o yaml", nil, 0},
+		"invite without refused objects": {func(s *school) {
+			s.osaka.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"BanMembers"}}}
+			s.osaka.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonNotAllowed, "Its namespace is not allowed.")
+		}, "invite company -A", nil, 0},
 		"invite without Administrator": {func(s *school) {
 			s.osaka.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"Administrator"}}}
 		}, "invite company -A", nil, 0},

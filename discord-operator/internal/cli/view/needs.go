@@ -7,11 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/cli/kinds"
 	"jutsu.com/operators/discord-operator/internal/cli/world"
 	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
 	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
 	"jutsu.com/operators/libs/kubectl/term"
@@ -29,10 +32,12 @@ const maxReasons = 3
 
 // Needs returns the permissions that the bot needs. own are for the DiscordServer and the objects
 // in its namespace; others are the additional permissions for objects in other namespaces. Objects
-// with managementPolicy Observe need no permissions.
+// with managementPolicy Observe, and objects that a grant refuses, need no permissions.
 func Needs(w *world.World) (own, others []Need) {
 	var of, foreign needs
-	if !status.Observed(w.Server) {
+	if status.Observed(w.Server) {
+		of.add(permissions.ViewChannel, "to see groups and channels")
+	} else {
 		of.add(permissions.ViewChannel|permissions.ManageChannels, "to manage groups and channels")
 		of.add(permissions.ViewAuditLog, "to find the result of an interrupted create")
 		if managed(w.Server.Spec) {
@@ -40,7 +45,8 @@ func Needs(w *world.World) (own, others []Need) {
 		}
 	}
 	for _, o := range w.Objects() {
-		if status.Observed(o) {
+		ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
+		if status.Observed(o) || ready != nil && ready.Reason == v1alpha1.ReasonNotAllowed {
 			continue
 		}
 		into, name := &of, kinds.Of(o).Kind+" "+o.GetName()
@@ -187,7 +193,7 @@ func (in Invitation) Text(w *world.World, style term.Style) string {
 	out.WriteString(style.Bold(in.URL) + "\n")
 	out.WriteString("A user who may manage the server opens it. It asks for:\n" + term.Table(rows(in.Asks), 2))
 	if len(in.NotAsked) > 0 {
-		out.WriteString("It does not ask for what only objects of other namespaces need (-A adds it):\n" +
+		out.WriteString("It does not ask for what only objects of other namespaces need, so the bot may lose it (-A adds it):\n" +
 			term.Table(rows(in.NotAsked), 2))
 	}
 	if len(in.Administrator) > 0 {

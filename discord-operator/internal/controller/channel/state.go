@@ -143,7 +143,8 @@ func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string
 func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 	if !group.DeletionTimestamp.IsZero() {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted and no longer "+
-			"exists on Discord. Name another one, or delete this channel too.", issues.Name(group, by)).After(groupRetry)
+			"exists on Discord. Name another one in spec.groupRef. The deletion of this object would lose the channel's "+
+			"messages, unless its spec.deletionPolicy is Retain.", issues.Name(group, by)).After(groupRetry)
 	}
 	cause := meta.FindStatusCondition(group.Status.Conditions, conditions.TypeReady)
 	if cause != nil && !meta.IsStatusConditionTrue(group.Status.Conditions, conditions.TypeDegraded) && !lasting(cause) {

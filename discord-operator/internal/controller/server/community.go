@@ -50,6 +50,7 @@ func (p *Plan) withoutAdministrator(
 	const forWhat = "without which Discord lets no bot enable Community"
 	lacking := issues.Lacking(have, exact, permissions.Administrator, forWhat, "")
 	if lacking != nil {
+		lacking.Message += " and take it away once the server is Ready, or enable Community on Discord yourself."
 		p.Edit.Features = discordclient.Change[[]string]{}
 		p.Fields = slices.DeleteFunc(slices.Clone(p.Fields), func(field string) bool { return field == communityField })
 	}

@@ -59,11 +59,19 @@ func TestPlanDeletion(t *testing.T) {
 func TestDeletedServerSaysHowToUndo(t *testing.T) {
 	t.Parallel()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"}}
-	got := waitingFor(server, []string{"DiscordGroup alerts"}).Message
+	got := waitingFor(server, []string{"DiscordGroup alerts"}, false).Message
 	undo := strings.Index(got, "To undo the deletion: `kubectl discord undelete server company -n platform`.")
 	loss := strings.Index(got, "this loses what the operator created for them on Discord")
 	keep := strings.Index(got, "unless their spec.deletionPolicy is Retain.")
 	if undo < 0 || loss < undo || keep < loss || !strings.HasSuffix(got, "Retain.") {
 		t.Errorf("undo at %d, loss at %d, keep at %d: %s", undo, loss, keep, got)
+	}
+	const yet, stop = "Nothing is deleted on Discord yet.", "discordroles.discord.jutsu.com --all -n platform discord.jutsu.com/paused=true"
+	if !strings.Contains(got, yet) {
+		t.Errorf("%q is not in %s", yet, got)
+	}
+	got = waitingFor(server, []string{"DiscordChannel alerts"}, true).Message
+	if strings.Contains(got, yet) || !strings.Contains(got, stop) {
+		t.Errorf("a channel is being deleted, and the message is %s", got)
 	}
 }

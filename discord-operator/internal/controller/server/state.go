@@ -274,24 +274,36 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 		return err
 	}
 	var names []string
+	deleted := false
+	add := func(kind string, o client.Object) {
+		names = append(names, kind+" "+issues.Name(o, server.Namespace))
+		deleted = deleted || !o.GetDeletionTimestamp().IsZero()
+	}
 	for i := range groups {
-		names = append(names, "DiscordGroup "+issues.Name(&groups[i], server.Namespace))
+		add("DiscordGroup", &groups[i])
 	}
 	for i := range channels {
-		names = append(names, "DiscordChannel "+issues.Name(&channels[i], server.Namespace))
+		add("DiscordChannel", &channels[i])
 	}
 	for i := range roles {
-		names = append(names, "DiscordRole "+issues.Name(&roles[i], server.Namespace))
+		add("DiscordRole", &roles[i])
 	}
-	return waitingFor(server, names)
+	return waitingFor(server, names, deleted)
 }
 
 // waitingFor returns an issue whose message says how to undo the deletion before it says how to
 // continue: a user could delete the named objects by mistake.
-func waitingFor(server *v1alpha1.DiscordServer, names []string) *conditions.Issue {
+// deleted reports whether some of them are being deleted, too.
+func waitingFor(server *v1alpha1.DiscordServer, names []string, deleted bool) *conditions.Issue {
+	so := "Nothing is deleted on Discord yet."
+	if deleted {
+		so = "Some of them are being deleted too, and channels and roles do not wait: `kubectl annotate " +
+			"discordchannels.discord.jutsu.com,discordroles.discord.jutsu.com --all -n " + server.Namespace + " " +
+			v1alpha1.PausedAnnotation + "=true` stops that."
+	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
-		"Waiting for: %s. Nothing is deleted on Discord yet. To undo the deletion: `kubectl discord undelete server %s -n "+
+		"Waiting for: %s. %s To undo the deletion: `kubectl discord undelete server %s -n "+
 			"%s`. To continue it, delete those objects; this loses what the operator created for them on Discord, unless "+
 			"their spec.deletionPolicy is Retain.",
-		issues.JoinUpToTen(names), server.Name, server.Namespace)
+		issues.JoinUpToTen(names), so, server.Name, server.Namespace)
 }

@@ -179,7 +179,8 @@ func lacking(missing permissions.Bits, forWhat, verb, advice string) string {
 	if len(names) == 1 {
 		noun, them = "permission", "it"
 	}
-	return fmt.Sprintf("The bot lacks the %s %s, %s. %s %s %s", noun, strings.Join(names, ", "), forWhat, verb, them, advice)
+	return fmt.Sprintf("The bot lacks the %s %s, %s. %s %s %s",
+		noun, strings.Join(names, ", "), forWhat, verb, them, advice)
 }
 
 // Hidden is the issue that Discord hides an existing channel or category from the bot.
@@ -281,6 +282,12 @@ func Annotate(o client.Object, annotation string) string {
 func Describe(kind string, o metav1.Object) string {
 	return fmt.Sprintf("kubectl describe %ss.%s %s -n %s",
 		strings.ToLower(kind), v1alpha1.GroupVersion.Group, o.GetName(), o.GetNamespace())
+}
+
+// Undelete returns the command that takes back the deletion of an object.
+func Undelete(o client.Object) string {
+	kind, _, _ := strings.Cut(strings.TrimPrefix(resource(o), "discord"), "s.")
+	return fmt.Sprintf("kubectl discord undelete %s %s -n %s", kind, o.GetName(), o.GetNamespace())
 }
 
 func resource(o client.Object) string {

@@ -157,8 +157,8 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 	case b.Recovered && b.Guessed:
 		r.Status.Bound("recovered")
 		r.Status.Normal(b.Object, "Recovered", "Found %s (%s) on Discord, the only match for an interrupted create. "+
-			"Nothing proves that this object created it, so a deletion of the object retains it. Name it in spec.adopt to "+
-			"have the deletion policy apply.", title, id)
+			"Nothing proves that this object created it, so a deletion of the object retains it. To have it deleted "+
+			"too, name it in spec.adopt and set spec.deletionPolicy to Delete.", title, id)
 	case b.Recovered:
 		r.Status.Bound("recovered")
 		r.Status.Normal(b.Object, "Recovered", "Found %s (%s) on Discord, the result of an interrupted create.", title, id)

@@ -323,8 +323,8 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 	case recovery.Unproven:
 		return b, conditions.Degraded(v1alpha1.ReasonCreateUnproven,
 			"An earlier create may have succeeded: %s. Nothing is bound or created. Change spec.name, or ask the owner of "+
-				"the DiscordServer to give the bot ViewAuditLog, or to delete the %s of that name if there is one.",
-			result.Why, r.Kind.Noun).After(result.After)
+				"the DiscordServer to give the bot ViewAuditLog.",
+			result.Why).After(result.After)
 	default:
 		return b, conditions.Progressing(v1alpha1.ReasonCreatePending,
 			"Discord's answer to an earlier create was lost, and the create may have succeeded. The operator looks for the "+

@@ -25,7 +25,37 @@ func Delete(
 	if status.Paused(o) {
 		return Results{Issues: []conditions.Issue{status.PausedDeletion(o)}}
 	}
-	how, note := "", ""
+	forced := plan.NoRetention == nil && o.GetAnnotations()[v1alpha1.ForceDeleteAnnotation] == "true"
+	how, note, why := abandoned, "", status.DeletionFailure(o)
+	if !forced || why == "" { // else the message advised the annotation, and Discord may answer again
+		var worst *conditions.Issue
+		how, note, worst = attempt(ctx, api, recorder, o, plan)
+		if worst != nil && !(forced && issues.Abandonable(worst)) {
+			return Results{Issues: []conditions.Issue{*worst}}
+		}
+		if worst != nil {
+			how, note, why = abandoned, "", worst.Message
+		}
+	}
+	if how == abandoned {
+		recorder.Event(o, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+why)
+	}
+	if note != "" {
+		recorder.Normal(o, "Retained", "%s", note)
+	}
+	var results Results
+	if results.Fail(recorder.RemoveFinalizer(ctx, o), recorder.Clock.Now()) {
+		return results
+	}
+	recorder.Deleted(how)
+	return Results{Deleted: true}
+}
+
+// attempt sends the plan's deletion to Discord. It returns how the resource ended, a note for an
+// event, and the worst issue.
+func attempt(
+	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o status.Object, plan Plan,
+) (how, note string, worst *conditions.Issue) {
 	list := plan.Issues
 	if d := plan.Delete; d != nil {
 		err := d.send(ctx, api, Reason(recorder.Kind, o))
@@ -38,28 +68,14 @@ func Delete(
 		}
 		list = append(list, issues.Of(err, recorder.Clock.Now())...)
 	}
-	worst := issues.Worst(list)
-	if worst != nil {
-		worst = issues.OfDeletion(o, worst, status.DeletionFailing(o, recorder.Clock.Now()))
-		if plan.NoRetention != nil && worst.Reason == v1alpha1.ReasonDeletionFailed {
-			worst.Message += " The annotation has no effect yet: " + plan.NoRetention.Message
-		}
-		if o.GetAnnotations()[v1alpha1.ForceDeleteAnnotation] != "true" || plan.NoRetention != nil ||
-			!issues.Abandonable(worst) {
-			return Results{Issues: []conditions.Issue{*worst}}
-		}
-		how, note = abandoned, ""
-		recorder.Event(o, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+worst.Message)
+	if worst = issues.Worst(list); worst == nil {
+		return how, note, nil
 	}
-	if note != "" {
-		recorder.Normal(o, "Retained", "%s", note)
+	worst = issues.OfDeletion(o, worst, status.DeletionFailing(o, recorder.Clock.Now()))
+	if plan.NoRetention != nil && worst.Reason == v1alpha1.ReasonDeletionFailed {
+		worst.Message += " The annotation has no effect yet: " + plan.NoRetention.Message
 	}
-	var results Results
-	if results.Fail(recorder.RemoveFinalizer(ctx, o), recorder.Clock.Now()) {
-		return results
-	}
-	recorder.Deleted(how)
-	return Results{Deleted: true}
+	return how, note, worst
 }
 
 func (d *Deletion) send(ctx context.Context, api *guildcache.Client, reason string) error {

@@ -20,6 +20,7 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 type (
@@ -142,4 +143,36 @@ func TestForceCountsFromTheFirstFailure(t *testing.T) {
 		}
 		f.clock.SetTime(f.clock.Now().Add(10 * time.Second))
 	}
+}
+
+// The message of a failed deletion advises the force-delete annotation to a user who wants to leave
+// the resource on Discord. So the operator sends no delete after that, even if Discord answers
+// again. Without a reported failure, it tries.
+func TestForceSendsNoDeleteAfterAReportedFailure(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reported *conditions.Issue
+		sent     int
+	}{
+		"no failure":       {nil, 1},
+		"a recent failure": {issues.Unverified(conditions.ReasonRetrying, "502"), 1},
+		"a failed one":     {issues.DeletionFailed("502"), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, by := newForced(t), &counted{}
+			f.set(f.channel, c.reported)
+			results := Delete(t.Context(), nil, f.recorder, f.channel, Plan{Delete: &Deletion{By: by}})
+			if !results.Deleted || by.n != c.sent {
+				t.Errorf("deleted: %t, with %d calls, want %d", results.Deleted, by.n, c.sent)
+			}
+		})
+	}
+}
+
+type counted struct{ n int }
+
+func (c *counted) Delete(context.Context, *guildcache.Client, string, string, string) error {
+	c.n++
+	return nil
 }

@@ -88,9 +88,13 @@ func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *condition
 	if id := k.FindByName(snap, b.Lookup, b.Name, nil); id != "" && b.Adopt == nil && b.NoAdoption == nil {
 		hint = fmt.Sprintf(" The server has one of this name, %s.", id)
 	}
+	advice := "Name"
+	if b.Adopt != nil || b.StatusID != "" {
+		advice = "Create a new object that names" // spec.adopt cannot be changed, nor set for another resource
+	}
 	return conditions.Degraded(v1alpha1.ReasonNothingToObserve,
-		"The object has no %s on Discord, and spec.managementPolicy is Observe, so none is created.%s Name an existing one "+
-			"in spec.adopt, or set spec.managementPolicy to Manage.", k.Noun, hint)
+		"The object has no %s on Discord, and spec.managementPolicy is Observe, so none is created.%s %s an existing one "+
+			"in spec.adopt, or set spec.managementPolicy to Manage, which creates a new %[1]s.", k.Noun, hint, advice)
 }
 
 // FindByName returns the id of the resource with this name that has the object's parent and type.

@@ -71,12 +71,12 @@ func (roles) Mismatch(live Resource, guildID string, _ []discordgo.ChannelType) 
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonAdoptMismatch, "Discord assigns the role %q (%s) itself: to a bot, an "+
-		"integration, all boosters of the server, or all members. Adopt another one.", role.Name, role.ID)
+		"integration, all boosters of the server, or all members. Create a new object that adopts another one.", role.Name, role.ID)
 }
 
 func (roles) NotFound(id string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonAdoptNotFound,
-		"The server has no role with the id %s of spec.adopt. Check the id.", id)
+		"The server has no role with the id %s of spec.adopt. Create a new object with the right id.", id)
 }
 
 func (roles) Get(ctx context.Context, api *guildcache.Client, guildID, id string) error {

@@ -79,7 +79,7 @@ const (
 // refused returns an issue that does not reveal whether the object exists.
 func refused(kind string, name types.NamespacedName, field, by string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "%s %s does not exist, or does not allow the namespace %s in "+
-		"%s. Ask its owner, or change the reference.", kind, name, by, field)
+		"%s. Ask its owner, or create a new object with another reference.", kind, name, by, field)
 }
 
 // Refused returns the issue in err if err reports a refused reference; otherwise nil.

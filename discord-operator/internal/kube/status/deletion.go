@@ -11,6 +11,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/libs/conditions"
 )
 
 // DeletionFailing returns how long a deletion has failed without interruption, or 0 if the last
@@ -21,6 +22,16 @@ func DeletionFailing(o Object, now time.Time) time.Duration {
 		return now.Sub(failing.LastTransitionTime.Time)
 	}
 	return 0
+}
+
+// DeletionFailure returns the message of a deletion that the status reports as failed. It returns an
+// empty text if none has failed.
+func DeletionFailure(o Object) string {
+	c := meta.FindStatusCondition(o.GetConditions(), conditions.TypeDegraded)
+	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonDeletionFailed {
+		return ""
+	}
+	return c.Message
 }
 
 // deletionFailing returns the condition of a failing deletion, or nil. It ignores a condition of an

@@ -29,15 +29,22 @@ func PausedIssue(o client.Object, pending bool) []conditions.Issue {
 		"The object is paused and does not match its spec. %s", resume(o))}
 }
 
+func pausedDeletion(o client.Object) string {
+	return "The object is being deleted and is paused, so nothing is deleted on Discord. To keep it: `" +
+		issues.Undelete(o) + "`. To delete it there too, with all that it contains: `" +
+		issues.Annotate(o, v1alpha1.PausedAnnotation+"-") + "`."
+}
+
 // PausedDeletion returns the issue of a paused object that is being deleted.
 func PausedDeletion(o client.Object) conditions.Issue {
-	return *conditions.Degraded(v1alpha1.ReasonPaused,
-		"The object is being deleted and is paused, so nothing is deleted on Discord. %s", resume(o))
+	return *conditions.Degraded(v1alpha1.ReasonPaused, "%s", pausedDeletion(o))
 }
 
 func setPaused(o Object) {
-	conds := slices.Clone(o.GetConditions())
-	conditions.SetPaused(&conds, o.GetGeneration(), Paused(o),
-		"The object is paused: nothing is changed for it. "+resume(o))
+	conds, message := slices.Clone(o.GetConditions()), "The object is paused: nothing is changed for it. "+resume(o)
+	if !o.GetDeletionTimestamp().IsZero() {
+		message = pausedDeletion(o)
+	}
+	conditions.SetPaused(&conds, o.GetGeneration(), Paused(o), message)
 	o.SetConditions(conds)
 }
