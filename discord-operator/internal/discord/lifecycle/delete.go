@@ -30,7 +30,7 @@ func Delete(
 	if !forced || why == "" { // else the message advised the annotation, and Discord may answer again
 		var worst *conditions.Issue
 		how, note, worst = attempt(ctx, api, recorder, o, plan)
-		if worst != nil && !(forced && issues.Abandonable(worst)) {
+		if worst != nil && (!forced || !issues.Abandonable(worst)) {
 			return Results{Issues: []conditions.Issue{*worst}}
 		}
 		if worst != nil {

@@ -88,13 +88,15 @@ func (channels) Mismatch(live Resource, _ string, types []discordgo.ChannelType)
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonAdoptMismatch,
-		"Channel %s on Discord has the type %s, but this object has the type %s. Create a new object that adopts another one.",
+		"Channel %s on Discord has the type %s, but this object has the type %s. Create a new object that adopts "+
+			"another one.",
 		c.ID, c.TypeName(), (&discordclient.Channel{Type: types[0]}).TypeName())
 }
 
 func (channels) NotFound(id string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonAdoptNotFound, "The server has no channel or category "+
-		"with the id %s of spec.adopt, or the bot cannot see it. Give the bot ViewChannel there; if the id is wrong, create a new object.", id)
+		"with the id %s of spec.adopt, or the bot cannot see it. Give the bot ViewChannel there; if the id is wrong, "+
+		"create a new object.", id)
 }
 
 func (channels) Get(ctx context.Context, api *guildcache.Client, _, id string) error {

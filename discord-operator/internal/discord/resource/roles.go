@@ -71,7 +71,8 @@ func (roles) Mismatch(live Resource, guildID string, _ []discordgo.ChannelType) 
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonAdoptMismatch, "Discord assigns the role %q (%s) itself: to a bot, an "+
-		"integration, all boosters of the server, or all members. Create a new object that adopts another one.", role.Name, role.ID)
+		"integration, all boosters of the server, or all members. Create a new object that adopts another one.",
+		role.Name, role.ID)
 }
 
 func (roles) NotFound(id string) *conditions.Issue {
