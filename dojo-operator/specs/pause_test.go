@@ -72,7 +72,9 @@ var _ = Describe("A paused Dojo", func() {
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonPaused)
 		Expect(dojo).To(HaveCondition("DatabaseReady", "False", corev1api.ReasonPaused))
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("neither it nor its data is deleted"))
+		Expect(message(dojo, "Degraded")).To(And(ContainSubstring("neither it nor its data is deleted"),
+			ContainSubstring(`-p '{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'`),
+			HaveSuffix("this deletes the database with its data.")))
 		Consistently(func() []string { return deletions(ns) }).Should(BeEmpty())
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(dojo), &appsv1.Deployment{})).To(Succeed())
 		edit(ctx, dojo, resume)

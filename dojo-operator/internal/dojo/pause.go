@@ -11,14 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
 )
 
+// resume says how to resume the Dojo, and first how to keep data that would then be deleted.
 func resume(dojo *corev1api.Dojo) string {
-	return fmt.Sprintf("To resume: `kubectl annotate dojos.core.jutsu.com %s -n %s %s-`.",
+	command := fmt.Sprintf("`kubectl annotate dojos.core.jutsu.com %s -n %s %s-`",
 		dojo.Name, dojo.Namespace, corev1api.PausedAnnotation)
+	if dojo.DeletionTimestamp == nil || !cnpg.Reclaims(dojo) {
+		return fmt.Sprintf("To resume: %s.", command)
+	}
+	return fmt.Sprintf("To keep the data: `kubectl patch dojos.core.jutsu.com %s -n %s --type=merge -p "+
+		`'{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'`+"`. To resume: %s. With the reclaimPolicy Delete, this "+
+		"deletes the database with its data.", dojo.Name, dojo.Namespace, command)
 }
 
 func paused(dojo *corev1api.Dojo) bool { return dojo.Annotations[corev1api.PausedAnnotation] == "true" }

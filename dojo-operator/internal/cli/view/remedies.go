@@ -9,6 +9,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
@@ -60,9 +61,21 @@ func Remedies(w *world.World, h Head) []Remedy {
 	case corev1api.ReasonSuspended, corev1api.ReasonSuspending:
 		return []Remedy{{"Safe", run("resume"), "the Cluster starts first, then the pods"}}
 	case corev1api.ReasonPaused:
-		return []Remedy{{"Safe", kubectl("annotate", "dojo", d.Name) + " " + corev1api.PausedAnnotation + "-", ""}}
+		return paused(d, kubectl)
 	}
 	return nil
+}
+
+func paused(d *corev1api.Dojo, kubectl func(verb, kind, name string) string) []Remedy {
+	resume := kubectl("annotate", "dojo", d.Name) + " " + corev1api.PausedAnnotation + "-"
+	if d.DeletionTimestamp == nil || !cnpg.Reclaims(d) {
+		return []Remedy{{"Safe", resume, ""}}
+	}
+	return []Remedy{
+		{"Safe", kubectl("patch", "dojos.core.jutsu.com", d.Name) +
+			` --type=merge -p '{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'`, "keeps the data when the Dojo goes"},
+		{"Careful", resume, "deletes the Dojo and its database, with the data"},
+	}
 }
 
 func lost(w *world.World, run func(string, ...any) string) (all []Remedy) {

@@ -62,6 +62,29 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
+// TestRemediesOfPausedDeletion shows which command keeps the data and which one deletes it.
+func TestRemediesOfPausedDeletion(t *testing.T) {
+	t.Parallel()
+	const resume = "kubectl annotate dojo sendai -n team-a core.jutsu.com/paused-"
+	for policy, want := range map[corev1api.ReclaimPolicy]string{
+		corev1api.ReclaimRetain: "Safe " + resume,
+		corev1api.ReclaimDelete: "Safe kubectl patch dojos.core.jutsu.com sendai -n team-a --type=merge -p " +
+			`'{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'` + "; Careful " + resume,
+	} {
+		w := worldOf(degraded(corev1api.ReasonPaused), func(d *corev1api.Dojo) {
+			deleted := apitest.At(24, 2, 0)
+			d.DeletionTimestamp, d.Spec.Postgres.ReclaimPolicy = &deleted, policy
+		})
+		var got []string
+		for _, r := range view.Remedies(w, view.HeadOf(w.Dojo, w.Now)) {
+			got = append(got, r.Label+" "+r.Command)
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%s: %q, want %q", policy, got, want)
+		}
+	}
+}
+
 func TestHeadOf(t *testing.T) {
 	t.Parallel()
 	upgrade := func(d *corev1api.Dojo) { d.Status.Database.Upgrade = &corev1api.UpgradeStatus{From: "17", To: "18"} }
