@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -249,7 +250,18 @@ func (r *restoreRun) save(ctx context.Context) error {
 	if err := r.Create(ctx, backup); err != nil {
 		return err
 	}
-	return r.backupEnds(ctx, backup, max(r.timeout, time.Hour))
+	if err := r.backupEnds(ctx, backup, max(r.timeout, time.Hour)); err != nil {
+		return err
+	}
+	r.Print("  To restore this data: kubectl dojo restore %s -n %s --backup %s --as OTHER\n",
+		w.Dojo.Name, w.Dojo.Namespace, backup.GetName())
+	// barman-cloud deletes Backup objects outside the Cluster's present archive.
+	if place, found, _ := unstructured.NestedMap(backup.Object, "spec", "pluginConfiguration"); found {
+		server, _, _ := unstructured.NestedString(place, "parameters", "serverName")
+		r.Print("  Once that Backup is gone: name serverName %s in bootstrap.recovery.objectStore\n",
+			cmp.Or(server, r.plan.Object.GetName()))
+	}
+	return nil
 }
 
 // remove deletes the Cluster that the user has agreed to delete. The UID precondition protects a

@@ -32,8 +32,8 @@ func (p *Plan) notes(w *world.World, from source) {
 			term.Exact(from.window.To), strings.TrimSuffix(archiveInterval.String(), "0s"))
 	}
 	if from.window != nil && from.window.Live && !p.Replaces {
-		note("The log is archived at least every %s: a later moment needs kubectl dojo backup %s first.",
-			strings.TrimSuffix(archiveInterval.String(), "0s"), w.Dojo.Name)
+		note("The log is archived at least every %s: a later moment needs kubectl dojo backup %s -n %s first.",
+			strings.TrimSuffix(archiveInterval.String(), "0s"), w.Dojo.Name, w.Dojo.Namespace)
 	}
 	_, image, _ := unstructured.NestedString(p.Object.Object, "spec", "imageName")
 	_, catalog, _ := unstructured.NestedMap(p.Object.Object, "spec", "imageCatalogRef")
@@ -42,8 +42,7 @@ func (p *Plan) notes(w *world.World, from source) {
 			"if that is wrong, name the image with its tag in --postgres-image.")
 	}
 	if p.Replaces {
-		note("A backup keeps the current data: kubectl dojo restore %s --as OTHER restores it.",
-			w.Dojo.Name)
+		note("A backup keeps the current data. Step 2 prints the command that restores it.")
 	}
 	if p.InPlace && p.ServerName != "" {
 		note("If the Dojo comes from a repository, pause its sync until this is done, and set "+
