@@ -135,7 +135,26 @@ func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 		return fmt.Errorf("the %s %s exists already: name another one with --as, or delete it",
 			plan.Object.GetKind(), plan.Object.GetName())
 	}
-	return err
+	if err != nil || plan.InPlace {
+		return err
+	}
+	return s.checkNoCluster(ctx, plan)
+}
+
+// checkNoCluster returns an error if the new Dojo would use an existing Cluster, such as that of an
+// earlier copy, instead of restoring a backup. A user who may not read Clusters gets no error.
+func (s *session) checkNoCluster(ctx context.Context, plan *recovery.Plan) error {
+	name := plan.ClusterName()
+	err := s.Get(ctx, client.ObjectKey{Namespace: plan.Object.GetNamespace(), Name: name}, kinds.Cluster.Object())
+	switch {
+	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("the Cluster %s exists already, with data of its own, so nothing would be restored: name another "+
+		"Dojo with --as, or, if its data is not needed, kubectl delete clusters.postgresql.cnpg.io %s -n %s",
+		name, name, plan.Object.GetNamespace())
 }
 
 // create creates the object of a plan. It applies a Cluster with the operator's field manager, so
@@ -183,9 +202,13 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, late boo
 	case at == recovery.Verify && late:
 		return fmt.Sprintf("The restore may still run: kubectl dojo status %s -n %s -w. "+
 			"Then start the application: %s", plan.Target, namespace, start)
-	case at == recovery.Verify:
+	case at == recovery.Verify && plan.InPlace:
 		return "The backups have not changed. Delete the object without the data, and repeat the command: " +
 			"kubectl delete " + object
+	case at == recovery.Verify:
+		return fmt.Sprintf("The backups have not changed. Delete the new Dojo and its Cluster, and repeat the command: "+
+			"kubectl delete %s; kubectl delete %s %s -n %s --ignore-not-found",
+			object, kinds.Cluster.Resource(), plan.ClusterName(), namespace)
 	}
 	return "The application has 0 replicas. Repeat the command, which continues from here, " +
 		"or start the application as it is: " + start

@@ -150,7 +150,8 @@ func TestStopped(t *testing.T) {
 		{w, recovery.Verify, false, "kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a"},
 		{w, recovery.Serve, false, "The data is there. Start the application: " + start},
 		{beside, recovery.Create, false, "Nothing was changed."},
-		{beside, recovery.Verify, false, "kubectl delete dojos.core.jutsu.com past -n team-a"},
+		{beside, recovery.Verify, false, "kubectl delete dojos.core.jutsu.com past -n team-a; " +
+			"kubectl delete clusters.postgresql.cnpg.io past-db -n team-a --ignore-not-found"},
 	} {
 		if got := stopped("team-a", c.plan, c.at, c.late); !strings.Contains(got, c.want) {
 			t.Errorf("at %d: %s, want %q", c.at, got, c.want)
@@ -168,5 +169,20 @@ func TestRestoreOfWhatExists(t *testing.T) {
 	got := run(t, s, "", "restore", "sendai", "--as", "past", "-y")
 	if got.code != 1 || !strings.Contains(got.err, "the Dojo past exists already: name another one with --as, or delete it") {
 		t.Error(got)
+	}
+}
+
+// TestRestoreBesideACluster shows that restore --as does not take the Cluster of an earlier copy for
+// restored data.
+func TestRestoreBesideACluster(t *testing.T) {
+	t.Parallel()
+	s := sendai(t)
+	former := apitest.Cluster(apitest.Sendai())
+	former.Name = "past-db"
+	s.Put(former)
+	got := run(t, s, "", "restore", "sendai", "--as", "past", "-y")
+	if got.code != 1 || !strings.Contains(got.err, "the Cluster past-db exists already") ||
+		!strings.Contains(got.err, "kubectl delete clusters.postgresql.cnpg.io past-db -n team-a") || s.Writes() != nil {
+		t.Error(got, s.Writes())
 	}
 }

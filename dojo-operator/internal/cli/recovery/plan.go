@@ -98,6 +98,13 @@ type Plan struct {
 	about string
 }
 
+// ClusterName returns the name of the Cluster that gets the data.
+func (p *Plan) ClusterName() string {
+	target := &corev1api.Dojo{}
+	target.Name = p.Target
+	return cnpg.ObjectName(target)
+}
+
 // source is where the restored data comes from: a window or a Backup.
 type source struct {
 	window *Window
