@@ -276,9 +276,9 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 	case policy == nil:
 		issue = conditions.Degraded(corev1api.ReasonUpgradeNeedsBackup,
 			"The upgrade of the Cluster %[1]s/%[2]s from Postgres %[3]d to %[4]d has not begun: without "+
-				"spec.postgres.cluster.backup you could not go back. Configure backups, or set the version to %[3]d again. To "+
-				"upgrade to this version without a backup, `kubectl annotate dojos.core.jutsu.com %[5]s -n %[1]s --overwrite "+
-				"%[6]s=%[4]d`. This loses the data if the upgrade fails.",
+				"spec.postgres.cluster.backup you could not go back. Set the version to %[3]d again, configure backups, then "+
+				"upgrade. To upgrade to this version without a backup, `kubectl annotate dojos.core.jutsu.com %[5]s -n %[1]s "+
+				"--overwrite %[6]s=%[4]d`. This loses the data if the upgrade fails.",
 			dojo.Namespace, cluster.Name, v.data, v.wanted, dojo.Name, corev1api.UpgradeWithoutBackupAnnotation)
 	case name == "":
 		issue = conditions.Progressing(corev1api.ReasonUpgrading,
@@ -290,8 +290,9 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 	case cnpg.BackupFailed(s.Backup):
 		issue = conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
 			"The Backup %s before the upgrade from Postgres %d to %d has failed: %s. Nothing is upgraded. "+
-				"Retry it with `kubectl delete backups.postgresql.cnpg.io %s -n %s`, or set the version to %d again.",
-			name, v.data, v.wanted, strings.TrimSuffix(s.Backup.Status.Error, "."), name, dojo.Namespace, v.data)
+				"Retry it with `kubectl delete backups.postgresql.cnpg.io %s -n %s`. %s",
+			name, v.data, v.wanted, strings.TrimSuffix(s.Backup.Status.Error, "."), name, dojo.Namespace,
+			adviceForBackup(dojo, v))
 	default:
 		since, deadline := s.Backup.CreationTimestamp.Time, in.Deadline
 		if started := s.Backup.Status.StartedAt; started != nil {
@@ -300,12 +301,27 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 		issue = conditions.WaitUntil(in.Now, since, deadline, backingUp(v, name),
 			conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
 				"The Backup %s before the upgrade from Postgres %d to %d has not completed for more than %s. Nothing "+
-					"is upgraded. See `kubectl describe backups.postgresql.cnpg.io %s -n %s`; or set the version to %d "+
-					"again.",
-				name, v.data, v.wanted, deadline, name, dojo.Namespace, v.data))
+					"is upgraded. See `kubectl describe backups.postgresql.cnpg.io %s -n %s`. %s",
+				name, v.data, v.wanted, deadline, name, dojo.Namespace, adviceForBackup(dojo, v)))
 	}
 	step.Incomplete = issue
 	return step
+}
+
+// adviceForBackup says how to correct spec.postgres.cluster.backup. While an upgrade is due, the
+// Cluster keeps its plugins, so a corrected plugin has no effect before the version is set back.
+func adviceForBackup(dojo *corev1api.Dojo, v versions) string {
+	return fmt.Sprintf("If spec.postgres.cluster.backup is wrong: set the version to %d again, correct it%s, then "+
+		"upgrade.", v.data, thenBackUp(dojo))
+}
+
+// thenBackUp says to take a backup after the version is set back, or nothing without a plugin.
+// `kubectl dojo upgrade` sets another serverName for barman-cloud, whose archive has no base backup.
+func thenBackUp(dojo *corev1api.Dojo) string {
+	if policy := dojo.BackupPolicy(); policy == nil || policy.Method != corev1api.BackupPlugin {
+		return ""
+	}
+	return fmt.Sprintf(", then run `kubectl dojo backup %s -n %s`", dojo.Name, dojo.Namespace)
 }
 
 func backingUp(v versions, backup string) *conditions.Issue {
@@ -369,8 +385,8 @@ func wait(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) *con
 }
 
 func adviceBeforeStart(dojo *corev1api.Dojo, s State, from int) string {
-	advice := fmt.Sprintf("Set the version to %d again to go back: the data is as it was, and the Cluster starts with it.",
-		from)
+	advice := fmt.Sprintf("To go back, set the version to %d again%s: the data is as it was, and the Cluster starts "+
+		"with it.", from, thenBackUp(dojo))
 	if s.Job != nil {
 		return fmt.Sprintf("See `kubectl describe job %s -n %s`. %s", s.Job.Name, dojo.Namespace, advice)
 	}
@@ -384,8 +400,9 @@ func adviceAfterFailure(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, 
 		return adviceBeforeStart(dojo, s, from)
 	}
 	return fmt.Sprintf("See `kubectl logs job/%[1]s -n %[2]s`. If its log does not name pg_control.old, set the version "+
-		"to %[3]d again: the data is as it was, and the Cluster starts with it. If it does, or is gone, Postgres %[3]d may "+
-		"not start with the data any more. %[4]s", s.Job.Name, dojo.Namespace, from, restoreAdvice(dojo, cluster, s, from))
+		"to %[3]d again%[5]s: the data is as it was, and the Cluster starts with it. If it does, or is gone, Postgres "+
+		"%[3]d may not start with the data any more. %[4]s",
+		s.Job.Name, dojo.Namespace, from, restoreAdvice(dojo, cluster, s, from), thenBackUp(dojo))
 }
 
 func adviceForReturn(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, v versions) string {

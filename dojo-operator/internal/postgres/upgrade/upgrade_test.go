@@ -180,7 +180,9 @@ func TestAnnotationsOfOthersAreKept(t *testing.T) {
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	const object = "upgrade of the Cluster school/tokyo-db from Postgres 16 to 17"
-	const back = "Set the version to 16 again to go back: the data is as it was, and the Cluster starts with it."
+	const toBackUp = ", then run `kubectl dojo backup tokyo -n school`"
+	const back = "To go back, set the version to 16 again" + toBackUp +
+		": the data is as it was, and the Cluster starts with it."
 	type result struct {
 		Step    corev1api.UpgradeStep
 		Stops   bool
@@ -196,8 +198,8 @@ func TestSteps(t *testing.T) {
 	upgrading, broken := State{Backup: done.Backup, Job: job(false)}, State{Backup: done.Backup, Job: job(true)}
 	const restored = "To go back, restore the Backup tokyo-before-1 of Postgres 16 to a Dojo beside this one: " +
 		"`kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`."
-	const linked = "If its log does not name pg_control.old, set the version to 16 again: the data is as it was, and the " +
-		"Cluster starts with it. If it does, or is gone, Postgres 16 may not start with the data any more. " + restored
+	const linked = "If its log does not name pg_control.old, set the version to 16 again" + toBackUp +
+		": the data is as it was, and the Cluster starts with it. If it does, or is gone, Postgres 16 may not start with the data any more. " + restored
 	cases := map[string]struct {
 		dojo    *corev1api.Dojo
 		cluster *cnpgv1.Cluster
@@ -205,13 +207,16 @@ func TestSteps(t *testing.T) {
 		stopped bool
 		want    result
 	}{
-		"no version":            {to16, pg("16", "", 16), none, false, result{"", false, "16 <- ", "", ""}},
-		"another minor version": {dojotest.Dojo(wants("16")), pg("16.4", "", 16), none, false, result{"", false, "16.4 <- ", "", ""}},
-		"no Cluster yet":        {to17, nil, none, false, result{"", false, "17 <- ", "", ""}},
-		"no primary":            {to17, pg("16", "", 16, down), none, false, result{"Waiting", false, "16 <- ", "", ""}},
-		"no backup yet":         {to17, pg("16", "", 16), none, false, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
-		"the backup runs":       {to17, pg("16", "", 16), running, true, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "before Postgres 16 is upgraded to 17."}},
-		"the backup fails":      {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed: no space left. Nothing is upgraded. Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
+		"no version":                      {to16, pg("16", "", 16), none, false, result{"", false, "16 <- ", "", ""}},
+		"another minor version":           {dojotest.Dojo(wants("16")), pg("16.4", "", 16), none, false, result{"", false, "16.4 <- ", "", ""}},
+		"no Cluster yet":                  {to17, nil, none, false, result{"", false, "17 <- ", "", ""}},
+		"no primary":                      {to17, pg("16", "", 16, down), none, false, result{"Waiting", false, "16 <- ", "", ""}},
+		"no backup yet":                   {to17, pg("16", "", 16), none, false, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
+		"the backup runs":                 {to17, pg("16", "", 16), running, true, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "before Postgres 16 is upgraded to 17."}},
+		"the backup fails":                {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed: no space left. Nothing is upgraded. Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
+		"the backup fails, as configured": {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "If spec.postgres.cluster.backup is wrong: set the version to 16 again, correct it" + toBackUp + ", then upgrade."}},
+		"the snapshot fails, as configured": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), failed, true,
+			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "set the version to 16 again, correct it, then upgrade."}},
 		"no snapshot yet, and pods run": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), none, false,
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
 		"no snapshot yet, and no pod runs": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), none, true,
@@ -220,7 +225,7 @@ func TestSteps(t *testing.T) {
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
 		"the snapshot has failed, and pods run": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), failed, false,
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
-		"backups not set up": {dojotest.Dojo(wants("17"), without), pg("16", "", 16), none, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "Configure backups, or set the version to 16 again. To upgrade to this version without a backup, `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite core.jutsu.com/upgrade-without-backup=17`. This loses the data if the upgrade fails."}},
+		"backups not set up": {dojotest.Dojo(wants("17"), without), pg("16", "", 16), none, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "Set the version to 16 again, configure backups, then upgrade. To upgrade to this version without a backup, `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite core.jutsu.com/upgrade-without-backup=17`. This loses the data if the upgrade fails."}},
 		"allowed without a backup for another version": {dojotest.Dojo(wants("17"), without, allowing("16")), pg("16", "", 16), none, true,
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "has not begun"}},
 		"allowed without a backup": {dojotest.Dojo(wants("17"), without, allowing("17")), pg("16", "", 16), none, false,
