@@ -41,8 +41,18 @@ func missing(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 		conditions.Progressing(corev1api.ReasonWaitingForCluster,
 			"Waiting for the %s of CloudNativePG.", object).For(object),
 		conditions.Degraded(corev1api.ReasonClusterNotFound,
-			"The %s of CloudNativePG does not exist. Create the Cluster; the Dojo then continues "+
-				"automatically.", object).For(object))
+			"The %s of CloudNativePG does not exist. %s", object, adviceForMissing(dojo)).For(object))
+}
+
+// adviceForMissing depends on whether the Dojo had credentials for a database in the Cluster: a new
+// Cluster lacks the data of that database.
+func adviceForMissing(dojo *corev1api.Dojo) string {
+	known := dojo.Status.Database
+	if known == nil || known.Login == "" {
+		return "Create the Cluster; the Dojo then continues automatically."
+	}
+	return fmt.Sprintf("It had the data of this Dojo in the database %s. Restore the Cluster from its backup under this "+
+		"name; the Dojo then continues automatically. A new Cluster would give the Dojo an empty database.", known.Name)
 }
 
 // waitForPrimary takes the start of the wait from the Dojo's status too, because the Cluster's

@@ -56,3 +56,31 @@ func TestARollOutIsIncomplete(t *testing.T) {
 		t.Errorf("%+v", step)
 	}
 }
+
+// TestAdviceForMissing shows that the message does not suggest an empty Cluster in place of data.
+func TestAdviceForMissing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		known *corev1api.DatabaseStatus
+		want  string
+	}{
+		"unknown":         {nil, "Create the Cluster; the Dojo then continues automatically."},
+		"never connected": {&corev1api.DatabaseStatus{Name: "dojo_school_tokyo"}, "Create the Cluster;"},
+		"connected before": {
+			&corev1api.DatabaseStatus{Name: "dojo_school_tokyo", Login: "dojo_school_tokyo"},
+			"It had the data of this Dojo in the database dojo_school_tokyo. Restore the Cluster",
+		},
+	} {
+		dojo := dojotest.Dojo(func(dojo *corev1api.Dojo) {
+			dojo.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
+			dojo.Status.Database = c.known
+			dojotest.WaitingFor("Cluster school/pg", time.Hour)(dojo)
+		})
+		in := Input{Input: cnpg.Input{Now: dojotest.Noon, Deadline: time.Minute}}
+		issue := Wait(dojo, State{}, in).Blocks
+		if issue == nil || issue.Reason != corev1api.ReasonClusterNotFound ||
+			!strings.Contains(issue.Message, "does not exist. "+c.want) {
+			t.Errorf("%s: %+v", name, issue)
+		}
+	}
+}
