@@ -60,10 +60,13 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 }
 
 // version sets the Postgres version in the spec to that of the restored data. It changes nothing if
-// the spec names an image or already has this version.
+// the spec already has this version, or names an image of it or of an unknown version.
 func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	major := cmp.Or(from.major, currentMajor(w))
+	image := images.Major(images.VersionOf(pg.ImageName))
 	switch {
+	case from.major > 0 && image > 0 && image != from.major:
+		pg.ImageName, pg.Version = "", strconv.Itoa(from.major)
 	case major == 0 || pg.ImageName != "":
 	case pg.Version == "" || from.major > 0 && pg.Version != strconv.Itoa(from.major):
 		pg.Version = strconv.Itoa(major)

@@ -163,6 +163,12 @@ func TestPlan(t *testing.T) {
 		"of an old version, in place": {d(), []client.Object{old, apitest.Cluster(d())}, recovery.Request{}, "",
 			"the backup is of Postgres 17, and sendai asks for 18: restore beside it with --as", "", ""},
 		"of an old version, beside": {d(), []client.Object{old}, recovery.Request{As: "past"}, "version: \"17\"\n", "", "", ""},
+		"of an old version, beside, with a newer image": {d(cluster(func(pg *corev1api.PostgresCluster) {
+			pg.Version, pg.ImageName = "", "registry/pg:18.1"
+		})), []client.Object{old}, recovery.Request{As: "past"}, "version: \"17\"\n", "", "imageName", ""},
+		"of an old version, beside, with its image": {d(cluster(func(pg *corev1api.PostgresCluster) {
+			pg.Version, pg.ImageName = "", "registry/pg:17.6"
+		})), []client.Object{old}, recovery.Request{As: "past"}, "imageName: registry/pg:17.6\n", "", "version: ", ""},
 		"a foreign Cluster": {d(), []client.Object{last, foreign}, recovery.Request{}, "",
 			"the Cluster sendai-db is not the Dojo's by its labels", "", ""},
 		"a Cluster without a primary": {d(), []client.Object{last, func() *cnpgv1.Cluster {
