@@ -208,7 +208,7 @@ func (f Facts) storageLine(needed bool) Line {
 		return Line{Mark: None, Subject: "StorageClass", Text: "there is no default one"}
 	}
 	return Line{Mark: Fix, Subject: "StorageClass", Text: "there is no default one, and Dojos name none",
-		Do: "name one in postgres.cluster.storage.storageClassName"}
+		Do: "kubectl annotate storageclass NAME --overwrite storageclass.kubernetes.io/is-default-class=true"}
 }
 
 func (f Facts) rightLines() (all []Line) {

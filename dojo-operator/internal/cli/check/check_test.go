@@ -117,7 +117,7 @@ func TestLines(t *testing.T) {
 		"no default class":    {func(f *Facts) { f.Classes = []storagev1.StorageClass{} }, "--  StorageClass         there is no default one", false},
 		"no class at all": {func(f *Facts) {
 			f.Classes, f.Dojos[0].Spec.Postgres.Cluster.Storage.StorageClassName = []storagev1.StorageClass{}, ""
-		}, "there is no default one, and Dojos name none", true},
+		}, "and Dojos name none\n                          -> kubectl annotate storageclass NAME --overwrite storageclass.", true},
 		"a right":          {nil, "--  rights               psql: you lack create pods/exec", false},
 		"the needed right": {func(f *Facts) { f.Rights[0].Lacks = []string{"list dojos"} }, "fix  rights               list, status, tree: you lack list dojos", true},
 	} {
