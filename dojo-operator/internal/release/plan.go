@@ -129,12 +129,17 @@ func (p *planner) kept() string {
 }
 
 func (p *planner) failed(why string) *conditions.Issue {
-	return conditions.Degraded(corev1api.ReasonReleaseFailed,
-		"The release step of the image %s has failed: %s. %s Fix the cause, then set another image, or retry with "+
-			"`kubectl annotate dojos.core.jutsu.com %s -n %s --overwrite %s=$(date +%%s)`. The former image can be set again; "+
-			"nothing migrates the database down.",
-		p.Target.Image, strings.TrimRight(why, ". "), p.kept(),
+	retry := fmt.Sprintf("`kubectl annotate dojos.core.jutsu.com %s -n %s --overwrite %s=$(date +%%s)`",
 		p.dojo.Name, p.dojo.Namespace, corev1api.RetryReleaseAnnotation)
+	advice := fmt.Sprintf("Fix the cause, then set another image, or retry with %s. The former image can be set again; "+
+		"nothing migrates the database down.", retry)
+	if hasFiles(p.dojo) { // the step does not depend on the image
+		advice = fmt.Sprintf("Correct the files of spec.release.migrations, which starts the step again. If they are "+
+			"correct, fix the cause, then retry with %s. Another image does not retry; nothing migrates the database down.",
+			retry)
+	}
+	return conditions.Degraded(corev1api.ReasonReleaseFailed, "The release step of the image %s has failed: %s. %s %s",
+		p.Target.Image, strings.TrimRight(why, ". "), p.kept(), advice)
 }
 
 func (p *planner) filesIssue() *conditions.Issue {

@@ -240,6 +240,22 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestAdviceAfterFailure shows that another image retries a command, and corrected files retry a
+// step with migrations.
+func TestAdviceAfterFailure(t *testing.T) {
+	t.Parallel()
+	for want, with := range map[string]func(*corev1api.Dojo){
+		" Fix the cause, then set another image, or retry with `kubectl annotate dojos.core.jutsu.com tokyo -n school ": withCommand,
+		" Correct the files of spec.release.migrations, which starts the step again. ":                                  withFiles,
+	} {
+		p := planner{dojo: dojotest.Dojo(with)}
+		if got := p.failed("a syntax error.").Message; !strings.Contains(got, want) ||
+			!strings.Contains(got, "--overwrite core.jutsu.com/retry-release=$(date +%s)`") {
+			t.Errorf("%s, want %q", got, want)
+		}
+	}
+}
+
 func suspended(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true }
 
 func stopped(in *Input) { in.Stopped = true }
