@@ -63,8 +63,9 @@ func TestLimitsApplyBeforeTheGuard(t *testing.T) {
 
 func TestAGuardEndsACall(t *testing.T) {
 	t.Parallel()
-	g := &guard{until: time.Now().Add(300 * time.Millisecond)}
+	g := &guard{}
 	r := newRig(t, g.guard)
+	g.until = time.Now().Add(3 * time.Second)
 	held := make(chan struct{})
 	defer close(held)
 	r.srv.Faults().Add(discordtest.Fault{Times: 1, Action: discordtest.Hold(held)})

@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,7 +82,7 @@ func startPostgres(t *testing.T) (port string) {
 	if err = errors.Join(err, failed); err != nil {
 		t.Fatalf("initdb: %v\n%s", err, out)
 	}
-	port = strconv.Itoa(20000 + os.Getpid()%20000)
+	port = freePort(t)
 	var said bytes.Buffer
 	server := command("postgres", "-D", folder+"/data", "-k", folder, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off")
 	server.Stdout, server.Stderr = &said, &said
@@ -181,4 +182,14 @@ func TestMigrate(t *testing.T) {
 	if err := run(soon, []string{"--folder=" + write(t, first)}); exitCode(err) != interrupted {
 		t.Errorf("without a server: %v", err)
 	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 }

@@ -8,11 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 func dojoIn(t *testing.T, s *apitest.Server) *corev1api.Dojo {
@@ -138,24 +140,32 @@ func TestWaits(t *testing.T) {
 			apitest.Set(apitest.Condition(corev1api.ConditionDatabaseReady, "True", corev1api.ReasonDatabaseReady, "", at))(d)
 		},
 	}
+	const waits = "02:55:00  CreatingRole: Waiting for the role.\n"
+	out := &syncBuffer{said: make(chan struct{}, 100)}
 	s.AfterWrite = func(string) {
 		go func() {
-			for _, step := range steps {
+			for i, step := range steps {
 				d := &corev1api.Dojo{}
 				s.Get(kinds.Dojo, apitest.Namespace, "sendai", d)
 				d.Status.ObservedGeneration = d.Generation
 				step(d)
 				s.Put(d)
+				for i == 0 && !strings.Contains(out.String(), waits) {
+					<-out.said
+				}
 				<-stillClock.After(30 * 1e6)
 			}
 		}()
 	}
-	got := run(t, s, "", "rotate", "sendai", "-y", "--wait")
-	if got.code != 0 || !strings.Contains(got.out, "02:55:00  CreatingRole: Waiting for the role.\n") ||
-		!strings.HasSuffix(got.out, "Done.\n") {
-		t.Error(got)
+	code := Run(t.Context(), []string{"--kubeconfig", s.Kubeconfig(t, apitest.Namespace), "rotate", "sendai", "-y", "--wait"},
+		kubectl.Options{
+			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: out},
+			Env:       func(string) string { return "" }, Clock: stillClock,
+		})
+	if text := out.String(); code != 0 || !strings.Contains(text, waits) || !strings.HasSuffix(text, "Done.\n") {
+		t.Errorf("exit code %d: %s", code, text)
 	}
-	got = run(t, s, "", "suspend", "sendai", "-y", "--wait", "--timeout=50ms")
+	got := run(t, s, "", "suspend", "sendai", "-y", "--wait", "--timeout=50ms")
 	if got.code != 1 || !strings.Contains(got.err, "it has taken too long (--timeout 50ms); it goes on without this command") {
 		t.Error(got)
 	}

@@ -19,7 +19,7 @@ import (
 func TestALateEntryIsReadThoughDiscordsClockIsBehind(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(o *discordtest.Options, g *guildcache.Options) {
-		o.Clock, o.AuditDelay, g.DisableGateway = time.Now().Add(-time.Minute), 5*time.Second, true
+		o.Clock, o.Frozen, o.AuditDelay, g.DisableGateway = time.Now().Add(-time.Minute), true, 5*time.Second, true
 	})
 	made := r.Create(discordclient.ChannelCreate{Name: "tokyo"})
 	began := time.Now()

@@ -36,7 +36,9 @@ func TestGatewayComesBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := cachetest.New(t)
+			r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {
+				o.Gateway.Hello, o.Gateway.Ready = 3*time.Second, 3*time.Second
+			})
 			run(r)
 			v := liveOn(r)
 			before := r.Discord.Gateway().Stats()
@@ -150,11 +152,11 @@ func TestFatalCloseCodes(t *testing.T) {
 
 func TestAMissingAcknowledgementEndsTheConnection(t *testing.T) {
 	t.Parallel()
-	// A late heartbeat on a busy machine must not end the session, so the interval is long.
-	r := cachetest.New(t, func(o *discordtest.Options, _ *guildcache.Options) { o.HeartbeatInterval = 4 * time.Second })
+	// A heartbeat that is late by some seconds on a busy machine must not end the session.
+	r := cachetest.New(t, func(o *discordtest.Options, _ *guildcache.Options) { o.HeartbeatInterval = 8 * time.Second })
 	run(r)
 	liveOn(r)
-	eventually(t, "heartbeats", func() bool { return r.Discord.Gateway().Stats().Heartbeats >= 3 })
+	eventually(t, "heartbeats", func() bool { return r.Discord.Gateway().Stats().Heartbeats >= 2 })
 	before := r.Discord.Gateway().Stats().Identifies
 	if before != 1 {
 		t.Errorf("%d sessions with heartbeats acknowledged, want one", before)

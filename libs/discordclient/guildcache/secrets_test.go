@@ -47,10 +47,7 @@ func say(o *cachetest.Output, v any) {
 func TestNoFailureShowsASecret(t *testing.T) {
 	t.Parallel()
 	metrics := guildcache.NewMetrics()
-	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {
-		o.Metrics = metrics
-		o.Timeout = 200 * time.Millisecond
-	})
+	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) { o.Metrics = metrics })
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(metrics)
 	c := r.Create(discordclient.ChannelCreate{Name: "a"})
@@ -58,6 +55,7 @@ func TestNoFailureShowsASecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Options.Timeout = 200 * time.Millisecond // of the next Clients
 	for _, v := range []any{hook, &hook, []discordclient.Webhook{hook}, hook.Token, hook.URL, r.Options.Token, struct{ S discordclient.Secret }{hook.URL}} {
 		say(r.Printed, v)
 	}

@@ -111,12 +111,12 @@ func TestDownload(t *testing.T) {
 			fails: fmt.Sprintf("truncated after %d of %d bytes", halfway, len(content)),
 		},
 		"stalled": {
-			answer: half(untilCancelled), stall: 200 * time.Millisecond, ranges: []string{""}, kept: halfway,
-			fails: fmt.Sprintf("no byte in 200ms, after %d of %d bytes", halfway, len(content)),
+			answer: half(untilCancelled), stall: 3 * time.Second, ranges: []string{""}, kept: halfway,
+			fails: fmt.Sprintf("no byte in 3s, after %d of %d bytes", halfway, len(content)),
 		},
 		"no answer": {
-			answer: func(_ http.ResponseWriter, r *http.Request) { untilCancelled(r) }, stall: 200 * time.Millisecond,
-			fails: "is unreachable: no byte in 200ms", ranges: []string{""},
+			answer: func(_ http.ResponseWriter, r *http.Request) { untilCancelled(r) }, stall: 3 * time.Second,
+			fails: "is unreachable: no byte in 3s", ranges: []string{""},
 		},
 		"resumed": {answer: whole(content), part: content[:halfway], ranges: []string{fromHalfway}},
 		"resumed on a server without ranges": {

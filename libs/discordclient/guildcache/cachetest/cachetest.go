@@ -25,7 +25,7 @@ const Usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
 // Quick is the Gateway timing for tests. Its pauses are short. Its timeouts hold even on a busy
 // machine, because each timeout would add a connection, and tests count connections.
 var Quick = gateway.Timing{
-	Hello: 3 * time.Second, Ready: 3 * time.Second, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
+	Hello: 20 * time.Second, Ready: 20 * time.Second, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
 }
 
@@ -45,11 +45,12 @@ type Rig struct {
 // Change changes the options of the simulated Discord and of the Client.
 type Change func(*discordtest.Options, *guildcache.Options)
 
-// New starts a Discord, by default without rate limits, and makes a Client for it.
+// New starts a Discord, by default without rate limits, and makes a Client for it. By default, the
+// Client polls no guild before the Gateway has sent it, however long that takes.
 func New(t *testing.T, changes ...Change) *Rig {
 	t.Helper()
 	so := discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1}
-	co := guildcache.Options{Gateway: Quick, Resync: time.Hour, Options: discordclient.Options{GlobalPerSecond: 100_000}}
+	co := guildcache.Options{Gateway: Quick, Grace: time.Hour, Resync: time.Hour, Options: discordclient.Options{GlobalPerSecond: 100_000}}
 	for _, c := range changes {
 		c(&so, &co)
 	}
