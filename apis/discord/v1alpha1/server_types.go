@@ -408,8 +408,8 @@ type DiscordServerStatus struct {
 
 	// inviteURL is the page where a user who may manage the server adds the bot or
 	// gives it missing permissions, at most 2048 characters. It asks for the
-	// permissions that the bot was invited with and those that the objects of the
-	// server's namespace need, except Administrator.
+	// permissions of the bot's own role and for the permissions that the objects of
+	// the server's namespace need, except Administrator.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	InviteURL string `json:"inviteURL,omitempty"`
