@@ -217,6 +217,7 @@ func TestSee(t *testing.T) {
 		}, "invite company -A", nil, 0},
 		"invite without Administrator": {func(s *school) {
 			s.osaka.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"Administrator"}}}
+			s.role.Spec.Permissions = []v1alpha1.Permission{"Administrator"}
 		}, "invite company -A", nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -88,7 +88,7 @@ func (n *needs) addObject(o status.Object, name string) {
 	overwritten := func(spec []v1alpha1.PermissionOverwrite) {
 		if spec != nil {
 			n.add(permissions.ManageRoles, "overwrites of "+name)
-			n.add(overwrites.Mentioned(spec), "overwrites of "+name)
+			n.add(overwrites.Mentioned(spec)&^permissions.Administrator, "overwrites of "+name)
 		}
 	}
 	switch o := o.(type) {

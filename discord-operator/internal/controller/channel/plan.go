@@ -119,11 +119,14 @@ func refusedCreate(s State, in *discordclient.ChannelCreate) *conditions.Issue {
 	if full := cmp.Or(s.Guild.Full(), fullCategory(s)); full != nil {
 		return full
 	}
+	if reserved := s.Guild.Reserved(nil, in.Overwrites); reserved != nil {
+		return reserved
+	}
 	needed := discordclient.ToManage(in.Type) | overwrites.Changed(nil, in.Overwrites)
 	if lacks := s.Guild.Lacks(needed, "which this channel requires"); lacks != nil {
 		return lacks
 	}
-	if lacks := cmp.Or(s.Guild.LacksToOverwrite(nil, in.Overwrites), s.Guild.LacksInCategory(in.ParentID)); lacks != nil {
+	if lacks := s.Guild.LacksInCategory(in.ParentID); lacks != nil {
 		return lacks
 	}
 	bitrate, _ := in.Bitrate.Get()

@@ -83,10 +83,10 @@ func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
 	if s.Guild.Categories() >= maxCategories {
 		return issues.Full("The server has %d categories, the most that Discord allows. Delete some.", maxCategories)
 	}
-	if lacks := s.Guild.Lacks(manage|overwrites.Changed(nil, want), "which this group requires"); lacks != nil {
-		return lacks
+	if reserved := s.Guild.Reserved(nil, want); reserved != nil {
+		return reserved
 	}
-	return s.Guild.LacksToOverwrite(nil, want)
+	return s.Guild.Lacks(manage|overwrites.Changed(nil, want), "which this group requires")
 }
 
 // PlanDeletion plans the deletion of the category.

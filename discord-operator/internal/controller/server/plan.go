@@ -114,7 +114,7 @@ func required(server *v1alpha1.DiscordServer, s State, settings bool) permission
 		return 0
 	}
 	mentioned, overwritten, webhooks := s.mentioned()
-	needed := essential | permissions.ViewAuditLog | mentioned
+	needed := essential | permissions.ViewAuditLog | mentioned&^permissions.Administrator
 	if settings {
 		needed |= permissions.ManageGuild
 	}

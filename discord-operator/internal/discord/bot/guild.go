@@ -265,17 +265,33 @@ func lacksIn(
 	return issues.Lacking(have, exact, needed, forWhat, "")
 }
 
-// LacksToOverwrite says why the bot may not change permission overwrites; nil if it may. The rule
-// about ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
+// LacksToOverwrite says why the bot may not change permission overwrites; nil if it may.
 func (g *Guild) LacksToOverwrite(from, to []discordclient.Overwrite) *conditions.Issue {
+	if reserved := g.Reserved(from, to); reserved != nil {
+		return reserved
+	}
+	return g.Lacks(overwrites.Changed(from, to), "which the permission overwrites change")
+}
+
+// Reserved is the issue of overwrites that only an administrator may change; nil if the bot is one.
+// No message advises to make the bot one for that: a user can remove the permissions instead. The
+// rule about ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
+// Administrator applies to no channel: https://docs.discord.com/developers/topics/permissions
+func (g *Guild) Reserved(from, to []discordclient.Overwrite) *conditions.Issue {
 	changed := overwrites.Changed(from, to)
 	have, exact := g.Snapshot.BotPermissions()
-	if exact && changed.Has(permissions.ManageRoles) && !have.Has(permissions.Administrator) {
-		return issues.Unpermitted("Discord lets only administrators set ManageRoles in permission overwrites, and the bot " +
-			"is no administrator. Remove ManageRoles from spec.permissionOverwrites, or undo it on Discord if it was " +
-			"set there.")
+	const remove = "Remove %[1]s from spec.permissionOverwrites, or undo it on Discord if it was set there."
+	switch {
+	case !exact || have.Has(permissions.Administrator):
+		return nil
+	case changed.Has(permissions.Administrator):
+		return issues.Unpermitted(fmt.Sprintf("%[1]s applies to the whole server and has no effect in permission "+
+			"overwrites. "+remove, permissions.Administrator))
+	case changed.Has(permissions.ManageRoles):
+		return issues.Unpermitted(fmt.Sprintf("Discord lets only administrators set %[1]s in permission overwrites, and "+
+			"the bot is no administrator. "+remove, permissions.ManageRoles))
 	}
-	return g.Lacks(changed, "which the permission overwrites change")
+	return nil
 }
 
 // LacksInCategory says why the bot may not put a channel into a category; nil if it may, or if the

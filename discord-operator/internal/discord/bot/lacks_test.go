@@ -65,3 +65,35 @@ func TestLacksIn(t *testing.T) {
 		})
 	}
 }
+
+// A message about overwrites never advises to make the bot an administrator.
+func TestReserved(t *testing.T) {
+	t.Parallel()
+	bots := map[string]*Guild{}
+	for name, has := range map[string]discordtest.Permissions{
+		"bot": discordtest.PermManageRoles, "administrator": discordtest.PermAdministrator,
+	} {
+		g := guildtest.New(t, has)
+		bots[name] = &Guild{ID: g.ID, Snapshot: g.Snapshot(t)}
+	}
+	for name, c := range map[string]struct {
+		bot    string
+		denies permissions.Bits
+		want   string // start of the message; empty for no issue
+	}{
+		"nothing reserved":           {"bot", permissions.Speak, ""},
+		"Administrator":              {"bot", permissions.Administrator | permissions.ManageRoles, "Administrator applies to the whole server"},
+		"ManageRoles":                {"bot", permissions.ManageRoles, "Discord lets only administrators set ManageRoles"},
+		"by an administrator":        {"administrator", permissions.Administrator | permissions.ManageRoles, ""},
+		"with another that it lacks": {"bot", permissions.Speak | permissions.Administrator, "Administrator applies to the whole server"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			issue := bots[c.bot].Reserved(nil, []discordclient.Overwrite{{ID: "1", Deny: c.denies}})
+			if (issue == nil) != (c.want == "") || issue != nil && (!strings.HasPrefix(issue.Message, c.want) ||
+				!strings.Contains(issue.Message, "Remove ") || strings.Contains(issue.Message, "Give")) {
+				t.Errorf("got %v, want %q", issue, c.want)
+			}
+		})
+	}
+}
