@@ -50,7 +50,10 @@ type Change func(*discordtest.Options, *guildcache.Options)
 func New(t *testing.T, changes ...Change) *Rig {
 	t.Helper()
 	so := discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1}
-	co := guildcache.Options{Gateway: Quick, Grace: time.Hour, Resync: time.Hour, Options: discordclient.Options{GlobalPerSecond: 100_000}}
+	co := guildcache.Options{
+		Gateway: Quick, Grace: time.Hour, Resync: time.Hour,
+		Options: discordclient.Options{GlobalPerSecond: 100_000},
+	}
 	for _, c := range changes {
 		c(&so, &co)
 	}
