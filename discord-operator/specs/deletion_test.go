@@ -157,11 +157,7 @@ var _ = Describe("Deleting", func() {
 		deleteObjects(ctx, c)
 		eventuallyProgressing(ctx, c, "Retrying")
 		forceDelete(ctx, c)
-		get := func(ctx context.Context) error {
-			_, err := refetch(c)(ctx)
-			return err
-		}
-		Eventually(ctx, get).WithTimeout(2*soon).Should(MatchError(ContainSubstring("not found")), "the operator tries for 20 s")
+		eventuallyGoneIn(ctx, 2*soon, c) // the operator tries for 20 s
 		Expect(w.idsNamed("alerts")).To(HaveLen(1), "it stays on Discord")
 	})
 

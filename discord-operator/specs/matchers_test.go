@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -84,9 +85,14 @@ func eventually(ctx context.Context, o client.Object, kind, reason string) strin
 
 func eventuallyGone(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
+	eventuallyGoneIn(ctx, soon, objects...)
+}
+
+func eventuallyGoneIn(ctx context.Context, timeout time.Duration, objects ...client.Object) {
+	GinkgoHelper()
 	for _, o := range objects {
 		Eventually(ctx, func(ctx context.Context) error { return k8s.Get(ctx, client.ObjectKeyFromObject(o), o) }).
-			Should(MatchError(ContainSubstring("not found")), "%T %s should be deleted", o, o.GetName())
+			WithTimeout(timeout).Should(MatchError(ContainSubstring("not found")), "%T %s should be deleted", o, o.GetName())
 	}
 }
 

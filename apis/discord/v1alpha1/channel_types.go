@@ -28,6 +28,10 @@ const (
 	ChannelTypeMedia ChannelType = "Media"
 )
 
+// IsVoiceLike reports whether members talk in a channel of this type. Without Connect, Discord
+// refuses changes of such a channel.
+func (t ChannelType) IsVoiceLike() bool { return t == ChannelTypeVoice || t == ChannelTypeStage }
+
 // VideoQuality is the quality of the members' cameras.
 // +kubebuilder:validation:Enum=Auto;Full
 type VideoQuality string

@@ -8,13 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/kubectl"
 )
 
 func dojoIn(t *testing.T, s *apitest.Server) *corev1api.Dojo {
@@ -157,11 +155,7 @@ func TestWaits(t *testing.T) {
 			}
 		}()
 	}
-	code := Run(t.Context(), []string{"--kubeconfig", s.Kubeconfig(t, apitest.Namespace), "rotate", "sendai", "-y", "--wait"},
-		kubectl.Options{
-			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: out},
-			Env:       func(string) string { return "" }, Clock: stillClock,
-		})
+	code := runInto(t.Context(), out, s.Kubeconfig(t, apitest.Namespace), "rotate", "sendai", "-y", "--wait")
 	if text := out.String(); code != 0 || !strings.Contains(text, waits) || !strings.HasSuffix(text, "Done.\n") {
 		t.Errorf("exit code %d: %s", code, text)
 	}

@@ -201,12 +201,7 @@ func TestStatusFollows(t *testing.T) {
 	out := &syncBuffer{said: make(chan struct{}, 100)}
 	done := make(chan int)
 	kubeconfig := s.Kubeconfig(t, apitest.Namespace)
-	go func() {
-		done <- Run(ctx, []string{"--kubeconfig", kubeconfig, "status", "sendai", "-w"}, kubectl.Options{
-			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: out},
-			Env:       func(string) string { return "" }, Clock: stillClock,
-		})
-	}()
+	go func() { done <- runInto(ctx, out, kubeconfig, "status", "sendai", "-w") }()
 	<-out.said
 	s.Put(apitest.Sendai(apitest.Lost))
 	for !strings.Contains(out.String(), "DEGRADED  DatabaseLost") {
@@ -219,6 +214,14 @@ func TestStatusFollows(t *testing.T) {
 	if text := out.String(); !strings.HasPrefix(text, "READY  Reconciled") || strings.Count(text, "READY") != 1 {
 		t.Errorf("it should print each state once: %s", text)
 	}
+}
+
+// runInto runs a command whose output the test reads meanwhile. It returns the exit code.
+func runInto(ctx context.Context, out *syncBuffer, kubeconfig string, args ...string) int {
+	return Run(ctx, append([]string{"--kubeconfig", kubeconfig}, args...), kubectl.Options{
+		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: out},
+		Env:       func(string) string { return "" }, Clock: stillClock,
+	})
 }
 
 type syncBuffer struct {

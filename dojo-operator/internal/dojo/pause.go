@@ -24,9 +24,8 @@ func resume(dojo *corev1api.Dojo) string {
 	if dojo.DeletionTimestamp == nil || !cnpg.Reclaims(dojo) {
 		return fmt.Sprintf("To resume: %s.", command)
 	}
-	return fmt.Sprintf("To keep the data: `kubectl patch dojos.core.jutsu.com %s -n %s --type=merge -p "+
-		`'{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'`+"`. To resume: %s. With the reclaimPolicy Delete, this "+
-		"deletes the database with its data.", dojo.Name, dojo.Namespace, command)
+	return fmt.Sprintf("To keep the data: `%s`. To resume: %s. With the reclaimPolicy Delete, this deletes the database "+
+		"with its data.", cnpg.RetainCommand(dojo), command)
 }
 
 func paused(dojo *corev1api.Dojo) bool { return dojo.Annotations[corev1api.PausedAnnotation] == "true" }

@@ -87,11 +87,11 @@ func (o *Operator) Writes(namespace string) []string {
 }
 
 // WriteOf returns a write request in the format of Writes. It returns "" for a read and for a
-// request about Events. It also returns "" for a conflict, which changes nothing: on a slow
-// machine, the operator may create an object again before its cache shows it.
+// request about Events. It also returns "" for the create of an object that exists already, which
+// changes nothing: on a slow machine, the operator may send it before its cache shows the object.
 func WriteOf(e *auditv1.Event) string {
 	if e.ObjectRef == nil || e.ObjectRef.Resource == "events" ||
-		e.ResponseStatus != nil && e.ResponseStatus.Code == http.StatusConflict ||
+		e.Verb == "create" && e.ResponseStatus != nil && e.ResponseStatus.Code == http.StatusConflict ||
 		!slices.Contains([]string{"create", "update", "patch", "delete"}, e.Verb) {
 		return ""
 	}

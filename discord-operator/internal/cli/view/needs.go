@@ -97,7 +97,7 @@ func (n *needs) addObject(o status.Object, name string) {
 		overwritten(o.Spec.PermissionOverwrites)
 	case *v1alpha1.DiscordChannel:
 		n.add(permissions.ViewChannel|permissions.ManageChannels, name)
-		if o.Spec.Type == v1alpha1.ChannelTypeVoice || o.Spec.Type == v1alpha1.ChannelTypeStage {
+		if o.Spec.Type.IsVoiceLike() {
 			n.add(permissions.Connect, "to edit "+name)
 		}
 		if o.Spec.Webhook != nil {

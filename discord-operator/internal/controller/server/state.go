@@ -237,7 +237,7 @@ func (s *State) invitation() string {
 func (s *State) invited() permissions.Bits {
 	bits, _, _ := s.mentioned()
 	for i := range s.Channels {
-		if t := s.Channels[i].Spec.Type; t == v1alpha1.ChannelTypeVoice || t == v1alpha1.ChannelTypeStage {
+		if s.Channels[i].Spec.Type.IsVoiceLike() {
 			bits |= permissions.Connect
 		}
 	}

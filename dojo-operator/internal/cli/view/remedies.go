@@ -72,8 +72,7 @@ func paused(d *corev1api.Dojo, kubectl func(verb, kind, name string) string) []R
 		return []Remedy{{"Safe", resume, ""}}
 	}
 	return []Remedy{
-		{"Safe", kubectl("patch", "dojos.core.jutsu.com", d.Name) +
-			` --type=merge -p '{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'`, "keeps the data when the Dojo goes"},
+		{"Safe", cnpg.RetainCommand(d), "keeps the data when the Dojo goes"},
 		{"Careful", resume, "deletes the Dojo and its database, with the data"},
 	}
 }

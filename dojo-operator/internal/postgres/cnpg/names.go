@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
@@ -118,6 +119,12 @@ func BudgetSuffixes() []string { return []string{"-db", "-db-primary"} }
 // Reclaims reports whether the data is deleted with the Dojo.
 func Reclaims(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Postgres != nil && dojo.Spec.Postgres.ReclaimPolicy == corev1api.ReclaimDelete
+}
+
+// RetainCommand returns the command that keeps the data when the Dojo is deleted.
+func RetainCommand(dojo *corev1api.Dojo) string {
+	return fmt.Sprintf("kubectl patch dojos.core.jutsu.com %s -n %s --type=merge -p "+
+		`'{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'`, dojo.Name, dojo.Namespace)
 }
 
 // ReclaimPolicy returns the reclaim policy in CloudNativePG's spelling.
