@@ -40,6 +40,11 @@ var _ = Describe("The status reports who has access", func() {
 		eventuallyReady(ctx, c)
 		Expect(c.Status.OpenTo).To(BeEmpty())
 		w.expectInSync(ctx, c)
+
+		By("allowing to write, by an overwrite that replaces the group's")
+		edit(ctx, inside, withOverwrites(allowing("@everyone", "SendMessages")))
+		Eventually(ctx, refetch(inside)).Should(HaveField("Status.OpenTo", Equal([]string{"@everyone"})))
+		w.expectInSync(ctx, inside)
 	})
 
 	It("through a role whose spec has no permissions", func(ctx context.Context) {

@@ -457,10 +457,11 @@ type DiscordChannelStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	GroupID string `json:"groupId,omitempty"`
 
-	// openTo lists who may view the channel but not its group, if
-	// spec.permissionOverwrites is not set: "@everyone", or roles (role "Dev") and
-	// users (user 80351110224678912). A channel that is moved into a private group
-	// keeps its overwrites, and so stays open. To close it, set
+	// openTo lists who may view the channel but not its group: "@everyone", or
+	// roles (role "Dev") and users (user 80351110224678912). Overwrites in the
+	// spec replace the group's, so a channel with overwrites is open unless they
+	// close it. A channel that is moved into a private group keeps its overwrites,
+	// and so stays open. To close it, deny ViewChannel in
 	// spec.permissionOverwrites, or synchronize the channel with its category on
 	// Discord. At most 32 lines of at most 256 characters; the last one counts the
 	// rest. It may be a few minutes old.

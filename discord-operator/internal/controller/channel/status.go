@@ -51,7 +51,7 @@ func statusOf(
 			next.Webhook = webhook.Status(c, results.Webhook, worst)
 		}
 		next.Tags = recordedTags(c, live)
-		next.OpenTo = openTo(c, s, live)
+		next.OpenTo = openTo(s, live)
 		available = conditions.Usable(v1alpha1.ReasonOnDiscord, "The channel exists on Discord.")
 	}
 	conditions.Set(&next.Conditions, c.Generation, available, worst)
@@ -65,9 +65,9 @@ func recordedTags(c *v1alpha1.DiscordChannel, live *discordclient.Channel) []v1a
 	return tags.Record(c.Spec.Forum.Tags, live.Tags, c.Status.Tags)
 }
 
-func openTo(c *v1alpha1.DiscordChannel, s State, live *discordclient.Channel) []string {
+func openTo(s State, live *discordclient.Channel) []string {
 	category, ok := s.Guild.Snapshot.Channel(live.ParentID)
-	if !ok || c.Spec.PermissionOverwrites != nil {
+	if !ok {
 		return nil
 	}
 	return lifecycle.Truncate(overwrites.OpenTo(live, category, s.Guild.Snapshot))
