@@ -346,7 +346,6 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			all(at("postgres.clusterRef", nil),
 				at("postgres.cluster", map[string]any{"storage": map[string]any{"size": "1Gi"}})),
 			"clusterRef and cluster cannot be exchanged"),
-		Entry("to an older Postgres", ownDojo, at("postgres.cluster.version", "15"), "version cannot go down"),
 		Entry("to no version", ownDojo, at("postgres.cluster.version", nil), "cannot both be taken away"),
 		Entry("to fewer instances than synchronous commits need", ownDojo, at("postgres.cluster.instances", int64(2)),
 			"synchronous.number must be less than instances"),

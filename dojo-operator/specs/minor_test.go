@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
@@ -99,11 +100,27 @@ var _ = Describe("The minor version of Postgres", func() {
 
 	It("stays while the catalog lacks the major version of the spec", func(ctx context.Context) {
 		dojo := created(ctx, nil)
-		edit(ctx, dojo, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "18" })
+		edit(ctx, dojo, versioned("19", nil))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownVersion)
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("has no version 18, so the Cluster is not changed. Use one of 17"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("has no version 19, so the Cluster is not changed. Use one of 17,"))
 		Consistently(ctx, refetch(cluster())).Should(has("17.6"))
-		edit(ctx, dojo, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "17" })
+		set := func(version string) error {
+			after := dojo.DeepCopy()
+			versioned(version, nil)(after)
+			return k8s.Patch(ctx, after, client.MergeFrom(dojo), client.DryRunAll)
+		}
+		Expect(set("16")).To(MatchError(ContainSubstring("version cannot go down")))
+		Expect(set("18")).To(Succeed(), "the next catalog may have it")
+		edit(ctx, dojo, versioned("17", nil))
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("follows a lower version if there is no Cluster, because the catalog has no higher one", func(ctx context.Context) {
+		dojo := newDojo(ns, "tokyo", versioned("99", nil))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownVersion)
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("Use one of 17,"))
+		edit(ctx, dojo, versioned("17", nil))
 		eventuallyReady(ctx, dojo)
 	})
 

@@ -4,11 +4,13 @@ package specs_test
 
 import (
 	"context"
+	"regexp"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -80,5 +82,22 @@ var _ = Describe("A paused Dojo", func() {
 		edit(ctx, dojo, resume)
 		eventuallyGone(ctx, dojo)
 		Expect(deletions(ns)).To(ContainElement("delete databases/tokyo-db"))
+	})
+
+	It("is deleted without its data after the commands in its message", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
+		edit(ctx, dojo, pause)
+		Eventually(ctx, refetch(dojo)).Should(paused)
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonPaused)
+		patch := regexp.MustCompile("To keep the data: `.* --type=merge -p '(.*)'`").FindStringSubmatch(message(dojo, "Degraded"))
+		Expect(patch).To(HaveLen(2))
+		Expect(k8s.Patch(ctx, dojo, client.RawPatch(types.MergePatchType, []byte(patch[1])))).To(Succeed())
+		edit(ctx, dojo, resume)
+		eventuallyGone(ctx, dojo)
+		for _, kind := range []string{"Database", "DatabaseRole"} {
+			Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), ofKind(kind, ns, "tokyo-db"))).To(Succeed(), kind)
+		}
+		Expect(deletions(ns)).NotTo(ContainElement("delete databases/tokyo-db"))
 	})
 })

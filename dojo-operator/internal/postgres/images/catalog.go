@@ -79,11 +79,17 @@ func (c Catalog) add(text []byte) error {
 // Image returns the image of a major version, or "".
 func (c Catalog) Image(major int) string { return c.images[major] }
 
-// Offers lists the major versions of the catalog.
-func (c Catalog) Offers() string {
+// Offers lists the major versions that a Cluster with data of a version can have: that one, and the
+// newer ones of the catalog. Without data, has is 0.
+func (c Catalog) Offers(has int) string {
 	var all []string
+	if has > 0 {
+		all = append(all, strconv.Itoa(has))
+	}
 	for _, major := range slices.Sorted(maps.Keys(c.images)) {
-		all = append(all, strconv.Itoa(major))
+		if major > has {
+			all = append(all, strconv.Itoa(major))
+		}
 	}
 	return strings.Join(all, ", ")
 }

@@ -73,9 +73,13 @@ func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.I
 				"corrects it in a ConfigMap of the operator; or set spec.postgres.cluster.imageName instead of version.",
 			in.Catalog.invalid)
 	}
+	data := 0
+	if live != nil {
+		_, _, data = Majors(dojo, live, in)
+	}
 	return conditions.Degraded(corev1api.ReasonUnknownVersion,
 		"The catalog of Postgres images has no version %s, so the Cluster is not changed. Use one of %s, or set "+
-			"spec.postgres.cluster.imageName instead of version.", own.Version, in.Catalog.Offers())
+			"spec.postgres.cluster.imageName instead of version.", own.Version, in.Catalog.Offers(data))
 }
 
 // Majors returns the major versions of the spec, of the Cluster's image and of the Cluster's data.
