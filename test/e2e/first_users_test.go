@@ -74,13 +74,15 @@ spec:
 			Expect(k8s.Patch(ctx, secret, client.RawPatch(types.MergePatchType,
 				[]byte(`{"stringData":{"password":"cursed-speech-2026"}}`)))).To(Succeed())
 
-			step("the pods are replaced by some that know it, within a minute, and no user notices")
-			Eventually(ctx, func() ([]string, error) { return w.podsOf(ctx, "tokyo-jujutsu-high") }).WithTimeout(time.Minute).
+			step("the pods are replaced by some that know it, and no user notices")
+			changed := time.Now()
+			Eventually(ctx, func() ([]string, error) { return w.podsOf(ctx, "tokyo-jujutsu-high") }).WithTimeout(eventually).
 				Should(And(HaveLen(3), Not(ContainElements(before))), "all pods are new")
+			measured("a changed password: three new pods after %s", time.Since(changed))
 			w.awaitReady(ctx, "tokyo-jujutsu-high")
 			Expect(w.addWeapon(ctx, "tokyo-jujutsu-high", "2", "Playful Cloud")).To(Succeed())
 			Expect(w.weapons(ctx, "tokyo-jujutsu-high")).To(HaveLen(2))
-			Expect(w.visits(ctx, "tokyo-jujutsu-high")).To(And(HaveField("LongestMS", BeNumerically("<", 5000))))
+			Expect(w.visits(ctx, "tokyo-jujutsu-high")).To(HaveField("LongestMS", BeNumerically("<", 15000)))
 		}, SpecTimeout(10*time.Minute))
 
 		It("post an alert in their channel when they break, and a resolved message after repair", func(ctx SpecContext) {

@@ -48,20 +48,24 @@ spec:
   maxReplicas: 4
   scaleTargetRef: {apiVersion: core.jutsu.com/v1, kind: Dojo, name: kyoto}
 `)
+		DeferCleanup(func(ctx context.Context) error {
+			return k8s.Delete(ctx, &autoscalingv1.HorizontalPodAutoscaler{
+				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "kyoto"}})
+		})
 		w.awaitReplicas(ctx, "kyoto", "3/3")
-		autoscaler := &autoscalingv1.HorizontalPodAutoscaler{
-			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "kyoto"}}
-		Expect(k8s.Delete(ctx, autoscaler)).To(Succeed())
+		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", 0), "and Last says how one failed")
 	}, SpecTimeout(5*time.Minute))
 
 	It("rolls out a new image without a failed request", func(ctx SpecContext) {
+		before, err := w.visits(ctx, "kyoto")
+		Expect(err).NotTo(HaveOccurred())
 		image := installed.Images[NextDojoApp]
 		w.patch(ctx, "kyoto", fmt.Sprintf(`{"spec":{"image":%q}}`, image))
 		w.awaitReady(ctx, "kyoto")
 		pods, err := w.pods(ctx, "kyoto")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(pods).To(HaveEach(HaveField("Spec.Containers", HaveEach(HaveField("Image", image)))))
-		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", 0), "and Last says how one failed")
+		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", before.Failures), "and Last says how one failed")
 	}, SpecTimeout(5*time.Minute))
 
 	It("leaves a drained node pod by pod without a failed request", func(ctx SpecContext) {

@@ -46,7 +46,7 @@ spec:
 		before = w.podNames(ctx, "nagoya")
 		w.patch(ctx, "nagoya", fmt.Sprintf(`{"spec":{"image":%q,"release":{"command":["/dojo","release",%q,%q]}}}`,
 			installed.Images[image], name, takes))
-		Eventually(ctx, w.steps).WithArguments("nagoya", name).Should(Equal(steps{Begun: 1}))
+		Eventually(ctx, w.steps).WithArguments("nagoya", name).Should(HaveField("Begun", 1))
 	}
 
 	// succeed expects that the release step (the Job of spec.release) completes once, and that no

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	dbTimeout = 5 * time.Second
+	dbTimeout = 10 * time.Second
 	patience  = 20 * time.Second
 	pause     = 100 * time.Millisecond
 )

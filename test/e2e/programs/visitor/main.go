@@ -39,7 +39,7 @@ func main() {
 	}
 	given := append(slices.Clone(os.Args[2:]), "", "")
 	interval, err := time.ParseDuration(cmp.Or(given[0], "50ms"))
-	timeout, err2 := time.ParseDuration(cmp.Or(given[1], "5s"))
+	timeout, err2 := time.ParseDuration(cmp.Or(given[1], "15s"))
 	if err := errors.Join(err, err2); err != nil {
 		fmt.Fprintln(os.Stderr, "visitor:", err)
 		os.Exit(2)
