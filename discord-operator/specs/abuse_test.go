@@ -231,8 +231,8 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 
 var _ = Describe("A granted tenant that edits its channels all the time", SpecPriority(1), func() {
 	const (
-		// perSecond is Discord's limit for the bot. It is so low that the edits use the tenant's share
-		// up on a slow machine, and so high that the other tenants need less than the rest.
+		// perSecond is Discord's limit for the bot. It is so low that the edits use up the tenant's
+		// share on a slow machine, and so high that the other tenants need less than the rest.
 		perSecond = 30
 		share     = perSecond / 2
 		edits     = share - share/5 // the rest of the share is for creates and deletes

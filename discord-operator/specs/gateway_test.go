@@ -57,7 +57,7 @@ var _ = Describe("Discord's Gateway", func() {
 	It("is replaced by reads when it refuses a bot in too many servers", func(ctx context.Context) {
 		limits := discordtest.NoRateLimits()
 		limits.GuildsPerSession = 2
-		// Longer than the time for which expectIdle expects no call.
+		// The resync period is longer than the time for which expectIdle expects no call.
 		anotherDiscord(ctx, discordtest.Options{Limits: limits}, "--resync-period=3s")
 		w := newWorld(ctx)
 		discord.AddMember(discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID, w.bot.UserID, everything)

@@ -248,7 +248,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 
 var _ = Describe("A webhook that another program created with the same bot", func() {
 	It("stays another program's if Discord's clock is behind and the audit log is late", func(ctx context.Context) {
-		const behind = 5 * time.Second // less than four times recoveryWait
+		const behind = 5 * time.Second // less than the tolerated clock skew: four times recoveryWait
 		anotherDiscord(ctx, discordtest.Options{
 			Limits: limits(), Clock: time.Now().Add(-behind), AuditDelay: 1500 * time.Millisecond,
 		})

@@ -44,7 +44,7 @@ func newWorld(ctx context.Context) *world {
 	return newWorldOf(ctx, newBot(), everything)
 }
 
-// newWorldOf does the same for a given bot, which may also be in the guilds of other worlds.
+// newWorldOf does the same as newWorld, for a given bot, which may be in other worlds' guilds too.
 func newWorldOf(ctx context.Context, bot discordtest.Bot, may discordtest.Permissions) *world {
 	GinkgoHelper()
 	w := &world{ns: newNamespace(ctx), bot: bot,
@@ -178,7 +178,7 @@ func (w *world) expectIdle(ctx context.Context) {
 // a duration.
 func (w *world) expectIdleFor(ctx context.Context, while time.Duration) {
 	GinkgoHelper()
-	const most = 200 * time.Millisecond // counts for one poll: more could be a pause of all processes
+	const most = 200 * time.Millisecond // limit for one poll, because all processes may pause
 	idle, last, count := time.Duration(0), time.Now(), len(w.traffic())
 	Eventually(ctx, func() time.Duration {
 		idle += min(time.Since(last), most)

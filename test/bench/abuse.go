@@ -134,8 +134,8 @@ func (b *bench) abuse(ctx context.Context, s *stage, at sheet, t tenant, attacks
 	before := must(s.operator.Leader(ctx, s.Admin))
 	p := s.startProcess(ctx)
 	s.awaitLeader(ctx, before)
-	// The tenant works until the operator no longer retries the objects that the API server or
-	// Discord refused.
+	// The tenant continues after the restart, so that the peak includes the operator's retries of
+	// objects that the API server or Discord refused.
 	t.live(ctx, s, lives, b.lives, all)
 	_, peak := residentBytes(p.PID())
 	at.add("a start under all attacks: peak RSS", peak/mib, "MiB")

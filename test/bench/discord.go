@@ -16,7 +16,7 @@ import (
 
 const (
 	// Discord allows 50 calls per second. The operator reserves a fifth for creates and deletes, so
-	// it makes at most 40 edits and reads per second. With this pause, repairs need only 25.
+	// it makes at most 40 edits and reads per second. With driftPause, repairs need 25 per second.
 	drifts     = 100
 	driftPause = 40 * time.Millisecond
 

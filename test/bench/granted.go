@@ -73,8 +73,8 @@ func grantedObject(i int) client.Object {
 var (
 	otherServer = v1alpha1.ServerReference{Namespace: namespace, Name: "server-0"}
 
-	// grantedObjects returns objects that cost the operator much work. Discord or the operator
-	// refuses them, they need many calls to Discord, or their channels stay on Discord.
+	// The objects of grantedObjects cost the operator much work. Discord or the operator refuses
+	// them, they need many calls to Discord, or their channels stay on Discord.
 	grantedObjects = []func(i int) client.Object{
 		func(int) client.Object { // Discord lets only administrators set these permissions.
 			return grantedChannel(v1alpha1.DiscordChannelSpec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{

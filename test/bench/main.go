@@ -54,7 +54,7 @@ func main() {
 	environment.Main("bench", execute)
 }
 
-// silence discards the libraries' logs, because their calls return errors.
+// silence discards the logs of libraries, because the libraries also return the errors.
 func silence() { log.SetLogger(logr.Discard()) }
 
 func execute(ctx context.Context, args []string) error {

@@ -15,8 +15,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// one creates one Dojo at a time in a cluster with existing Dojos, whose number is beside. It
-// returns the median time until a new Dojo is Ready, in seconds.
+// one creates one Dojo at a time in a cluster that already has `beside` Dojos. It returns the
+// median time until a new Dojo is Ready, in seconds.
 func (b *bench) one(ctx context.Context, s *stage, beside int) float64 {
 	b.say("%s: creating %d Dojos one after the other, beside %d", s.scenario, b.repeat, beside)
 	return b.single(ctx, s, "one", &corev1api.Dojo{}, ready, func(name string) []client.Object {
@@ -43,9 +43,9 @@ func (b *bench) oneBeside(ctx context.Context, s *stage, at sheet) {
 	at.add("its children, made directly: created to available", b.oneDirect(ctx, s), "s")
 }
 
-// single calls made b.repeat times with different names, and creates and deletes the returned
-// objects. It returns the median time in seconds until done is true for the object of the type
-// kind.
+// single measures b.repeat times, each time with a new name. It creates the objects that made
+// returns, waits until done returns true for the named object of the type of kind, and deletes the
+// objects. It returns the median time of the waits in seconds.
 func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client.Object,
 	done func(client.Object) bool, made func(name string) []client.Object) float64 {
 	var took []float64

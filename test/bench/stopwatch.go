@@ -86,7 +86,7 @@ func spreadOf(began, done map[string]time.Time) spread {
 	return spread{p50: quantile(took, 0.5), p99: quantile(took, 0.99), total: last.Sub(first).Seconds()}
 }
 
-// quantile returns the lowest value for which at least the fraction q of all values is not higher.
+// quantile returns the lowest value v for which at least the fraction q of the values is at most v.
 // It returns 0 if there are no values.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {

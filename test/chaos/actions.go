@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Each constant is the number of object names of a kind. A slot is the number of such a name. At
-// any moment, an object with the name may exist or not.
+// Each constant is the number of names that the actions give to objects of a kind. A slot is the
+// index of such a name. An object with the name may or may not exist.
 const (
 	groupSlots   = 4
 	channelSlots = 10

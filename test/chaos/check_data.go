@@ -100,7 +100,7 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 		return expectation{[]string{corev1api.ReasonFinalBackupFailed, corev1api.ReasonDeletionStalled}}
 	case d.DeletionTimestamp != nil:
 		return isReady
-	// The Dojo has two errors. Its condition may name the error of its Cluster, or ChildRefused.
+	// The Dojo may have both ChildRefused and an error of its Cluster. Its condition names one.
 	case w.databaseElsewhere(d) && cluster != nil && own != nil:
 		return expectation{append(w.expectVersion(d, cluster).reasons, corev1api.ReasonChildRefused)}
 	case w.databaseElsewhere(d):
@@ -153,9 +153,9 @@ func (w *dataWorld) expectVersion(d *corev1api.Dojo, cluster *unstructured.Unstr
 	return isReady
 }
 
-// missing returns the reason if a committed row is lost. A row is not lost if a database that
-// starts or a Backup in the Dojo's status has it. It is not lost either if a user has deleted its
-// database.
+// missing returns the reason why a committed row is lost, or "" if the row is not lost. A row is
+// not lost if a database that starts or a Backup in the Dojo's status has it, or if a user has
+// deleted the database or upgraded it without a backup.
 func (w *dataWorld) missing(row acknowledged) string {
 	cluster := w.byUID(row.cluster)
 	there := cluster != nil && slices.Contains(w.postgres.Rows(row.cluster, row.database), row.text)

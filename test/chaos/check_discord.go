@@ -80,9 +80,9 @@ func (w *world) channelOnDiscord(id string) (discordtest.Channel, bool) {
 
 type holder struct {
 	client.Object
-	id     string // of the external resource
+	id     string // of the object's resource on Discord
 	policy v1alpha1.DeletionPolicy
-	adopt  string // id
+	adopt  string // the id in spec.adopt
 	// matched reports whether the operator bound the object to the only matching resource, without
 	// an audit log entry as proof. The operator does not delete such a resource.
 	matched bool

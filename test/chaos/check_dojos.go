@@ -82,8 +82,8 @@ func variable(d *appsv1.Deployment, name string) string {
 	return ""
 }
 
-// credentialsDiffer compares a Dojo's Secret with the Secret that it copies. The result names keys,
-// but no password.
+// credentialsDiffer compares the password in the Secret that the operator writes for a Dojo with
+// the password in the source of that Secret. The result names the source, but no password.
 func (w *world) credentialsDiffer(d *corev1api.Dojo) []string {
 	from := d.Name + "-db"
 	if db := d.Status.Database; db != nil && strings.HasPrefix(db.Login, "dojo2_") {

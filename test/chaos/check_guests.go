@@ -128,8 +128,8 @@ func (w *world) guestRoles(made map[string]types.UID) (wrong violations) {
 	return wrong
 }
 
-// checkGuestActions finds resources that the operator changed for the guest, but had created for
-// another tenant or not at all.
+// checkGuestActions finds resources that the operator changed for the guest, although it did not
+// create them for the guest.
 func (w *world) checkGuestActions(made map[string]types.UID) (wrong violations) {
 	for _, e := range w.guild.Audit {
 		target := e.TargetID

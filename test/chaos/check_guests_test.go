@@ -14,7 +14,7 @@ import (
 
 const (
 	guestRoleUID, guestGroupUID = "66666666-guest", "77777777-guest"
-	guestRole, guestCategory    = "250", "210" // on Discord
+	guestRole, guestCategory    = "250", "210" // ids on Discord
 	guestUser                   = "701"
 )
 

@@ -165,9 +165,9 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	return isReady
 }
 
-// expectDojo expects that a Dojo with alerts waits for its DiscordChannel. The operator moves no
-// data. If a former Dojo of the same name has left a database in another Cluster, expectDojo
-// expects the reason ChildRefused.
+// expectDojo expects that a Dojo with alerts waits for its DiscordChannel. If a former Dojo of the
+// same name has left a database in another Cluster, expectDojo expects the reason ChildRefused,
+// because the operator moves no data between Clusters.
 func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	if w.databaseElsewhere(d) {
 		return expectation{[]string{corev1api.ReasonChildRefused}}

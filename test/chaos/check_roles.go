@@ -16,7 +16,7 @@ type onDiscord struct {
 	byHand   bool
 }
 
-// resources lists all channels, and all roles that Discord does not manage itself.
+// resources lists all channels, and all roles except @everyone and roles that Discord manages.
 func (w *world) resources() (all []onDiscord) {
 	for _, c := range w.guild.Channels {
 		all = append(all, onDiscord{c.ID, c.Name, w.byHand(c.ID)})

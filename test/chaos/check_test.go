@@ -25,7 +25,7 @@ const (
 	groupUID        = "11111111-group"
 	channelUID      = "22222222-channel"
 	dojoUID         = "33333333-dojo"
-	category, posts = "200", "300" // on Discord
+	category, posts = "200", "300" // ids on Discord
 	hookOfPosts     = "400"
 	tokenOfHook     = "token-of-the-webhook"
 	byHandID        = "500"
@@ -33,7 +33,7 @@ const (
 	secretOfPosts   = "channel-0-webhook"
 	otherUID        = "44444444-other"
 	roleUID         = "55555555-role"
-	botRole, grade  = "101", "600" // roles on Discord
+	botRole, grade  = "101", "600" // ids of roles on Discord
 	handRoleID      = "601"
 	student         = "700"
 )
@@ -548,8 +548,8 @@ func TestWebhookIsAbandonedOnlyAfterASpecChange(t *testing.T) {
 	}
 }
 
-// An interrupted watch may miss an object or its last versions. The lists after the interruption
-// have these.
+// An interrupted watch may miss an object or its last versions. The observer takes them from the
+// lists after the interruption, and from the responses to edits.
 func TestDeletedObjectsHaveTheirLastVersion(t *testing.T) {
 	t.Parallel()
 	object := func(uid, version string) client.Object {

@@ -17,8 +17,8 @@ import (
 // errGone means that a channel or role disappeared between a user's read and edit.
 var errGone = errors.New("it has just gone")
 
-// byHand runs what a user does in the Discord app. It turns a panic of discordtest, which means
-// that the channel or role does not exist, into errGone.
+// byHand runs a user's change in the Discord app. If the channel or role does not exist,
+// discordtest panics, and byHand returns errGone.
 func byHand(do func()) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -99,8 +99,8 @@ func (r *run) deleteOnDiscord(id string) error {
 	return byHand(func() { r.discord.DeleteChannelByHand(id) })
 }
 
-// hideChannel hides at most one channel at a time. Otherwise a second call could hide a channel of
-// a category that is already hidden. At its end, the second call would restore the hidden state.
+// hideChannel hides a channel for a while. It hides at most one channel at a time. Otherwise, a
+// second call could hide a channel of a hidden category, and later restore the hidden state.
 func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	while := time.Duration(1+random.IntN(15)) * time.Second

@@ -67,7 +67,7 @@ func (r *run) createChannel(ctx context.Context, a action) (string, error) {
 	for range random.IntN(4) {
 		changeChannel(random, c)
 	}
-	// Users create only text channels, so only a text channel can adopt one of them.
+	// Users create only text channels, so a DiscordChannel of another type can adopt none of them.
 	if c.Spec.Type == "" && oneIn(random, 8) {
 		if id := r.anyUserChannel(random); id != "" {
 			c.Spec.Adopt = &v1alpha1.Adoption{ID: id}

@@ -163,7 +163,7 @@ func minorOf(image string) int {
 }
 
 // checkMinors checks Dojos after the operators are idle. With the policy Automatic, a Dojo must
-// have the newest minor version. Otherwise its status must name the newest minor version.
+// have the newest minor version. Otherwise its status must name that version, if it is newer.
 func (w *dataWorld) checkMinors() (wrong violations) {
 	for _, d := range w.dojos {
 		cluster, own := w.named("Cluster", d.Name+"-db"), d.Spec.Postgres.Cluster

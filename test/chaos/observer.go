@@ -34,7 +34,7 @@ type observer struct {
 	minors   *minors
 
 	mu         sync.Mutex
-	seen       int // number of versions
+	seen       int // number of observed versions of objects
 	violations violations
 	// gone holds deleted objects. An interrupted watch may miss a short-lived object, or the last
 	// versions of a deleted object. For this reason, listed holds the objects of all lists, and the

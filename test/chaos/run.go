@@ -128,7 +128,7 @@ func (r *run) act(ctx context.Context, a action) error {
 	return ctx.Err()
 }
 
-// later calls do after the time while, or as soon as ctx is done.
+// later calls do after the duration `while`, or as soon as ctx is done.
 func (r *run) later(ctx context.Context, while time.Duration, do func(context.Context)) {
 	r.pending.Go(func() {
 		_ = wait(ctx, while)

@@ -109,8 +109,9 @@ func (s *stage) ready(ctx context.Context) error {
 	return nil
 }
 
-// startDiscord uses strict limits, except for two: the limit of renames is short, and there is no
-// limit of reconnects. With Discord's own limits of renames and reconnects, a run would take hours.
+// startDiscord uses StrictLimits with two exceptions: the limit of changes of a name or topic has a
+// period of only ten seconds, and Gateway connections have no limit. With Discord's own limits of
+// these changes and connections, a run would take hours.
 func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
 	limits := discordtest.StrictLimits()
 	limits.NameTopic.Per = 10 * time.Second

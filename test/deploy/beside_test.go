@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// all runs all steps of .ci/run. Programs and make targets only print their names; the make target
-// fails fails. It returns the output and whether the run has passed.
+// all runs all steps of .ci/run with fake programs. Make targets only print their names, and the
+// target with the name in `fails` then fails. all returns the output, and whether the run passed.
 func (s *scratch) all(fails string) (string, bool) {
 	s.t.Helper()
 	for _, program := range []string{"go", "chromium"} {
@@ -31,8 +31,8 @@ func (s *scratch) all(fails string) (string, bool) {
 	return string(out), err == nil
 }
 
-// A step that runs beside others runs in the background. Its output and its time must not be lost, and
-// its failure must fail the run.
+// A step that runs beside others runs in the background. .ci/run must print the step's output and
+// time, and must fail if the step fails.
 func TestStepsBesideOthers(t *testing.T) {
 	t.Parallel()
 	for fails, want := range map[string][]string{

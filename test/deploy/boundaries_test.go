@@ -22,7 +22,8 @@ var (
 	inBackticks = regexp.MustCompile("`([^`]+)`")
 )
 
-// Each table row must name test functions, or words in the title of an end-to-end spec, that exist.
+// Each table row must name existing tests, or say "not offered". The name of a test is a test
+// function, or words in the title of a spec or subtest.
 func TestBoundariesHaveTests(t *testing.T) {
 	tests := sourcesOfTests(t)
 	descriptions := titlesIn(tests)

@@ -34,8 +34,8 @@ const (
 	guildID       = "1401681709430341710" // guild of the sample
 )
 
-// The operators watch the namespaces of the sample (teams and platform), and do not watch the
-// namespace unwatched.
+// dojo-operator watches the namespaces `teams`, and discord-operator `teams` and `platform`. No
+// operator watches the namespace `unwatched`.
 var teams, platform, unwatched = []string{"team-a", "team-b"}, "platform", "team-c"
 
 // namespaced is a cluster in which both operators are installed as in deploy/samples/install.
@@ -112,8 +112,8 @@ func (n *namespaced) kustomization(t *testing.T) string {
 	})
 }
 
-// Operators that watch only some namespaces must work in these, and must send no request about
-// other namespaces.
+// Operators that watch only some namespaces must work in these namespaces. They must send no
+// request about other namespaces, except about their own.
 func TestNamespaced(t *testing.T) {
 	t.Parallel()
 	n := startNamespaced(t)
@@ -305,8 +305,8 @@ func (n *namespaced) patch(t *testing.T, namespace, merge string) *unstructured.
 	return dojo
 }
 
-// expectConfined expects that an operator sent no request about other namespaces than those it
-// watches, and that the API server refused none of its requests.
+// expectConfined expects that an operator sent requests only about the namespaces that it watches
+// and about its own namespace, and that the API server refused none of the requests.
 func (n *namespaced) expectConfined(t *testing.T, o environment.Operator) {
 	t.Helper()
 	g := NewWithT(t)

@@ -250,8 +250,8 @@ func makeNamespaces(t *testing.T, admin client.Client, objects []*unstructured.U
 	}
 }
 
-// Users render with kubectl. expectSameOfKubectl expects that kubectl renders the same objects as
-// the library of this test.
+// expectSameOfKubectl expects that kubectl renders the same objects as the library of this test.
+// Users render with kubectl.
 func expectSameOfKubectl(t *testing.T, folder string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)

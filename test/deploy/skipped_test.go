@@ -69,8 +69,8 @@ func (s *scratch) run(cache, landed string, args ...string) string {
 	return string(out)
 }
 
-// .ci/run may skip a suite only if the files that can affect the suite are the same as in the last
-// landed commit.
+// .ci/run may skip a suite only if the files that can affect the suite have not changed since the
+// last landing: the commit in LANDED, or else the commit where the branch left origin/main.
 func TestSuitesThatAChangeCannotAffectAreSkipped(t *testing.T) {
 	t.Parallel()
 	const runs, skipped = "the suite runs", "playground: skipped: none of its 1 input files has changed since"

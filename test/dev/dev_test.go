@@ -124,7 +124,8 @@ func (c *cluster) command(t *testing.T, line string, variables ...string) (sessi
 	return session, tmp
 }
 
-// prints runs a shell command, expects its exit status, and returns its output.
+// prints runs a shell command and returns its output. It expects that the command fails if and only
+// if status is not 0.
 func (c *cluster) prints(t *testing.T, status int, line string, variables ...string) string {
 	t.Helper()
 	session, _ := c.command(t, line, variables...)

@@ -28,7 +28,7 @@ type target struct {
 	context string
 	server  string
 	named   bool // reports whether the command line names the context
-	// The kubeconfig with only this context; it contains the content of all files that it names.
+	// raw is the kubeconfig with only this context. It embeds the files that the context needs.
 	raw    *clientcmdapi.Config
 	config *rest.Config
 	client client.Client // as the user of the context
@@ -106,7 +106,7 @@ func makeTarget(command string) string {
 	return command
 }
 
-// ask reads an answer from the terminal. The name of the context and y are a confirmation.
+// ask asks on the terminal for a confirmation: y, yes or the name of the context.
 func ask(in io.Reader, out io.Writer, context string) error {
 	_, _ = fmt.Fprintf(out, "This is not a cluster of this machine. Go on with %s? [y/N] ", context)
 	answer, err := bufio.NewReader(in).ReadString('\n')

@@ -9,9 +9,9 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// The methods in this file simulate changes that a user with all permissions makes in the Discord
-// app. They cause the same Gateway events and audit log entries as REST calls, but no permissions
-// or rate limits apply. A method panics if an id does not exist.
+// The ByHand methods simulate changes that a user with all permissions makes in the Discord app.
+// They cause the same Gateway events and audit log entries as REST calls, but no permissions or
+// rate limits apply. They panic if the guild, channel, role or webhook does not exist.
 
 // Guild returns a copy of a guild with its channels, roles, members, messages and audit log.
 func (s *Server) Guild(id string) Guild {

@@ -41,10 +41,10 @@
 //     returns limits with all of these.
 //   - Options.Altered ignores or changes sent values: topics, slowmode of announcement channels,
 //     icons, and locale and description outside Community guilds. [D] names the types and guilds
-//     for which these fields are valid. It is a guess that Discord otherwise ignores them without
-//     an error, and that a new channel may lack its category's overwrites.
-//   - Limits.GuildsPerSession requires shards from 2,500 guilds on: GET /gateway/bot recommends
-//     several shards, and the Gateway closes a session without them with 4011 [D].
+//     for which these fields are valid. It is a guess that Discord ignores them for other types
+//     and guilds without an error, and that a new channel may lack its category's overwrites.
+//   - Limits.GuildsPerSession requires shards from 2,500 guilds on. GET /gateway/bot then
+//     recommends several shards, and the Gateway closes a session with too many guilds (4011) [D].
 //   - Options.Compatible simulates a server with a Discord-compatible API, as one such server was
 //     observed to behave.
 //
@@ -79,10 +79,10 @@
 //   - The order of the checks of a call: permissions, fields of the body, quantity limits.
 //   - The code for an icon of more than 1024 by 1024 pixels, and for an animated icon without
 //     ANIMATED_ICON. The hash of an icon depends on its content.
-//   - An edit of a Community guild without COMMUNITY in its features leaves the rules and updates
-//     channel unchanged without an error.
-//   - A Community guild without the minimum verification level and filter is refused with certain
-//     codes, and Discord does not raise them itself.
+//   - If an edit of a Community guild does not send COMMUNITY in features, the rules and updates
+//     channel stay unchanged without an error.
+//   - Discord refuses a Community guild with a verification level or filter below the minimum with
+//     certain codes. It does not raise the level and the filter itself.
 //   - The HTTP statuses of several error codes, and the codes of some nested errors. POST /guilds
 //     is refused, because bots can no longer create guilds.
 //   - Which permissions count for a change of overwrites, and for a create in a category.

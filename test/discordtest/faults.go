@@ -21,8 +21,8 @@ func FailAfter(status int) Action {
 	return Action{Effect: true, Status: status, Body: gatewayError(status)}
 }
 
-// GiveUp answers with the given 5xx status at once, and executes the call after the time late. It
-// simulates a proxy that times out before Discord answers.
+// GiveUp answers with the given 5xx status at once. It executes the call later; late is the
+// delay. It simulates a proxy that times out before Discord answers.
 func GiveUp(status int, late time.Duration) Action {
 	return Action{Late: late, Status: status, Body: gatewayError(status)}
 }
@@ -37,8 +37,8 @@ func DropAfter() Action { return Action{Effect: true, Drop: true} }
 // counts from the end of the response.
 func CutAnswer(n int) Action { return Action{Effect: true, Drop: true, Cut: n} }
 
-// Slow waits for the time before, executes the call, waits for the time after, and then answers.
-// Both times run on the simulator's clock.
+// Slow delays the execution of the call (before), and then the response (after). Both delays run
+// on the simulator's clock.
 func Slow(before, after time.Duration) Action {
 	return Action{Effect: true, Before: before, After: after}
 }

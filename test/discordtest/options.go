@@ -47,15 +47,15 @@ type Options struct {
 	// SessionLife is the time after a disconnect in which a client can resume a Gateway session;
 	// default 3 min. Discord documents no such time.
 	SessionLife time.Duration
-	// ShowHidden lets bots get all channels, even channels that they may not view, as on Discord
-	// until 16 November 2026. By default the Gateway obfuscates the channels that a bot may not
-	// view, and GET /guilds/{guild_id}/channels omits them.
+	// ShowHidden makes the Gateway and GET /guilds/{guild_id}/channels send all channels in full,
+	// even channels that the bot may not view, as Discord did until 16 November 2026. By default
+	// the Gateway obfuscates the channels that the bot may not view, and the list omits them.
 	ShowHidden bool
 	// Compatible simulates a server with a Discord-compatible API that differs from Discord. The
 	// differences were observed on one such server:
 	//
-	//   - errors have the HTTP status as their code instead of Discord's error code, except 400
-	//     with 50013 for missing permissions; a parent_id of null gets 500;
+	//   - errors have the HTTP status as their code instead of Discord's error code, but missing
+	//     permissions get status 400 with code 50013; a parent_id of null gets 500;
 	//   - permission overwrites apply in the order in which they were sent, a new channel gets none
 	//     from its category, and no channels are hidden;
 	//   - GET /guilds/{guild_id} has no roles, responses about one channel and CHANNEL_UPDATE have

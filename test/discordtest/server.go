@@ -37,7 +37,7 @@ type Server struct {
 }
 
 // New makes a Discord without bots and guilds. Then call Start, or mount the server as an
-// http.Handler and set Options.PublicURL.
+// http.Handler. A mounted server needs Options.PublicURL.
 func New(opts Options) *Server {
 	opts = opts.withDefaults()
 	d := model.New(clock.New(opts.Clock, opts.Frozen),
@@ -161,10 +161,10 @@ func (s *Server) Weaken(w Weakness) {
 	s.discord.Weakness = w
 }
 
-// Requests returns the REST calls so far, oldest first.
+// Requests returns the newest REST calls, at most Options.KeepRequests, oldest first.
 func (s *Server) Requests() []Request { return s.rest.Requests() }
 
-// RequestsOf returns the REST calls so far of the bot with this user id, oldest first.
+// RequestsOf returns the calls in Requests that the bot with this user id made, oldest first.
 func (s *Server) RequestsOf(botID string) []Request { return s.rest.RequestsOf(botID) }
 
 // RequestCounts returns the number of calls of each route; the keys are "METHOD /template".

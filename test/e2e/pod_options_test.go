@@ -16,7 +16,7 @@ import (
 
 // The client library of Postgres reads a service name and the path of a service file from the
 // environment (https://www.postgresql.org/docs/current/libpq-pgservice.html). If the application
-// reaches Postgres, its pods have got the variables and volumes.
+// reaches Postgres, its pods have the variables and volumes of the Dojo's spec.
 var _ = Describe("A Dojo with pod options", Ordered, func() {
 	var w *world
 

@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Folders of main packages. They are the keys of their images in Stack.Images; only the plugin has
-// no image.
+// The constants are folders of main packages. Each is also the key of the program's image in
+// Stack.Images. The plugin has no image.
 const (
 	DojoApp     = "test/e2e/programs/dojo"
 	NextDojoApp = DojoApp + ", next version" // the same program in another image

@@ -134,10 +134,10 @@ func leaderImage(ctx context.Context, o environment.Operator) string {
 	return pod.Spec.Containers[0].Image
 }
 
-// generations returns the generation of each object that an operator has created for a Dojo, and
-// the restarts of the Dojo's containers. If a new version changes existing objects of a kind on
-// purpose, exempt that kind here. PrometheusRules are exempt, because the texts of alerts may
-// change.
+// generations returns the generation of each object that an operator has created for a Dojo (or the
+// resourceVersion, if it has no generation), and the restarts of the Dojo's containers. If a new
+// version changes existing objects of a kind on purpose, exempt that kind here. PrometheusRules are
+// exempt, because the texts of alerts may change.
 func (w *world) generations(ctx context.Context, dojo string) map[string]string {
 	GinkgoHelper()
 	of := client.MatchingLabels{"app.kubernetes.io/instance": dojo}

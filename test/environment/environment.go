@@ -277,8 +277,8 @@ func (e *Environment) Stop() error {
 	return errors.Join(errs...)
 }
 
-// RunFolder returns the path of a new folder in out/NAME. The path contains the time and the
-// process id, so that parallel runs have different folders.
+// RunFolder returns the path of a folder in out/NAME, but does not create the folder. The path
+// contains the time and the process id, so that parallel runs have different folders.
 func RunFolder(name string) (string, error) {
 	return project.Path("out", name, fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), os.Getpid()))
 }

@@ -63,8 +63,8 @@ func (o Operator) checkout() (string, error) {
 	return project.Root()
 }
 
-// Known returns the objects without those of new kinds: this project defines a new kind, but the
-// operators' checkouts (see CheckoutVariable) do not.
+// Known returns the objects without the objects of new kinds. A kind is new if this project defines
+// it, but the operator's checkout (see CheckoutVariable) does not.
 func Known(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	for _, o := range All {
 		from, err := o.checkout()
@@ -148,8 +148,8 @@ func (o Operator) Render(root, overlay string, components ...string) (objects []
 	return manifests.Render(folder)
 }
 
-// Install applies the objects, except workloads and CustomResourceDefinitions. The cluster already
-// has the CustomResourceDefinitions.
+// Install applies the objects, except Deployments, PodDisruptionBudgets and
+// CustomResourceDefinitions. The cluster already has the CustomResourceDefinitions.
 func (o Operator) Install(ctx context.Context, admin client.Client, objects []*unstructured.Unstructured) error {
 	return manifests.Apply(ctx, admin,
 		manifests.Without(objects, "CustomResourceDefinition", "Deployment", "PodDisruptionBudget"))

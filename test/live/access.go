@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// needed has the permissions that the bot needs. Some of them are needed because the run grants
-// them to others, by overwrites and by a role.
+// needed has the permissions that the bot needs. The bot needs some of them only because the run
+// grants them to other users, by overwrites and by a role.
 const needed = discordclient.PermissionsCore | permissions.ViewAuditLog | permissions.ManageRoles |
 	permissions.SendMessages
 

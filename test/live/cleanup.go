@@ -17,8 +17,8 @@ const cleanupTime = 2 * time.Minute
 
 var errIncomplete = errors.New("the clean-up is not complete")
 
-// cleanUp removes all objects of the run from Discord, also those without a response to their
-// create.
+// cleanUp removes all objects of the run from Discord, even if the response to an object's create
+// was lost.
 func cleanUp(ctx context.Context, b *bot, own *territory) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
@@ -66,8 +66,8 @@ func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs 
 }
 
 // remaining maps the ids of the run's channels and roles that still exist on Discord to their API
-// paths. Its calls pass through the proxy, which thereby adds objects to the territory that it did
-// not know.
+// paths. Its calls pass through the proxy. The proxy adds objects of the run that it did not know
+// yet to the territory.
 func remaining(ctx context.Context, b *bot, own *territory) (map[string]string, error) {
 	found := map[string]string{}
 	var errs error

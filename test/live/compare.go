@@ -19,7 +19,7 @@ const (
 
 type difference struct {
 	call, field, expected, real string
-	// where lists the steps in which the field differs, and the object that was concerned.
+	// where lists the steps in which the field differs, each with the object of the call.
 	where []string
 }
 
@@ -57,8 +57,9 @@ func compare(expected, actual recording) []difference {
 	return differences
 }
 
-// differing returns the fields that differ, each with both values. If the outcomes of the responses
-// differ, it compares only status, code and message, because the other fields cannot be equal.
+// differing returns the fields that differ, each with its two values. If the classes of the
+// responses differ, such as 2xx and 4xx, it compares only status, code and message, because the
+// other fields cannot be equal.
 func differing(expected, actual fields) map[string][2]string {
 	differences := map[string][2]string{}
 	all := maps.Clone(expected)

@@ -25,11 +25,11 @@ const (
 	gatewayPath = "/live-gateway"
 	// maxBody limits bodies in bytes. The largest body is the list of a server's channels.
 	maxBody = 16 << 20
-	// maxSubject limits the name in bytes that a request gives to an object and that the recording
-	// uses for it.
+	// maxSubject limits the length of an object's name in the recording, in bytes. It applies to
+	// names that come from a request.
 	maxSubject = 12
-	// secondClient is the user agent of calls by the type bot. It distinguishes these from the
-	// operator's calls.
+	// secondClient is the user agent of calls by the type bot. It distinguishes the bot's calls
+	// from the operator's calls.
 	secondClient = "DiscordBot (https://jutsu.com/operators, live)"
 )
 

@@ -141,8 +141,8 @@ func (t *territory) flatten(f fields, path string, value any, values bool) {
 
 func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
-// index returns the text that stands for a list's element in a path. This is the replaced id of the
-// element, because the order of many lists has no meaning, or else its index.
+// index returns the text that stands for a list's element in a path: the element's id as scrub
+// replaces it, because the order of many lists has no meaning. Without an id, it is the index.
 func (t *territory) index(i int, element any) string {
 	if id := text(asObject(element), "id"); id != "" {
 		return t.scrub(id)

@@ -52,8 +52,8 @@ func trimmed(out string) string {
 	return text.String()
 }
 
-// changing lists what differs between two runs of a command, and its replacement: times, counts of
-// events, ids, versions, and the widths of columns.
+// changing lists patterns of texts that differ between two runs of a command, with replacements:
+// times, counts of events, ids, versions, and the widths of columns.
 var changing = []struct {
 	pattern *regexp.Regexp
 	instead string

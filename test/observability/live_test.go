@@ -203,8 +203,8 @@ func (s *stage) alertsOfADojo(t *testing.T) {
 		for _, group := range as {
 			for _, rule := range group.Rules {
 				alerts[rule.Alert] = true
-				// Only one Dojo has an application with metrics. All Dojos have the same alerts, so
-				// the check replaces the Dojo's name by the name of that Dojo.
+				// Only tokyo-jujutsu-high has an application with metrics. All Dojos have the same
+				// alerts, so the check replaces the name of another Dojo by tokyo-jujutsu-high.
 				s.metricsExist(t, rule.Alert, strings.ReplaceAll(rule.Expr, dojo, "tokyo-jujutsu-high"))
 			}
 		}

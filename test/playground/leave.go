@@ -182,6 +182,6 @@ func exited(p *environment.Process) <-chan struct{} {
 	return p.Exited()
 }
 
-// canBeDeleted reports whether the object's deletion can succeed, because the object is not
+// canBeDeleted reports whether the object's deletion can succeed. It cannot if the object is
 // Degraded.
 func canBeDeleted(o unstructured.Unstructured) bool { return rowOf(&o).degraded != "True" }

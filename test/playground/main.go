@@ -20,7 +20,7 @@ type options struct {
 	timeout time.Duration
 	nodes   int
 
-	// These flags select a real Discord. The first two need each other.
+	// These flags select a real Discord. discordTokenFile and discordServerID require each other.
 	discordTokenFile, discordServerID string
 	discordAPIURL                     string // empty for the API of the real Discord
 }

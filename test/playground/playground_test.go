@@ -20,7 +20,7 @@ import (
 )
 
 // These tests run the program as a process. They check its output, and that no file and no process
-// remains. Most of them wait most of the time, so they run in parallel.
+// remains. They run in parallel, because most of the tests mainly wait.
 
 const (
 	// waitLimit is long enough for a control plane on a busy machine.
@@ -83,8 +83,8 @@ func startCommand(t *testing.T, command *exec.Cmd) *playground {
 }
 
 func (p *playground) expectNoTraces(g *WithT) {
-	// This takes a while if the program was killed. A shell then removes the folder, and the
-	// operators end only when they cannot renew their Leases.
+	// If the program was killed, a shell removes the folder some time later, and the operators end
+	// only when they cannot renew their Leases.
 	g.Eventually(func() ([]string, error) { return filepath.Glob(p.tmp + "/*") }).WithTimeout(waitLimit).
 		Should(BeEmpty())
 	g.Eventually(p.processes).WithTimeout(waitLimit).WithPolling(100 * time.Millisecond).Should(BeEmpty())

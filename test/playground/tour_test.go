@@ -15,7 +15,7 @@ import (
 )
 
 // takeTour runs the commands of the tour in docs/learn/tutorial.md, and compares their outputs with
-// the page. It expects that the objects are at the end in the same state as at the beginning.
+// the page. It expects that the Dojos are in the same state after the tour as before.
 func takeTour(t *testing.T, g *WithT) {
 	t.Helper()
 	steps := tourOf(t)

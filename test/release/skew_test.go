@@ -274,10 +274,10 @@ func readyOf(o *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// written returns the UID and the generation of each object that the operators have written, and
-// the ids on Discord. It omits the generation of a PrometheusRule, because the text of alerts may
-// differ between versions. It also omits that of Deployments and ReplicaSets, because the test
-// scales them. A change of the pod template is visible as an additional ReplicaSet.
+// written returns, for each object that the operators have written, the UID and the generation, the
+// resourceVersion of a Secret, or the id on Discord. It omits the generations of PrometheusRules,
+// because the text of alerts may differ between versions, and of Deployments and ReplicaSets,
+// because the test scales them. A change of the pod template shows as an additional ReplicaSet.
 func (s *skew) written() map[string]string {
 	s.t.Helper()
 	found := map[string]string{}

@@ -14,8 +14,8 @@ import (
 )
 
 // AwaitMetricsReader waits up to a minute until the API server lets the ServiceAccount read
-// metrics. The API server learns of a new binding late. If a program's metrics endpoint asked the
-// API server before that, it would cache the refusal.
+// metrics. The API server applies a new binding with a delay. If a metrics endpoint asked the API
+// server too early, the endpoint would cache the refusal.
 func (c *Cluster) AwaitMetricsReader(ctx context.Context, namespace, name string) error {
 	client, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {

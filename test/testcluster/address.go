@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// These ports are below a cluster's node ports (from 30000) and below the kernel's ephemeral range
-// (from 32768 on Linux). Outgoing connections and listeners on ":0" get their ports from the
+// FreeAddress uses ports below a cluster's node ports (from 30000) and the kernel's ephemeral
+// range (from 32768 on Linux). Outgoing connections and listeners on ":0" get their ports from the
 // ephemeral range.
 const (
 	firstFreePort = 15000

@@ -30,7 +30,7 @@ type component struct {
 	reaper *process.Reaper
 
 	process  *process.Process
-	expected atomic.Bool // whether an end is not reported: during the start and after kill
+	expected atomic.Bool // true during the start and after kill: died is then not called
 }
 
 func (c *component) start(ctx context.Context) error {

@@ -41,7 +41,7 @@ const (
 
 const (
 	etcdSocket = "etcd.sock"
-	// maxSocketPath is the limit of macOS in bytes. Linux allows four more.
+	// maxSocketPath is the longest path of a Unix socket on macOS, in bytes. Linux allows 4 more.
 	maxSocketPath = 103
 )
 
@@ -207,8 +207,8 @@ func (c *Cluster) etcdServes(ctx context.Context) error {
 	return process.Serves(ctx, &http.Client{Transport: socket}, "http://etcd/readyz")
 }
 
-// apiServerServes also waits for the namespace default,
-// which appears a moment after the API server is ready.
+// apiServerServes returns nil when the API server is ready and has
+// the namespace default, which the API server creates a moment later.
 func (c *Cluster) apiServerServes(ctx context.Context) error {
 	if err := c.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
 		return err

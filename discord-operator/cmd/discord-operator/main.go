@@ -19,8 +19,9 @@ import (
 // buildversion finds the version.
 var version string
 
-// Permissions outside the watched namespaces: leader election needs a Lease and its events, and the
-// metrics endpoint needs reviews of its clients. Markers in internal/ have all other permissions.
+// Permissions outside the watched namespaces: leader election writes a Lease and Events, and the
+// metrics endpoint authenticates and authorizes its clients. Markers in internal/ have all other
+// permissions.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,resourceNames=discord-operator.discord.jutsu.com,verbs=get;update

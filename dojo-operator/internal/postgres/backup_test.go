@@ -108,8 +108,8 @@ func TestBackupConditionIsShort(t *testing.T) {
 	}
 }
 
-// The operator creates the ScheduledBackup only once Postgres is up, because CloudNativePG then
-// takes the first backup at once.
+// CloudNativePG takes the first backup as soon as a ScheduledBackup exists, so the operator creates
+// it only once Postgres is up.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	plain := func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Backup = nil }

@@ -15,7 +15,7 @@ var up = chain{
 	checkInstalled, // the cluster has CloudNativePG, and its kinds can be read
 	checkNames,     // no foreign object has a name that the database needs
 	planBootstrap,  // the data is not lost, and the source of a new Cluster's data is known
-	planCluster,    // the Dojo's own Cluster matches the spec; only an upgrade waits
+	planCluster,    // the Dojo's own Cluster matches the spec, apart from a pending upgrade
 	planBackup,     // backups are scheduled
 	waitForCluster, // the Cluster has a primary
 	planPooler,     // the Pooler starts while login and database are created
@@ -35,7 +35,7 @@ var up = chain{
 var asleep = chain{
 	checkInstalled,
 	checkNames,
-	checkData,          // the Cluster exists, its data came from the source in bootstrap, and its image opens that data
+	checkData,          // the Cluster is not lost, its data came from the source in bootstrap, and its image can read it
 	pauseBackup,        // scheduled backups are suspended
 	hibernate,          // no client uses the Cluster, and it is hibernated
 	stopPooler,         // the Pooler has no pods
@@ -54,8 +54,8 @@ func (c chain) plan(in input) cnpg.Step {
 	return in.before
 }
 
-// Database holds the planned writes for a Dojo's database, and what the application may do
-// meanwhile.
+// Database holds the planned writes for a Dojo's database, and whether the application may use the
+// database meanwhile.
 type Database struct {
 	Plan apply.Plan
 	// passwordCurrent reports whether Postgres has the password that the application should use.

@@ -95,8 +95,8 @@ func TestStepsOfABootstrap(t *testing.T) {
 	}
 }
 
-// A deleted Dojo may have left DatabaseRoles. Their spec.name may differ from the names of the
-// roles in the backup.
+// A deleted Dojo may have left a DatabaseRole whose spec.name differs from the role's name in the
+// backup. The operator deletes this DatabaseRole before it creates its own.
 func TestFormerRolesWithOtherNames(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

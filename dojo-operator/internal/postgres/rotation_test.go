@@ -160,7 +160,7 @@ func TestRequestsOfRotation(t *testing.T) {
 		Login, Former, Says string
 	}
 	// turned returns a world in the middle of a rotation: the application has the second login, and
-	// pods still have the first.
+	// pods still have the owner login.
 	turned := func(t *testing.T) *world {
 		w := running(t, tokyo(inPG))
 		dojo := tokyo(inPG, requested("monday"))
@@ -301,7 +301,7 @@ func TestARetiredLoginStaysOne(t *testing.T) {
 	if issue := worst(w.plan(dojo).Plan); issue != "Progressing/RotatingPassword" {
 		t.Error(issue)
 	}
-	for range 3 { // the first write sets the field to false, the second releases it
+	for range 3 { // the first write sets the field to false, the second omits the field
 		w.reconcile(dojo)
 		w.play()
 	}

@@ -170,8 +170,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// While a suspended Dojo waits for pods to end, the message names a pod and its node. Jobs with SQL
-// that has not begun are deleted. The wait has a deadline.
+// While a suspended Dojo waits for pods to end, the message names a pod and its node. The operator
+// deletes Jobs whose SQL has not begun. The wait has a deadline.
 func TestSuspendingEnds(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG)

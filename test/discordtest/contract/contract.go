@@ -100,7 +100,8 @@ func Load(path string) (*Contract, error) {
 	return c, nil
 }
 
-// compile compiles the routes whose schemas contain messages, or else all other routes.
+// compile compiles a part of the description. If messages is true, the part has the routes whose
+// schemas contain messages, otherwise all other routes.
 func compile(raw []byte, messages bool) (validator.Validator, error) {
 	pruned, err := prune(raw, messages)
 	if err != nil {

@@ -91,8 +91,8 @@ func (f *fields) response(op schema, status int) schema {
 	return nil
 }
 
-// visit appends to unknown the paths of all fields in value that none of the schemas `may`
-// declares. Several schemas may describe a value, because unions have several branches.
+// visit appends to unknown the paths of all fields in value that no schema in `may` declares.
+// `may` has several schemas if a union with several branches describes the value.
 func (f *fields) visit(path string, may []schema, value any, unknown *[]string) {
 	var branches []schema
 	for _, s := range may {

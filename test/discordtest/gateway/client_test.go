@@ -94,8 +94,8 @@ func (w *wire) closed(code int) {
 	}
 }
 
-// send adds properties, which the Gateway requires, to an IDENTIFY without them, unless the token
-// is "no properties".
+// send sends a frame. The Gateway requires properties in an IDENTIFY, so send adds missing
+// properties, unless the token is "no properties".
 func (w *wire) send(op int, d any) {
 	w.t.Helper()
 	if m, ok := d.(obj); ok && op == 2 && m["properties"] == nil && m["token"] != "no properties" {

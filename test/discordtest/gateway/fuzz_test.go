@@ -31,7 +31,7 @@ func FuzzGatewayFrame(f *testing.F) {
 		d.Users["2"] = &model.User{ID: "2", Name: "owner"}
 		c := newConn(g, false)
 		c.version = 10
-		if before { // start a session, which data could also resume
+		if before { // start a session with the id S, which data may resume
 			c.receive([]byte(`{"op":2,"d":{"token":"T","intents":1,"properties":{}}}`))
 			c.session.id = "S"
 			g.sessions = map[string]*session{"S": c.session}

@@ -119,7 +119,7 @@ func (c *conn) ready(s *session, id identify) {
 	}
 }
 
-// present sends GUILD_CREATE, during an outage with only id and unavailable.
+// present sends GUILD_CREATE. During an outage, the event has only id and unavailable.
 func (s *session) present(g *model.GuildState) {
 	switch {
 	case s.intents&intentGuilds == 0:

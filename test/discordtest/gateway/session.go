@@ -25,13 +25,13 @@ type session struct {
 	conn    *conn
 	gateway *Gateway
 	shard   *[2]int
-	// hidden is true for the channels that the client last got obfuscated.
+	// hidden is true for a channel if the last event about it to the client was obfuscated.
 	hidden map[string]bool
 	// known is true for the channels that existed when the session started.
 	known map[string]bool
 	// compress reports whether large payloads are compressed, as IDENTIFY asked.
 	compress bool
-	// late lists the events that GatewayFaults.Delay holds back. The last leaves at lateUntil.
+	// late lists the events that GatewayFaults.Delay delays. The last event is sent at lateUntil.
 	late      []event
 	lateUntil time.Time
 	// keep cancels the timer that would end the disconnected session. A RESUME calls it.

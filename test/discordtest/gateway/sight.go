@@ -40,9 +40,9 @@ func (s *session) channel(g *model.GuildState, event string, data map[string]any
 	return data
 }
 
-// updateSight sends CHANNEL_UPDATE for each channel that the bot may view only now, or no longer,
-// because of the event. A change of roles may affect all channels. A change of a channel may affect
-// its category, because a bot may view a category if it may view one of its channels.
+// updateSight sends CHANNEL_UPDATE for each channel that the event has hidden from the bot or made
+// visible to it. A change of roles may affect all channels. A change of a channel may affect its
+// category, because a bot may view a category if it may view one of the category's channels.
 func (s *session) updateSight(g *model.GuildState, event string, data map[string]any) {
 	all := strings.HasPrefix(event, "GUILD_ROLE_") ||
 		event == "GUILD_MEMBER_UPDATE" && data["user"].(map[string]any)["id"] == s.bot.UserID

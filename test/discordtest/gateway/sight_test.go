@@ -189,7 +189,8 @@ func TestSightFollowsCategory(t *testing.T) {
 	next("CHANNEL_UPDATE", group, "___hidden___")
 }
 
-// With Options.ShowHidden, a bot gets all channels, as on Discord before 16 November 2026.
+// With Options.ShowHidden, a bot gets hidden channels in events and in the list of channels, as on
+// Discord before 16 November 2026. A GET of a hidden channel still gets 50001.
 func TestUnhidden(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.ShowHidden = true })

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// Channels have the same URL path as on Discord, which redirects to the page.
+// A channel has the same URL path as on Discord. The path redirects to the page.
 func TestChannelAddress(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

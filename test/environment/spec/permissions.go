@@ -14,9 +14,9 @@ import (
 	"jutsu.com/operators/test/testcluster/rbacusage"
 )
 
-// UsesItsPermissions fails the suite if all specs ran and the operator did not use one of its
-// permissions. (A missing permission fails the spec that needs it.) Call UsesItsPermissions at
-// package level, like Describe.
+// UsesItsPermissions fails the suite if the operator has a permission that no spec made it use. It
+// checks this only after a run in which all specs ran and passed. (A missing permission fails the
+// spec that needs it.) Call UsesItsPermissions at package level, like Describe.
 func (o *Operator) UsesItsPermissions() bool {
 	ginkgo.AfterSuite(func() {
 		if o.process == nil {
@@ -34,7 +34,7 @@ func (o *Operator) UsesItsPermissions() bool {
 		filters := slices.Concat(c.FocusStrings, c.SkipStrings, c.FocusFiles, c.SkipFiles)
 		if !report.SuiteSucceeded || report.SuiteHasProgrammaticFocus || len(filters) > 0 || c.LabelFilter != "" ||
 			c.DryRun {
-			return // not all specs ran
+			return // not all specs ran and passed
 		}
 		granted, err := rbacusage.Granted(o.Env.Deployed(o.Operator), o.Namespace, o.Name)
 		gomega.Expect(err).NotTo(gomega.HaveOccurred())

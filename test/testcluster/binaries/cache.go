@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/testcluster/internal/progress"
 )
 
-// unfinished is the prefix of folders of builds in progress.
+// unfinished is the prefix of temporary files and folders in the cache.
 const unfinished = "building-"
 
 type source string
@@ -76,8 +76,8 @@ func (p *provider) provide(ctx context.Context, missing []build) (map[string]str
 	defer unlock()
 
 	stale, _ := filepath.Glob(filepath.Join(cache, unfinished+"*")) // the pattern is well-formed
-	// These folders belong to killed processes, because no other process builds while this process
-	// holds the lock.
+	// These files and folders are from killed processes, because no other process downloads or
+	// builds while this process holds the lock.
 	for _, path := range stale {
 		_ = os.RemoveAll(path)
 	}

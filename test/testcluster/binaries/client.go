@@ -53,7 +53,7 @@ func (c client) address(official string) string {
 	return c.mirror + "/" + strings.TrimPrefix(official, "https://")
 }
 
-// statusError is the status of a response that is no success.
+// statusError is the HTTP status of an unsuccessful response.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("%d %s", int(e), http.StatusText(int(e))) }

@@ -79,8 +79,8 @@ func (p *provider) pin(ctx context.Context, releases []release) ([]byte, error) 
 	return []byte(sumsHeader + strings.Join(lines, "")), nil
 }
 
-// published returns the checksum from the project's list. If the project publishes no list, it
-// downloads the file and computes the checksum.
+// published returns a file's checksum from the project's list. If the project publishes no list,
+// published downloads the file and computes the checksum.
 func (p *provider) published(ctx context.Context, r release) (string, error) {
 	if r.sums == "" {
 		hash := sha256.New()

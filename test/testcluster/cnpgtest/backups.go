@@ -34,7 +34,7 @@ const (
 	immediateLabel = "cnpg.io/immediateBackup"
 )
 
-// SetBackups sets the phase at which a Cluster's Backups stop, also Backups that already run. The
+// SetBackups sets the phase at which a Cluster's Backups stop, including running Backups. The
 // default is completed.
 func (s *StandIn) SetBackups(namespace, cluster string, phase BackupPhase) {
 	s.mu.Lock()
@@ -210,8 +210,8 @@ func (s *StandIn) setLastBackup(
 	})
 }
 
-// forgetBackups deletes completed Backup objects with another name in the object store (serverName)
-// than the Cluster has now, as the plugin barman-cloud does. The backups in the object store stay.
+// forgetBackups deletes a Cluster's completed Backup objects with a former serverName (the name in
+// the object store), as the plugin barman-cloud does. The backups in the object store stay.
 func (s *StandIn) forgetBackups(ctx context.Context, cluster *unstructured.Unstructured) error {
 	plugins, _, _ := unstructured.NestedSlice(cluster.Object, "spec", "plugins")
 	if len(plugins) == 0 {

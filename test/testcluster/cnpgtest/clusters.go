@@ -269,7 +269,7 @@ func (s *StandIn) createOnce(ctx context.Context, cluster *unstructured.Unstruct
 func (s *StandIn) createApplicationSecret(ctx context.Context, cluster *unstructured.Unstructured) error {
 	bootstrap, given, _ := unstructured.NestedMap(cluster.Object, "spec", "bootstrap")
 	how, ok := bootstrap["initdb"].(map[string]any)
-	if !ok { // the webhook defaults names in recovery too (defaultRecovery in api/v1/cluster_defaults.go)
+	if !ok { // recovery gets default names too (defaultRecovery in api/v1/cluster_defaults.go)
 		how, ok = bootstrap["recovery"].(map[string]any)
 	}
 	if given && !ok || how["secret"] != nil {

@@ -25,10 +25,10 @@ import (
 const Image = "ghcr.io/cloudnative-pg/postgresql:18-standin"
 
 const (
-	// interval is the shortest time between two passes over all objects. A pass sends six requests,
-	// and about a dozen more per Cluster.
+	// interval is the minimum time between two iterations over all objects. An iteration sends six
+	// requests, and about a dozen more per Cluster.
 	interval = 200 * time.Millisecond
-	// idle is the time between two passes while no object changes.
+	// idle is the time between two iterations while no object changes.
 	idle = time.Second
 
 	databaseFinalizer = "cnpg.io/deleteDatabase"
@@ -53,7 +53,7 @@ type StandIn struct {
 	options Options
 	client  client.WithWatch
 	cancel  context.CancelFunc
-	changed chan struct{} // has a value if objects may have changed since the last pass
+	changed chan struct{} // has a value if objects may have changed since the last iteration
 	done    chan struct{}
 
 	mu      sync.Mutex
@@ -167,7 +167,7 @@ func (s *StandIn) isPaused(namespace, cluster string) bool {
 	return s.paused[namespace+"/"+cluster]
 }
 
-// notify has the simulation act on all objects again.
+// notify starts a new iteration over all objects before idle has passed.
 func (s *StandIn) notify() {
 	select {
 	case s.changed <- struct{}{}:
@@ -210,7 +210,7 @@ func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, optio
 	}
 }
 
-// wait returns after d, after a value from until, or when ctx ends. It reports whether ctx has not
+// wait returns after d, after a value from until, or when ctx ends. It reports false if ctx has
 // ended.
 func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	timer := time.NewTimer(d)
@@ -223,8 +223,8 @@ func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	return ctx.Err() == nil
 }
 
-// play makes one pass over all objects and advances each by a step. It ignores errors, because
-// objects and kinds may disappear at any time and the next pass tries again.
+// play advances each object by one step. It ignores errors, because objects and kinds may
+// disappear at any time and the next iteration tries again.
 func (s *StandIn) play(ctx context.Context) {
 	for _, kind := range []struct {
 		name string

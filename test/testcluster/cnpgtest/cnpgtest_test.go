@@ -21,8 +21,8 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// waitLimit is long enough for a busy machine. The simulation usually needs one or two passes over
-// all objects.
+// waitLimit is long enough for a busy machine. The simulation usually needs one or two iterations
+// over all objects.
 const waitLimit = time.Minute
 
 func object(kind, name string, spec map[string]any) *unstructured.Unstructured {

@@ -11,15 +11,15 @@
 //     phase, readyInstances, instancesStatus, currentPrimary, targetPrimary, writeService, image
 //     and the Ready condition. It gets its Services, the Secret of the application and the
 //     PodDisruptionBudgets. Existing PodDisruptionBudgets of the same names are overwritten.
-//     StandIn.FailPrimary, Promote, FillDisk and FailArchiving cause faults.
-//   - With another image of the same major version, other resources, or another value of a parameter
-//     that Postgres reads only at its start, the pods are replaced one after another, the primary's
-//     last, in the phase "Upgrading cluster".
+//     StandIn.FailPrimary, Promote, FillDisk and FailArchiving cause or end faults.
+//   - After a change of the image (within a major version), of the resources, or of a parameter
+//     that Postgres reads only at its start, the pods are replaced one after another, the primary
+//     last. Meanwhile the phase is "Upgrading cluster".
 //   - Only a healthy Cluster can hibernate. It then has no ready instance and stays Ready=True.
 //   - With an image of a higher major version no instance runs, and a Job upgrades the data.
-//     StandIn.SetUpgrades sets the Job's outcome. After a failure no instance runs until the image
-//     has the old version again. The old version does not start if the Job began to link the data
-//     files or replaced the data.
+//     StandIn.SetUpgrades selects how the Job ends. After a failure no instance runs until the
+//     image has the old version again. The old version does not start if the Job began to link the
+//     data files or replaced the data.
 //   - A Cluster with data from a backup (bootstrap.recovery) or another database (initdb.import)
 //     has no instance before CloudNativePG's Job has filled it. The Job begins only after the
 //     Backup is completed. The Job's pods fail if the password Secret is missing, or after

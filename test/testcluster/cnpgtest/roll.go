@@ -49,7 +49,7 @@ func (i instances) rolled(o *unstructured.Unstructured, image string, status map
 	all := status["instances"].(int64)
 	switch {
 	case i.roll.of != o.GetUID() || i.roll.from == to || i.roll.done == all || status["readyInstances"] == int64(0):
-		i.roll = roll{of: o.GetUID(), from: to} // all pods have them
+		i.roll = roll{of: o.GetUID(), from: to} // all pods have the values in to
 		return i
 	case status["phase"] != healthy:
 		return i

@@ -21,10 +21,10 @@ const majorUpgrade = "Upgrading Postgres major version"
 // upgradeRole is the role of the upgrade Job, and the name of the Job's container.
 const upgradeRole = "major-upgrade"
 
-// Upgrades is the outcome of a Cluster's upgrades to another major version.
+// Upgrades selects how a Cluster's upgrades to another major version end, or where they stop.
 type Upgrades int
 
-// The default outcome is success. pg_upgrade renames global/pg_control of the former data before it
+// By default, upgrades succeed. pg_upgrade renames global/pg_control of the former data before it
 // links the files. The former version cannot start after that (disable_old_cluster in pg_upgrade's
 // controldata.c). A successful Job has replaced the former data (moveDataInPlace in CloudNativePG's
 // internal/cmd/manager/instance/upgrade/execute/cmd.go).
@@ -49,7 +49,7 @@ func (d pgData) starts(major int64) bool {
 	return d.linkedBy == "" && (d.major == 0 || d.major == major)
 }
 
-// SetUpgrades sets the outcome of a Cluster's upgrades, including a running upgrade.
+// SetUpgrades selects how a Cluster's upgrades end, including a running upgrade.
 func (s *StandIn) SetUpgrades(namespace, cluster string, outcome Upgrades) {
 	s.change(namespace, cluster, func(i *instances) { i.upgrades = outcome })
 }
@@ -98,7 +98,7 @@ func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured,
 	return map[string]any{"image": image, "majorVersion": wanted}, phase, nil
 }
 
-// upgrade advances a Job towards the outcome of SetUpgrades. If another Job began to link the
+// upgrade advances a Job to the state that SetUpgrades selected. If another Job began to link the
 // files, the upgrade fails. If an earlier Job has replaced the data, the upgrade can succeed.
 func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job *batchv1.Job, to int64) error {
 	i := s.instancesOf(o)
@@ -124,7 +124,8 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 			data.linkedBy, data.major = "", to
 		}
 	}
-	if phase != corev1.PodPending { // running Jobs stay Pending: fake nodes complete Running pods
+	// The pod of a running Job stays Pending, because fake nodes complete Running pods.
+	if phase != corev1.PodPending {
 		ended := &corev1.ContainerStateTerminated{StartedAt: metav1.Now(), FinishedAt: metav1.Now()}
 		if phase == corev1.PodFailed {
 			ended.ExitCode, ended.Reason = 1, "Error"

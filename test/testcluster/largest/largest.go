@@ -103,8 +103,8 @@ type maker struct {
 	keys int
 }
 
-// in reports whether the object fills the field at path. It fills m.path and the fields that
-// enclose m.path. With whole, it also fills the fields inside m.path.
+// in reports whether the object fills the field at path. The object fills the field at m.path and
+// the enclosing fields. If m.whole is true, it also fills the fields inside the field at m.path.
 func (m *maker) in(path string) bool {
 	return m.path == "" || within(m.path, path) || (m.whole && within(path, m.path))
 }

@@ -102,8 +102,8 @@ func (s *session) undelete(ctx context.Context, kind kubectl.Kind, name string, 
 	return s.replace(ctx, plan, text, u.timeout)
 }
 
-// serverFor returns the DiscordServer of an object in another namespace, and otherwise nil: only
-// objects of other namespaces need the DiscordServer's grants.
+// serverFor returns the DiscordServer of an object. It returns nil if both are in the same
+// namespace, because the object then needs no grant of the DiscordServer.
 func (s *session) serverFor(ctx context.Context, o status.Object) (*v1alpha1.DiscordServer, error) {
 	name, ok := recreate.ServerOf(o)
 	if !ok || name.Namespace == o.GetNamespace() {
@@ -172,7 +172,7 @@ func (s *session) terminating(ctx context.Context) (bool, error) {
 	var namespace corev1.Namespace
 	err := s.Get(ctx, client.ObjectKey{Name: s.Namespace}, &namespace)
 	if apierrors.IsForbidden(err) {
-		return false, nil // NewPlan refuses too if the reason of Ready is NamespaceTerminating
+		return false, nil // NewPlan has already refused if Ready has the reason NamespaceTerminating
 	}
 	return namespace.DeletionTimestamp != nil, err
 }

@@ -144,8 +144,8 @@ func TestCopyRefersToNoDisabledChannel(t *testing.T) {
 	}
 }
 
-// An export for the same server does not change the bot's access, even if only an added role grants
-// it.
+// An export for the same server keeps overwrites that give the bot access, even if the bot has
+// this access only by a role that a user gave to it.
 func TestAllRolesOfTheBotGrantItAccess(t *testing.T) {
 	t.Parallel()
 	s := vault(discordclient.Overwrite{ID: everyoneID, Deny: permissions.ViewChannel},

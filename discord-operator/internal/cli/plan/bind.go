@@ -91,7 +91,7 @@ func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 		noun, id, what, title(holder), remedy, observe)
 }
 
-// assign writes the id of a resource into the object's status, where other objects look for it.
+// assign writes a resource's id into the object's status, where plans of other objects read it.
 func (w *world) assign(s *step, id string) {
 	*idOf(s.object) = id
 	switch o := s.object.(type) {

@@ -278,7 +278,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A user follows a link of the plan. No object of another namespace may add a permission to it.
+// A user may follow an invitation link in the plan. So no object of another namespace may add a
+// permission to the link.
 func TestLinksIgnoreOtherNamespaces(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.PermViewChannel|discordtest.PermManageChannels)
@@ -560,8 +561,8 @@ func TestPlanOfAConflict(t *testing.T) {
 	}
 }
 
-// An object with managementPolicy Observe reports its differences and changes nothing. So the plans
-// of other objects must not rely on changes for it.
+// The operator reports the differences of an object with managementPolicy Observe, and changes
+// nothing. So the plans of other objects must not assume that the spec of this object is applied.
 func TestPlanOfObservers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

@@ -162,8 +162,8 @@ func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, err
 	return in, nil
 }
 
-// withAdministrator requests Administrator if and only if asked is set: one object of a tenant must
-// not be enough.
+// withAdministrator requests Administrator if asked is set. Otherwise it removes Administrator
+// from the request, because one object of a tenant must not be enough to request it.
 func (in *Invitation) withAdministrator(asked bool) {
 	of := func(n Need) bool { return n.bit == permissions.Administrator }
 	need := Need{Permission: permissions.Administrator.String(), bit: permissions.Administrator}

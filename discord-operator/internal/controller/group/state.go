@@ -112,9 +112,9 @@ func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) e
 	return WaitingFor(g, names)
 }
 
-// WaitingFor is the issue of a deleted group whose channels still refer to it. The message says how
-// to undo the deletion before it says how to continue: a user could delete the named objects by
-// mistake.
+// WaitingFor is the issue of a deleted group whose channels still refer to it. The message first
+// says how to undo the deletion, and then how to continue it. Otherwise a user could delete the
+// named objects by mistake.
 func WaitingFor(g *v1alpha1.DiscordGroup, names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted "+

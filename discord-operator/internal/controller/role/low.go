@@ -21,8 +21,8 @@ var _ lifecycle.Bounds = &LowPlaces{}
 // below the roles of the server's namespace and below roles that no object manages.
 type LowPlaces struct {
 	// Own has the ids of the roles of the object's namespace. Others has the ids of the roles of
-	// all other namespaces except the server's. The order between Own and Others is free, so that
-	// no two namespaces move each other's roles.
+	// all other namespaces except the server's. Both lack roles whose objects have spec.adopt. Roles
+	// of Own and of Others may be in any order, so that no two namespaces move each other's roles.
 	Own, Others map[string]bool
 }
 

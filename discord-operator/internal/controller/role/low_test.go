@@ -50,7 +50,7 @@ func TestLowPlacesOf(t *testing.T) {
 func TestLowPlacesAreStable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		roles []string // lowest first; o: of the server's namespace or a user, a and b: of two tenants
+		roles []string // lowest first; a, b: of two tenants; o: of the server's namespace or a user
 		want  []string
 	}{
 		"in place":               {[]string{"a", "b", "a", "o", "o"}, []string{"a", "b", "a", "o", "o"}},

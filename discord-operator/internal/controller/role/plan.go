@@ -49,8 +49,8 @@ func PlanBounds(role *v1alpha1.DiscordRole, s State) (p lifecycle.Plan) {
 	return planEdit(p, unchanged(s.live()), ceiling, s)
 }
 
-// unchanged returns a spec that keeps a role's live values, except permissions that the ceiling
-// (the permissions that the server allows to other namespaces) forbids.
+// unchanged returns a spec that keeps a role's live values. With this spec, the edit only removes
+// permissions above the ceiling (the permissions that the server allows to other namespaces).
 func unchanged(live *discordclient.Role) v1alpha1.DiscordRoleSpec {
 	return v1alpha1.DiscordRoleSpec{Name: live.Name}
 }
@@ -155,8 +155,9 @@ var fields = resource.Table[desired, discordclient.Role, discordclient.RoleEdit]
 	row("permissions", "", desired.permissions).Filled(fillPermissions),
 }
 
-// permissions keeps live permissions without a documented name, unless the ceiling of the server
-// for other namespaces forbids them.
+// permissions returns the spec's permissions and the live permissions without a documented name.
+// If the spec has no permissions, it returns all live permissions. It omits live permissions that
+// the ceiling of the server for other namespaces forbids.
 func (d desired) permissions() *permissions.Bits {
 	want := d.ceiling.Within(d.live.Permissions)
 	if d.spec.Permissions != nil {

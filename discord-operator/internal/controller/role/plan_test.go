@@ -114,7 +114,7 @@ func TestPlanRefuses(t *testing.T) {
 		live   *discordtest.Role
 		reason string
 	}{
-		"247 roles leave room":                         {roles(247), spec{}, nil, ""}, // and @everyone, the bot's role
+		"247 roles leave room":                         {roles(247), spec{}, nil, ""}, // plus @everyone and the bot's role
 		"248 roles":                                    {roles(248), spec{}, nil, v1alpha1.ReasonLimitReached},
 		"248 roles, an existing role":                  {roles(247), spec{Hoist: new(true)}, &discordtest.Role{}, ""},
 		"the bot may not make roles":                   {may(discordtest.PermViewChannel), spec{}, nil, v1alpha1.ReasonMissingPermissions},

@@ -25,8 +25,9 @@ func since(minutes int, s v1alpha1.DiscordServer) v1alpha1.DiscordServer {
 	return s
 }
 
-// claimant returns a server that was created age minutes ago. Unless can is empty, the server has
-// the conditions that a reconcile with the availability can and the error end would set.
+// claimant returns a server that was created age minutes ago. If can is empty, the server has no
+// conditions. Otherwise it has the conditions of a reconcile with the availability can and the
+// error end.
 func claimant(uid types.UID, age int, can conditions.Availability, end error) v1alpha1.DiscordServer {
 	s := v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{
 		UID: uid, CreationTimestamp: metav1.NewTime(now.Add(-time.Duration(age) * time.Minute)),

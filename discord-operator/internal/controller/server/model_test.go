@@ -127,8 +127,8 @@ func (h *history) Check(t *rapid.T) {
 	}
 }
 
-// After any history, one reconcile is enough, and a second one changes nothing. If two
-// DiscordServers name one guild, exactly one of them manages it from then on.
+// After any history, one reconcile makes the guild match the spec, and a second one changes
+// nothing. If two DiscordServers name one guild, exactly one of them then manages the guild.
 func TestAnyHistoryOfAServerEndsWell(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

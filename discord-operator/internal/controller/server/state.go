@@ -130,8 +130,9 @@ func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.Disco
 	return err
 }
 
-// Include adds an object to those for which the bot needs permissions. It ignores an object of
-// another namespace, which must not make the bot ask for more permissions, and an observed object.
+// Include adds an object to Groups, Channels or Roles, for which the bot needs permissions. It
+// ignores observed objects. It also ignores objects of other namespaces, because they must not
+// make the bot ask for more permissions.
 func (s *State) Include(server *v1alpha1.DiscordServer, o status.Object) {
 	if o.GetNamespace() != server.Namespace || status.Observed(o) {
 		return
@@ -231,9 +232,9 @@ func (s *State) invitation() string {
 	return discordclient.InviteURL(s.Bot.WebURL(), s.Application.ID, s.invited(), s.GuildID)
 }
 
-// invited returns the permissions that the invitation of the bot asks for: those of all features,
-// of overwrites and roles, and of the bot's own role, because an invitation may replace them.
-// Nobody is asked for Administrator.
+// invited returns the permissions that the bot's invitation asks for: for all features, for the
+// overwrites and for the roles. It includes the permissions of the bot's own role, because a new
+// invitation may replace them. It never includes Administrator.
 func (s *State) invited() permissions.Bits {
 	bits, _, _ := s.mentioned()
 	for i := range s.Channels {
@@ -291,9 +292,9 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 	return waitingFor(server, names, deleted)
 }
 
-// waitingFor returns an issue whose message says how to undo the deletion before it says how to
-// continue: a user could delete the named objects by mistake.
-// deleted reports whether some of them are being deleted, too.
+// waitingFor returns an issue whose message first says how to undo the deletion, and then how to
+// continue it. Otherwise a user could delete the named objects by mistake. deleted reports whether
+// some of these objects are being deleted, too.
 func waitingFor(server *v1alpha1.DiscordServer, names []string, deleted bool) *conditions.Issue {
 	so := "Nothing is deleted on Discord yet."
 	if deleted {

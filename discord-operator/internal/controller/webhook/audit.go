@@ -24,8 +24,8 @@ import (
 const (
 	readingRetry = time.Second
 	// maxUnlisted limits how many webhooks the operator reads by id if the audit log shows them but
-	// the list lacks them. It need not read older webhooks, because the status or the Secret named
-	// each of them before the next create.
+	// the list lacks them. The operator need not read older webhooks: before each create, the
+	// status or the Secret already named the webhook of the previous create.
 	maxUnlisted = 3
 )
 
@@ -60,9 +60,9 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 	return w.findKnown(ctx, s, s.unlisted())
 }
 
-// loggedAt returns the time at which the audit log has the create of a webhook. Differing clocks
-// matter only while the object's own webhook is unknown: otherwise the object takes no other
-// webhook. The log then only shows duplicates, and one that it shows late may stay.
+// loggedAt returns the time at which the audit log has the create of a webhook. If the object's
+// own webhook is known, loggedAt ignores clock skew: the log then only shows duplicates, and a
+// duplicate that the log shows late may stay.
 func (w *Webhooks) loggedAt(id string, ownKnown bool) time.Time {
 	if ownKnown {
 		return discordclient.CreatedAt(id).Add(w.Records.Wait)

@@ -82,8 +82,8 @@ func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	return id
 }
 
-// listSince returns the time from which a list of webhooks is new enough. The time is zero, so any
-// list is new enough, unless an earlier list lacked a webhook that Discord returned by id.
+// listSince returns the time from which a list of webhooks is new enough; zero if any list is. It
+// is not zero if an earlier list lacked a known webhook that Discord returned by id.
 func (w *Webhooks) listSince(known []candidate) (since time.Time) {
 	for _, k := range known {
 		if at := w.inconsistent.ConfirmAt(k.id); at.After(since) && !at.After(w.Status.Clock.Now()) {

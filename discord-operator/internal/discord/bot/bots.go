@@ -321,8 +321,8 @@ func (b *Bots) end(former use) {
 	bot.stop()
 }
 
-// start connects a bot. A refused call that no object causes counts for namespace. The caller holds
-// b.mu.
+// start connects a bot. If Discord refuses a call that no object has caused, the refusal counts
+// for namespace. The caller holds b.mu.
 func (b *Bots) start(token, namespace string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{

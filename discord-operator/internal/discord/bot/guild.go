@@ -54,7 +54,7 @@ type Guild struct {
 }
 
 // Guild returns the guild of an Available server. by is the namespace of the object that uses the
-// guild. The error is an issue, which hides the cause from other namespaces.
+// guild. The error may be an issue, which hides the cause from other namespaces.
 func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by string) (*Guild, error) {
 	if !Available(server) || server.Status.ServerID == "" {
 		return nil, unavailable(server, by, meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady))
@@ -98,7 +98,7 @@ func unavailable(server *v1alpha1.DiscordServer, by string, cause *metav1.Condit
 }
 
 // GuildToDelete returns the guild of a deleted object's resource. The server need not be Available.
-// The error is a DeletionFailed issue.
+// The error may be a DeletionFailed issue.
 func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, guildID, by string) (*Guild, error) {
 	var server v1alpha1.DiscordServer
 	if err := b.cached.Get(ctx, name, &server); apierrors.IsNotFound(err) {
@@ -273,9 +273,9 @@ func (g *Guild) LacksToOverwrite(from, to []discordclient.Overwrite) *conditions
 	return g.Lacks(overwrites.Changed(from, to), "which the permission overwrites change")
 }
 
-// Reserved is the issue of overwrites that only an administrator may change; nil if the bot is one.
-// No message advises to make the bot one for that: a user can remove the permissions instead. The
-// rule about ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
+// Reserved is the issue of overwrites that only an administrator may change; nil if the bot is an
+// administrator. The message advises to remove the permissions, not to make the bot administrator.
+// Rule about ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
 // Administrator applies to no channel: https://docs.discord.com/developers/topics/permissions
 func (g *Guild) Reserved(from, to []discordclient.Overwrite) *conditions.Issue {
 	changed := overwrites.Changed(from, to)

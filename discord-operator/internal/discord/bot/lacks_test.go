@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The link asks for its own permissions, the missing ones, and those of the bot's role, but not for
-// those of @everyone or of a role that a user gave.
+// The link in the message adds the missing permissions and the permissions of the bot's own role
+// to inviteURL. It does not add permissions of @everyone or of a role that a user gave to the bot.
 func TestLacks(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel)

@@ -16,8 +16,8 @@ import (
 // twentieth of them. A wrong token or refused calls of one tenant must not stop other tenants.
 const namespaceShare = 20
 
-// refusals counts the calls that Discord has refused, per namespace. Discord counts all refusals of
-// an IP address together, so the counts of all namespaces share one whole. It is safe for
+// refusals counts the calls that Discord has refused, per namespace. Discord counts all refusals
+// of an IP address together, so each refusal of a namespace also counts in whole. It is safe for
 // concurrent use.
 type refusals struct {
 	mu     sync.Mutex
@@ -37,8 +37,8 @@ func newRefusals(now func() time.Time) *refusals {
 // minShares is the number of counts below which no cleanup runs.
 const minShares = 1000
 
-// of returns the count of a namespace. A cleanup drops counts of 0. A bot may go on using a dropped
-// count beside the new one, which at most doubles the share of its namespace.
+// of returns the count of a namespace. A cleanup drops counts of 0. A bot may still use a dropped
+// count after its namespace got a new count, which at most doubles the namespace's share.
 func (r *refusals) of(namespace string) *discordclient.InvalidRequests {
 	r.mu.Lock()
 	defer r.mu.Unlock()

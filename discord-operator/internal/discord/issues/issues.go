@@ -243,14 +243,16 @@ func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) 
 	return min(max(now.Sub(was.LastTransitionTime.Time), firstDeniedRetry), deniedRetry)
 }
 
-// Fails reports whether a deletion with this worst issue has failed. Waiting is no failure.
+// Fails reports whether a deletion with this worst issue has failed. A wait for other objects, a
+// rate limit and a missing grant are no failures.
 func Fails(worst *conditions.Issue) bool {
 	return worst != nil && worst.Reason != v1alpha1.ReasonWaitingForDependents &&
 		worst.Reason != v1alpha1.ReasonRateLimited && worst.Reason != v1alpha1.ReasonNotAllowed
 }
 
-// OfDeletion turns an issue of a deleted object into DeletionFailed if the deletion has failed for
-// deletionGrace. The message then names the annotation that leaves the resource on Discord.
+// OfDeletion turns the issue of a failed deletion into DeletionFailed: a Degraded issue at once,
+// and any other issue after deletionGrace. The message then names the annotation that leaves the
+// resource on Discord.
 func OfDeletion(o client.Object, worst *conditions.Issue, failing time.Duration) *conditions.Issue {
 	worst = ofDeletion(worst, failing)
 	if worst.Reason == v1alpha1.ReasonDeletionFailed {

@@ -124,8 +124,9 @@ type Binding struct {
 	ClaimedHere        bool              // all other objects that name the resource are in this namespace
 }
 
-// Claim records that another object, named by, claims the resource too. here reports whether it is
-// in the same namespace. Only the first object is kept, or the first one of another namespace.
+// Claim records that another object, named by, claims the resource too. here reports whether that
+// object is in the same namespace. Binding keeps only one claim: the first claim of another
+// namespace or, without such a claim, the last claim.
 func (b *Binding) Claim(by string, here bool) {
 	if b.ClaimedBy == "" || b.ClaimedHere {
 		b.ClaimedBy, b.ClaimedHere = by, here

@@ -66,7 +66,7 @@ var aChannel = Kind{
 	},
 }
 
-// claims fakes the objects in the cache that name an id.
+// newResources returns Resources of channels. claims fakes the cached objects that name an id.
 func newResources(clock clock.PassiveClock, claims func(id string) ([]claim, error)) *Resources {
 	return resourcesOf(aChannel, clock, claims)
 }

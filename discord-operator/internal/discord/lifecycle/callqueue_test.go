@@ -50,7 +50,7 @@ func TestCallQueue(t *testing.T) {
 		return limited
 	}
 	var limited *discordclient.RateLimited
-	for range 100 { // the sixth in a second has to wait; on a busy machine, each may take longer
+	for range 100 { // the sixth call within a second must wait; a busy machine may need more calls
 		if limited = held(); limited != nil {
 			break
 		}

@@ -27,7 +27,7 @@ func Delete(
 	}
 	forced := plan.NoRetention == nil && o.GetAnnotations()[v1alpha1.ForceDeleteAnnotation] == "true"
 	how, note, why := abandoned, "", status.DeletionFailure(o)
-	if !forced || why == "" { // else the message advised the annotation, and Discord may answer again
+	if !forced || why == "" { // otherwise a user has decided to leave the resource on Discord
 		var worst *conditions.Issue
 		how, note, worst = attempt(ctx, api, recorder, o, plan)
 		if worst != nil && (!forced || !issues.Abandonable(worst)) {

@@ -146,8 +146,8 @@ func TestForceCountsFromTheFirstFailure(t *testing.T) {
 }
 
 // The message of a failed deletion advises the force-delete annotation to a user who wants to leave
-// the resource on Discord. So the operator sends no delete after that, even if Discord answers
-// again. Without a reported failure, it tries.
+// the resource on Discord. So the operator then sends no delete, even if Discord answers again.
+// Without a reported failure, the operator sends the delete.
 func TestForceSendsNoDeleteAfterAReportedFailure(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

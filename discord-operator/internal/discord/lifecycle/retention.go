@@ -8,8 +8,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// NoRetention returns refused, the issue of an object that may not leave its resource on Discord,
-// if the operator has certainly created the resource; nil otherwise.
+// NoRetention returns refused if the operator has certainly created the object's resource; nil
+// otherwise. refused is the issue of an object that may not leave its resource on Discord.
 func (r *Resources) NoRetention(o status.Object, refused *conditions.Issue) *conditions.Issue {
 	if i := r.Kind.Identity(o); i.Adopted || i.guessed(i.StatusID) || !r.Owns(o) {
 		return nil

@@ -211,7 +211,7 @@ func (o objects) Get(_ context.Context, key client.ObjectKey, into client.Object
 	return nil
 }
 
-// For a namespace without a grant, an existing object looks like a missing one.
+// A namespace without a grant gets the same message for an existing object as for a missing one.
 func TestReferencesRevealNothing(t *testing.T) {
 	t.Parallel()
 	read := func(r *Reader, kind, namespace string) error {

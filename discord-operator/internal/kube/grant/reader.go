@@ -136,7 +136,7 @@ func (r *Reader) get(
 	return refused(to.kind, to.name, to.field, by)
 }
 
-// Uses is the function Uses with the labels of the Namespaces from the cache.
+// Uses calls the function Uses with the Namespaces' labels from the cache.
 func (r *Reader) Uses(
 	ctx context.Context, server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, by string,
 ) (bool, error) {
@@ -148,7 +148,7 @@ func (r *Reader) Uses(
 	return err == nil && Uses(server, group, via, user), err
 }
 
-// UsesRoles is the function UsesRoles with the labels of the Namespace from the cache.
+// UsesRoles calls the function UsesRoles with the Namespace's labels from the cache.
 func (r *Reader) UsesRoles(ctx context.Context, server *v1alpha1.DiscordServer, by string) (bool, error) {
 	user, err := r.namespace(ctx, by)
 	return err == nil && UsesRoles(server, user), err

@@ -45,8 +45,8 @@ func retains(server *v1alpha1.DiscordServer, by string) bool {
 	return by == server.Namespace || server.Spec.AllowRetention
 }
 
-// RetentionRefused is the function RetentionRefused with the server from the cache. A server that
-// no longer exists refuses nothing.
+// RetentionRefused calls the function RetentionRefused with the server from the cache. A server
+// that no longer exists refuses nothing.
 func (r *Reader) RetentionRefused(
 	ctx context.Context, name types.NamespacedName, by, noun string,
 ) (*conditions.Issue, error) {

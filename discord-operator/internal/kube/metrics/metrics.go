@@ -25,8 +25,8 @@ type Metrics struct {
 	timeToReady *prometheus.HistogramVec
 }
 
-// New registers the metrics. The gauges read objects as soon as elected, the channel that closes on
-// leadership, is closed.
+// New registers the metrics. The channel elected closes when this process becomes the leader. The
+// gauges read objects only after that.
 func New(registry prometheus.Registerer, objects client.Reader, elected <-chan struct{}) *Metrics {
 	auto := promauto.With(registry)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {

@@ -41,8 +41,8 @@ type Report struct {
 }
 
 // Update writes the status if it has changed, and returns when to reconcile again. Only the worst
-// issue decides the time. A lesser issue may have a shorter wait, after which the operator would
-// also repeat the request that Discord has refused.
+// issue decides the time. After the shorter wait of a lesser issue, the operator would also repeat
+// the request of the worst issue, which Discord has refused.
 func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result, error) {
 	if report.Stale {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
@@ -78,7 +78,8 @@ func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result,
 	return result, nil
 }
 
-// Record writes a status before a call to Discord, so that a crash after the call does not lose it.
+// Record writes a status before a call to Discord, so that the status survives a crash after the
+// call.
 func (r *Recorder) Record(ctx context.Context, before, after Object) error {
 	return r.write(ctx, Report{Before: before, After: after})
 }

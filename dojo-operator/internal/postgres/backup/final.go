@@ -36,7 +36,7 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 	case !readable:
 		issue = cnpg.MissingKind(cnpg.BackupKind, "no final backup can be taken, and no data is deleted",
 			orRetain+strings.TrimSuffix(withoutFinal, "."))
-	case !owned: // a user may have restored the Cluster
+	case !owned: // for example, a user has restored the Cluster
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
 			"No final backup can be taken, so no data is deleted: the Cluster %s/%s does not belong to this Dojo. %s O%s",
 			dojo.Namespace, cluster.Name, ownership.HandOver(dojo, cnpg.ClusterKind.Kind, cluster),

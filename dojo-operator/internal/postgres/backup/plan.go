@@ -20,8 +20,8 @@ type Input struct {
 	Cluster *cnpgv1.Cluster
 }
 
-// Plan writes or removes the ScheduledBackup. It creates the ScheduledBackup only once Postgres is
-// up, because CloudNativePG then takes the first backup at once.
+// Plan writes or removes the ScheduledBackup. CloudNativePG takes the first backup as soon as a
+// ScheduledBackup exists, so Plan creates it only once Postgres is up.
 func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	switch b := dojo.BackupPolicy(); {
 	case b == nil && s.Schedule != nil:

@@ -75,7 +75,7 @@ func get(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, name string)
 	return apply.Get(ctx, r, cnpg.BackupKind.Kind, key, &cnpgv1.Backup{})
 }
 
-// maxPluginConfiguration is the maximum size of a kept plugin configuration, in bytes.
+// maxPluginConfiguration is the maximum size in bytes of a plugin configuration that Strip keeps.
 const maxPluginConfiguration = 1 << 10
 
 // Strip removes fields of a foreign Backup before it enters the cache. It keeps the identity, the

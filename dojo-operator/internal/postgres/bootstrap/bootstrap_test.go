@@ -227,7 +227,7 @@ func admitted(t *testing.T, created *unstructured.Unstructured) *cnpgv1.Cluster 
 	return live
 }
 
-// If a user has created the Cluster by a restore, the operator does not apply its bootstrap fields.
+// If a user has created a Cluster by a restore, the operator does not apply bootstrap fields to it.
 func TestForeignBootstrapIsNotKept(t *testing.T) {
 	t.Parallel()
 	live := &cnpgv1.Cluster{}

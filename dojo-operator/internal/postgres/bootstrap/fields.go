@@ -81,8 +81,8 @@ func originalExternal(c *cnpgv1.ExternalCluster) map[string]any {
 	return connection(c.ConnectionParameters, c.Password, c.SSLRootCert)
 }
 
-// pluginSource also sets the default values, because server-side apply treats the list
-// externalClusters as one value.
+// pluginSource also sets the default values. Server-side apply treats the list externalClusters as
+// one value, so omitted defaults would count as drift.
 func pluginSource(name string, parameters map[string]string) map[string]any {
 	return map[string]any{"name": externalCluster, "plugin": map[string]any{
 		"name": name, "enabled": true, "isWALArchiver": false, "parameters": apply.As[map[string]any](parameters),

@@ -18,8 +18,8 @@ import (
 
 // State holds the observed source. An object that does not exist, or is not needed, is nil.
 type State struct {
-	// Observe reads Backup and Secret before the Cluster exists. It reads Job from then on, until
-	// the Cluster has a primary.
+	// Observe reads Backup and Secret before the Cluster exists. It reads Job once the Cluster
+	// exists, until the Cluster has a primary.
 	Backup *cnpgv1.Backup
 	Secret *corev1.Secret
 	Job    *batchv1.Job

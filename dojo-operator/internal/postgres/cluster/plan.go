@@ -29,7 +29,7 @@ type Input struct {
 	Filling    *conditions.Issue
 	Incomplete *conditions.Issue
 	// Stopped reports whether no pod uses Postgres. Running describes the pods that use it. Idle
-	// has the deletions of Jobs that have not begun their SQL.
+	// has the deletions of Jobs whose SQL does not run, but may begin.
 	Stopped bool
 	Running string
 	Idle    []apply.Deletion

@@ -55,9 +55,10 @@ func adviceForMissing(dojo *corev1api.Dojo) string {
 		"name; the Dojo then continues automatically. A new Cluster would give the Dojo an empty database.", known.Name)
 }
 
-// waitForPrimary takes the start of the wait from the Dojo's status too, because the Cluster's
-// times do not suffice. CloudNativePG rewrites a failing Cluster every second (targetPrimary in
-// internal/controller/cluster_status.go), and Ready stays True in hibernation.
+// waitForPrimary starts its deadline at the later of [cnpg.ReadySince] and the start of the wait in
+// the Dojo's status. ReadySince is too early after a hibernation, because Ready stays True in it.
+// The Cluster's last write is too late: CloudNativePG rewrites a failing Cluster every second
+// (targetPrimary in internal/controller/cluster_status.go).
 func waitForPrimary(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(dojo, live)
 	if live.Status.CurrentPrimary != "" { // otherwise the Cluster never had a primary

@@ -18,7 +18,7 @@ func BackupSpec(dojo *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 	if b.Method == corev1api.BackupPlugin {
 		spec["method"] = "plugin"
 		plugin := map[string]any{"name": b.Plugin.Name}
-		// A Backup outlives the Cluster, so the Backup must name the place of the data.
+		// A Backup outlives the Cluster, so the Backup itself must say where its data is.
 		if len(b.Plugin.Parameters) > 0 {
 			plugin["parameters"] = apply.As[map[string]any](b.Plugin.Parameters)
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cnpg has the kinds, names and status reports of CloudNativePG that the packages for
-// single steps share.
+// Package cnpg has the kinds, names and status reports of CloudNativePG. Each package that plans a
+// step uses it.
 package cnpg
 
 import (
@@ -95,8 +95,8 @@ func FinalBackupName(dojo *corev1api.Dojo) string {
 	return BackupName(dojo, "db-final-"+ShortHash(string(dojo.UID)))
 }
 
-// FirstBackupName names the Backup that the operator takes of a new Cluster if the existing
-// ScheduledBackup took its immediate backup of an earlier, deleted Cluster.
+// FirstBackupName names the first Backup of a new Cluster. The operator takes this Backup if the
+// ScheduledBackup has already taken its immediate backup, of an earlier, deleted Cluster.
 func FirstBackupName(dojo *corev1api.Dojo, clusterUID types.UID) string {
 	return BackupName(dojo, "db-first-"+ShortHash(string(clusterUID)))
 }
@@ -142,7 +142,7 @@ func Host(dojo *corev1api.Dojo) string { return ClusterName(dojo) + "-rw" }
 func ReadOnlyHost(dojo *corev1api.Dojo) string { return ClusterName(dojo) + "-ro" }
 
 // PoolerName names the Pooler, its Service and its Deployment. It does not end with "-pooler",
-// because CloudNativePG has a Secret NAME-db-pooler.
+// because CloudNativePG creates a Secret NAME-db-pooler.
 func PoolerName(dojo *corev1api.Dojo) string { return ObjectName(dojo) + "-pooler-rw" }
 
 // SQLName names the database and its owner, in at most 63 bytes. No two Dojos of a namespace get

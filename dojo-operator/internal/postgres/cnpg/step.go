@@ -57,7 +57,7 @@ func Write(objects ...*apply.Object) (s Step) {
 	return s
 }
 
-// Then returns s joined with the next step, unless s blocks.
+// Then returns s if s blocks, else s joined with the next step.
 func (s Step) Then(next Step) Step {
 	if s.Blocks != nil {
 		return s
@@ -76,7 +76,7 @@ func (s Step) With(other Step) Step {
 	}
 }
 
-// Plan converts the step. The result has at most one issue.
+// Plan converts the step to an [apply.Plan] with at most one issue.
 func (s Step) Plan() apply.Plan {
 	p := apply.Plan{Apply: s.Apply, Delete: s.Delete}
 	p.Report(cmp.Or(s.Blocks, s.Incomplete))

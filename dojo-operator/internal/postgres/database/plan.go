@@ -81,8 +81,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Ste
 	}.Drop(in.Input)
 }
 
-// holds reports whether a Database belongs to the Dojo. A Database in another Cluster is a leftover
-// of a former Dojo, and does not belong to this Dojo.
+// holds reports whether a Database belongs to the Dojo. A Database in another Cluster is of a
+// former Dojo with the same name, not of this Dojo.
 func holds(dojo *corev1api.Dojo, db *cnpgv1.Database) bool {
 	return ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }

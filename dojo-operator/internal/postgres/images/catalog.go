@@ -79,8 +79,8 @@ func (c Catalog) add(text []byte) error {
 // Image returns the image of a major version, or "".
 func (c Catalog) Image(major int) string { return c.images[major] }
 
-// Offers lists the major versions that a Cluster with data of a version can have: that one, and the
-// newer ones of the catalog. Without data, has is 0.
+// Offers lists the major versions that a Cluster can have: the version of its data (has; 0 without
+// data), and the newer versions of the catalog.
 func (c Catalog) Offers(has int) string {
 	var all []string
 	if has > 0 {

@@ -47,9 +47,9 @@ func buildOf(image string) (b build, ok bool) {
 	return b, true
 }
 
-// newer reports whether the build is newer, and has the same major version and kind. The kind must
-// not change, because another operating system sorts text in another way, which breaks indexes
-// (https://www.postgresql.org/docs/current/collation.html).
+// newer reports whether b is newer than the former build, with the same major version and kind. The
+// kind must not change, because another operating system sorts text in another way, which breaks
+// indexes (https://www.postgresql.org/docs/current/collation.html).
 func (b build) newer(former build) bool {
 	if b.major != former.major || b.kind != former.kind {
 		return false

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// DropRenamed deletes a DatabaseRole that a deleted Dojo has left if its spec.name differs from the
-// role's name for this Dojo. spec.name is immutable, so the operator cannot correct it.
+// DropRenamed deletes a DatabaseRole that a deleted Dojo has left, if the role's spec.name is not
+// the name that this Dojo needs. spec.name is immutable, so the operator cannot correct it.
 func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		role, name := login.Role, cnpg.Login(l).SQLName(dojo)
@@ -61,13 +61,14 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	}.Drop(in.Input)
 }
 
-// holds reports whether a DatabaseRole belongs to the Dojo. A DatabaseRole in another Cluster is a
-// leftover of a former Dojo, and does not belong to this Dojo.
+// holds reports whether a DatabaseRole belongs to the Dojo. A DatabaseRole in another Cluster is
+// of a former Dojo with the same name, not of this Dojo.
 func holds(dojo *corev1api.Dojo, role *cnpgv1.DatabaseRole) bool {
 	return ownership.Holds(dojo, role) && role.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }
 
-// Conflict returns an issue if a foreign object has the name of a login in use; else nil.
+// Conflict returns an issue if a foreign object has the name of the owner login, or of a second
+// login that is in use or prepared for use; else nil.
 func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	rotation := RotationOf(dojo, s)
 	for l, login := range s.Logins {

@@ -15,8 +15,8 @@ import (
 // Next is the login that the application will use; otherwise Next equals Current.
 type Rotation struct {
 	Current, Next cnpg.Login
-	// Postponed reports whether a requested rotation waits. It waits while the former login is not
-	// retired, because pods may still use that login.
+	// Postponed reports whether a requested rotation waits until the former login is retired. Pods
+	// may still use the former login.
 	Postponed bool
 }
 

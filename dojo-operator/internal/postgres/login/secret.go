@@ -84,8 +84,8 @@ func rotationRequested(dojo *corev1api.Dojo, secret *metav1.PartialObjectMetadat
 		requested != secret.GetAnnotations()[RotationAnnotation]
 }
 
-// PlanPassword plans the Secret of a login in use; nil if it is in sync. It replaces a password
-// that another client has set.
+// PlanPassword plans the Secret of a login that is in use or prepared for use; nil if the Secret is
+// in sync. It replaces a password that another client has set.
 func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 	l, login := in.Login, s.Logins[in.Login]
 	rotates := rotationRequested(dojo, login.Secret) && (l != s.Current || !s.Connected)
@@ -101,8 +101,8 @@ func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 			value = login.Password
 		}
 		if kept || rotation == "" {
-			// Keep the fulfilled request. If a user removes it from the Dojo and adds it again, it
-			// is no new request.
+			// Keep the record of the fulfilled request. If a user removes the Dojo's annotation
+			// and sets the same value again, no rotation begins.
 			rotation = before
 		}
 	}

@@ -36,7 +36,8 @@ type Login struct {
 	Role        *cnpgv1.DatabaseRole
 }
 
-// Observe reads the logins. source names the Secret of the application's credentials, or "".
+// Observe reads the logins. source names the Secret from which the application's credentials were
+// copied, or is empty.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string, readable bool,
 ) (s State, err error) {
@@ -64,8 +65,8 @@ func Observe(
 	return s, nil
 }
 
-// Connect sets Connected and Current. source is the name of the Secret of the application's
-// credentials.
+// Connect sets Connected and Current. source names the Secret from which the application's
+// credentials were copied, or is empty.
 func (s *State) Connect(dojo *corev1api.Dojo, source string) {
 	for _, l := range []cnpg.Login{cnpg.Owner, cnpg.Second} {
 		if source == l.ObjectName(dojo) {

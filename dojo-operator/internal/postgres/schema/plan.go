@@ -143,8 +143,8 @@ type planner struct {
 	failure          string
 }
 
-// divide sorts Jobs and pods into those of the present task and former ones. A Job of the task with
-// another pod template is a former Job, unless it runs or has succeeded.
+// divide separates the present task's Job and pods from former Jobs and pods. A Job of the task
+// with another pod template is a former Job, unless it runs or has succeeded.
 func (p *planner) divide() {
 	for _, job := range p.Jobs {
 		mine := slices.DeleteFunc(slices.Clone(p.Pods), func(pod corev1.Pod) bool {
@@ -330,8 +330,8 @@ func jobIs(job *batchv1.Job, kind batchv1.JobConditionType) bool {
 	})
 }
 
-// StopIdle returns the deletions of Jobs whose SQL has not begun. The SQL could begin at any time,
-// for example when a node for the pod becomes available.
+// StopIdle returns the deletions of Jobs whose SQL does not run, but may begin at any time: when a
+// node for the pod becomes available, or when the Job starts another pod after a failure.
 func (s *State) StopIdle() []apply.Deletion {
 	var idle []apply.Deletion
 	for _, job := range s.Jobs {

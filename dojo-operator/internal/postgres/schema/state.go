@@ -36,8 +36,8 @@ type State struct {
 	TooLarge bool
 	// SameName is the existing Job, of any controller, with the name that the next Job needs.
 	SameName *batchv1.Job
-	// Jobs are all SQL Jobs except those for statistics. Pods are the pods of these Jobs, and of
-	// deleted ones. Pods is nil if all SQL has run.
+	// Jobs are all SQL Jobs except the Jobs for statistics. Pods are the pods of these Jobs, and of
+	// deleted Jobs. Pods is nil if all SQL has run, unless the Dojo is being deleted.
 	Jobs       []*batchv1.Job
 	Pods       []corev1.Pod
 	statistics []*batchv1.Job

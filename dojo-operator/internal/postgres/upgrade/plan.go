@@ -18,8 +18,8 @@ type Input struct {
 	cnpg.Input
 	Cluster *cnpgv1.Cluster
 	Step    corev1api.UpgradeStep
-	// Running describes the pods that have yet to end. Idle are the deletions of Jobs whose SQL has
-	// not begun.
+	// Running describes the pods that have yet to end. Idle has the deletions of Jobs whose SQL does
+	// not run, but may begin.
 	Running string
 	Idle    []apply.Deletion
 	// Verification is the step that runs a query in the new version of Postgres. Failed says why

@@ -315,8 +315,9 @@ func adviceForBackup(dojo *corev1api.Dojo, v versions) string {
 		"upgrade.", v.data, thenBackUp(dojo))
 }
 
-// thenBackUp says to take a backup after the version is set back, or nothing without a plugin.
-// `kubectl dojo upgrade` sets another serverName for barman-cloud, whose archive has no base backup.
+// thenBackUp returns advice to take a backup after the version is set back; "" without a plugin.
+// `kubectl dojo upgrade` sets another serverName for barman-cloud, and the archive under the new
+// serverName has no base backup.
 func thenBackUp(dojo *corev1api.Dojo) string {
 	if policy := dojo.BackupPolicy(); policy == nil || policy.Method != corev1api.BackupPlugin {
 		return ""

@@ -51,8 +51,9 @@ func allowing(version string) func(*corev1api.Dojo) {
 	}
 }
 
-// pg returns the Dojo's own Cluster. names is the Postgres version of the Cluster's image, and has
-// is the major version of its data. from is the version before the upgrade, or empty.
+// pg returns the Dojo's own Cluster. The parameter names is the Postgres version of the Cluster's
+// image. The parameter has is the major version of the Cluster's data. The parameter from is the
+// version before the upgrade, or empty.
 func pg(names, from string, has int, changes ...func(*cnpgv1.Cluster)) *cnpgv1.Cluster {
 	cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "school", Name: "tokyo-db", UID: "uid of pg", Generation: 4,

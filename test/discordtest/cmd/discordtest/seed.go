@@ -144,7 +144,7 @@ func readToken(path string) (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// writeToken stores a new token (had is empty) in a file that only the owner can read.
+// If had is empty, writeToken stores the token in a file that only the owner can read.
 func writeToken(path, had, token string) error {
 	if had != "" {
 		return nil

@@ -57,7 +57,7 @@ func New(
 	return r
 }
 
-// Limited returns a rig after change has added rate limits. Without change, it has none.
+// Limited returns a rig that has only the rate limits that change sets.
 func Limited(t *testing.T, change func(*discordtest.Limits)) *Rig {
 	t.Helper()
 	return New(t, Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { change(o.Limits) })

@@ -52,7 +52,8 @@ func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	return g, ch, nil
 }
 
-// mayLag reports whether Options.Weakness can apply to a call. Writes other than PATCH see no lag.
+// mayLag reports whether Options.Weakness can apply to a call. Writes other than PATCH always find
+// the current state.
 func (c *Call) mayLag() bool {
 	return c.Request.Method == http.MethodGet || c.Request.Method == http.MethodPatch
 }

@@ -40,7 +40,7 @@ type Options struct {
 }
 
 // Altered makes the simulator change or ignore sent values without an error. With the zero value,
-// it stores them as sent. Except for Icon, it is a guess that Discord does so.
+// it stores them as sent. Except for Icon, it is a guess that Discord changes or ignores them.
 type Altered struct {
 	// Topic returns the topic to store, from the sent topic without surrounding white space.
 	Topic func(topic string) string
@@ -56,7 +56,7 @@ type Altered struct {
 	// Icon ignores all icons of a guild. Users report that Discord ignores invalid icons.
 	Icon bool
 	// Unsynced creates channels without the overwrites of their category. By default, a channel
-	// that is sent without overwrites gets them.
+	// gets its category's overwrites if the create sends no overwrites.
 	Unsynced bool
 	// Bare ignores, in a create, the fields that only voice, stage, forum and media channels have.
 	Bare bool

@@ -23,8 +23,8 @@ type Error struct {
 // Error implements error. Its text is for tests; clients get the JSON.
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
-// For returns the error as Discord sends it. If compatible, the code is the HTTP status, except 400
-// with 50013 for missing access or permissions.
+// For returns the error as Discord sends it. If compatible is true, the code is the HTTP status,
+// but missing access or permissions get status 400 with code 50013.
 func (e *Error) For(compatible bool) *Error {
 	switch {
 	case !compatible:

@@ -34,9 +34,9 @@ func roomIn(c *call.Call, g *model.GuildState, parent string) error {
 	return call.Invalid("parent_id", "CHANNEL_PARENT_MAX_CHANNELS", "Maximum number of channels in category reached (50)")
 }
 
-// hiddenLimit limits changes of a channel's name and topic; no header shows it. Both share one
-// window, or have one each (Limits.NameAndTopicApart). A change of both counts once per window. A
-// refused change counts in no window. In a user's report of 2023, the 429 has scope shared.
+// hiddenLimit limits edits of a channel's name or topic. No header shows the limit. Name and topic
+// share one window, or have one each (Limits.NameAndTopicApart). An edit of both counts once in
+// each window. A refused edit counts in none. In a 2023 user report, the 429 has scope shared.
 func hiddenLimit(c *call.Call, ch, after *model.Channel) error {
 	rate := c.Options.Limits.NameTopic
 	var keys []string
