@@ -120,8 +120,8 @@ artifacts: build testcluster bin/cosign bin/validate-krew-manifest ## Tests of i
 .PHONY: specs
 specs: $(OPERATORS:%=specs-%) ## The specs of both operators
 
-# They need no controllers of Kubernetes, and wait most of their time: eight processes use two thirds of two cores.
-specs-discord-operator: PROCS := 8
+# They need no controllers of Kubernetes, and wait most of their time: ten processes use two thirds of two cores.
+specs-discord-operator: PROCS := 10
 specs-%: TESTCLUSTER_ALSO := kubectl cloudnative-pg
 specs-%: testcluster ## Such as specs-dojo-operator: its specs, which drive its binary on a real Kubernetes API
 	@echo "testing $*/specs, $(PROCS) processes at a time"
