@@ -194,6 +194,10 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, late boo
 		kind = kinds.Cluster
 	}
 	object := fmt.Sprintf("%s %s -n %s", kind.Resource(), plan.Object.GetName(), namespace)
+	command := "the command"
+	if !plan.To.IsZero() { // a --to of 10m would mean another time by now
+		command += " with --to " + plan.To.Format(time.RFC3339Nano)
+	}
 	switch {
 	case !plan.InPlace && at == recovery.Create:
 		return "Nothing was changed."
@@ -203,15 +207,15 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, late boo
 		return fmt.Sprintf("The restore may still run: kubectl dojo status %s -n %s -w. "+
 			"Then start the application: %s", plan.Target, namespace, start)
 	case at == recovery.Verify && plan.InPlace:
-		return "The backups have not changed. Delete the object without the data, and repeat the command: " +
-			"kubectl delete " + object
+		return fmt.Sprintf("The backups have not changed. Delete the object without the data, and repeat %s: "+
+			"kubectl delete %s", command, object)
 	case at == recovery.Verify:
-		return fmt.Sprintf("The backups have not changed. Delete the new Dojo and its Cluster, and repeat the command: "+
+		return fmt.Sprintf("The backups have not changed. Delete the new Dojo and its Cluster, and repeat %s: "+
 			"kubectl delete %s; kubectl delete %s %s -n %s --ignore-not-found",
-			object, kinds.Cluster.Resource(), plan.ClusterName(), namespace)
+			command, object, kinds.Cluster.Resource(), plan.ClusterName(), namespace)
 	}
-	return "The application has 0 replicas. Repeat the command, which continues from here, " +
-		"or start the application as it is: " + start
+	return fmt.Sprintf("The application has 0 replicas. Repeat %s, which continues from here, "+
+		"or start the application as it is: %s", command, start)
 }
 
 type restoreRun struct {

@@ -5,6 +5,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"github.com/google/go-cmp/cmp"
@@ -138,6 +139,9 @@ func TestStopped(t *testing.T) {
 	beside := &recovery.Plan{Target: "past", Replicas: 3, Object: kinds.Dojo.Object()}
 	beside.Object.SetName("past")
 	const start = "kubectl scale dojos.core.jutsu.com sendai -n team-a --replicas=3"
+	past, pastBeside := *w, *beside
+	past.To = time.Date(2026, 11, 24, 2, 45, 0, 0, time.UTC)
+	pastBeside.To = past.To
 	for _, c := range []struct {
 		plan *recovery.Plan
 		at   recovery.Action
@@ -146,6 +150,9 @@ func TestStopped(t *testing.T) {
 	}{
 		{w, recovery.Stop, true, "or start the application as it is: " + start},
 		{w, recovery.Remove, false, "Repeat the command, which continues from here"},
+		{&past, recovery.Save, false, "Repeat the command with --to 2026-11-24T02:45:00Z, which continues from here"},
+		{&past, recovery.Verify, false, "repeat the command with --to 2026-11-24T02:45:00Z: kubectl delete"},
+		{&pastBeside, recovery.Verify, false, "repeat the command with --to 2026-11-24T02:45:00Z: kubectl delete"},
 		{w, recovery.Verify, true, "kubectl dojo status sendai -n team-a -w. Then start the application: " + start},
 		{w, recovery.Verify, false, "kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a"},
 		{w, recovery.Serve, false, "The data is there. Start the application: " + start},
