@@ -54,8 +54,8 @@ func parameterize(o operator, objects []*object) (d defaults, err error) {
 
 func (t *tree) add(template string) { t.entries = append(t.entries, &entry{raw: template}) }
 
-// keptKind adds two values of the chart to a CustomResourceDefinition. It is installed only if
-// crds.enabled is set, and stays after an uninstall if crds.keep is set.
+// keptKind makes a CustomResourceDefinition depend on two values of the chart. Helm installs it
+// only if crds.enabled is set, and an uninstall keeps it if crds.keep is set.
 func keptKind(o *object) error {
 	annotations, err := o.value.find("metadata.annotations")
 	if err != nil {

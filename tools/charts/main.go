@@ -5,9 +5,9 @@
 //
 // With default values, the chart renders the same objects as the overlay production. Each value
 // that switches something on has the same effect as a component (switches.go). The templates come
-// from comparisons: what a component changes in the overlay becomes conditional (merge.go,
-// template.go). fields.go adds further settings of users, such as resources. assets/ has the files
-// that are not manifests.
+// from comparisons: each change that a component makes to the overlay becomes conditional
+// (merge.go, template.go). fields.go adds further settings of users, such as resources. assets/ has
+// the files that are not manifests.
 //
 // values.schema.json defines the values of the charts: their names, types, defaults and
 // descriptions. output.go generates values.yaml from it.

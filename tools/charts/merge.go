@@ -56,9 +56,9 @@ func newTree(node *yaml.Node) *tree {
 	return t
 }
 
-// merge makes the tree depend on a value of the chart. Without the value, the tree does not change.
-// With the value, the tree is equal to the tree after. The tree after must also have the changes of
-// all values that were merged before.
+// merge makes the tree depend on a value of the chart. If the value is not set, the tree is the
+// same as without merge. If it is set, the tree equals the parameter after, which must also have
+// the changes of all values that were merged earlier.
 func (t *tree) merge(value string, after *tree) {
 	t.entries = mergeEntries(value, t.entries, after.entries, t.node.Kind == yaml.MappingNode)
 }
@@ -94,8 +94,8 @@ func mergeEntries(value string, before, after []*entry, keepOrder bool) (all []*
 	return all
 }
 
-// pair matches the entries between two common entries, if both lists have the same number of
-// entries there and all of them are maps.
+// pair adds maps without a common identity to common. It matches them in order if, between two
+// common entries, both lists have the same number of entries and all of these are maps.
 func pair(before, after []*entry, common map[int]int) {
 	isMap := func(e *entry) bool { return e.value.node.Kind == yaml.MappingNode }
 	var gap []int

@@ -23,8 +23,9 @@ type change struct {
 	Value string
 	// Access reports whether the component also changes rights in the watched namespaces.
 	Access bool
-	// Environment replaces the ConfigMaps of a component by values of the chart. It maps a key of a
-	// ConfigMap, in the form "suffix of the name/key", to a template for the environment variable.
+	// Environment replaces the ConfigMaps of a component by values of the chart. It maps SUFFIX/KEY
+	// to a template for the environment variable. SUFFIX is the end of a ConfigMap's name, KEY a
+	// key in it.
 	Environment map[string]string
 }
 

@@ -15,9 +15,9 @@ const bounded = `^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+
 // contains bounded, boundQuantity removes the pattern. The message of a rule is a sentence, while
 // the error of a pattern only quotes the pattern.
 //
-// Quantities within lists and maps have a pattern and no rule. Older API servers ignore the
-// maxLength of an int-or-string when they estimate the cost of a rule, and would refuse the
-// CustomResourceDefinition.
+// Quantities within lists and maps have a pattern and no rule, because older API servers ignore the
+// maxLength of an int-or-string when they estimate the cost of a rule. They would refuse a
+// CustomResourceDefinition with such a rule.
 func boundQuantity(schema map[string]any) {
 	if schema["pattern"] != upstream {
 		return

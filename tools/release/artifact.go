@@ -36,7 +36,7 @@ import (
 // artifact is an archive that Helm or Flux pulls from a registry: an OCI image with one layer.
 type artifact struct {
 	File string
-	// Repository is a path below the registry and path of images. Tag is the release's tag in
+	// Repository is a path below the images' path in the registry. Tag is the release's tag in
 	// Repository.
 	Repository, Tag string
 	content         []byte

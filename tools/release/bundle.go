@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// bundled lists the kinds that OLM accepts in a bundle besides the ClusterServiceVersion. OLM
-// itself creates the operator's Namespace, ServiceAccount, roles and bindings. It does not know
+// bundled lists the kinds of the objects in a bundle besides the ClusterServiceVersion. OLM itself
+// creates the operator's Namespace, ServiceAccount, roles and bindings. It does not know
 // ValidatingAdmissionPolicy, so docs/platform/olm.md lists the objects that users apply themselves.
 var bundled = []string{"ClusterRole", "CustomResourceDefinition", "PodDisruptionBudget", "Service"}
 

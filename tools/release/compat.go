@@ -25,7 +25,7 @@ type finding struct {
 	// Breaking reports whether existing objects, clients or manifests may stop working.
 	Breaking bool
 	// Accepted is the reason to accept a breaking change since the baseline. It is empty for other
-	// findings. The baseline is a commit that stands for a release before the first one.
+	// findings. The baseline is the commit that stands for the former release until there is one.
 	Accepted string
 	// Where names the kind, the version and the field.
 	Where string
@@ -126,8 +126,8 @@ func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
 }
 
 // checkCompat reports the changes of an operator's API since its last release, or since the
-// baseline if there is no release. It ignores the tag in the argument without. It returns an error
-// if there is a breaking change that is not accepted.
+// baseline if there is no release. It ignores the tag that the parameter "without" names. It
+// returns an error if there is a breaking change that is not accepted.
 func checkCompat(ctx context.Context, r repository, out io.Writer, operator, without string) error {
 	last, err := r.former(ctx, operator, except(without))
 	if err != nil {

@@ -59,7 +59,7 @@ func (r repository) describe(ctx context.Context, operator string) (string, erro
 }
 
 // lastTag returns an operator's newest release tag whose commit is HEAD or an ancestor of HEAD, or
-// "". It ignores the tag in the argument without.
+// "". It ignores the tag that the parameter "without" names.
 func (r repository) lastTag(ctx context.Context, operator, without string) (string, error) {
 	f, err := r.former(ctx, operator, except(without))
 	if err != nil || f == nil || f.Baseline {

@@ -50,7 +50,8 @@ func releaseTags(operator, version string) []string {
 	return tags
 }
 
-// newProject clones the working tree. The clone has changelogs of v0.1.0 and v0.2.0.
+// newProject commits a copy of the released modules in a new repository with an empty origin. The
+// copy has changelogs of v0.1.0 and v0.2.0.
 func newProject(t *testing.T) *project {
 	t.Helper()
 	folder := t.TempDir()

@@ -28,8 +28,8 @@ const (
 	ChannelTypeMedia ChannelType = "Media"
 )
 
-// IsVoiceLike reports whether members talk in a channel of this type. Without Connect, Discord
-// refuses changes of such a channel.
+// IsVoiceLike reports whether members talk in a channel of this type. Only a bot with the
+// permission Connect can change such a channel.
 func (t ChannelType) IsVoiceLike() bool { return t == ChannelTypeVoice || t == ChannelTypeStage }
 
 // VideoQuality is the quality of the members' cameras.
@@ -318,11 +318,11 @@ type DiscordChannelSpec struct {
 	// +optional
 	Forum *ChannelForum `json:"forum,omitempty"`
 
-	// position defines the order of the channels in a group (or of those without
-	// one), in ascending order. Only the order of the numbers counts; equal
-	// numbers are in any order. Discord shows Voice and Stage channels below all
-	// others. Channels of different namespaces are not ordered relative to each
-	// other. If it is not set, the channel keeps its place.
+	// position defines the order of the channels in a group (or of the channels
+	// without a group), in ascending order. Only the order of the numbers counts;
+	// equal numbers are in any order. Discord shows Voice and Stage channels below
+	// all others. Channels of different namespaces are not ordered relative to
+	// each other. If it is not set, the channel keeps its place.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Position *int32 `json:"position,omitempty"`
@@ -471,8 +471,9 @@ type DiscordChannelStatus struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	OpenTo []string `json:"openTo,omitempty"`
 
-	// tags lists the tags of spec.forum.tags as Discord last had all of them, in
-	// the same order, at most 20. By their ids, renamed tags keep their posts.
+	// tags lists the tags of spec.forum.tags with their ids, in the same order, at
+	// most 20. It is updated once Discord has all tags. By the ids, renamed tags
+	// keep their posts.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20

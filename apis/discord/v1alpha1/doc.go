@@ -6,8 +6,8 @@
 // A field that a spec does not set is not managed: it is neither read nor written, so users can
 // change it in Discord. A field that a spec sets is managed: drift on Discord is corrected.
 //
-// It depends on apimachinery only, so that a program which reads or writes these kinds does not
-// need a controller framework.
+// The package depends on apimachinery only, so that a program which reads or writes these kinds
+// does not need a controller framework.
 // +kubebuilder:object:generate=true
 // +groupName=discord.jutsu.com
 package v1alpha1

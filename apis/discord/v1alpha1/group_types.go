@@ -40,9 +40,9 @@ type DiscordGroupSpec struct {
 	PermissionOverwrites []PermissionOverwrite `json:"permissionOverwrites,omitzero"`
 
 	// allowedNamespaces defines which namespaces may have channels in this group.
-	// If it is not set, only the group's own namespace may. Withdrawing it deletes
-	// nothing: channels of that namespace stay as they are on Discord, and are
-	// Degraded with the reason NotAllowed.
+	// If it is not set, only the group's own namespace may. Withdrawing a
+	// namespace deletes nothing: its channels stay as they are on Discord, and
+	// their objects are Degraded with the reason NotAllowed.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 

@@ -2,10 +2,10 @@
 
 package v1alpha1
 
-// TypeVerified is a condition that exists only while False: Discord cannot be asked whether an
-// object that was Ready still matches its spec. Its lastTransitionTime is the start. The object
-// stays Ready for the operator's --unverified-period. On an object that is being deleted, it is the
-// start of the failed deletions on Discord.
+// TypeVerified is a condition that exists only while False: since its lastTransitionTime, Discord
+// cannot be asked whether an object that was Ready still matches its spec. The object stays Ready
+// for the operator's --unverified-period. On an object that is being deleted, the
+// lastTransitionTime is the time of the first failed deletion on Discord.
 const TypeVerified = "Verified"
 
 // TypePaused is a condition that exists only while True: the object has the annotation
@@ -38,8 +38,8 @@ const (
 	// spec.systemChannelRef, does not exist on Discord yet.
 	ReasonWaitingForChannel = "WaitingForChannel"
 	// ReasonWaitingForRole (Progressing): the DiscordRole of an overwrite's roleRef does not exist,
-	// or has no role on Discord yet. Or a role of the name is new, and another namespace may have
-	// created it.
+	// or has no role on Discord yet. Or a new role has the name in an overwrite, and an object of
+	// another namespace may have created that role.
 	ReasonWaitingForRole = "WaitingForRole"
 	// ReasonWaitingForDiscord (Progressing): the server's state on Discord is not known yet:
 	// neither the Gateway nor the API has responded, or an outage of Discord hides the server.
@@ -58,8 +58,8 @@ const (
 	ReasonCreatePending = "CreatePending"
 	// ReasonCreateUnproven (Degraded): a create may have succeeded, and something of that name
 	// exists. For an object of another namespace than its server, only the audit log proves the
-	// creator, and the bot may not view it. Nothing is bound or created. Change spec.name, or ask
-	// the owner of the server to give the bot ViewAuditLog.
+	// creator, and the bot may not view the log. Nothing is bound or created. Change spec.name, or
+	// ask the owner of the server to give the bot ViewAuditLog.
 	ReasonCreateUnproven = "CreateUnproven"
 	// ReasonPaused (Paused=True): the object has the annotation discord.jutsu.com/paused. Ready has
 	// this reason too: True if the object matches its spec, False (Progressing) if changes are
@@ -87,7 +87,7 @@ const (
 	// not exist. Add the bot by status.inviteURL.
 	ReasonBotNotInServer = "BotNotInServer"
 	// ReasonTooManyServers (Degraded): the bot is in 2,500 servers or more. Discord's Gateway then
-	// accepts no single connection, and the operator uses only one per bot. It finds changes on
+	// requires several connections, but the operator uses only one per bot. It finds changes on
 	// Discord only every --resync-period. Use another bot, or remove this one from servers.
 	ReasonTooManyServers = "TooManyServers"
 	// ReasonMissingPermissions (Degraded): the bot lacks the permissions in the message. Give them
@@ -99,15 +99,15 @@ const (
 	// the other one instead, its resources stay on Discord.
 	ReasonConflict = "Conflict"
 	// ReasonNotAllowed (Degraded): the object refers to a server or group of another namespace that
-	// does not exist or does not allow its namespace; it adopts or retains something there without
-	// permission; it has permissions that spec.allowedRoles does not list; or the Secret with the
-	// bot's token is not for this server. The message says which. Nothing is created or deleted on
-	// Discord. Have the owner allow it, or change the object.
+	// does not exist or does not allow the object's namespace; it adopts or retains something there
+	// without permission; it has permissions that spec.allowedRoles does not list; or the Secret
+	// with the bot's token is not for this server. The message says which. Nothing is created or
+	// deleted on Discord. Have the owner allow it, or change the object.
 	ReasonNotAllowed = "NotAllowed"
 	// ReasonSelectorUnusable (Degraded): a selector of spec.allowedNamespaces or spec.allowedRoles
-	// is invalid, or the operator does not read the labels of Namespaces; it selects none. Correct
-	// it, use Same or All, or install the operator for all namespaces with the component
-	// namespace-selectors.
+	// is invalid, or the operator does not read the labels of Namespaces. The selector then selects
+	// none. Correct it, use Same or All, or install the operator for all namespaces with the
+	// component namespace-selectors.
 	ReasonSelectorUnusable = "SelectorUnusable"
 	// ReasonHiddenFromBot (Degraded): the channel or category exists on Discord, but the bot may
 	// not view it. Nothing is created in its place. Give the bot ViewChannel there; the object
@@ -163,16 +163,16 @@ const (
 	// PNG, JPEG or GIF, is text, has more than 1024 by 1024 pixels, or is animated and the server
 	// may not have that; the message says which. Everything else is reconciled. Replace the image.
 	ReasonIconUnusable = "IconUnusable"
-	// ReasonNameConflict (Degraded): a foreign Secret has the name of the webhook's Secret, or its
-	// metadata takes more than 128 KiB of memory. It is not changed. Name another one in
-	// spec.webhook.secretName, or delete it.
+	// ReasonNameConflict (Degraded): a Secret that the channel does not own has the name of the
+	// webhook's Secret, or the metadata of the webhook's Secret takes more than 128 KiB of memory.
+	// The Secret is not changed. Name another one in spec.webhook.secretName, or delete it.
 	ReasonNameConflict = "NameConflict"
 	// ReasonRefused (Degraded): Discord refuses the spec, or the API server refuses the webhook's
 	// Secret; the message names the field and the cause.
 	ReasonRefused = "Refused"
 	// ReasonNotApplied (Degraded): Discord has accepted a change of the fields in the message, but
-	// its response shows that it has not applied it. It is retried every ten minutes, and when the
-	// spec or the resource changes. Change the spec to the value on Discord, or leave it out.
+	// has not applied it, as its response shows. The operator retries every ten minutes, and when
+	// the spec or the resource changes. Change the spec to the value on Discord, or leave it out.
 	ReasonNotApplied = "NotApplied"
 	// ReasonDeletionFailed (Degraded): the object is being deleted, but its resource on Discord
 	// cannot be reached or deleted; the message has the cause. Fix it, or set the annotation

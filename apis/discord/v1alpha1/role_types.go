@@ -70,8 +70,8 @@ type DiscordRoleSpec struct {
 	// 64. Others are removed, and an empty list removes all. The bot must have
 	// each of them itself. If it is not set, they are not managed; a new role has
 	// those of @everyone. In a server of another namespace, spec.allowedRoles of
-	// the server must list each permission. Others are then removed even if
-	// permissions is not set, and a new role has none.
+	// the server must list each permission. Other permissions are then removed
+	// even if permissions is not set, and a new role has none.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -90,8 +90,9 @@ type DiscordRoleSpec struct {
 	// members are the ids of users who should have the role, at most 100. Other
 	// members of the role are not changed. A user who is removed from the list
 	// loses the role only if the operator gave it, see status.members. Discord
-	// sends bots no events of members without a privilege. So each user is checked
-	// by one call, and again after the operator's --live-resync-period (one hour).
+	// sends events of members only to bots with a privileged intent. So the
+	// operator checks each user by one call, and again after its
+	// --live-resync-period (one hour).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=100

@@ -131,8 +131,9 @@ type ConfigMapKeyReference struct {
 }
 
 // AllowedRoles defines which namespaces may have roles in a server, and the
-// permissions of these roles. They rank below every role of the server's own
-// namespace and every unmanaged role, and may adopt none.
+// permissions of these roles. Roles of other namespaces rank below every role
+// of the server's own namespace and every unmanaged role. DiscordRoles of other
+// namespaces cannot adopt a role.
 type AllowedRoles struct {
 	// namespaces defines which namespaces may have roles. The server's own
 	// namespace always may, with every permission of the bot. Withdrawing a
@@ -144,11 +145,11 @@ type AllowedRoles struct {
 
 	// permissions lists all permissions that a role of another namespace may have,
 	// at most 64. A role whose spec has others is Degraded with the reason
-	// NotAllowed. Others are removed from the roles on Discord, even if they were
-	// allowed before. Administrator, which implies all permissions on Discord,
-	// does not allow others here: each powerful one, such as ManageRoles, must be
-	// listed itself. If it is not set or empty, the roles have no permissions;
-	// they only color, group and mention their members.
+	// NotAllowed. Permissions that are not listed are removed from the roles on
+	// Discord, even if they were allowed before. On Discord, Administrator implies
+	// all permissions. Here it allows no other: each powerful permission, such as
+	// ManageRoles, must be listed itself. If the list is not set or empty, the
+	// roles have no permissions; they only color, group and mention their members.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -188,9 +189,9 @@ type DiscordServerSpec struct {
 	// +kubebuilder:validation:MaxLength=300
 	Description *string `json:"description,omitempty"`
 
-	// icon of the server. It is set when the image changes, and when Discord has
-	// another icon or none. If it is not set, it is not managed: the server keeps
-	// its icon, which a user can remove on Discord.
+	// icon of the server. The operator uploads it when the image changes, and when
+	// Discord has another icon or none. If the field is not set, it is not
+	// managed: the server keeps its icon, which a user can remove on Discord.
 	// +optional
 	Icon *ServerIcon `json:"icon,omitempty"`
 
@@ -258,8 +259,8 @@ type DiscordServerSpec struct {
 	// both channels exist. The bot must be an administrator: otherwise the server
 	// is Degraded with the reason MissingPermissions; everything else is
 	// reconciled. A verificationLevel or explicitContentFilter that is not set is
-	// raised to Low and AllMembers, as Discord requires. If it is not set, it is
-	// not managed: a user can disable it on Discord.
+	// raised to Low and AllMembers, as Discord requires. If community is not set,
+	// it is not managed: a user can disable it on Discord.
 	// +optional
 	Community Community `json:"community,omitempty"`
 
@@ -271,10 +272,10 @@ type DiscordServerSpec struct {
 	SystemChannelFlags []SystemChannelFlag `json:"systemChannelFlags,omitzero"`
 
 	// allowedNamespaces defines which namespaces may have groups and channels in
-	// this server; roles need allowedRoles. They never see the token. If it is not
-	// set, only the server's own namespace may. Withdrawing it deletes nothing:
-	// channels of that namespace stay as they are on Discord, and their objects
-	// are Degraded with the reason NotAllowed.
+	// this server; roles need allowedRoles. These namespaces never see the token.
+	// If allowedNamespaces is not set, only the server's own namespace may.
+	// Withdrawing a namespace deletes nothing: its channels stay as they are on
+	// Discord, and their objects are Degraded with the reason NotAllowed.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 
@@ -286,8 +287,8 @@ type DiscordServerSpec struct {
 	// allowAdoption lets objects of other namespaces adopt unmanaged channels and
 	// categories of this server, and so change and delete every such channel.
 	// Roles are never adopted from another namespace. Objects of the server's own
-	// namespace always may adopt. Adopted channels stay adopted when it is
-	// withdrawn. Defaults to false.
+	// namespace always may adopt. When allowAdoption is withdrawn, adopted
+	// channels stay adopted. Defaults to false.
 	// +optional
 	AllowAdoption bool `json:"allowAdoption,omitempty"`
 
@@ -296,9 +297,9 @@ type DiscordServerSpec struct {
 	// the managementPolicy Observe. If it is false, nothing is created for an
 	// object of another namespace with the deletionPolicy Retain, and the deletion
 	// of an object waits until the object no longer retains what the operator
-	// created for it. Both are Degraded with the reason NotAllowed. Adopted
-	// resources are always retained. Objects of the server's own namespace always
-	// may retain. Defaults to false.
+	// created for it. In both cases, the object is Degraded with the reason
+	// NotAllowed. Adopted resources are always retained. Objects of the server's
+	// own namespace always may retain. Defaults to false.
 	// +optional
 	AllowRetention bool `json:"allowRetention,omitempty"`
 

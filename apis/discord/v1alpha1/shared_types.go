@@ -59,18 +59,18 @@ type PermissionOverwrite struct {
 	// role is the name (1 to 100 characters) or the id of a role of the server.
 	// "@everyone" is every member. 17 to 20 digits are always an id. If several
 	// roles have the name, or none, the object is Degraded (AmbiguousRole,
-	// RoleNotFound) until that changes on Discord. Roles of DiscordRoles of other
-	// namespaces do not count. A name is resolved once (see status.roles) and
-	// keeps its role until it is removed from the spec, even if that role is
-	// renamed or another one gets the name. If the role is deleted on Discord, the
-	// object is Degraded with the reason RoleNotFound.
+	// RoleNotFound) until that changes on Discord. Roles that DiscordRoles of
+	// other namespaces manage do not count. A name is resolved once (see
+	// status.roles) and keeps its role until it is removed from the spec, even if
+	// that role is renamed or another one gets the name. If the role is deleted on
+	// Discord, the object is Degraded with the reason RoleNotFound.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
 	Role string `json:"role,omitempty"`
 
-	// roleRef names a DiscordRole. Until that has a role on Discord, the object
-	// waits with the reason WaitingForRole.
+	// roleRef names a DiscordRole. Until that DiscordRole has a role on Discord,
+	// the object waits with the reason WaitingForRole.
 	// +optional
 	RoleRef *RoleReference `json:"roleRef,omitempty"`
 
@@ -109,7 +109,7 @@ type ResolvedRole struct {
 }
 
 // AllowedServersAnnotation on the Secret with a bot's token lists the ids of the Discord servers
-// that may use the token, separated by commas. Without it, every server with the bot may.
+// that may use the token, separated by commas. Without the annotation, all servers may.
 const AllowedServersAnnotation = "discord.jutsu.com/allowed-servers"
 
 // FromNamespaces defines which namespaces may refer to an object.
@@ -139,11 +139,12 @@ type AllowedNamespaces struct {
 	From FromNamespaces `json:"from,omitempty"`
 
 	// selector selects namespaces by their labels; {} selects all. So any user who
-	// may label a namespace decides. The operator must watch all namespaces and
-	// read their labels (its component namespace-selectors). Otherwise it selects
-	// none, and the object is Degraded with the reason SelectorUnusable. At most
-	// 16 labels and 16 expressions, with keys of at most 317 characters. A label's
-	// value has at most 63 characters, an expression at most 64 values.
+	// may label a namespace can allow it. The operator must watch all namespaces
+	// and read their labels (its component namespace-selectors). Otherwise the
+	// selector selects none, and the object is Degraded with the reason
+	// SelectorUnusable. At most 16 labels and 16 expressions, with keys of at most
+	// 317 characters. A label's value has at most 63 characters, an expression at
+	// most 64 values.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchLabels) || size(self.matchLabels) <= 16 && self.matchLabels.all(key, size(key) <= 317 && size(self.matchLabels[key]) <= 63)",message="matchLabels has at most 16 entries, with keys of at most 317 and values of at most 63 characters"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || size(self.matchExpressions) <= 16 && self.matchExpressions.all(e, size(e.key) <= 317 && size(e.operator) <= 317 && (!has(e.values) || size(e.values) <= 64))",message="matchExpressions has at most 16 entries, with keys of at most 317 characters and at most 64 values"
@@ -169,7 +170,7 @@ type ServerReference struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// In returns the name of the DiscordServer for an object of a namespace.
+// In resolves the reference of an object in a namespace to the DiscordServer's namespace and name.
 func (r ServerReference) In(namespace string) types.NamespacedName {
 	return types.NamespacedName{Namespace: cmp.Or(r.Namespace, namespace), Name: r.Name}
 }
@@ -185,8 +186,8 @@ type GroupReference struct {
 	// namespace of the DiscordGroup. Defaults to the object's. The group's
 	// spec.allowedNamespaces must allow the object's namespace. If the group is in
 	// another namespace than its server, the server's spec.allowedNamespaces must
-	// allow it too. Otherwise the object is Degraded with the reason NotAllowed,
-	// even if the group does not exist.
+	// allow both the group's and the object's namespace. Otherwise the object is
+	// Degraded with the reason NotAllowed, even if the group does not exist.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -194,7 +195,7 @@ type GroupReference struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// In returns the name of the DiscordGroup for an object of a namespace.
+// In resolves the reference of an object in a namespace to the DiscordGroup's namespace and name.
 func (r GroupReference) In(namespace string) types.NamespacedName {
 	return types.NamespacedName{Namespace: cmp.Or(r.Namespace, namespace), Name: r.Name}
 }

@@ -21,8 +21,9 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// Move rewrites the files that git knows, and returns the names of the changed files. It fails if a
-// file already contains the new address, because a later move back would change that text too.
+// Move rewrites the text files that git does not ignore, and returns the names of the changed
+// files. It fails if a file already contains the new address, because a later move back would
+// change that text too.
 func Move(ctx context.Context, c git.Clone, to location.Location) (changed []string, err error) {
 	from, err := location.Read(c.Root)
 	if err != nil {
