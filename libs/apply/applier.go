@@ -35,8 +35,8 @@ const (
 // old state.
 var ErrStale = errors.New("the cache lags behind our own writes")
 
-// Reasons are the condition reasons for failed writes, from the documented reasons of the owner's
-// kind.
+// Reasons are the condition reasons for failed writes. The API documentation of the owner's kind
+// must list them.
 type Reasons struct {
 	Refused              string
 	NamespaceTerminating string
@@ -52,7 +52,7 @@ type Applier struct {
 	client  client.Client
 	reasons Reasons
 	clock   clock.PassiveClock
-	// An entry that the LRU evicts costs at most a write without effect, or an earlier retry.
+	// If the LRU evicts an entry, the applier may repeat a write without effect or retry too early.
 	unchanged *cache.LRUExpireCache // values of type Unchanged, keyed by the owner's UID
 	refused   *cache.LRUExpireCache // time of the first refusal, keyed by expectations.Key
 	existing  *cache.LRUExpireCache // time of the first AlreadyExists error, keyed by expectations.Key
@@ -76,9 +76,9 @@ func (a *Applier) Unchanged(owner types.UID) Unchanged {
 	return u
 }
 
-// Run executes the plan of an owner, the object that is reconciled. If the write of the finalizers
-// fails, Run writes nothing else. Run skips an object if an object in its field After was skipped
-// or its write has failed.
+// Run executes the plan of owner, the reconciled object. If the write of the finalizers fails,
+// Run writes nothing else. Run skips an object if an object in its field After was skipped or
+// could not be written.
 func (a *Applier) Run(ctx context.Context, owner client.Object, plan Plan) Results {
 	var results Results
 	if plan.Finalizers != nil {

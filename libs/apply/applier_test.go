@@ -198,8 +198,8 @@ func TestOnlyTheObservedObjectIsWritten(t *testing.T) {
 				c.others(t, w)
 				before := w.deployment()
 				results := w.run(o)
-				// If the object is gone, the apply reports a conflict, so the results are stale.
-				// An upgrade sends a patch before the apply, and the patch fails with NotFound.
+				// If the object is gone, an apply reports a conflict, so the results are stale.
+				// An upgrade of managedFields sends a patch first, which fails with NotFound.
 				if !results.Stale && (len(results.Issues) != 1 || !apierrors.IsNotFound(results.Issues[0].Err)) {
 					t.Errorf("results %+v", results)
 				}

@@ -148,7 +148,7 @@ func drop(field string) func(map[string]any) {
 	return func(spec map[string]any) { delete(spec, field) }
 }
 
-// group returns a change of a spec that applies a change to the spec's first group.
+// group returns a function that applies change to the first group of a spec.
 func group(change func(map[string]any)) func(map[string]any) {
 	return func(spec map[string]any) { change(spec["groups"].([]any)[0].(map[string]any)) }
 }

@@ -155,7 +155,7 @@ func compareAt(at fieldpath.PathElement, live, desired any, fields *fieldpath.Se
 	}
 	owned, same = fields.Members.Has(at), equal(live, desired) // a scalar, or an atomic list or map
 	if _, ok := desired.(map[string]any); ok {
-		owned = owned && same // we may own the map but no field in it, if other clients changed every field
+		owned = owned && same // if other clients changed every field, we may own the map without its fields
 	}
 	return owned, same
 }

@@ -82,7 +82,7 @@ func TestWidgetInSync(t *testing.T) {
 		"desired atomic list longer":  {ours: set("order", list("p", "q", "r")), posted: upgraded},
 		"rule dropped":                {ours: group(set("rules", list(object("alert", "Down")))), posted: upgraded},
 		"group dropped":               {ours: set("groups", list(object("name", "more"))), posted: upgraded},
-		// This counts as drift, because another client could have changed every field of our map.
+		// This counts as drift: it looks like a map in which another client changed every field.
 		"desired atomic map smaller": {ours: set("selector", object("k", "v")), drift: true, posted: upgraded},
 		// Nothing records whether a field that we do not own was desired before, so a newly desired
 		// field counts as drift. A controller reports drift only with an unchanged spec.

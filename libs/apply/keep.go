@@ -68,7 +68,7 @@ func Controller(o metav1.Object) []metav1.OwnerReference {
 	return []metav1.OwnerReference{*owner}
 }
 
-// Long reports whether a name is longer than any in Kubernetes, so no object has it.
+// Long reports whether one of the names is longer than every valid name in Kubernetes.
 func Long(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return len(name) > maxName })
 }

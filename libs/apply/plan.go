@@ -55,7 +55,7 @@ type Object struct {
 	synced  bool
 	Invalid Refusal
 	// ReplaceSpec replaces the whole spec if the API server calls our apply invalid. An apply keeps
-	// the fields of other clients, which may exclude ours: a value beside our valueFrom is invalid.
+	// the fields of other clients, which may conflict: a value beside our valueFrom is invalid.
 	// If ReplaceSpec is nil, the spec is not replaced.
 	ReplaceSpec map[string]any
 }

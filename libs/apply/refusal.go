@@ -34,10 +34,10 @@ type Refusal struct {
 	Advice string
 }
 
-// failure turns the API server's error, such as an exceeded quota, into an issue or an error. It
-// drops the text of a Secret's error, which may quote the Secret. A conflict causes a retry without
-// a report. Pods that a controller cannot create cause no error here: see workload/refused_pods.go
-// of dojo-operator.
+// failure turns the API server's error, such as an exceeded quota, into an issue or an error. If
+// the object is a Secret, failure drops the text of the error, which may quote the Secret. A
+// conflict causes a retry without a report. Pods that a controller cannot create cause no error
+// here: see workload/refused_pods.go of dojo-operator.
 func (a *Applier) failure(key expectations.Key, what string, err error, invalid Refusal) error {
 	refused, refusal := conditions.Refused(err), invalid
 	if !apierrors.IsInvalid(err) || invalid.Reason == "" {

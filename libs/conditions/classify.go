@@ -43,7 +43,7 @@ func Conflict(err error) bool {
 func Refused(err error) bool {
 	switch code := StatusCode(err); code {
 	case http.StatusConflict:
-		// AlreadyExists names the object and is no refusal; a webhook's denial names none.
+		// AlreadyExists is no refusal. It names the object; a webhook's denial names no object.
 		return !Conflict(err) && StatusDetails(err).Name == ""
 	case http.StatusUnauthorized:
 		return denied(err)

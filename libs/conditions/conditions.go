@@ -79,9 +79,9 @@ func derive(availability Availability, worst *Issue) [4]metav1.Condition {
 	}
 }
 
-// SetPart sets the condition of one part of an object, such as "DatabaseReady". The condition is
-// True with the given reason and message. If the part has issues, it is False with the reason and
-// message of the worst issue.
+// SetPart sets the condition of one part of an object, such as "DatabaseReady". If the part has
+// no issues, the condition is True with the given reason and message. Otherwise the condition is
+// False with the reason and message of the worst issue.
 func SetPart(conds *[]metav1.Condition, generation int64, part string, issues []Issue, reason, message string) {
 	worst := Worst(OfPart(part, issues))
 	if worst != nil {

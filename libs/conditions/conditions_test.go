@@ -376,8 +376,8 @@ func TestRefused(t *testing.T) {
 		status := metav1.Status{Code: code, Reason: reason, Message: "hollow purple"}
 		return fmt.Errorf("apply: %w", &apierrors.StatusError{ErrStatus: status})
 	}
-	// The API server makes the error policy like this (validating/dispatcher.go). client-go makes
-	// the error proxy from a proxy's response (NewGenericServerResponse).
+	// policy equals the error that the API server makes (validating/dispatcher.go). proxy equals the
+	// error that client-go makes from a proxy's response (NewGenericServerResponse).
 	policy := apierrors.NewForbidden(dojos, "tokyo", errBroken)
 	policy.ErrStatus.Code, policy.ErrStatus.Reason = 401, metav1.StatusReasonUnauthorized
 	policy.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "hollow purple"}}

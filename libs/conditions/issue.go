@@ -35,8 +35,8 @@ type Issue struct {
 	// Unverified reports whether the object's state cannot be checked now. The object may match its
 	// spec.
 	Unverified bool
-	// Transient reports whether the issue ends in a moment. Such an issue is not reported in the
-	// status.
+	// Transient reports whether the issue resolves by itself within seconds. The status does not
+	// report such an issue.
 	Transient bool
 	// Err is the error of a call to retry with back-off; nil for other issues.
 	Err error
@@ -65,8 +65,8 @@ func (i *Issue) For(object string) *Issue {
 	return i
 }
 
-// WaitUntil returns waiting until the deadline, and exceeded after the deadline. waiting requeues
-// the object at the deadline.
+// WaitUntil returns the issue waiting before the deadline, and the issue exceeded from the
+// deadline on. The issue waiting requeues the object at the deadline.
 func WaitUntil(now, since time.Time, deadline time.Duration, waiting, exceeded *Issue) *Issue {
 	remaining := min(deadline, deadline-now.Sub(since)) // the clock of another process may have set since to a future time
 	if remaining <= 0 {

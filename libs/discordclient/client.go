@@ -76,15 +76,14 @@ func (c *Client) RefuseToken(op, why string) {
 	c.refuse(&Error{Class: ClassBadToken, Op: op, Message: why})
 }
 
-// MayCreateChannel returns the error with which CreateChannel would fail now without sending a
-// request, such as a *[RateLimited] or a refused token. Call it before you persist the intent to
-// create the channel.
+// MayCreateChannel returns the error that CreateChannel would now return before it sends a
+// request, such as a *[RateLimited] or a refused token. Call MayCreateChannel before you persist
+// the intent to create the channel.
 func (c *Client) MayCreateChannel(ctx context.Context, guildID string) error {
 	return c.mayCreate(ctx, createChannel(guildID, ""), guildID)
 }
 
-// MayCreateRole returns the error with which CreateRole would fail now without a request, as
-// [Client.MayCreateChannel] does for channels.
+// MayCreateRole does the same as [Client.MayCreateChannel], but for CreateRole.
 func (c *Client) MayCreateRole(ctx context.Context, guildID string) error {
 	return c.mayCreate(ctx, createRole(guildID, ""), guildID)
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// How long a denied call is not repeated: after the first denial, and after further denials. The
-// pauses are long, because Discord bans an IP address after too many refusals. They end, because
-// Discord sometimes denies a call by mistake.
+// The Client does not repeat a denied call for firstDenial, and after further denials for
+// nextDenial. The pauses are long, because Discord bans an IP address after too many refusals.
+// The pauses end, because Discord sometimes denies a call by mistake.
 const (
 	firstDenial = time.Minute
 	nextDenial  = 9 * time.Minute
@@ -39,8 +39,8 @@ type denial struct {
 	ttl           time.Duration
 }
 
-// remembers reports whether to remember a call if Discord denies it. This holds for writes and for
-// lists of webhooks. Other reads are rare: they check one doubtful channel or one object's webhook.
+// remembers reports whether to remember a call if Discord denies it: a write or a list of
+// webhooks. Other reads are rare: they check one doubtful channel or one object's webhook.
 func (d *denials) remembers(cl *call) bool {
 	return d.circumstances != nil && (cl.mutating() || strings.HasSuffix(cl.route, "/webhooks"))
 }

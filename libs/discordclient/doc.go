@@ -9,14 +9,14 @@
 //	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(token)})
 //	ch, err := c.CreateChannel(ctx, guildID, discordclient.ChannelCreate{Name: "alerts"}, "uid-of-the-object")
 //	switch discordclient.ClassOf(err) {
-//	case discordclient.ClassRateLimited:   // *RateLimited has the time to wait; nothing here has waited
-//	case discordclient.ClassUnknown:       // it may exist: recovery.Channel, never create again blindly
+//	case discordclient.ClassRateLimited:   // wait for the time in *RateLimited, then call again
+//	case discordclient.ClassUnknown:       // the channel may exist: call recovery.Channel first
 //	}
 //
 // One method is one HTTP request. The package does not cache guilds. Most callers use package
 // guildcache, which does. Package recovery finds the object of a create whose response was lost.
 //
-// # What holds for every call
+// # Guarantees for every call
 //
 // A call that a rate limit forbids returns immediately. This package repeats no call. net/http may
 // repeat a create or an edit only when nothing of it was sent, and a read or a delete once when its

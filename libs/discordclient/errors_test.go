@@ -215,7 +215,7 @@ func TestRefusalsAreCountedAndStopBeforeTheBan(t *testing.T) {
 	now = now.Add(11 * time.Minute)
 	tenant := invalid.Share(20)
 	c = client(tenant)
-	if got := stop(); got != 220 { // about half of the tenant's share, which is a twentieth
+	if got := stop(); got != 220 { // about half of the tenant's share, which is a twentieth of 9,000
 		t.Errorf("one bot of a tenant stops after %d refusals, want 220", got)
 	}
 	if c = client(tenant); stop() < 50 { // the tenant's other bots keep their share

@@ -37,8 +37,8 @@ func NewInvalidRequests(now func() time.Time) *InvalidRequests {
 }
 
 // Share returns a new count, such as a tenant's, that may use 1/oneIn of the refusals that remain
-// in i. Its refusals also count in i and so lower what remains for all shares. Therefore shares
-// never use up all of i, and a caller with few refusals can always continue.
+// in i. The share's refusals also count in i, so fewer refusals remain for all shares. Therefore
+// shares never use up all of i, and a caller with few refusals can always continue.
 func (i *InvalidRequests) Share(oneIn int) *InvalidRequests {
 	part := NewInvalidRequests(i.now)
 	part.whole, part.share = i, oneIn

@@ -45,8 +45,8 @@ func InviteURL(web, applicationID string, wanted permissions.Bits, guildID strin
 	return web + "/oauth2/authorize?" + query.Encode()
 }
 
-// ChangeInvite returns an [InviteURL] with the permissions that change returns. asked are the
-// permissions of invite. Errors: the text is no URL.
+// ChangeInvite returns invite, an [InviteURL], with the permissions that change returns. asked are
+// the permissions in invite. ChangeInvite returns an error if invite is no URL.
 func ChangeInvite(invite string, change func(asked permissions.Bits) permissions.Bits) (string, error) {
 	link, err := url.Parse(invite)
 	if err != nil {

@@ -178,7 +178,7 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// A transport may not report its connections to httptrace. Then a failed create may have been sent.
+// If a transport does not report its connections to httptrace, a failed create may have been sent.
 func TestATransportThatReportsNothing(t *testing.T) {
 	t.Parallel()
 	failing := func(*http.Request) (*http.Response, error) { return nil, errors.New("broken pipe") }

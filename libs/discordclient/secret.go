@@ -42,7 +42,7 @@ func (s Secret) IsZero() bool { return s.text == nil }
 // Equal reports whether two secrets have the same text.
 func (s Secret) Equal(other Secret) bool { return s.Reveal() == other.Reveal() }
 
-// Format implements [fmt.Formatter]. It prints "[redacted]" for every verb.
+// Format implements [fmt.Formatter]: for every verb "[redacted]", or nothing for the zero value.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 func (s Secret) String() string {

@@ -17,7 +17,7 @@ import (
 
 // Asking has the flags and the input of a command that asks the user to confirm its change.
 type Asking struct {
-	// Yes (--yes) skips the question of Confirm, but not that of ConfirmName.
+	// Yes (--yes) skips the question of Confirm, but not the question of ConfirmName.
 	Yes  bool
 	name string
 	in   *bufio.Reader

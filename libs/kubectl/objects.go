@@ -18,7 +18,7 @@ import (
 const maxNames = 10
 
 // Named reads an object in the namespace of the command line. If the namespace has no object of the
-// kind, the error ends with the text otherwise, which should say how to find or create one.
+// kind, the error ends with the argument otherwise: how to find or create an object.
 func (p *Plugin) Named(ctx context.Context, kind Kind, name string, into client.Object, otherwise string) error {
 	err := p.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, into)
 	if apierrors.IsNotFound(err) && !NotServed(err) {
@@ -27,7 +27,7 @@ func (p *Plugin) Named(ctx context.Context, kind Kind, name string, into client.
 	return err
 }
 
-// Unknown returns the error for an object that does not exist, with the names of the existing ones.
+// Unknown returns the error for an object that does not exist. It lists up to 10 existing names.
 func (p *Plugin) Unknown(ctx context.Context, kind Kind, name, otherwise string) error {
 	have, _ := p.names(ctx, kind) // the user may lack the right to list; then no names are shown
 	if len(have) == 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// pollInterval is the time between two reads of an object while a command waits for it. A watch
+	// pollInterval is the time between two reads of the object that a command waits for. A watch
 	// would need the additional right "watch".
 	pollInterval = time.Second
 	// followInterval is the time between two reads while a user follows the output (flag -w).

@@ -55,7 +55,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// "/apis/apps/v1/namespaces/team-a/deployments" has the namespace team-a.
+// namespaceOf returns "team-a" for the path "/apis/apps/v1/namespaces/team-a/deployments".
 func namespaceOf(path string) string {
 	_, rest, _ := strings.Cut(path, "/namespaces/")
 	namespace, _, _ := strings.Cut(rest, "/")

@@ -55,8 +55,8 @@ func (s *Server) handler(gvk schema.GroupVersionKind, subresource string) (*mana
 	if s.fields[at] != nil {
 		return s.fields[at], k, nil
 	}
-	// A request for the object cannot change the status. A request for the status can change
-	// nothing else.
+	// A request for the object cannot change the status. A request for the status can change only
+	// the status.
 	reset := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 	if subresource == "status" {
 		reset = fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata"))

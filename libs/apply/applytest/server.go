@@ -38,7 +38,7 @@ import (
 type Server struct {
 	// Admit, if set, is a mutating admission policy: it may change every written object.
 	Admit func(*unstructured.Unstructured)
-	// Writes are the requests that changed an object: "POST Deployment school/tokyo".
+	// Writes are the requests that changed an object, such as "POST Deployment school/tokyo".
 	Writes []string
 
 	scheme  *runtime.Scheme

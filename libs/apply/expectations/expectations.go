@@ -3,24 +3,24 @@
 // Package expectations reports whether a cache already has this process's own writes
 // (read-your-writes).
 //
-// A decision that is based on a lagging cache repeats the last write without effect, or undoes it.
+// An operator that trusts a lagging cache repeats its last write without effect, or undoes it.
 // [Set] holds the last write of each object until the cache shows the write or a timeout ends. A
-// Set need not survive a restart: without it, the operator only repeats a write without effect. An
-// exception is a write of something random, such as a new password: ask the API server before such
-// a write.
+// Set need not survive a restart: without it, the operator only repeats a write without effect.
+// The exception is a write of a random value, such as a new password: before it, read from the
+// API server.
 //
 // controller-runtime 0.25 has the same as an experimental option, EnableReadYourWritesConsistency.
 // We do not use that option. Its source (pkg/client/consistency.go, internal/consistencyhandler)
 // and a test against a real API server have shown these reasons:
 //
-//   - It stores one observed version for each kind and representation. With several watched
-//     namespaces, an event in one namespace makes all other namespaces count as up to date: 19 of
-//     300 reads were stale.
-//   - Each representation is separate. The write of a typed Secret would start an informer that caches
-//     every Secret, and a read of metadata would still not wait for it. Our applies are unstructured,
-//     most of our reads are typed.
-//   - A read waits inside the worker, without a deadline unless its context has one. After a deletion
-//     that met a new object of the same name, each read of that name waits until its context ends.
+//   - It stores one observed version for each kind and representation (typed, unstructured or
+//     metadata). With several watched namespaces, an event in one namespace makes all other
+//     namespaces count as up to date: 19 of 300 reads were stale.
+//   - Each representation is separate. The write of a typed Secret would start an informer that
+//     caches every Secret, and a read of metadata would still not wait for the write. Our applies
+//     are unstructured, most of our reads are typed.
+//   - A read waits inside the worker, without a deadline unless its context has one. If a deletion
+//     hits a newer object of the same name, each read of this name waits until its context ends.
 //   - It does not report whether an event shows one of our own writes. [Set.ByOthers] needs that.
 package expectations
 

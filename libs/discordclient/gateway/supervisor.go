@@ -94,8 +94,8 @@ type Timing struct {
 	Spacing time.Duration // least time between two IDENTIFYs; Discord's limit, and the default, is 5 s
 	MinWait time.Duration // first pause after a failure; default 1 s
 	MaxWait time.Duration // longest pause; default 2 min, to stay below Discord's 1000 sessions a day
-	// Lookup is the longest pause after a failed call of Config.Lookup. A failed look-up uses up no
-	// IDENTIFY, so this pause is short. Default 10 s.
+	// Lookup is the longest pause after an error of Config.Lookup that is no *[RetryAfter]. A failed
+	// look-up uses up no IDENTIFY, so this pause is short. Default 10 s.
 	Lookup time.Duration
 	Steady time.Duration // a connection that lasts longer resets the pause to MinWait; default 1 min
 	// Invalid is the shortest pause after op 9 (Invalid Session). A random time of up to four times

@@ -20,14 +20,14 @@ const (
 	// continues.
 	maxAuditPages = 4
 	auditFresh    = time.Second
-	// auditLate is the longest delay of an entry behind newer entries. Each reading starts this
-	// long before the previous one, and ClockSkew, to find late entries.
+	// auditLate is the longest delay of an entry behind newer entries. To find late entries, each
+	// reading starts auditLate plus ClockSkew before the time of the previous reading.
 	auditLate = time.Minute
 	// auditStep rounds the start of a reading down to the hour, so that the reading also covers
 	// somewhat earlier creates.
 	auditStep = time.Hour
-	// auditRefused is the time of refusals after which the log counts as denied. Discord
-	// is known to refuse the log briefly although the bot may view it.
+	// auditRefused is the duration of refusals after which the log counts as denied. Discord is
+	// known to refuse the log briefly although the bot may view it.
 	auditRefused = 5 * time.Second
 	auditRetry   = 10 * time.Minute
 )
@@ -55,15 +55,15 @@ type createsRead struct {
 
 	refusedSince atomic.Pointer[time.Time] // when Discord began to refuse the log; nil if it does not
 	lookups      lookups
-	denied       atomic.Bool // whether Discord does not show the log, so that it counts as empty
+	denied       atomic.Bool // whether Discord hides the log from the bot; the log then counts as empty
 }
 
 // OwnCreates returns the audit log entries of the channels or roles that the bot itself created
 // since from, oldest first. action selects channels or roles. read is the time up to which the log
-// was read. If the log was already read up to complete, OwnCreates makes no call; otherwise it
-// continues the last reading. So after a crash, many lost creates cost few calls. A log that
-// Discord does not show the bot counts as empty. Errors: [ErrReading] while another caller reads,
-// [ErrRefused].
+// was read. If an earlier call has read the log up to the time complete, OwnCreates makes no
+// call; otherwise it continues the last reading. So after a crash, many lost creates cost few
+// calls. A log that Discord does not show the bot counts as empty. Errors: [ErrReading] while
+// another caller reads, [ErrRefused].
 func (c *Client) OwnCreates(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
@@ -156,9 +156,9 @@ func (c *Client) self(ctx context.Context, guildID string) (string, error) {
 	return user.ID, err
 }
 
-// visible returns whether Discord shows the bot the audit log, given the error of an audit log
-// call. If the bot has the permission and the refusal is recent, it returns [ErrRefused]. It
-// returns all errors except a denial by Discord unchanged.
+// visible reports whether Discord shows the bot the audit log. err is the error of an audit log
+// call; visible returns it unchanged, unless it is a denial by Discord. If the bot has the
+// permission and the denials began less than auditRefused ago, visible returns [ErrRefused].
 func (c *Client) visible(of createsKey, err error, now time.Time) (bool, error) {
 	log := c.createsOf(of)
 	if discordclient.ClassOf(err) != discordclient.ClassDenied || discordclient.CodeOf(err) == 0 {

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The ids of entries have Discord's time. If Discord's clock is behind, a late entry looks a minute
-// older than the previous reading.
+// The id of an entry contains its time by Discord's clock. If this clock is a minute behind, a
+// late entry looks older than the previous reading.
 func TestALateEntryIsReadThoughDiscordsClockIsBehind(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(o *discordtest.Options, g *guildcache.Options) {

@@ -23,8 +23,8 @@ import (
 // Options configure a [Client]. Only Token is required.
 type Options struct {
 	discordclient.Options
-	// GatewayURL defaults to the address in the API's response, which must be at the API's host
-	// (for Discord, gateway.discord.gg).
+	// GatewayURL defaults to the address in the API's response. That address must be at the API's
+	// host or, if the API is at discord.com, at gateway.discord.gg.
 	GatewayURL string
 	// DisableGateway reports whether to poll guilds by REST without the Gateway.
 	DisableGateway bool

@@ -63,8 +63,8 @@ func TestUnknownGuildIsConfirmed(t *testing.T) {
 	}
 }
 
-// heldList delays the response to the next list of channels until release. asked waits for the
-// request.
+// heldList delays the response to the next list of channels until release is called. asked waits
+// for the request for this list.
 func heldList(r *cachetest.Rig) (asked, release func()) {
 	hold := make(chan struct{})
 	r.Discord.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/channels", Times: 1, Action: discordtest.Hold(hold)})

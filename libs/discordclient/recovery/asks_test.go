@@ -61,8 +61,7 @@ func newAsks(t *testing.T, n int, hidden, own, lost bool) *asks {
 	return a
 }
 
-// round calls recovery.Channel once. It returns the result and the number of calls that this made
-// to Discord.
+// round calls recovery.Channel once. It returns the result and the number of calls to Discord.
 func (a *asks) round(in recovery.Intent) (recovery.Result, int) {
 	a.Helper()
 	a.Discord.ResetRequests()

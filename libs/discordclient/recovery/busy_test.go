@@ -91,8 +91,8 @@ func TestLostCreatesShareOneReading(t *testing.T) {
 			t.Errorf("%d: %+v", i, got)
 		}
 	}
-	// The first call reads two pages. NotBefore of each further intent is a minute earlier. The
-	// limit allows one more page for each of them.
+	// The first call reads two pages. Each of the nine further intents has a NotBefore that is a
+	// minute earlier, and may cost one more page.
 	if n := r.Discord.RequestCounts()[auditLog]; n > 11 {
 		t.Errorf("the audit log was read %d times for 10 intents", n)
 	}

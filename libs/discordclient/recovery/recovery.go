@@ -38,7 +38,7 @@ const (
 	Unproven Outcome = "unproven"
 )
 
-// Proof is the evidence of a Found.
+// Proof is the evidence for a [Result] that is [Found].
 type Proof string
 
 const (
@@ -71,9 +71,9 @@ const (
 	refusedRetry     = 5 * time.Second
 	unprovenRetry    = time.Minute
 	tooEarly         = "the result of an earlier create may still appear"
-	// provenSkew is the time before Intent.NotBefore from which the log is read, in case
-	// the clocks differ. Older entries do no harm, because each entry names its intent in its
-	// reason. They cost at most one page.
+	// The log is read from provenSkew before Intent.NotBefore, in case the clocks differ. Older
+	// entries do no harm, because each entry names its intent in its reason. They cost at most one
+	// page.
 	provenSkew = time.Hour
 )
 
@@ -143,7 +143,7 @@ type evidence struct {
 	audited       time.Time // time up to which the audit log was read
 	auditDenied   bool      // whether Discord hides the audit log from the bot; it then counts as empty
 	self          string    // the bot's user id
-	lookAt        time.Time // when the next object remains to be looked up; zero if none
+	lookAt        time.Time // time of the next look-up of an object; zero if none is needed
 }
 
 // LoggedAt returns the time at which list and audit log surely have the object with this id. The id
@@ -157,8 +157,8 @@ func (in Intent) loggedAt(id string) time.Time { return LoggedAt(id, in.Propagat
 
 // completeFor returns the earliest time at which the audit log surely has the creates of the intent
 // and of the channels in fits. A log read earlier may lack the entry of a channel that another
-// client created. The channel would be mistaken for the intent's channel. A log that Discord does
-// not show the bot never has these entries.
+// client created, and that channel would be mistaken for the intent's channel. A log that Discord
+// does not show the bot never has these entries.
 func (in Intent) completeFor(state evidence, fits []string) time.Time {
 	at := in.complete()
 	if state.auditDenied {

@@ -21,8 +21,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// knife is a dialer for connections that it cuts after write bytes were written or read bytes were
-// read. A negative number means that it does not cut there.
+// knife dials connections and cuts them after as many bytes as its fields write and read allow. A
+// negative number allows all bytes.
 type knife struct {
 	write, read   int64
 	refuse        bool

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Role names are not unique, so only an audit log entry proves that a create made the role.
+// The audit log shows which role a create made. Without an entry, a single matching role counts.
 func TestLostRole(t *testing.T) {
 	t.Parallel()
 	const reason = "DiscordRole 1 ns/on-call"

@@ -50,7 +50,7 @@ func Golden(t *testing.T, update bool, name, text string) {
 }
 
 var (
-	// shown matches a console block of a Markdown page below a comment with its golden file's name.
+	// shown matches a comment with the name of a golden file, and the console block below it.
 	shown = regexp.MustCompile("(?s)<!-- ([a-z-]+) -->\n```console\n.*?```")
 	ends  = regexp.MustCompile(`\[exit code \d+\]\n$`)
 )

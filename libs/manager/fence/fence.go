@@ -3,12 +3,12 @@
 // Package fence refuses writes while another process may lead.
 //
 // client-go stops a leader that cannot renew its Lease. But a process that was frozen for longer
-// than its Lease would write beside its successor for up to the renew deadline.
+// than the lease duration could still write for up to the renew deadline, beside its successor.
 //
 // A candidate takes over at the earliest one lease duration after it has seen a renewal. So a write
-// must be sent before the renew deadline, counted from before the renewal was sent. It is cancelled
-// halfway between the renew deadline and the lease duration. The second half of that time is for
-// requests that were sent before the cancellation and have not arrived yet.
+// must be sent before the renew deadline, counted from before the renewal was sent. The write is
+// cancelled halfway between the renew deadline and the lease duration. The second half of that
+// time is for requests that were sent before the cancellation and have not arrived yet.
 //
 // With the default flags, in seconds after the last successful renewal:
 //
@@ -21,12 +21,12 @@
 // Lease closes the fence first. If a successor already holds the Lease, the Lease is not released;
 // client-go alone would release it.
 //
-// Two gaps remain. A process may stop between the check and the system call that sends the request,
-// or a network may delay a request by more than 2.5 s. The API server refuses such a late write of
-// a finalizer or status by its resourceVersion. A create on Discord has no such condition. So the
-// successor waits for --recovery-wait after it has first seen a finalizer of another process, and
-// finds the resources that were created before. A virtual machine that is paused while both of its
-// clocks stand still is recognised only after its clock has been corrected.
+// Two gaps remain. First, a process may stop between the check and the system call that sends the
+// request, or a network may delay a request by more than 2.5 s. The API server refuses such a
+// late write of a finalizer or status by its resourceVersion. A create on Discord has no such
+// condition. So the successor waits for --recovery-wait after it has first seen a finalizer of
+// another process, and finds the resources created before. Second, if a virtual machine is paused
+// and both of its clocks stand still, the fence notices this only after its clock is corrected.
 package fence
 
 import (

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// unfenced are the API groups that a process may write without being the leader: those of the
-// Lease, and of the TokenReviews and SubjectAccessReviews of the metrics endpoint.
+// unfenced are the API groups that a process may write without being the leader: the group of the
+// Lease, and the groups of the metrics endpoint's TokenReviews and SubjectAccessReviews.
 var unfenced = []string{"coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
 
 // Transport returns a transport to Kubernetes that refuses writes while the fence is closed.
@@ -24,7 +24,7 @@ type transport struct {
 	next  http.RoundTripper
 }
 
-// WrappedRoundTripper gives client-go access to the transport below.
+// WrappedRoundTripper gives client-go access to the wrapped transport.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {

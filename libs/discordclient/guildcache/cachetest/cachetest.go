@@ -46,7 +46,7 @@ type Rig struct {
 type Change func(*discordtest.Options, *guildcache.Options)
 
 // New starts a Discord, by default without rate limits, and makes a Client for it. By default, the
-// Client polls no guild before the Gateway has sent it, however long that takes.
+// Client does not poll a guild before the Gateway has sent the guild, even on a slow machine.
 func New(t *testing.T, changes ...Change) *Rig {
 	t.Helper()
 	so := discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1}

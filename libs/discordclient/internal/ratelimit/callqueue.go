@@ -25,7 +25,7 @@ type callQueue struct {
 type place struct {
 	Call
 	tag int
-	due time.Time // start of the reservation; an estimated time until the caller is notified
+	due time.Time // start of the reservation; an estimate while the caller is not yet notified
 }
 
 func (p place) remaining(now time.Time) time.Duration { return reservation - now.Sub(p.due) }
@@ -63,8 +63,8 @@ func (q *callQueue) put(c Call, due time.Time) {
 	}
 }
 
-// overtake moves the urgent place i ahead of its tenant's places that are not urgent. Each place
-// that was overtaken moves back to the tenant's next place. The places of other tenants stay.
+// overtake moves the urgent caller i ahead of its tenant's callers that are not urgent. Each
+// overtaken caller moves back to its tenant's next place. Callers of other tenants do not move.
 func (q *callQueue) overtake(i int) {
 	for j := i - 1; j >= 0; j-- {
 		a, b := &q.places[i], &q.places[j]

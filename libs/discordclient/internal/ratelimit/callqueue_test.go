@@ -98,7 +98,7 @@ func TestCallersAreNotifiedInOrder(t *testing.T) {
 				calls := test.callers * (1 + test.more)
 				rounds := (calls+49)/50 - 1
 				least := time.Duration(rounds)*(time.Second+test.took) + time.Duration(1+test.more)*test.took
-				// a caller's second call is reserved but not used while the first call lasts
+				// While a caller's first call lasts, its second call is reserved: a round takes longer.
 				if took := time.Since(began); took > least+time.Duration(test.more*rounds)*test.took {
 					t.Errorf("%d calls took %v, want %v", calls, took, least)
 				}

@@ -218,8 +218,8 @@ func (l *Limiter) share(tenant string) *budget {
 	return l.unused
 }
 
-// claimShare returns the budget of a limited tenant that makes a call. Before it adds a budget, it
-// drops all idle budgets. So there is at most one budget more than calls in the global window.
+// claimShare returns the budget of a limited tenant that makes a call. It drops all idle budgets
+// before it adds a budget. So the calls in the global window, plus 1, bound the number of budgets.
 func (l *Limiter) claimShare(tenant string, now time.Time) *budget {
 	b := l.shares[tenant]
 	if b == nil {

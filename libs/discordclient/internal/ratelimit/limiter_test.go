@@ -332,7 +332,7 @@ func TestConcurrentCallsNeverBreakABucket(t *testing.T) {
 					made++
 					arrives := c.t.Add(time.Duration(rng.IntN(300)) * time.Millisecond)
 					answered := arrives.Add(time.Duration(rng.IntN(300)) * time.Millisecond)
-					lost := made > 1 && rng.IntN(5) == 0 // the first answer shows how long a window is
+					lost := made > 1 && rng.IntN(5) == 0 // never lose the first: it shows the window
 					flying = append(flying, flight{id: id, t: ticket, arrives: arrives, answered: answered, lost: lost})
 				}
 			}
@@ -473,7 +473,7 @@ func TestCallersComeBackWhenTheyMay(t *testing.T) {
 			if most := test.callers*test.heldBack + calls; attempts > most {
 				t.Errorf("%d callers made %d attempts for %d calls, want %d at most", test.callers, attempts, calls, most)
 			}
-			// a caller's second call is reserved but not used while the first call lasts
+			// While a caller's first call lasts, its second call is reserved: a round takes longer.
 			round := time.Second + time.Duration(1+test.more)*test.took
 			if took, want := c.t.Sub(began), time.Duration(calls/50)*round; took > want {
 				t.Errorf("%d calls took %v, want %v", calls, took, want)

@@ -178,7 +178,7 @@ func (st *Store) onGuildCreate(event *guildEvent) error {
 	g.live, g.liveAt, g.retry = true, time.Now(), 0
 	g.markFresh()
 	g.nextPoll = g.liveAt.Add(st.period(g))
-	clear(g.hookChanges) // missing events of own writes went to the previous session
+	clear(g.hookChanges) // events of earlier own writes went to the previous session
 	clear(g.hookRechecks)
 	g.forgetAllHooks()
 	g.update(func(s *Snapshot) {

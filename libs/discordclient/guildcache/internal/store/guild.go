@@ -29,7 +29,7 @@ type guildState struct {
 	since    time.Time // first mention of the guild
 	live     bool      // whether the current Gateway session sent the state and sends events
 	liveAt   time.Time // when live became true; responses to earlier requests may be outdated
-	stale    time.Time // time of the last reason to read the view again; zero for none
+	stale    time.Time // last time at which the view became stale; zero if it is not stale
 	nextPoll time.Time
 	polling  bool
 	retry    time.Duration // last pause after a failed poll; 0 after a success
@@ -41,7 +41,7 @@ type guildState struct {
 	writes       map[string]*pending.Writes // keyed by the id of a channel, a role or the guild
 	hookChanges  map[string]hookChanges     // by channel
 	hookRechecks map[string]hookRecheck     // by channel
-	goneAt       time.Time                  // when the Gateway last removed the guild
+	goneAt       time.Time                  // time of the last GUILD_DELETE event
 
 	heard         time.Time // time of the last event
 	eventDeadline time.Time // deadline for an event of an own write; zero for none

@@ -16,8 +16,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// The tests in this file: Discord's responses and events have no version and may overtake each
-// other. The view may then be wrong for a while, but the guild must be read again.
+// Discord's responses and events have no version and may overtake each other. The tests in this
+// file check that the guild is read again if its view may be wrong.
 
 func newTestStore(t testing.TB) (*Store, *View) {
 	t.Helper()

@@ -39,8 +39,8 @@ type Config struct {
 }
 
 // Store holds the views of a bot's guilds. Readers use immutable snapshots. One lock guards all
-// changes. Callers of an unexported method must hold this lock, except for the methods with and
-// disconnect, which take the lock themselves.
+// changes. The caller of an unexported method must hold this lock. Exceptions are the methods
+// named with and disconnect, which take the lock themselves.
 type Store struct {
 	Config
 	events fanout.Fanout[Event]
@@ -58,8 +58,8 @@ type Store struct {
 // New makes an empty Store.
 func New(c Config) *Store { return &Store{Config: c, guilds: map[string]*guildState{}} }
 
-// Event reports that another client changed a guild on Discord. An event may be spurious, so look
-// into the view. This process's own calls can also cause events, for example for the channels of a
+// Event reports that another client changed a guild on Discord. An event may be spurious, so check
+// the view. This process's own calls can also cause events, for example for the channels of a
 // category that a call deleted, and for a channel that a call did not find.
 type Event struct {
 	Kind      EventKind

@@ -11,7 +11,7 @@ import (
 )
 
 type hookChanges struct {
-	last time.Time   // last change, or start or end of an own write
+	last time.Time   // time of the last change, or of the start or end of an own write
 	own  []time.Time // times of the own writes that still wait for their event
 }
 
@@ -34,8 +34,8 @@ func (st *Store) ChannelIDs(guildID string) (ids []string) {
 }
 
 // WebhooksListed records a list of webhooks that was requested at since for the channels
-// channelIDs. If a channel's webhooks changed after since, they stay unknown, because the list may
-// lack the change.
+// channelIDs. If a channel's webhooks changed after since, they count as unknown, because the list
+// may lack the change.
 func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, channelIDs []string, since time.Time) {
 	byChannel := map[string][]discordclient.Webhook{}
 	for _, id := range channelIDs {
