@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/testcluster/auditlog"
 )
 
-// rest is the time without a write after which WritesAtRest returns.
+// rest is the time between two reads by WritesAtRest.
 const rest = 300 * time.Millisecond
 
 type requests struct {
@@ -63,8 +63,9 @@ func (o *Operator) readRequests() {
 	})).To(gomega.Succeed())
 }
 
-// WritesAtRest returns Writes after a time without a new write. It waits, because the API server
-// may log a request after the request's effect.
+// WritesAtRest returns Writes after five reads without a new write. It waits, because the API server
+// may log a request after the request's effect, and because the simulation of CloudNativePG may
+// pause for a second between two steps.
 func (o *Operator) WritesAtRest(namespace string) []string {
 	ginkgo.GinkgoHelper()
 	writes := o.Writes(namespace)
@@ -72,7 +73,7 @@ func (o *Operator) WritesAtRest(namespace string) []string {
 		before := len(writes)
 		writes = o.Writes(namespace)
 		return len(writes) - before
-	}).WithPolling(rest).MustPassRepeatedly(2).Should(gomega.BeZero(), "%s goes on writing", o.Name)
+	}).WithPolling(rest).MustPassRepeatedly(5).Should(gomega.BeZero(), "%s goes on writing", o.Name)
 	return writes
 }
 
