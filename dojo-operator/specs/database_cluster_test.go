@@ -31,8 +31,8 @@ func withCluster(change ...func(*corev1api.PostgresCluster)) func(*corev1api.Doj
 	}
 }
 
-// nightlySchedule is at night, but only in leap years: a run of the specs at that time would have
-// backups that they do not expect.
+// nightlySchedule starts a backup only on 29 February. With a daily schedule, a spec that runs at
+// that hour would have a backup that it does not expect.
 const nightlySchedule = "30 2 29 2 *"
 
 func nightly(pg *corev1api.PostgresCluster) {

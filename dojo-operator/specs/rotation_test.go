@@ -201,8 +201,8 @@ func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
 			"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": dojo.Name}) != nil {
 			return
 		}
-		// If a login was valid when the API server listed the pods, it is valid in before or in
-		// after.
+		// A login may become valid or invalid during the list request. So a pod counts as refused
+		// only if its login was invalid before and after the request.
 		after := valid()
 		for _, pod := range pods.Items {
 			of := pod.Annotations[revision]

@@ -98,7 +98,7 @@ var _ = Describe("A suspended Dojo", func() {
 			[]string{"patch clusters/tokyo-db", "patch deployments/tokyo"}))
 		Eventually(ctx, refetch(schedule)).Should(haveField("spec.suspend", Or(BeNil(), BeFalse())))
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(rule), rule)).To(Succeed())
-		late := Equal("Warning " + corev1api.ReasonClusterNotReady) // on a slow machine, the Cluster waits for too long
+		late := Equal("Warning " + corev1api.ReasonClusterNotReady) // a slow machine may exceed the deadline
 		Expect(eventsOf(dojo)(ctx)).NotTo(ContainElement(And(warning, Not(late))))
 	})
 

@@ -197,8 +197,8 @@ func (s *session) poll(
 	return err
 }
 
-// progressOf returns the reason and message of DatabaseReady while the database is not ready, or
-// else of the condition that determines the Dojo's state.
+// progressOf returns the reason and message of DatabaseReady if it is False and the Dojo is not
+// Degraded. Otherwise it returns the reason and message of the Dojo's state.
 func progressOf(d *corev1api.Dojo, now time.Time) string {
 	h := view.HeadOf(d, now)
 	if db := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady); db != nil &&

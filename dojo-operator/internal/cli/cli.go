@@ -83,8 +83,8 @@ func (s *session) world(ctx context.Context, name string) (*world.World, error) 
 	return w, nil
 }
 
-// fieldOwner equals the field manager of the plugin's writes. Here it is the value of the label
-// managed-by, and the application name in Postgres.
+// fieldOwner is the value of the label managed-by, and the application name in Postgres. It equals
+// the field manager of the plugin's writes.
 const fieldOwner = "kubectl-dojo"
 
 const nameOfDojo = "the name of a Dojo"

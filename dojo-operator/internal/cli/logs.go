@@ -210,8 +210,8 @@ func latestPods(pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return p.Labels[jobLabel] != last })
 }
 
-// postgresSources returns the container of the primary's pod. If there is no primary, it returns
-// the containers of the CloudNativePG Jobs that initialize or upgrade the Cluster.
+// postgresSources returns the container of the primary's pod. If the pod is missing, it returns a
+// container of the latest CloudNativePG Job that initializes or upgrades the Cluster.
 func postgresSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	if w.Dojo.Spec.Postgres == nil {
 		return nil, fmt.Errorf("the database of %s is not the operator's: spec.credentialsRef names it", w.Dojo.Name)

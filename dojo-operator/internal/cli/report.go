@@ -203,8 +203,8 @@ func (r *reporter) addSecrets(ctx context.Context, namespace string) {
 	r.secrets = append(r.secrets, all.Items...)
 }
 
-// addPodLogs adds the logs of the application's pods, of the Jobs that run the database's SQL, and
-// of Postgres.
+// addPodLogs adds the logs of the application's pods, of the Jobs for the database's SQL and for
+// release steps, and of Postgres.
 func (r *reporter) addPodLogs(ctx context.Context) {
 	pods := slices.Concat(r.world.Pods, r.world.Instances)
 	for label, value := range map[string]string{

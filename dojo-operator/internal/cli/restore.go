@@ -184,7 +184,7 @@ func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.P
 	return nil
 }
 
-// stopped describes the state after the step at has failed, and how to continue. late reports
+// stopped describes the state after the failed step (at), and how to continue. late reports
 // whether the step has timed out.
 func stopped(namespace string, plan *recovery.Plan, at recovery.Action, late bool) string {
 	start := fmt.Sprintf("kubectl scale %s %s -n %s --replicas=%d",

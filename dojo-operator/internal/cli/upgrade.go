@@ -197,7 +197,7 @@ func acceptance(w *world.World) (ch change, err error) {
 		}
 		return ch, fmt.Errorf("the Cluster of %s is not lost: %s", d.Name, state)
 	}
-	loss := string(d.UID) // the operator also expects the Dojo's UID if the status has no UID of a Cluster
+	loss := string(d.UID) // the operator expects this UID if the status has no UID of a Cluster
 	if d.Status.Database != nil {
 		loss = cmp.Or(d.Status.Database.ClusterUID, loss)
 	}

@@ -80,8 +80,8 @@ func keysWith(dojo *corev1api.Dojo, readOnlyHost string) []string {
 	return append(slices.Clone(Keys), ReadOnlyKey)
 }
 
-// keysOf returns the keys that the Dojo's own Secret has now. If the spec has just changed to
-// another kind of database, these keys still belong to the former kind.
+// keysOf returns the keys that the Dojo's own Secret has now, except ReadOnlyKey. If the spec has
+// just changed to another kind of database, these keys still belong to the former kind.
 func keysOf(dojo *corev1api.Dojo, own *metav1.PartialObjectMetadata) []string {
 	switch {
 	case own == nil:

@@ -11,7 +11,7 @@ import (
 )
 
 // Access has the planned write of the Dojo's own Secret. Revision is empty while there are no
-// credentials for pods. Keys are the keys of the Secret after the write.
+// credentials for pods. Keys are the keys of the Secret after the write, except [ReadOnlyKey].
 type Access struct {
 	Plan     apply.Plan
 	Revision string

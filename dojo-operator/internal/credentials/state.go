@@ -77,7 +77,7 @@ type Generated struct {
 	Secret *metav1.PartialObjectMetadata
 }
 
-// ObserveOwn reads the metadata of the Dojo's own Secret, or nil.
+// ObserveOwn returns the metadata of the Dojo's own Secret, or nil.
 func ObserveOwn(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (*metav1.PartialObjectMetadata, error) {
 	own := types.NamespacedName{Namespace: dojo.Namespace, Name: Name(dojo)}
 	return apply.Get(ctx, r, "Secret", own, apply.Metadata("v1", "Secret"))

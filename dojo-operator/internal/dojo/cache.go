@@ -84,8 +84,8 @@ func requestAnnotations() []string {
 	}
 }
 
-// The cached Dojo may lack fields, because the operator never writes a whole Dojo back: it only
-// patches the finalizers and the status.
+// stripDojo removes metadata that the operator does not read. The API server keeps this metadata,
+// because the operator never writes a whole Dojo: it only patches the finalizers and the status.
 func stripDojo(dojo *corev1api.Dojo) {
 	all := dojo.Annotations
 	dojo.Annotations, dojo.Labels, dojo.OwnerReferences, dojo.ManagedFields = nil, nil, nil, nil

@@ -234,8 +234,8 @@ func TestStripKeepsOurObjectsWhole(t *testing.T) {
 	}
 }
 
-// The cache drops the metadata of a Dojo that the operator does not read. Otherwise a user could
-// fill the operator's memory.
+// The cache keeps only the parts of a Dojo's metadata that the operator reads. Otherwise a user
+// could fill the operator's memory.
 func TestStripKeepsReadMetadataOfADojo(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(exposed)

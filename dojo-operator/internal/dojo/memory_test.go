@@ -108,7 +108,8 @@ func encoded(o client.Object) []byte {
 	return text
 }
 
-// message is an object with protobuf encoding, in which the cache gets it from the API server.
+// message is an object that has a protobuf encoding, like the objects that the cache gets from the
+// API server.
 type message interface {
 	client.Object
 	Marshal() ([]byte, error)

@@ -76,7 +76,8 @@ var modelScheme = func() *runtime.Scheme {
 	return s
 }()
 
-// ruleCRD is the part of the CRD that server-side apply needs: it merges the list groups by name.
+// ruleCRD is the part of the PrometheusRule CRD that server-side apply needs, so that it merges
+// the list groups by name.
 const ruleCRD = `
 spec:
   group: monitoring.coreos.com

@@ -103,7 +103,7 @@ func ofAllParts(issue conditions.Issue) (all []conditions.Issue) {
 }
 
 // planFinalizers returns the new finalizers, or nil to leave them unchanged. If the spec no longer
-// needs our finalizer, it stays until all data is marked as retained.
+// needs our finalizer, the finalizer stays until all data is marked as retained.
 func planFinalizers(dojo *corev1api.Dojo, s State) []string {
 	switch desired, present := cnpg.Reclaims(dojo), hasFinalizer(dojo); {
 	case desired && !present:

@@ -17,8 +17,9 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// finishedFirst puts a Dojo at the front of the queue when its rollout finishes. Otherwise, if many
-// Dojos are created at once, most of them would become Ready only at the very end.
+// finishedFirst puts a Dojo at the front of the queue when its rollout finishes, and delays a Dojo
+// when only its pod counts change. Otherwise, if many Dojos are created at once, most of them
+// would become Ready only at the very end.
 type finishedFirst struct{ handler.EventHandler }
 
 // Update implements [handler.EventHandler].

@@ -58,8 +58,8 @@ func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.R
 	requests := r.dojosMatching(ctx, func(*corev1api.Dojo) bool { return true },
 		client.MatchingFields{ownership.References: client.ObjectKeyFromObject(o).String()})
 	switch o := o.(type) {
-	// CloudNativePG generates the names of scheduled Backups, so that no Dojo refers to them by
-	// name. The Backup's Cluster leads to the Dojo.
+	// CloudNativePG generates the names of scheduled Backups, so no Dojo refers to a Backup by name.
+	// The Backup's Cluster leads to the Dojo.
 	case *cnpgv1.Backup:
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.Cluster.Name)...)
 	case *batchv1.Job: // a Job of CloudNativePG may upgrade a Cluster

@@ -178,7 +178,7 @@ func TestDojosOfAnObject(t *testing.T) {
 		"foreign, with the name of one": {child(&corev1.Service{ObjectMeta: named("school", "kyoto")}), "school/kyoto"},
 		"foreign":                       {child(&corev1.Service{ObjectMeta: named("school", "theirs")}), ""},
 		"foreign, in another namespace": {child(&appsv1.Deployment{ObjectMeta: named("team", "tokyo")}), ""},
-		// A name conflict.
+		// The Dojo tokyo needs the name of this Service, so an event may end the name conflict.
 		"of another group's Dojo":        {child(&corev1.Service{ObjectMeta: ofAnotherGroup}), "school/tokyo"},
 		"foreign Job":                    {child(&batchv1.Job{ObjectMeta: named("school", "theirs")}), ""},
 		"another kind, a Dojo's name":    {child(&batchv1.Job{ObjectMeta: named("school", "tokyo")}), "school/tokyo"},

@@ -91,8 +91,8 @@ func routeFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	}))
 }
 
-// mentions returns the content of the Discord message, the only place where a mention notifies
-// users. The text of an alert is in an embed, so a tenant's alert cannot mention anyone
+// mentions returns the content of the Discord message. Only mentions in the content notify users.
+// The text of an alert is in an embed, so a tenant's alert cannot mention anyone
 // (https://discord.com/developers/docs/reference#message-formatting).
 func mentions(all []corev1api.AlertMention) string {
 	if len(all) == 0 {

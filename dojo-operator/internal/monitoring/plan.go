@@ -28,7 +28,7 @@ func Plan(dojo *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 		// No alerts for a suspended Dojo, because nothing runs.
 		{ruleKind, s.Rule, rulesSpec(dojo, cfg), Monitored(dojo) && !dojo.Spec.Suspend},
 	} {
-		if s.has(monitor.kind) { // if the cluster lacks the kind, the object is created once it has the kind
+		if s.has(monitor.kind) { // otherwise create the object once the cluster has the kind
 			desired := addLabels(dojo, ownership.Child(dojo, monitor.kind.GroupVersionKind, dojo.Name, monitor.spec))
 			ownership.PlanOption(dojo, &p, monitor.kind.Kind, monitor.live, monitor.asked, desired, s.Unchanged)
 		}

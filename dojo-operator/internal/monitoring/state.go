@@ -45,7 +45,8 @@ func Kinds() []optionalkinds.Kind {
 // Config holds the operator's flags that this package uses. If DashboardURL and DocsURL are set,
 // alerts link to them.
 type Config struct {
-	// ProgressDeadline is the longest wait for a missing DiscordChannel.
+	// ProgressDeadline is the longest wait for a DiscordChannel and its webhook. After the alerts
+	// have moved, the former DiscordChannel stays for this time.
 	ProgressDeadline time.Duration
 	DashboardURL     *url.URL
 	// DocsURL is the URL of the folder docs, without a slash at its end.

@@ -35,7 +35,7 @@ type delivery struct {
 	// liveValid reports whether the Dojo's own Secret already contains a valid URL.
 	liveValid bool
 	// safe reports whether an AlertmanagerConfig may name the Dojo's own Secret: the Secret
-	// contains a valid URL, at the latest after secret is written.
+	// contains a valid URL, now or after the planned write.
 	safe bool
 	// secret is the planned write of the Dojo's own Secret, or nil.
 	secret *apply.Object
@@ -99,7 +99,7 @@ func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.
 }
 
 // planDelivery plans the Dojo's own Secret and its AlertmanagerConfig. moved reports whether both
-// already send the alerts to the channel of the spec.
+// already match the spec, so that Alertmanager posts to the channel of the spec.
 func planDelivery(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (moved bool) {
 	if dojo.Spec.Alerts == nil {
 		ownership.PlanOption(dojo, p, routeKind.Kind, s.Route, false, nil, s.Unchanged)

@@ -117,8 +117,8 @@ func usedStatus(c *corev1.ContainerStatus) corev1.ContainerStatus {
 // the operator writes are shorter.
 const maxRevision = 64
 
-// maxStatuses is the maximum number of container statuses that Strip keeps. A Dojo's pod has one
-// container, and injectors add a few.
+// maxStatuses is the maximum number of items that Strip keeps in each list of conditions and of
+// container statuses. A Dojo's pod has one container, and injectors add a few.
 const maxStatuses = 16
 
 func firstFew[T any](all []T) []T {

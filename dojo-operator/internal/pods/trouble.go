@@ -38,7 +38,7 @@ const RevisionLabel = appsv1.DefaultDeploymentUniqueLabelKey
 func Worst(now time.Time, pods []corev1.Pod) Trouble {
 	started, latest := startOfRevisions(pods)
 	pods = slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
-		// Times have whole seconds, so two revisions may have the latest start. Worst keeps both.
+		// Times have whole seconds, so two revisions may share the latest start. Keep both.
 		return !started[p.Labels[RevisionLabel]].Equal(latest)
 	})
 	sorted := slices.SortedFunc(slices.Values(pods), func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })

@@ -35,11 +35,12 @@ const (
 
 	defaultTimeout = 10 * time.Minute
 	hostVariable   = "DB_ENDPOINT"
-	// The Job replaces the pod after these exit codes; any other failure is final. A pod gets
+	// The Job replaces the pod after these exit codes; any other exit code is final. A pod gets
 	// SIGKILL or SIGTERM for example if its node is lost. EX_TEMPFAIL (75, sysexits.h) reports a
 	// lost connection to the database.
 	killed, terminated, temporary = 137, 143, 75
-	// restarts is the maximum number of replacements of a stopped pod.
+	// restarts is the maximum number of replacements. A replacement after a disruption, such as an
+	// eviction, does not count.
 	restarts = 2
 )
 

@@ -26,8 +26,8 @@ const (
 	// longestLine is the maximum length, in bytes, of a log line in the status.
 	longestLine = 300
 	// cutLog is a length in bytes. The kubelet keeps only the last 2 KiB or 80 lines of a log. So a
-	// single line of more than cutLog bytes may lack its beginning. It is not shown, because a
-	// value of a Secret without its beginning could not be found and hidden.
+	// single line of more than cutLog bytes may lack its beginning. lastLine omits such a line: if
+	// the line begins inside the value of a Secret, redact would not find the value.
 	cutLog = 2000
 	// shortestSecret is the minimum length of a value to hide, in bytes. Shorter values would hide
 	// half of the text.

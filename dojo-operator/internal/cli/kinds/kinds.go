@@ -31,7 +31,7 @@ import (
 // Kind is a GroupVersionKind with its plural name in API paths.
 type Kind = kubectl.Kind
 
-// From converts an optional kind of the operator, which a cluster may lack.
+// From converts an [optionalkinds.Kind] of the operator to a Kind.
 func From(k optionalkinds.Kind) Kind {
 	return Kind{GroupVersionKind: k.GroupVersionKind, Plural: k.Plural}
 }

@@ -63,9 +63,9 @@ func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, re
 // The API server's result may differ, because an admission policy may change fields back.
 func (m *Model) checkApply(ctx context.Context, k key, live, after *object, r Request) (*object, error) {
 	if m.written[k] || k.Kind == kinds.Secret.Kind {
-		// Here the dry run sends a patch instead of an apply. For a written object, the API server
-		// does not know that an earlier request has moved fields to the apply's field manager. For
-		// a Secret, an apply would send its values.
+		// Here the dry run sends a patch instead of an apply. The API server does not know that an
+		// earlier write of the plan has moved fields to the apply's field manager. An apply of a
+		// Secret would also send the Secret's values.
 		patch := client.MergeFrom(bare(live))
 		data, err := patch.Data(bare(after))
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 // removes them and sets them again. The simulated cluster of the plan must also set them again.
 // Otherwise the plan would show their removal.
 
-// usual holds the defaults of Kubernetes' own kinds, keyed by field name. The plan uses them if the
-// user may not ask the API server by a dry run (pkg/apis/*/*/defaults.go in k8s.io/kubernetes).
+// usual holds the defaults of Kubernetes' own kinds, keyed by field name (pkg/apis/*/*/defaults.go
+// in k8s.io/kubernetes). The plan uses them if no dry run returns the defaults.
 var usual = map[string][]any{
 	"dnsPolicy": {"ClusterFirst"}, "restartPolicy": {"Always"}, "schedulerName": {"default-scheduler"},
 	"terminationMessagePath": {"/dev/termination-log"}, "terminationMessagePolicy": {"File"},
@@ -41,7 +41,7 @@ func (m *Model) restore(ctx context.Context, before, after, desired *object) {
 	restoreFields(was, now, defaults, defaults != nil)
 }
 
-// drops reports whether now lacks a field that was has.
+// drops reports whether the new value (now) lacks a field of the former value (was).
 func drops(was, now any) bool {
 	switch was := was.(type) {
 	case map[string]any:
@@ -71,8 +71,8 @@ func itemOf(list []any, name string) (any, bool) {
 	return nil, false
 }
 
-// restoreFields copies fields from was to now if now lacks them and their value is a default. If
-// known is false, it takes the defaults from usual.
+// restoreFields copies a field from the former value (was) to the new value (now) if now lacks the
+// field and the field had its default. If known is false, it takes the defaults from usual.
 func restoreFields(was, now, defaults any, known bool) {
 	switch now := now.(type) {
 	case map[string]any:

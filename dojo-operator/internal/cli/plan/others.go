@@ -129,7 +129,7 @@ func (m *Model) setStatus(k key, o *object, fields map[string]any) bool {
 	return true
 }
 
-// withConditions adds the conditions next to the list present. It replaces a condition of the same
+// withConditions adds conditions (next) to a list (present). It replaces a condition of the same
 // type only if the status or the reason differs.
 func withConditions(present any, next []any) []any {
 	all, _ := present.([]any)

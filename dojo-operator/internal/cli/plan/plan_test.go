@@ -56,8 +56,8 @@ var testConfig = dojo.Config{
 	Monitoring:  monitoring.Config{ProgressDeadline: 2 * time.Minute, WebhookBase: "https://discord.com/api"},
 }
 
-// converged plans a new Dojo, and returns the Model in which all its children exist and it is
-// Ready.
+// converged plans a new Dojo. It returns the Model in which the Dojo is Ready and has all its
+// children.
 func converged(t *testing.T, d *corev1api.Dojo) *Model {
 	t.Helper()
 	other := dojotest.Source(func(s *corev1.Secret) { s.Name = "pg-other" })

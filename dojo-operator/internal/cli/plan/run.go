@@ -188,7 +188,8 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 	return fmt.Sprintf("The operator would still write after %d reconciles; the plan ends here.", maxRounds), nil
 }
 
-// stage returns the changes of objects since before, and the requests from the index writes on.
+// stage compares the written objects with their former versions in before. It also returns the
+// recorded requests, from the index writes on.
 func (p *Planner) stage(before map[key]*object, writes int, after []string) Stage {
 	m := p.model
 	stage := Stage{After: after}

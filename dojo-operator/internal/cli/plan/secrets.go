@@ -20,11 +20,10 @@ import (
 // standIn makes up objects that the user may not read, or that other controllers would write.
 //
 // If the user may not read a Secret, the plan assumes that the Secret has not changed. If another
-// program writes the Secret, standIn makes up its values. If the operator writes the Secret, it is
-// missing in the model at first, so the operator creates it there. standIn then gives it the
-// version and revision that other objects have recorded of the real Secret. So these objects do not
-// change.
-// objects do not change.
+// program writes the Secret, standIn makes up its values. If the operator writes the Secret, the
+// model begins without it, and the operator creates it there. The Deployment records the revision
+// of the real Secret, or the DatabaseRole its resourceVersion. standIn copies this value to the
+// new Secret, so that the plan does not change the Deployment and the DatabaseRole.
 type standIn struct {
 	now time.Time
 	// webhookBase is the prefix of Discord's webhook URLs.
@@ -67,9 +66,9 @@ func (s *standIn) webhook() string {
 		"planned-planned-planned-planned-planned-planned-planned-planned-planned0"
 }
 
-// If the user may not read the Secret with the Dojo's credentials, the model creates it anew.
-// created then copies the credentials revision from the Deployment to it, so that the pods do not
-// seem to roll.
+// created copies the credentials revision from the Deployment to o, if o is the Secret with the
+// Dojo's credentials and the user may not read the real Secret. Otherwise the plan would show a
+// rollout of the pods.
 func (s *standIn) created(m *Model, k key, o *object) {
 	if !m.hides(k) || !s.owns(k) || k.Name != credentials.Name(s.dojo) {
 		return

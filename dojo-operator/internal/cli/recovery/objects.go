@@ -59,8 +59,8 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	return nil
 }
 
-// version sets the Postgres version in the spec to that of the restored data. It changes nothing if
-// the spec already has this version, or names an image of it or of an unknown version.
+// version sets the Postgres version in the spec to the version of the restored data. It keeps an
+// image in the spec, unless the image is known to have another version.
 func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	major := cmp.Or(from.major, currentMajor(w))
 	image := images.Major(images.VersionOf(pg.ImageName))

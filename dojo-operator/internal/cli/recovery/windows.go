@@ -165,7 +165,7 @@ func serves(d *corev1api.Dojo, server string) bool {
 }
 
 // extended moves the end of a window to the end of the WAL archive, which continues after the last
-// backup. The window must be the one to which the Cluster archives now.
+// backup. The window's place must be the one to which the Dojo's spec sends backups.
 func extended(w *world.World, in Window) Window {
 	policy := w.Dojo.BackupPolicy()
 	if !ptr.Deref(policy.Plugin.WALArchiver, true) {

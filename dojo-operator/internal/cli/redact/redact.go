@@ -5,7 +5,6 @@
 // password, or a URL with a token or password. It does no I/O.
 //
 // If in doubt, it replaces a text. So it may replace a harmless random word.
-// harmless random word.
 package redact
 
 import (
@@ -66,8 +65,8 @@ func forms(text string) []string {
 		text, url.QueryEscape(text), url.PathEscape(text), strings.Trim(string(quoted), `"`),
 		base64.StdEncoding.EncodeToString([]byte(text)), base64.URLEncoding.EncodeToString([]byte(text)),
 	}
-	// If a longer text begins with the value, its base64 has other characters at the end of the
-	// value. So these last characters are not compared.
+	// A longer text may begin with the value. Its base64 then differs from the value's base64 in the
+	// last characters. So the result also has the value's base64 without its last four characters.
 	for _, encoded := range all[4:] {
 		if n := len(encoded) - 4; n >= minLine {
 			all = append(all, encoded[:n])
@@ -110,7 +109,7 @@ func replacer(known map[string]bool) *strings.Replacer {
 type pattern struct {
 	form *regexp.Regexp
 	by   string
-	// not matches texts that form also matches, although they are not secret. It may be nil.
+	// not excludes harmless texts that form matches. It may be nil.
 	not *regexp.Regexp
 }
 

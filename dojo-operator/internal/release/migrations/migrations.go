@@ -39,7 +39,7 @@ func Version(name string) (int64, error) {
 	return version, nil
 }
 
-// Check returns an error for names that goose cannot order.
+// Check returns an error for more than MaxFiles names, and for names that goose cannot order.
 func Check(names []string) error {
 	if len(names) > MaxFiles {
 		return fmt.Errorf("there are %d files, more than %d", len(names), MaxFiles)
