@@ -19,11 +19,11 @@ type DiscordAlerts struct {
 	// +optional
 	ChannelRef *DiscordReference `json:"channelRef,omitempty"`
 
-	// groupRef names a DiscordGroup. A group of another namespace must allow it.
-	// The operator creates the DiscordChannel `<dojo>-alerts` with a webhook in
-	// the Dojo's namespace. The channel and its messages are deleted when the Dojo
-	// is deleted or refers to another channel or to none. Changing the group moves
-	// the channel.
+	// groupRef names a DiscordGroup. A group of another namespace must allow the
+	// Dojo's namespace. The operator creates the DiscordChannel `<dojo>-alerts`
+	// with a webhook in the Dojo's namespace. The channel and its messages are
+	// deleted when the Dojo is deleted or refers to another channel or to none.
+	// Changing the group moves the channel.
 	// +optional
 	GroupRef *DiscordGroupReference `json:"groupRef,omitempty"`
 

@@ -2,10 +2,10 @@
 
 package v1
 
-// OriginAnnotation on a Dojo's Cluster with bootstrap names the origin of its data, as
-// status.database.origin does. A Dojo with bootstrap does not use an existing Cluster without the
-// annotation, because that Cluster may hold other data. On a Cluster that you restore yourself, set
-// the annotation to the value in the message of the reason OriginMismatch.
+// OriginAnnotation on the Cluster of a Dojo with bootstrap names the origin of the data, which
+// status.database.origin repeats. A Dojo with bootstrap does not use an existing Cluster without
+// the annotation, because that Cluster may hold other data. On a Cluster that you restore
+// yourself, set the annotation to the value in the message of the reason OriginMismatch.
 const OriginAnnotation = "core.jutsu.com/origin"
 
 // Bootstrap defines the origin of a new Cluster's data. It has an effect only
@@ -52,11 +52,11 @@ type Recovery struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$')",message="must be a time in RFC 3339, with a time zone, such as 2026-11-21T10:00:00Z"
 	TargetTime string `json:"targetTime,omitempty"`
 
-	// database is the name in Postgres of the restored database and of its owner:
-	// status.database.name of the Dojo in the backup. The Dojo keeps both names.
-	// Defaults to the name for a Dojo of this name and namespace. If the data has
-	// no such database, the Dojo is Degraded with the reason DatabaseNotRestored,
-	// and no empty one is created.
+	// database is the name of the restored database and of its owner in Postgres:
+	// status.database.name of the Dojo that was backed up. The Dojo keeps both
+	// names. Defaults to the database's name for a Dojo of this name and
+	// namespace. If the data has no such database, the Dojo is Degraded with the
+	// reason DatabaseNotRestored, and no empty one is created.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z_][a-zA-Z0-9_-]*$')",message="must be the name of a database of Postgres: letters, digits, '_' and '-', starting with a letter or '_'"
@@ -139,8 +139,8 @@ type Import struct {
 // Optional keys are sslmode (of libpq: disable, allow, prefer, require,
 // verify-ca or verify-full; defaults to prefer) and ca.crt, the certificate of
 // the server's authority. The user must be able to read the whole database.
-// The Cluster refers to the Secret for password and ca.crt; it shows all other
-// values.
+// The Cluster refers to the Secret for password and ca.crt. All other values
+// are copied into the Cluster's spec.
 type ImportSource struct {
 	// name of the Secret.
 	// +required

@@ -22,9 +22,9 @@ const (
 	DatabaseMongo Database = "Mongo"
 )
 
-// PausedAnnotation with the value "true" pauses a Dojo. The operator observes it and reports the
-// pending changes in the status, but writes none of its children. A deletion that would delete data
-// waits.
+// PausedAnnotation with the value "true" pauses a Dojo. The operator reports the pending changes
+// in the Dojo's status, but writes none of the Dojo's children. If a deletion of the Dojo would
+// delete its data, the deletion waits until the annotation is removed.
 const PausedAnnotation = "core.jutsu.com/paused"
 
 // AllowedNamespacesAnnotation on a Secret names the other namespaces whose Dojos may read it
@@ -96,11 +96,12 @@ type DojoSpec struct {
 	// credentialsRef names the Secret with the credentials of an existing
 	// database, in CloudNativePG's form for the owner of a database
 	// (`<cluster>-app`). Its keys are host, port, dbname, user (or username) and
-	// password; none may be empty. With the database Mongo, the Secret has the
-	// same keys, or a connection string under uri, connectionString.standard or
-	// connectionString.standardSrv, or as Percona's operator writes it; the pods
-	// then have DB_URI too. The operator copies them into a Secret of the Dojo.
-	// The pods roll when the credentials change.
+	// password; none may be empty. With the database Mongo, the pods also have
+	// DB_URI, and the Secret has the same keys, or a connection string under uri,
+	// connectionString.standard, connectionString.standardSrv or, from Percona's
+	// operator, a key that ends with _connectionString. The operator copies the
+	// credentials into a Secret of the Dojo. The pods roll when the credentials
+	// change.
 	// +optional
 	CredentialsRef *SecretReference `json:"credentialsRef,omitempty"`
 
@@ -113,8 +114,8 @@ type DojoSpec struct {
 
 	// suspend stops the application: no pods run, whatever replicas is. A Cluster
 	// of postgres.cluster is hibernated and its backups pause. The Dojo raises no
-	// alerts. All data stays. Afterwards the Cluster starts first and then the
-	// pods. Defaults to false.
+	// alerts. All data stays. When suspend is false again, the Cluster starts
+	// first and then the pods. Defaults to false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
@@ -207,10 +208,10 @@ type DojoSpec struct {
 	// +optional
 	Probes *Probes `json:"probes,omitempty"`
 
-	// serviceAccountName is the ServiceAccount of the pods. Its token is mounted
-	// unless the ServiceAccount forbids it. The namespace's annotation
-	// core.jutsu.com/allowed-service-accounts (comma-separated) must list it.
-	// Defaults to the namespace's default one, without a token.
+	// serviceAccountName is the ServiceAccount of the pods. The namespace's
+	// annotation core.jutsu.com/allowed-service-accounts (comma-separated) must
+	// list this name. The token is mounted unless the ServiceAccount forbids it.
+	// Defaults to the namespace's default ServiceAccount, without a token.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -235,8 +236,8 @@ type DojoSpec struct {
 
 	// autoscaling creates a HorizontalPodAutoscaler, which sets the number of
 	// pods. It needs metrics of the pods, such as those of metrics-server. Until
-	// it has set a number, replicas counts, within the bounds. With replicas 0 the
-	// application stops.
+	// it has set a number, replicas applies, but at least minReplicas and at most
+	// maxReplicas. With replicas 0 the application stops.
 	// +optional
 	Autoscaling *Autoscaling `json:"autoscaling,omitempty"`
 
@@ -279,7 +280,7 @@ type DojoSpec struct {
 	// +optional
 	Monitoring *Monitoring `json:"monitoring,omitempty"`
 
-	// alerts configures where the Dojo's alerts are sent. It includes monitoring.
+	// alerts configures where the Dojo's alerts are sent. It enables monitoring.
 	// It requires discord-operator, and prometheus-operator with a Prometheus that
 	// selects the Dojo's rules and an Alertmanager that selects its
 	// AlertmanagerConfig. The condition AlertsReady names what is missing.

@@ -3,8 +3,8 @@
 // Package v1 holds the custom resources of the group core.jutsu.com: the Dojo, a small web
 // application with a Postgres database.
 //
-// It depends on apimachinery and the core types only, so that a program which reads or writes Dojos
-// does not need a controller framework.
+// The package depends on apimachinery and the core types only, so that a program which reads or
+// writes Dojos does not need a controller framework.
 // +kubebuilder:object:generate=true
 // +groupName=core.jutsu.com
 package v1

@@ -71,8 +71,8 @@ type Postgres struct {
 	// IF NOT EXISTS ...). If a statement fails, the Dojo is Degraded with the
 	// reason SchemaFailed; running pods are not affected. psql runs the SQL in a
 	// pod with the owner's password, which psql's own commands, such as \!, can
-	// read: do not use SQL of anyone who may not have the password. It is meant for
-	// the first schema; spec.release migrates it.
+	// read: use only SQL of users who may have the password. Use initSQL for the
+	// first schema, and spec.release for migrations.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -103,10 +103,10 @@ type ClusterReference struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.volumeSnapshot) || !has(self.bootstrap.recovery.volumeSnapshot.walStorage) || has(self.walStorage)",message="bootstrap.recovery.volumeSnapshot.walStorage needs walStorage: the log that is restored has a volume of its own"
 type PostgresCluster struct {
 	// size names a preset of the platform for instances, resources, storage.size
-	// and parameters, such as Small, Medium or Large. Fields that the spec has
-	// take precedence; parameters do so one by one. A smaller size never shrinks
-	// a volume. If the platform does not define the size, the Dojo is Degraded
-	// with the reason UnknownSize, and its Cluster is not changed.
+	// and parameters, such as Small, Medium or Large. Fields of the spec take
+	// precedence over the preset's; parameters are merged by name. A smaller size
+	// never shrinks a volume. If the platform does not define the size, the Dojo
+	// is Degraded with the reason UnknownSize, and its Cluster is not changed.
 	// status.database.size has the values in use. Defaults to none.
 	// +optional
 	Size SizeName `json:"size,omitempty"`
@@ -129,9 +129,10 @@ type PostgresCluster struct {
 	// newer. The image is the one that the operator's catalog has for it at the
 	// creation of the Cluster; versionPolicy says when it changes. If the catalog
 	// has none, the Dojo is Degraded with the reason UnknownVersion, and the
-	// Cluster is not changed. A higher version upgrades in place: a backup, no pods,
-	// CloudNativePG's upgrade, a query, pods again (see status.database.upgrade).
-	// Without cluster.backup, an upgrade needs the annotation
+	// Cluster is not changed. A higher version upgrades in place: the operator
+	// takes a backup and stops the pods, CloudNativePG upgrades the data, and the
+	// pods start after a test query (see status.database.upgrade). Without
+	// cluster.backup, an upgrade needs the annotation
 	// core.jutsu.com/upgrade-without-backup. A lower version is refused; until the
 	// upgrade has changed the data, status.database.upgrade.from is allowed again.
 	// Without version and imageName, the image is CloudNativePG's default at the
@@ -205,10 +206,10 @@ type PostgresCluster struct {
 
 	// pooler puts PgBouncer between the application and the primary, by
 	// CloudNativePG's Pooler <dojo>-db-pooler-rw, so that many connections of pods
-	// share few of Postgres. The application's DB_ENDPOINT is then the Pooler; SQL
-	// of the schema runs directly in the primary. It can be added and removed at
-	// any time; the pods roll then. Without it, the application connects to the
-	// primary.
+	// share few connections to Postgres. The application's DB_ENDPOINT is then the
+	// Pooler; SQL of the schema runs directly in the primary. It can be added and
+	// removed at any time; the pods roll then. Without it, the application
+	// connects to the primary.
 	// +optional
 	Pooler *Pooler `json:"pooler,omitempty"`
 
@@ -258,10 +259,10 @@ type Pooler struct {
 	// (https://www.pgbouncer.org/config.html). At most 64, with names of at most
 	// 63 characters. CloudNativePG accepts some parameters
 	// (https://cloudnative-pg.io/docs/current/connection_pooling) and refuses
-	// others: the Dojo is then Degraded with the reason PoolerRefused. The
-	// operator sets two defaults: server_login_retry is 1 (second), which shortens
-	// the wait after a failover, and server_reset_query does what DISCARD ALL does
-	// and makes the second login act as the owner of the database.
+	// others: the Dojo is then Degraded with the reason PoolerRefused.
+	// server_login_retry defaults to 1 (second), which shortens the wait after a
+	// failover. server_reset_query, which cannot be set here, does what DISCARD
+	// ALL does and makes the second login act as the owner of the database.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(name, size(name) <= 63 && name.matches('^[a-z][a-z0-9_]*$'))",message="must be names of parameters of PgBouncer, such as default_pool_size"
@@ -544,21 +545,21 @@ type DatabaseStatus struct {
 	Version string `json:"version,omitempty"`
 
 	// newerVersion is a newer minor version that the operator's catalog has for
-	// this major version, such as "17.11", at most 128 characters. A newer image
-	// of the same version has its date behind it: "17.11-202608310816". Not set
-	// if there is none, and for a Cluster whose image the spec or CloudNativePG
-	// chose.
+	// this major version, such as "17.11", at most 128 characters. For a newer
+	// image of the same version, the date of the image is appended:
+	// "17.11-202608310816". Not set if there is none, and for a Cluster whose
+	// image the spec or CloudNativePG chose.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	NewerVersion string `json:"newerVersion,omitempty"`
 
-	// newerVersionAt is when the window of versionPolicy opens next, or has
-	// opened if it is open. Not set without a newerVersion and a window.
+	// newerVersionAt is the time at which the window of versionPolicy opens next,
+	// or opened if it is open. Set only with both a newerVersion and a window.
 	// +optional
 	NewerVersionAt *metav1.Time `json:"newerVersionAt,omitempty"`
 
-	// size has the values in use of a Cluster with a size. Not set without one,
-	// and while the platform does not define it.
+	// size has the values in use of a Cluster with a size. Not set without a size,
+	// and while the platform does not define the size.
 	// +optional
 	Size *SizeStatus `json:"size,omitempty"`
 
@@ -619,7 +620,8 @@ type UpgradeStatus struct {
 	Step UpgradeStep `json:"step"`
 
 	// backup is the name of the CloudNativePG Backup before the upgrade, in the
-	// Dojo's namespace. Not set before it exists, and if a user does without it.
+	// Dojo's namespace. Not set before it exists, and for an upgrade with the
+	// annotation core.jutsu.com/upgrade-without-backup.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Backup string `json:"backup,omitempty"`
@@ -637,9 +639,9 @@ type PoolerStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Host string `json:"host"`
 
-	// inUse reports whether the application's credentials name the Pooler. They do
-	// so once the Pooler is ready, and until the pods should use the primary
-	// again.
+	// inUse reports whether the application's credentials name the Pooler. They
+	// switch to the Pooler once it is ready, and back to the primary once the spec
+	// has no pooler.
 	// +optional
 	InUse bool `json:"inUse,omitempty"`
 

@@ -53,20 +53,21 @@ const (
 	// bootstrap.import does not exist after --progress-deadline. Create it, or name another one.
 	// Running pods keep their credentials.
 	ReasonCredentialsNotFound = "CredentialsNotFound"
-	// ReasonCredentialsNotShared (Degraded): the Secret is in another namespace, and does not exist
-	// there or does not allow the Dojo's namespace. Its owner allows it by the annotation
-	// core.jutsu.com/allowed-namespaces. Or the operator does not watch that namespace
-	// (--watch-namespaces).
+	// ReasonCredentialsNotShared (Degraded): the Secret of another namespace does not exist or does
+	// not allow the Dojo's namespace, or the operator does not watch the Secret's namespace
+	// (--watch-namespaces). The Secret's owner allows the Dojo's namespace by the annotation
+	// core.jutsu.com/allowed-namespaces.
 	ReasonCredentialsNotShared = "CredentialsNotShared"
 	// ReasonCredentialsIncomplete (Degraded): the Secret lacks a key, or its value is empty or
 	// invalid; the message names the key.
 	ReasonCredentialsIncomplete = "CredentialsIncomplete"
-	// ReasonNameConflict (Degraded): a foreign object has the name of a child, or takes more than
-	// 128 KiB of memory. It is not changed. Delete it, or create the Dojo under another name.
+	// ReasonNameConflict (Degraded): a foreign object has the name of a child, or a child takes
+	// more than 128 KiB of memory. The object is not changed. Delete the foreign object, make the
+	// child smaller, or create the Dojo under another name.
 	ReasonNameConflict = "NameConflict"
 	// ReasonChildRefused (Degraded): the API server refuses a child because of a quota, a policy or
-	// a missing permission; the message has the cause. It is retried with pauses of 15 seconds to
-	// 10 minutes.
+	// a missing permission; the message has the cause. The operator retries with pauses of 15
+	// seconds to 10 minutes.
 	ReasonChildRefused = "ChildRefused"
 	// ReasonReplicaFailure (Degraded): the Deployment cannot create its pods because of a quota or
 	// a policy; the message has the cause.
@@ -74,9 +75,9 @@ const (
 	// ReasonDeploymentPaused (Degraded): a user has paused the Deployment's rollout. Changes do not
 	// reach the pods until the user resumes it.
 	ReasonDeploymentPaused = "DeploymentPaused"
-	// ReasonAutoscalingInactive (Degraded): the HorizontalPodAutoscaler of spec.autoscaling could
-	// not scale for five minutes; the message has its message. Usually the cluster has no metrics
-	// of pods: install metrics-server.
+	// ReasonAutoscalingInactive (Degraded): the HorizontalPodAutoscaler of spec.autoscaling has not
+	// been able to scale for five minutes; the message has the cause. Usually the cluster has no
+	// metrics of pods: install metrics-server.
 	ReasonAutoscalingInactive = "AutoscalingInactive"
 	// ReasonRolloutFailed (Degraded): the rollout of a new image has failed, and
 	// with spec.rollout.rollback Automatic the former image serves again. Name
@@ -90,8 +91,8 @@ const (
 
 // Reasons of a Dojo that has or had spec.exposure.gateway.
 const (
-	// ReasonGatewayAPINotInstalled (Degraded): the cluster lacks the kind HTTPRoute. Install the Gateway
-	// API; the Dojo then continues automatically.
+	// ReasonGatewayAPINotInstalled (Degraded): the cluster lacks the kind HTTPRoute. Install the
+	// Gateway API; the Dojo then continues automatically.
 	ReasonGatewayAPINotInstalled = "GatewayAPINotInstalled"
 	// ReasonWaitingForGateway (Progressing): the controller of a Gateway has not reported on the
 	// HTTPRoute yet.
@@ -103,9 +104,9 @@ const (
 	// ReasonWaitingForIngress (Progressing): an Ingress replaces a Gateway. The HTTPRoute stays
 	// until the Ingress has an address.
 	ReasonWaitingForIngress = "WaitingForIngress"
-	// ReasonIngressNotReady (Degraded): the Ingress has no address after --progress-deadline: no
-	// controller serves it, or one that reports no address. Correct its class, or delete the
-	// HTTPRoute.
+	// ReasonIngressNotReady (Degraded): the Ingress has no address after --progress-deadline. If no
+	// controller serves the Ingress, correct its class. If its controller reports no addresses,
+	// delete the HTTPRoute.
 	ReasonIngressNotReady = "IngressNotReady"
 	// ReasonRouteRefused (Degraded): a Gateway does not accept the HTTPRoute, or cannot resolve its
 	// references. The message has the message of the Gateway's controller.
@@ -184,8 +185,9 @@ const (
 	// ReasonTakingFinalBackup (Progressing): the Dojo is being deleted and waits for a final
 	// backup.
 	ReasonTakingFinalBackup = "TakingFinalBackup"
-	// ReasonDeletingDatabase (Progressing): the Dojo is being deleted with its data, or with the
-	// policy Retain after a former Delete; the message names the object that it waits for.
+	// ReasonDeletingDatabase (Progressing): the Dojo is being deleted with its data; the message
+	// names the object that the deletion waits for. Or the reclaimPolicy of a Dojo that is being
+	// deleted was changed from Delete to Retain, and not every object is marked as retained yet.
 	ReasonDeletingDatabase = "DeletingDatabase"
 
 	// ReasonCloudNativePGNotInstalled (Degraded): the cluster lacks a kind of CloudNativePG 1.30.
@@ -229,8 +231,8 @@ const (
 	// higher one.
 	ReasonVersionTooLow = "VersionTooLow"
 	// ReasonUpgradeNeedsBackup (Degraded): an upgrade to another major version of Postgres is
-	// requested, but there are no backups for going back. Nothing is changed. Configure backups,
-	// set the annotation core.jutsu.com/upgrade-without-backup, or set the version back.
+	// requested, but spec.postgres.cluster.backup is not set. Nothing is changed. Set the version
+	// back and configure backups, or set the annotation core.jutsu.com/upgrade-without-backup.
 	ReasonUpgradeNeedsBackup = "UpgradeNeedsBackup"
 	// ReasonUpgradeBackupFailed (Degraded): the backup before an upgrade has failed or does not
 	// end. Nothing is changed. Delete the Backup to retry it, or set the version back.
@@ -249,13 +251,13 @@ const (
 	// ReasonBackupNotUsable (Degraded): the Backup of bootstrap.recovery does not exist after
 	// --progress-deadline, has failed, or does not name its location. No Cluster is created.
 	ReasonBackupNotUsable = "BackupNotUsable"
-	// ReasonRestoreFailed (Degraded): CloudNativePG could not restore the data, or does not start
-	// to; the message says where to find the cause. There is no data yet: delete the Cluster to
-	// start over.
+	// ReasonRestoreFailed (Degraded): CloudNativePG could not restore the data, has not begun to
+	// after --database-deadline, or takes longer than 6 hours; the message says where to find the
+	// cause. There is no data yet: delete the Cluster to start over.
 	ReasonRestoreFailed = "RestoreFailed"
-	// ReasonImportFailed (Degraded): CloudNativePG could not import the data, or does not start to;
-	// the message says where to find the cause. There is no data yet: delete the Cluster to start
-	// over.
+	// ReasonImportFailed (Degraded): CloudNativePG could not import the data, has not begun to
+	// after --database-deadline, or takes longer than 6 hours; the message says where to find the
+	// cause. There is no data yet: delete the Cluster to start over.
 	ReasonImportFailed = "ImportFailed"
 	// ReasonDatabaseNotRestored (Degraded): the restored data has no database of the name in
 	// bootstrap.recovery.database; the message lists its databases. No empty one is created.
@@ -273,11 +275,12 @@ const (
 	// last lines of its log. Fix the SQL, or delete the Job to retry it.
 	ReasonSchemaFailed = "SchemaFailed"
 	// ReasonSchemaStalled (Degraded): the Job that applies the SQL does not start, runs longer than
-	// --database-deadline or does not end; or a former Job does not end. The message has the cause.
+	// --database-deadline, or does not end after the SQL has succeeded. Or a former Job does not
+	// end. The message has the cause.
 	ReasonSchemaStalled = "SchemaStalled"
 	// ReasonClusterInUse (Degraded): the Dojo is being deleted with its Cluster, or suspended, but
-	// others have databases in the Cluster; the message names them. Nothing is deleted or
-	// hibernated until they are gone.
+	// other Dojos or Databases use the Cluster; the message names them. Until they are gone,
+	// nothing is deleted. Until they are gone or suspended, the Cluster is not hibernated.
 	ReasonClusterInUse = "ClusterInUse"
 	// ReasonDeletionStalled (Degraded): the Dojo is being deleted with its data, and a step does
 	// not end; the message names the cause and the remedy.
@@ -290,8 +293,8 @@ const (
 
 // ConditionBackupSucceeded is the type of an additional condition of a Dojo with
 // spec.postgres.cluster.backup after the first backup. It reports whether the last backup
-// succeeded, and is also False while none can. It is for users and alerts; the other conditions do
-// not include it, because the next backup may succeed.
+// succeeded. It is also False while the write-ahead log cannot be archived. It is for users and
+// alerts; the other conditions do not include it, because the next backup may succeed.
 const ConditionBackupSucceeded = "BackupSucceeded"
 
 const (
@@ -339,7 +342,7 @@ const (
 	ReasonChannelWithoutWebhook = "ChannelWithoutWebhook"
 	// ReasonWebhookInvalid (Degraded): the Secret with the URL of the channel's webhook is missing,
 	// or its URL is not one of Discord's API. Alerts keep going to their former channel, if any.
-	// Delete the Secret, which discord-operator writes again; give both operators the same
-	// --discord-api-url.
+	// Delete the Secret: discord-operator then writes it again. Give dojo-operator the same
+	// --discord-api-url as discord-operator.
 	ReasonWebhookInvalid = "WebhookInvalid"
 )

@@ -13,11 +13,11 @@ const RetryReleaseAnnotation = "core.jutsu.com/retry-release"
 // runs before any pod of a new image serves.
 // +kubebuilder:validation:XValidation:rule="has(self.command) != has(self.migrations)",message="exactly one of command and migrations is required"
 type Release struct {
-	// command runs in the new image, with the environment, the Secrets and
-	// ConfigMaps and the resources of the application, once for each image. It
-	// has no claims of spec.volumes and no ServiceAccount. DB_ENDPOINT is the
-	// primary, also with a Pooler. It runs again if its pod is lost, so it must
-	// be idempotent. At most 64 strings of at most 4096 characters.
+	// command runs in the new image, once for each image and command. Its pod has
+	// the environment, Secrets, ConfigMaps and resources of the application, but
+	// no PersistentVolumeClaims and no ServiceAccount. DB_ENDPOINT is the primary,
+	// also with a Pooler. The command runs again if its pod is lost, so it must be
+	// idempotent. At most 64 strings of at most 4096 characters.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -27,7 +27,7 @@ type Release struct {
 	Command []string `json:"command,omitempty"`
 
 	// migrations are files of SQL for goose. They run once for each set of
-	// files, as the Dojo's login. It requires a Postgres database.
+	// files, as the Dojo's login. They require a Postgres database.
 	// +optional
 	Migrations *Migrations `json:"migrations,omitempty"`
 
@@ -79,15 +79,15 @@ type ReleaseStatus struct {
 	// +optional
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
 
-	// migration is the name of the last of release.migrations that the database
-	// had after that step, such as "20261120_add_index", at most 128
-	// characters. Empty with release.command.
+	// migration is the name of the last migration that the database had after
+	// the last successful release step, such as "20261120_add_index", at most
+	// 128 characters. Empty with release.command.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Migration string `json:"migration,omitempty"`
 
-	// migrations is the number of migrations that the database had after that
-	// step.
+	// migrations is the number of migrations that the database had after the
+	// last successful release step.
 	// +optional
 	Migrations int32 `json:"migrations,omitempty"`
 
@@ -97,9 +97,9 @@ type ReleaseStatus struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// succeeded identifies the last steps that have succeeded, by image or
-	// files, and by database: the newest last, at most 16 of at most 32
-	// characters. They do not run again.
+	// succeeded lists ids of the last steps that have succeeded, the newest
+	// last, at most 16 of at most 32 characters. An id is a hash of the database
+	// and of the image and command, or the files. These steps do not run again.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
@@ -111,8 +111,8 @@ type ReleaseStatus struct {
 	Failure *ReleaseFailure `json:"failure,omitempty"`
 }
 
-// ReleaseFailure describes a release step that has failed. It stands also
-// after its Job was deleted, so that the step does not run again.
+// ReleaseFailure describes a release step that has failed. It stays in the
+// status after the Job is deleted, so that the step does not run again.
 type ReleaseFailure struct {
 	// step identifies the step, at most 32 characters.
 	// +required

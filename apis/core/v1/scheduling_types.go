@@ -159,7 +159,7 @@ type PodAffinityTerm struct {
 	NamespaceSelector *LabelSelector `json:"namespaceSelector,omitempty"`
 
 	// matchLabelKeys lists labels, at most 8, each of at most 317 characters. A
-	// selected pod must have the new pod's values of them.
+	// selected pod must have the same values of these labels as the new pod.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -167,7 +167,7 @@ type PodAffinityTerm struct {
 	MatchLabelKeys []string `json:"matchLabelKeys,omitempty"`
 
 	// mismatchLabelKeys lists labels, at most 8, each of at most 317 characters. A
-	// selected pod must have other values of them than the new pod.
+	// selected pod must have other values of these labels than the new pod.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -262,7 +262,7 @@ type TopologySpreadConstraint struct {
 	NodeTaintsPolicy *string `json:"nodeTaintsPolicy,omitempty"`
 
 	// matchLabelKeys lists labels, at most 8, each of at most 317 characters. Only
-	// pods with the new pod's values of them are counted.
+	// pods with the same values of these labels as the new pod are counted.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8

@@ -9,7 +9,8 @@ package v1
 // +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$')",message="must be the name of a size, such as Small"
 type SizeName string
 
-// SizeStatus has the values that the size of a Cluster and the spec result in.
+// SizeStatus has the values in use of a Cluster with a size: the preset's,
+// unless the spec sets others.
 type SizeStatus struct {
 	// name of the size.
 	// +required

@@ -36,7 +36,7 @@ type VersionPolicy struct {
 type MinorPolicy string
 
 const (
-	// MinorManual waits for an annotation.
+	// MinorManual waits for the annotation core.jutsu.com/minor-upgrade.
 	MinorManual MinorPolicy = "Manual"
 	// MinorAutomatic waits for the window.
 	MinorAutomatic MinorPolicy = "Automatic"
