@@ -18,9 +18,9 @@ import (
 const maxOverwrites = 100 // limit of the CustomResourceDefinitions
 
 // overwrites returns the permissionOverwrites for the spec of an exported channel. It leaves them
-// out if the schema cannot express one, or if the operator would change them. A copy without them
-// would be open to more users, so in these cases disabled is true and the copy is commented out.
-// If the schema cannot express an overwrite, the copy gets an overwrite that denies everyone.
+// out if the schema cannot express one, or if the operator would change them. A copy would then be
+// open to more users than the original, so it is commented out instead (disabled). If the schema
+// cannot express one, the commented-out copy denies everyone.
 func (e *exporter) overwrites(
 	notes *notes, c *discordclient.Channel, needed permissions.Bits,
 ) (list []v1alpha1.PermissionOverwrite, disabled bool) {
