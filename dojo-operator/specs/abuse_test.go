@@ -27,8 +27,7 @@ import (
 const (
 	refusedDojos  = 200
 	forgedObjects = 40
-	// lives is the number of Dojos that the undisturbed tenant creates, edits and deletes during
-	// each attack.
+	// lives is the number of Dojos that the resident creates, edits and deletes after each attack.
 	lives = 2
 )
 
@@ -145,7 +144,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 			share := func(with map[string]string) {
 				GinkgoHelper()
 				edit(ctx, origin, func(s *corev1.Secret) { s.Annotations = with })
-				recorded := ContainElement(HaveSuffix("/" + origin.ResourceVersion)) // ends with the version of the source Secret
+				recorded := ContainElement(HaveSuffix("/" + origin.ResourceVersion)) // the resourceVersion of the source Secret
 				Eventually(ctx, refetch(secretOf(b.kept))).Should(HaveField("Annotations", recorded))
 			}
 			share(map[string]string{corev1api.AllowedNamespacesAnnotation: ns})

@@ -18,13 +18,14 @@ import (
 )
 
 // A tenant may edit every Secret in the namespace. discord-operator does not run in these specs, so
-// a tenant's edit of its Secret stays. In production, this is the case for a paused DiscordChannel.
+// it does not revert a tenant's edit of its Secret. In production, it does not revert the edit
+// while the DiscordChannel is paused.
 var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", func() {
 	const hostile = "https://attacker.example.com/api/webhooks/1401681709430341999/a"
 	const hook, other = "tokyo-alerts-webhook", "https://discord.com/api/v10/webhooks/1401681709430342000/b"
 	var ns string
 	var dojo *corev1api.Dojo
-	var posts, channels *corev1.Secret // posts is the Secret that Alertmanager reads, channels is that of discord-operator
+	var posts, channels *corev1.Secret // Alertmanager reads posts, discord-operator writes channels
 	var routing *unstructured.Unstructured
 
 	alerted := func(ctx context.Context, change ...func(*corev1api.Dojo)) {
@@ -122,7 +123,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		pg := existingCluster(ctx, ns, "pg")
 		Eventually(ctx, refetch(pg)).Should(haveField("status.readyInstances", Equal(int64(2))))
 		alerted(ctx, inCluster, withPolicy(corev1api.ReclaimDelete))
-		edit(ctx, dojo, pause) // a paused Dojo stays, although it is deleted
+		edit(ctx, dojo, pause) // the deletion of a paused Dojo waits
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonPaused)
 		putBack(ctx)

@@ -19,7 +19,7 @@ import (
 )
 
 type appliedField struct {
-	// kind is the kind of a child. Its name is the Dojo's name with suffix.
+	// kind is the kind of a child. The child's name is the Dojo's name followed by suffix.
 	kind, suffix string
 	// pointer is the JSON pointer to a field of the child.
 	pointer string

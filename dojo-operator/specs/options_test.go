@@ -250,7 +250,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 	It("says what to do when its autoscaler has no metrics", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, between(2, 5))
 		scaler, deployment := scalerOf(dojo), deploymentOf(dojo)
-		const inactive = "FailedGetResourceMetric" // from Kubernetes itself, because this cluster has no metrics
+		const inactive = "FailedGetResourceMetric" // set by Kubernetes, because this cluster has no metrics
 		Eventually(ctx, refetch(scaler)).Should(HaveField("Status.Conditions", ContainElement(And(
 			HaveField("Type", autoscalingv2.ScalingActive), HaveField("Reason", inactive)))))
 		Expect(refetch(dojo)(ctx)).To(HaveCondition("Ready", "True", ""), "the first metrics take a while")

@@ -24,8 +24,8 @@ import (
 	"jutsu.com/operators/test/testcluster/cnpgtest"
 )
 
-// Pods with an image of registry.invalid stay in the phase that a spec sets. All other pods end at
-// once: kwok, which simulates the nodes, ends them.
+// Pods with an image of registry.invalid stay in the phase that a spec sets. kwok, which simulates
+// the nodes, ends all other pods of Jobs at once.
 const (
 	imageOne, imageTwo    = "registry.example.org/dojo:1", "registry.example.org/dojo:2"
 	heldImage, heldImage2 = "registry.invalid/dojo:2", "registry.invalid/dojo:3"

@@ -138,8 +138,8 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		dojo := dojoInCluster(ctx, ns, withSQL, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.InitSQL = dojo.Spec.Postgres.InitSQL[:1]
 		})
-		// Create a copy of the pod that has no Job and no node, because kwok ends a pod on a node
-		// at once.
+		// Create a copy of the pod that has no Job and no node, because kwok ends a Job's pod on a
+		// node at once.
 		held := schemaPod(ctx, ns)
 		labels := maps.Clone(held.Labels)
 		maps.DeleteFunc(labels, func(key, _ string) bool { return !strings.HasPrefix(key, "app.kubernetes.io/") })

@@ -205,8 +205,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFail)
 		upgrade(ctx, pg17)
-		// Only the message shows that the upgrade has failed: the reason is UpgradeFailed as soon
-		// as the upgrade exceeds the deadline.
+		// Only the message shows that pg_upgrade has failed. An upgrade that exceeds the deadline
+		// has the reason UpgradeFailed, too.
 		Eventually(ctx, refetch(dojo)).Should(And(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed),
 			haveMessage("DatabaseReady", And(ContainSubstring("from Postgres 16 to 17 has failed, and no pod runs. See "+
 				"`kubectl logs job/tokyo-db-1-major-upgrade -n "+ns+"`. "), ContainSubstring("set the version to 16 again"),

@@ -244,9 +244,9 @@ const (
 	// ReasonClusterHibernated (Degraded): the Cluster is hibernated, but not by spec.suspend.
 	// Remove its annotation cnpg.io/hibernation.
 	ReasonClusterHibernated = "ClusterHibernated"
-	// ReasonDatabaseLost (Degraded): the Dojo's own Cluster is gone, with its data. No empty one
-	// replaces it until you restore it under its name, or set the annotation
-	// core.jutsu.com/recreate-database to the value in the message.
+	// ReasonDatabaseLost (Degraded): the Dojo's own Cluster is gone, with its data. The operator
+	// creates no empty Cluster. Restore the lost one under its name, or allow an empty one: set the
+	// annotation core.jutsu.com/recreate-database to the value in the message.
 	ReasonDatabaseLost = "DatabaseLost"
 	// ReasonBackupNotUsable (Degraded): the Backup of bootstrap.recovery does not exist after
 	// --progress-deadline, has failed, or does not name its location. No Cluster is created.
@@ -341,8 +341,8 @@ const (
 	// has no spec.webhook, so Alertmanager cannot post there. Add one.
 	ReasonChannelWithoutWebhook = "ChannelWithoutWebhook"
 	// ReasonWebhookInvalid (Degraded): the Secret with the URL of the channel's webhook is missing,
-	// or its URL is not one of Discord's API. Alerts keep going to their former channel, if any.
-	// Delete the Secret: discord-operator then writes it again. Give dojo-operator the same
+	// or its URL is not one of Discord's API. Alerts keep going to the last valid URL, if any.
+	// Delete the invalid Secret: discord-operator then writes it again. Give dojo-operator the same
 	// --discord-api-url as discord-operator.
 	ReasonWebhookInvalid = "WebhookInvalid"
 )

@@ -151,7 +151,7 @@ func connect(ctx context.Context, db *sql.DB) error {
 		err := db.PingContext(ctx)
 		var answer *pgconn.PgError
 		if err == nil || errors.As(err, &answer) && exitCode(err) == failed {
-			return err // an error that a new attempt would repeat, such as a wrong password
+			return err // nil, or an error that a new attempt would repeat, such as a wrong password
 		}
 		fmt.Fprintln(os.Stderr, "the database does not answer yet:", strings.Join(strings.Fields(err.Error()), " "))
 		select {
