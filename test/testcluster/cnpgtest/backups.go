@@ -34,7 +34,7 @@ const (
 	immediateLabel = "cnpg.io/immediateBackup"
 )
 
-// SetBackups sets the phase at which a Cluster's Backups stop, including running Backups. The
+// SetBackups sets the last phase that a Cluster's Backups reach, both running and future ones. The
 // default is completed.
 func (s *StandIn) SetBackups(namespace, cluster string, phase BackupPhase) {
 	s.mu.Lock()

@@ -113,7 +113,7 @@ func (s *StandIn) SetRole(ctx context.Context, namespace, cluster, role, other s
 	s.acting[key] = other
 }
 
-// ActsAs returns the role that new sessions of a role act as.
+// ActsAs returns the role as which the SQL of new sessions runs after a login with the given role.
 func (s *StandIn) ActsAs(ctx context.Context, namespace, cluster, role string) string {
 	key := s.roleKey(ctx, namespace, cluster, role)
 	s.mu.Lock()

@@ -128,9 +128,9 @@ func allowBot(
 	return append(want, discordclient.Overwrite{ID: self, Type: discordgo.PermissionOverwriteTypeMember, Allow: denied})
 }
 
-// protectBot handles a polled snapshot, which may have outdated roles of the bot. It keeps the
-// bot's live overwrite. If the overwrites change, denied has all permissions that they could deny
-// the bot.
+// protectBot returns want with the bot's own live overwrite. It is for a polled snapshot, whose
+// roles of the bot may be outdated, so any role in want may be a role of the bot. If want differs
+// from the live overwrites, denied has all permissions that want could deny the bot.
 func protectBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, self string,
 ) (result []discordclient.Overwrite, denied permissions.Bits) {

@@ -81,8 +81,8 @@ func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	d.After(delay, publish)
 }
 
-// Fill writes n entries that are visible at once, as if a user had created n channels that no
-// longer exist. It sends no Gateway events.
+// Fill adds n entries to a guild's audit log, visible without delay, as if a user had created n
+// channels that no longer exist. It sends no Gateway events.
 func (d *Discord) Fill(g *GuildState, user string, n int) {
 	for range n {
 		id := d.NewID()

@@ -126,8 +126,8 @@ func (e *TooMany) Error() string {
 	return "You are being rate limited."
 }
 
-// Write sets the headers of the 429 and returns its status and body. Retry-After has whole seconds,
-// retry_after in the body has milliseconds.
+// Write sets the headers of the 429 and returns its status and body. The wait is in seconds:
+// rounded up to whole seconds in Retry-After, and to milliseconds in retry_after of the body.
 func (e *TooMany) Write(h http.Header) (status int, body any) {
 	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.After.Seconds()))))
 	h.Set("X-RateLimit-Scope", e.Scope)
