@@ -103,7 +103,8 @@ func writeFrame(w io.Writer, kind, flags byte, stream uint32, payload []byte) {
 	_, _ = w.Write(append(head, payload...))
 }
 
-// When the server resets a stream, net/http would send a create up to seven times, with pauses.
+// By default, net/http sends a request up to seven times, with pauses, if the server resets its
+// stream. The Client must not send a create twice.
 func TestAResetStreamRepeatsNoWrite(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]uint32{"PROTOCOL_ERROR": codeProtocolError, "REFUSED_STREAM": codeRefusedStream} {

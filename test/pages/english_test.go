@@ -44,7 +44,7 @@ func TestSentencesNameTheirSubject(t *testing.T) {
 // sentences.
 var printed = regexp.MustCompile(console.String() + "|" + fields.String())
 
-// riddlesOfPages returns the places of matches in pages, except in the output of programs.
+// riddlesOfPages returns the places of riddles in pages, except in the output of programs.
 func riddlesOfPages(t *testing.T) (places []string) {
 	t.Helper()
 	for _, page := range written(t) {
@@ -56,7 +56,7 @@ func riddlesOfPages(t *testing.T) (places []string) {
 	return places
 }
 
-// riddlesOfCode returns the places of matches in Go files that are not generated.
+// riddlesOfCode returns the places of riddles in Go files that are not generated.
 func riddlesOfCode(t *testing.T) (places []string) {
 	t.Helper()
 	root, err := project.Root()
@@ -134,7 +134,7 @@ func title(argument ast.Expr) (text string) {
 	return text
 }
 
-// riddles returns the places of matches in a text. line is the text's first line in the file.
+// riddles returns the places in a text that match riddle. line is the text's first line in the file.
 func riddles(file string, line int, text string) (places []string) {
 	for _, at := range riddle.FindAllStringIndex(text, -1) {
 		phrase := strings.Join(strings.Fields(text[at[0]:at[1]]), " ")

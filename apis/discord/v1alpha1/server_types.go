@@ -333,7 +333,7 @@ type RoleCount struct {
 	// +optional
 	Total int32 `json:"total"`
 
-	// limit is Discord's limit: 250.
+	// limit is the number of roles that Discord allows in a server: 250.
 	// +optional
 	Limit int32 `json:"limit"`
 }
@@ -345,7 +345,8 @@ type ChannelCount struct {
 	// +optional
 	Total int32 `json:"total"`
 
-	// limit is Discord's limit: 500.
+	// limit is the number of channels and categories that Discord allows in a
+	// server: 500.
 	// +optional
 	Limit int32 `json:"limit"`
 }

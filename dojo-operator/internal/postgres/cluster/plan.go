@@ -122,7 +122,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return cnpg.Removal{Kind: cnpg.ClusterKind.Kind, Live: s.Live}.Drop(in.Input)
 }
 
-// Conflict returns an issue if a foreign object has a name that the Cluster needs; else nil.
+// Conflict returns an issue if an object that does not belong to the Dojo's Cluster has a name that
+// the Cluster needs; else nil.
 func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	for _, budget := range s.Budgets {
 		// Only a PodDisruptionBudget that a Dojo controls is a conflict. Any other may be one that

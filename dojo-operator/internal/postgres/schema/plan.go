@@ -25,8 +25,9 @@ import (
 
 // Config holds the deadlines and the user of pods.
 type Config struct {
-	// Deadline limits the time for running SQL and for the end of former Jobs. ProgressDeadline
-	// limits the wait for missing SQL and for the start of pods.
+	// Deadline limits how long SQL may run, and the wait for former Jobs to end. ProgressDeadline
+	// limits the wait for a missing object with SQL, and for pods to start, and to end after the
+	// SQL has succeeded.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
 	Users            pods.Users
