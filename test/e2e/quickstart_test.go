@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,7 +66,13 @@ var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 		Expect(page).NotTo(BeNil())
 		channel := strings.TrimSpace(shell.run(ctx, "kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts.channelId}'"))
 		const title = "DojoDown · default/sendai-jujutsu-high"
-		shell.run(ctx, "kubectl scale dojo sendai-jujutsu-high --replicas=0") // the Dojo is healthy at this point of the page
+		// The Dojo is healthy at this point of the page. Prometheus does not scrape the operators of
+		// `make dev`, so DojoDown fires only if Prometheus has scraped the Dojo before.
+		Eventually(ctx, func() string {
+			return shell.run(ctx, "kubectl get --raw '/api/v1/namespaces/jutsu-monitoring/services/prometheus-operated:web/"+
+				"proxy/api/v1/query?query="+url.QueryEscape(`up{service="sendai-jujutsu-high"} == 1`)+"'")
+		}).WithTimeout(eventually).Should(ContainSubstring(`"sendai-jujutsu-high"`))
+		shell.run(ctx, "kubectl scale dojo sendai-jujutsu-high --replicas=0")
 		shell.run(ctx, "kubectl wait --for=delete pod --timeout=2m "+
 			"-l app.kubernetes.io/name=dojo,app.kubernetes.io/instance=sendai-jujutsu-high")
 		shell.run(ctx, `kubectl patch dojo sendai-jujutsu-high --type=merge -p `+

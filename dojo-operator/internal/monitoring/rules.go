@@ -27,11 +27,7 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 	see := func(command string, more ...string) string { return run(dojo, command, more...) }
 	var rules []any
 	if *dojo.Spec.Replicas > 0 {
-		rules = append(rules, rule(dojo, "DojoDown", "2m", "critical",
-			// The alert does not fire for a Dojo that an autoscaler has scaled to zero. It does not
-			// fire for a Dojo that has never started either, because other alerts cover this case.
-			fmt.Sprintf(`absent(up{%s} == 1) unless on () dojo_condition{%s,type="Available",reason=~"%s|%s"}`,
-				appLabels, operatorLabels, corev1api.ReasonStarting, corev1api.ReasonScaledToZero),
+		rules = append(rules, rule(dojo, "DojoDown", "2m", "critical", downExpr(appLabels, operatorLabels),
 			"Dojo "+name+" is down", "No pod of the Dojo has answered Prometheus for two minutes: "+see("tree")+"."))
 	}
 	rules = append(rules,
@@ -77,6 +73,19 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 		rules = append(rules, backupRules(dojo, policy, operatorLabels, name)...)
 	}
 	return rules
+}
+
+// downExpr is true if no pod answers, unless the Dojo is scaled to zero, suspended, or has never
+// started. Without the operator's series, pods must exist, and one must have been up within the
+// last hour. The value of dojo_condition does not matter: a Dojo can be Available although
+// Prometheus reaches no pod.
+func downExpr(appLabels, operatorLabels string) string {
+	up, available := "up{"+appLabels+"}", "dojo_condition{"+operatorLabels+`,type="Available"`
+	inactive := strings.Join([]string{
+		corev1api.ReasonStarting, corev1api.ReasonScaledToZero, corev1api.ReasonSuspended,
+	}, "|")
+	return fmt.Sprintf("absent(%[1]s == 1) and on () (%[2]s} or max_over_time(%[1]s[1h]) == 1 and on () %[1]s)"+
+		" unless on () %[2]s,reason=~%[3]q}", up, available, inactive)
 }
 
 func backupRules(dojo *corev1api.Dojo, policy *corev1api.Backup, operatorLabels, name string) []any {
