@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observability
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+type panelCase struct {
+	dashboard, panel string
+	series           map[string]string // values by minute; $job is replaced
+	want             map[string]float64
+}
+
+var panelCases = map[string]panelCase{
+	"a standby queues objects, but has no workers": {
+		panel: "Waiting objects",
+		series: map[string]string{
+			`workqueue_depth{job="$job", pod="leader", controller="x", priority="0"}`:    "2x10",
+			`workqueue_depth{job="$job", pod="leader", controller="x", priority="-100"}`: "1x10",
+			`workqueue_depth{job="$job", pod="standby", controller="x", priority="0"}`:   "500x10",
+			`leader_election_master_status{job="$job", pod="leader"}`:                    "1x10",
+			`leader_election_master_status{job="$job", pod="standby"}`:                   "0x10",
+		},
+		want: map[string]float64{`{controller="x"}`: 3},
+	},
+}
+
+// TestPanels evaluates panels with promtool. A case without a dashboard applies to each dashboard
+// that has the panel.
+func TestPanels(t *testing.T) {
+	for name, c := range panelCases {
+		t.Run(c.panel+": "+name, func(t *testing.T) {
+			tried := 0
+			for _, d := range dashboards(t) {
+				for _, p := range d.Panels {
+					if p.Title == c.panel && (c.dashboard == "" || c.dashboard == d.UID) {
+						c.try(t, d, p)
+						tried++
+					}
+				}
+			}
+			if tried == 0 {
+				t.Error("there is no such panel")
+			}
+		})
+	}
+}
+
+// try evaluates the panel's first query at minute 10.
+func (c panelCase) try(t *testing.T, d dashboard, p panel) {
+	t.Helper()
+	var series, want []any
+	for name, values := range c.series {
+		series = append(series, map[string]string{"series": substituteVariables(name, d), "values": values})
+	}
+	for labels, value := range c.want {
+		want = append(want, map[string]any{"labels": labels, "value": value})
+	}
+	file := filepath.Join(t.TempDir(), "tests.yaml")
+	write(t, file, map[string]any{"tests": []any{map[string]any{
+		"interval": "1m", "input_series": series, "promql_expr_test": []any{map[string]any{
+			"expr": substituteVariables(p.Targets[0].Expr, d), "eval_time": "10m", "exp_samples": want,
+		}},
+	}}})
+	if out, err := exec.CommandContext(t.Context(), promtool(t), "test", "rules", file).CombinedOutput(); err != nil {
+		t.Errorf("%s: promtool test rules: %v\n%s", d.Title, err, out)
+	}
+}
