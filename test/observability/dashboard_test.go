@@ -49,8 +49,8 @@ type panel struct {
 }
 
 type target struct {
-	RefID, Expr string
-	Datasource  datasource
+	RefID, Expr, LegendFormat string
+	Datasource                datasource
 }
 
 func dashboards(t *testing.T) []dashboard {
@@ -120,6 +120,12 @@ func TestDashboardsAreComplete(t *testing.T) {
 
 var prometheusOfChoice = datasource{Type: "prometheus", UID: "${datasource}"}
 
+// These find labels that name an object of a namespace.
+var (
+	namedGrouping = regexp.MustCompile(`by \([^)]*\b(service|dojo|name)\b[^)]*\)`)
+	namedLegend   = regexp.MustCompile(`\{\{(service|dojo|name)\}\}`)
+)
+
 var variableUse = regexp.MustCompile(`\$\{?(\w+)`)
 
 func (p panel) check(t *testing.T, variables []string) {
@@ -140,6 +146,12 @@ func (p panel) check(t *testing.T, variables []string) {
 		g.Expect(q.Datasource).To(Equal(prometheusOfChoice), "the datasource of %s", p.Title)
 		g.Expect(refs).NotTo(HaveKey(q.RefID), p.Title)
 		refs[q.RefID] = true
+		for _, grouping := range namedGrouping.FindAllString(q.Expr, -1) {
+			g.Expect(grouping).To(ContainSubstring("namespace"), "the query of %s", p.Title)
+		}
+		if namedLegend.MatchString(q.LegendFormat) {
+			g.Expect(q.LegendFormat).To(HavePrefix("{{namespace}}/"), "the legend of %s", p.Title)
+		}
 		for _, used := range variableUse.FindAllStringSubmatch(q.Expr, -1) {
 			g.Expect(append([]string{"__rate_interval", "__range"}, variables...)).
 				To(ContainElement(used[1]), "a variable in %s", p.Title)

@@ -15,6 +15,26 @@ type panelCase struct {
 }
 
 var panelCases = map[string]panelCase{
+	"Dojos of the same name in two namespaces": {
+		panel: "Requests by status",
+		series: map[string]string{
+			`gin_requests_total{namespace="a", service="tokyo", code="200"}`: "0+60x10",
+			`gin_requests_total{namespace="b", service="tokyo", code="200"}`: "0+120x10",
+		},
+		want: map[string]float64{
+			`{namespace="a", service="tokyo", code="200"}`: 1, `{namespace="b", service="tokyo", code="200"}`: 2,
+		},
+	},
+	"Dojos of the same name, of which one is slow": {
+		panel: "Duration of requests",
+		series: map[string]string{
+			`gin_request_duration_seconds_sum{namespace="a", service="tokyo"}`:   "0+30x10",
+			`gin_request_duration_seconds_count{namespace="a", service="tokyo"}`: "0+60x10",
+			`gin_request_duration_seconds_sum{namespace="b", service="tokyo"}`:   "0+240x10",
+			`gin_request_duration_seconds_count{namespace="b", service="tokyo"}`: "0+60x10",
+		},
+		want: map[string]float64{`{namespace="a", service="tokyo"}`: 0.5, `{namespace="b", service="tokyo"}`: 4},
+	},
 	"a standby queues objects, but has no workers": {
 		panel: "Waiting objects",
 		series: map[string]string{
