@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/testcluster/project"
@@ -46,11 +48,20 @@ type panel struct {
 	GridPos                  struct{ X, Y, W, H int }
 	Targets                  []target
 	FieldConfig              struct{ Defaults struct{ Unit string } }
+	Transformations          []transformation
 }
 
 type target struct {
 	RefID, Expr, LegendFormat string
 	Datasource                datasource
+}
+
+type transformation struct {
+	ID      string
+	Options struct {
+		IndexByName  map[string]int
+		RenameByName map[string]string
+	}
 }
 
 func dashboards(t *testing.T) []dashboard {
@@ -162,6 +173,46 @@ func (p panel) check(t *testing.T, variables []string) {
 func overlap(a, b panel) bool {
 	return a.GridPos.X < b.GridPos.X+b.GridPos.W && b.GridPos.X < a.GridPos.X+a.GridPos.W &&
 		a.GridPos.Y < b.GridPos.Y+b.GridPos.H && b.GridPos.Y < a.GridPos.Y+a.GridPos.H
+}
+
+// The table of alerts must show each label that an alert of the operator, or of a Dojo, has.
+func TestAlertsShowTheirLabels(t *testing.T) {
+	for uid, files := range map[string][]string{
+		"jutsu-dojo-operator":    {"dojo-operator.rules.yaml", "a-dojo.rules.yaml"},
+		"jutsu-discord-operator": {"discord-operator.rules.yaml"},
+	} {
+		labels := map[string]bool{"alertname": true, "alertstate": true}
+		for _, file := range files {
+			addAlertLabels(t, file, labels)
+		}
+		delete(labels, "job") // all alerts of an operator have the same
+		want, all := slices.Sorted(maps.Keys(labels)), dashboards(t)
+		d := all[slices.IndexFunc(all, func(d dashboard) bool { return d.UID == uid })]
+		p := d.Panels[slices.IndexFunc(d.Panels, func(p panel) bool { return p.Title == "Alerts" })]
+		grouped, _, _ := strings.Cut(strings.TrimPrefix(p.Targets[0].Expr, "sum by ("), ")")
+		columns, g := p.Transformations[0].Options, NewWithT(t)
+		g.Expect(strings.Split(grouped, ", ")).To(ConsistOf(want), "the query of %s", d.Title)
+		g.Expect(slices.Sorted(maps.Keys(columns.IndexByName))).To(Equal(want), "the columns of %s", d.Title)
+		g.Expect(slices.Sorted(maps.Keys(columns.RenameByName))).To(Equal(want), "the titles of %s", d.Title)
+	}
+}
+
+// addAlertLabels adds the names of the labels that the unit tests of rules expect.
+func addAlertLabels(t *testing.T, file string, labels map[string]bool) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	must(t, err)
+	var cases ruleTests
+	must(t, yaml.Unmarshal(text, &cases))
+	for _, c := range cases.Tests {
+		for _, alert := range c.Alerts {
+			for _, want := range alert.Want {
+				for label := range want.Labels {
+					labels[label] = true
+				}
+			}
+		}
+	}
 }
 
 var selector = regexp.MustCompile(`([a-zA-Z_:][a-zA-Z0-9_:]*)\{`)

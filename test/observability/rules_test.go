@@ -79,20 +79,24 @@ func tryRules(t *testing.T, folder, file string, groups []ruleSpec) {
 	everyAlertIsTried(t, text, groups)
 }
 
+// ruleTests has those fields of promtool's unit tests that the tests use
+// (https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/).
+type ruleTests struct {
+	Tests []struct {
+		Alerts []struct {
+			Name string `json:"alertname"`
+			Want []struct {
+				Labels map[string]string `json:"exp_labels"`
+			} `json:"exp_alerts"`
+		} `json:"alert_rule_test"`
+	}
+}
+
 // everyAlertIsTried expects two unit tests for each alert and severity: the alert fires in one, and
 // does not fire in the other.
 func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	t.Helper()
-	var cases struct {
-		Tests []struct {
-			Alerts []struct {
-				Name string `json:"alertname"`
-				Want []struct {
-					Labels map[string]string `json:"exp_labels"`
-				} `json:"exp_alerts"`
-			} `json:"alert_rule_test"`
-		}
-	}
+	var cases ruleTests
 	must(t, yaml.Unmarshal(tests, &cases))
 	fires, rests := map[string]bool{}, map[string]bool{}
 	for _, c := range cases.Tests {
