@@ -15,6 +15,15 @@ type panelCase struct {
 }
 
 var panelCases = map[string]panelCase{
+	"an object with another condition": {
+		dashboard: "jutsu-discord-operator", panel: "Conditions",
+		series: map[string]string{
+			`discord_object_condition{job="$job", kind="DiscordChannel", namespace="a", name="x", type="Ready"}`:    "1x10",
+			`discord_object_condition{job="$job", kind="DiscordChannel", namespace="a", name="x", type="Degraded"}`: "0x10",
+			`discord_object_condition{job="$job", kind="DiscordChannel", namespace="a", name="x", type="Paused"}`:   "1x10",
+		},
+		want: map[string]float64{`{type="Ready"}`: 1, `{type="Degraded"}`: 0},
+	},
 	"Dojos of the same name in two namespaces": {
 		panel: "Requests by status",
 		series: map[string]string{
