@@ -110,9 +110,7 @@ func TestTemplates(t *testing.T) {
 		}
 		for _, set := range sets {
 			t.Run(o.Name+" "+strings.Join(set, " "), func(t *testing.T) {
-				values := valuesFor(set...)
-				values["crds"] = map[string]any{"keep": false}
-				got := parsed(t, templated(t, o, load(t, o), values).Manifest)
+				got := parsed(t, templated(t, o, load(t, o), valuesFor(set...)).Manifest)
 				if diff := cmp.Diff(kustomized(t, o, set), got); diff != "" {
 					t.Errorf("(-kustomize +helm):\n%s", diff)
 				}
@@ -155,27 +153,36 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestDefaults expects that a chart with default values differs from the overlay production only in
-// one annotation of the CustomResourceDefinitions.
-func TestDefaults(t *testing.T) {
+// TestKeptKinds expects that Helm, Flux and Argo CD keep the CustomResourceDefinitions, unless
+// crds.keep is false.
+func TestKeptKinds(t *testing.T) {
 	for _, o := range operators {
-		t.Run(o.Name, func(t *testing.T) {
-			want := kustomized(t, o, nil)
+		for values, want := range map[string]int{`{}`: 3, `{crds: {keep: false}}`: 0} {
+			var parsedValues map[string]any
+			if err := sigsyaml.Unmarshal([]byte(values), &parsedValues); err != nil {
+				t.Fatal(err)
+			}
 			kinds := 0
-			for name, object := range want {
-				if strings.HasPrefix(name, "CustomResourceDefinition/") {
-					annotations := object.(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any)
-					annotations["helm.sh/resource-policy"] = "keep"
-					kinds++
+			for name, object := range parsed(t, templated(t, o, load(t, o), parsedValues).Manifest) {
+				if !strings.HasPrefix(name, "CustomResourceDefinition/") {
+					continue
+				}
+				kinds++
+				got := 0
+				annotations := object.(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any)
+				for _, key := range append([]string{"helm.sh/resource-policy"}, unpruned...) {
+					if annotations[key] != nil {
+						got++
+					}
+				}
+				if got != want {
+					t.Errorf("%s with %s has %d annotations that keep it, want %d", name, values, got, want)
 				}
 			}
 			if kinds == 0 {
-				t.Error("the overlay has no kinds")
+				t.Errorf("%s has no kinds", o.Name)
 			}
-			if diff := cmp.Diff(want, parsed(t, templated(t, o, load(t, o), nil).Manifest)); diff != "" {
-				t.Errorf("(-kustomize +helm):\n%s", diff)
-			}
-		})
+		}
 	}
 }
 
@@ -221,8 +228,8 @@ func valuesFor(paths ...string) map[string]any {
 }
 
 // kustomized builds the overlay with the components of the values. It then changes the objects as a
-// chart does: values replace the ConfigMaps that users edit. The Namespace is omitted, because Helm
-// creates it.
+// chart does: values replace the ConfigMaps that users edit, and Helm keeps the
+// CustomResourceDefinitions. The Namespace is omitted, because Helm creates it.
 func kustomized(t *testing.T, o operator, paths []string, more ...types.Label) map[string]any {
 	t.Helper()
 	switches, err := switchesOf(folderOf(t, o))
@@ -257,6 +264,11 @@ func kustomized(t *testing.T, o operator, paths []string, more ...types.Label) m
 	resources = slices.DeleteFunc(resources, func(r *resource.Resource) bool { return r.GetKind() == "Namespace" })
 	all := map[string]any{}
 	for _, r := range resources {
+		if r.GetKind() == "CustomResourceDefinition" {
+			if err := r.PipeE(yaml.SetAnnotation("helm.sh/resource-policy", "keep")); err != nil {
+				t.Fatal(err)
+			}
+		}
 		text, err := r.MarshalJSON()
 		if err != nil {
 			t.Fatal(err)
@@ -404,7 +416,6 @@ func TestCommonLabels(t *testing.T) {
 	for _, o := range operators {
 		paths := valuePaths(t, o)
 		values := valuesFor(paths...)
-		values["crds"] = map[string]any{"keep": false}
 		values["commonLabels"] = map[string]any{"release": label["release"]}
 		got := parsed(t, templated(t, o, load(t, o), values).Manifest)
 		if diff := cmp.Diff(kustomized(t, o, paths, types.Label{Pairs: label}), got); diff != "" {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -54,14 +55,32 @@ func parameterize(o operator, objects []*object) (d defaults, err error) {
 
 func (t *tree) add(template string) { t.entries = append(t.entries, &entry{raw: template}) }
 
+// unpruned are the annotations with which Flux and Argo CD keep an object.
+var unpruned = []string{"argocd.argoproj.io/sync-options", "kustomize.toolkit.fluxcd.io/prune"}
+
 // keptKind makes a CustomResourceDefinition depend on two values of the chart. Helm installs it
-// only if crds.enabled is set, and an uninstall keeps it if crds.keep is set.
+// only if crds.enabled is set. Helm, Flux and Argo CD keep it if crds.keep is set.
 func keptKind(o *object) error {
 	annotations, err := o.value.find("metadata.annotations")
 	if err != nil {
 		return err
 	}
-	annotations.add("{{- if .Values.crds.keep }}\nhelm.sh/resource-policy: keep\n{{- end }}")
+	var kept []*entry
+	annotations.entries = slices.DeleteFunc(annotations.entries, func(e *entry) bool {
+		if !slices.Contains(unpruned, e.key.Value) {
+			return false
+		}
+		kept = append(kept, e)
+		return true
+	})
+	if len(kept) != len(unpruned) {
+		return fmt.Errorf("it lacks one of the annotations %v", unpruned)
+	}
+	kept = append(kept, &entry{key: yaml.NewStringRNode("helm.sh/resource-policy").YNode(),
+		value: newTree(yaml.NewStringRNode("keep").YNode())})
+	for _, e := range kept {
+		annotations.entries = append(annotations.entries, conditional(e, condition{value: "crds.keep"}))
+	}
 	o.when = append(o.when, condition{value: "crds.enabled"})
 	o.file = "crds/" + o.name
 	return nil

@@ -261,7 +261,7 @@ func (s *gitOps) dryRunChart(t *testing.T, o operator, values map[string]any) {
 	t.Helper()
 	objects, err := manifests.Parse([]byte(templated(t, o, load(t, o), values).Manifest))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	s.dryRun(t, objects, "Deployment", "NetworkPolicy")
+	s.dryRun(t, objects, "CustomResourceDefinition", "Deployment", "NetworkPolicy")
 }
 
 // dryRunManifests applies the overlay production with components, by dry run. The OCI artifact of a
@@ -280,7 +280,7 @@ func (s *gitOps) dryRunManifests(t *testing.T, o operator, components []string) 
 		g.Expect(object.UnmarshalJSON(text)).To(Succeed())
 		objects = append(objects, object)
 	}
-	s.dryRun(t, objects, "Deployment", "NetworkPolicy")
+	s.dryRun(t, objects, "CustomResourceDefinition", "Namespace", "Deployment", "NetworkPolicy")
 }
 
 // dryRunSchool applies a folder of samples by dry run, and returns the kinds in it that belong to
@@ -289,7 +289,7 @@ func (s *gitOps) dryRunSchool(t *testing.T, folder string) (kinds []string) {
 	t.Helper()
 	objects, err := manifests.Render(filepath.Join(root(t), gitOpsSamples, path.Clean(folder)))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	s.dryRun(t, objects, "Dojo", "DiscordServer", "DiscordGroup")
+	s.dryRun(t, objects, "Namespace", "Dojo", "DiscordServer", "DiscordGroup")
 	for _, o := range objects {
 		if strings.HasSuffix(o.GroupVersionKind().Group, "jutsu.com") {
 			kinds = append(kinds, o.GetKind())
@@ -298,10 +298,50 @@ func (s *gitOps) dryRunSchool(t *testing.T, folder string) (kinds []string) {
 	return kinds
 }
 
-// dryRun applies objects by dry run, and expects that certain kinds are among them.
+// expectUnpruned expects that neither Flux nor Argo CD deletes a CustomResourceDefinition or a
+// Namespace, because everything in it would go with it.
+func expectUnpruned(t *testing.T, objects []*unstructured.Unstructured) {
+	t.Helper()
+	for _, o := range objects {
+		if o.GetKind() == "CustomResourceDefinition" || o.GetKind() == "Namespace" {
+			NewWithT(t).Expect(o.GetAnnotations()).To(And(
+				HaveKeyWithValue("kustomize.toolkit.fluxcd.io/prune", "disabled"),
+				HaveKeyWithValue("argocd.argoproj.io/sync-options", "Prune=false,Delete=false"),
+			), "%s %s", o.GetKind(), o.GetName())
+		}
+	}
+}
+
+// TestNothingIsPruned makes the same check as TestGitOps without a cluster, also of the namespaces
+// in deploy/samples/install.
+func TestNothingIsPruned(t *testing.T) {
+	g := NewWithT(t)
+	for folder, want := range map[string][]string{
+		"deploy/dojo-operator/overlays/production":    {"CustomResourceDefinition", "Namespace"},
+		"deploy/discord-operator/overlays/production": {"CustomResourceDefinition", "Namespace"},
+		gitOpsSamples + "/school":                     {"Namespace"},
+		"deploy/samples/install/namespaces":           {"Namespace"},
+	} {
+		objects, err := manifests.Render(filepath.Join(root(t), folder))
+		g.Expect(err).NotTo(HaveOccurred())
+		expectUnpruned(t, objects)
+		for _, kind := range want {
+			g.Expect(objects).To(ContainElement(HaveField("GetKind()", kind)), folder)
+		}
+	}
+	for _, o := range operators {
+		objects, err := manifests.Parse([]byte(templated(t, o, load(t, o), nil).Manifest))
+		g.Expect(err).NotTo(HaveOccurred())
+		expectUnpruned(t, objects)
+	}
+}
+
+// dryRun applies objects by dry run, and expects that certain kinds are among them and that none is
+// deleted with its content.
 func (s *gitOps) dryRun(t *testing.T, objects []*unstructured.Unstructured, expected ...string) {
 	t.Helper()
 	g := NewWithT(t)
+	expectUnpruned(t, objects)
 	var kinds []string
 	for _, o := range objects {
 		kinds = append(kinds, o.GetKind())
