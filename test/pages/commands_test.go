@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pages
+
+import (
+	"regexp"
+	"testing"
+)
+
+// applied matches a command that writes an existing Secret by an apply. The apply removes the
+// Secret's annotations if an earlier apply had the same field manager, and annotations restrict
+// who may use the Secret.
+var applied = regexp.MustCompile(`create secret [^|]*\|\s*kubectl (?:apply|replace)`)
+
+func TestCommandsKeepAnnotationsOfSecrets(t *testing.T) {
+	for _, page := range append(written(t), "tools/charts/assets/NOTES.txt") {
+		if command := applied.FindString(text(t, page)); command != "" {
+			t.Errorf("%s: use kubectl patch --type=merge instead of: %s", page, command)
+		}
+	}
+}
