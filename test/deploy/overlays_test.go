@@ -21,6 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -384,11 +385,13 @@ func TestOverlaysDiffer(t *testing.T) {
 			g.Expect(c.Args).To(And(ContainElement("--leader-elect"), Not(ContainElement(ContainSubstring("zap")))))
 			g.Expect(c.Resources.Requests.Memory().Equal(*c.Resources.Limits.Memory())).To(BeTrue(), "its memory is set aside")
 			namespaced := render(t, variant{o, "overlays/production", []string{"components/namespaced"}}.write(t))
-			for _, object := range namespaced {
-				if kind := object.GetKind(); kind == "ClusterRole" || kind == "ClusterRoleBinding" {
-					g.Expect(object.GetName()).NotTo(Equal(o.Name), "it may act everywhere")
-				}
-			}
+			// Both must be there, so that an apply takes away the rights that they gave before.
+			var role rbacv1.ClusterRole
+			g.Expect(pick(namespaced, "ClusterRole", o.Name, &role)).To(Succeed())
+			g.Expect(role.Rules).To(BeEmpty(), "it may act everywhere")
+			var binding rbacv1.ClusterRoleBinding
+			g.Expect(pick(namespaced, "ClusterRoleBinding", o.Name, &binding)).To(Succeed())
+			g.Expect(binding.Subjects).To(BeEmpty(), "it may act everywhere")
 		})
 	}
 }

@@ -229,7 +229,8 @@ func valuesFor(paths ...string) map[string]any {
 
 // kustomized builds the overlay with the components of the values. It then changes the objects as a
 // chart does: values replace the ConfigMaps that users edit, and Helm keeps the
-// CustomResourceDefinitions. The Namespace is omitted, because Helm creates it.
+// CustomResourceDefinitions. The Namespace is omitted, because Helm creates it, and so are
+// objects that grant nothing.
 func kustomized(t *testing.T, o operator, paths []string, more ...types.Label) map[string]any {
 	t.Helper()
 	switches, err := switchesOf(folderOf(t, o))
@@ -261,7 +262,9 @@ func kustomized(t *testing.T, o operator, paths []string, more ...types.Label) m
 			resources = append(resources, access...)
 		}
 	}
-	resources = slices.DeleteFunc(resources, func(r *resource.Resource) bool { return r.GetKind() == "Namespace" })
+	resources = slices.DeleteFunc(resources, func(r *resource.Resource) bool {
+		return r.GetKind() == "Namespace" || grantsNothing(r)
+	})
 	all := map[string]any{}
 	for _, r := range resources {
 		if r.GetKind() == "CustomResourceDefinition" {

@@ -121,11 +121,14 @@ func copyFolder(to filesys.FileSystem, folder string) error {
 	})
 }
 
-// entriesOf returns an entry for each resource. The key of the entry is kind/name. For a new key,
-// entriesOf adds the name of the template file to files.
+// entriesOf returns an entry for each resource, except for those that grant nothing. The key of the
+// entry is kind/name. For a new key, entriesOf adds the name of the template file to files.
 func entriesOf(resources []*resource.Resource, file func(*resource.Resource) string,
 	files map[string]string) (all []*entry) {
 	for _, r := range resources {
+		if grantsNothing(r) {
+			continue
+		}
 		key := r.GetKind() + "/" + r.GetName()
 		if files[key] == "" {
 			files[key] = file(r)
@@ -133,6 +136,17 @@ func entriesOf(resources []*resource.Resource, file func(*resource.Resource) str
 		all = append(all, &entry{key: yaml.NewStringRNode(key).YNode(), value: newTree(r.YNode())})
 	}
 	return all
+}
+
+// grantsNothing reports whether a ClusterRole has no rules, or a ClusterRoleBinding no subjects.
+// components/namespaced empties them, because kubectl apply deletes nothing. Helm deletes them.
+func grantsNothing(r *resource.Resource) bool {
+	list := map[string]string{"ClusterRole": "rules", "ClusterRoleBinding": "subjects"}[r.GetKind()]
+	if list == "" {
+		return false
+	}
+	content, err := r.GetSlice(list)
+	return err == nil && len(content) == 0
 }
 
 func accessObjects(folder string, switches []change) ([]*object, error) {
