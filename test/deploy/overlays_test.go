@@ -384,14 +384,21 @@ func TestOverlaysDiffer(t *testing.T) {
 			c := production.Spec.Template.Spec.Containers[0]
 			g.Expect(c.Args).To(And(ContainElement("--leader-elect"), Not(ContainElement(ContainSubstring("zap")))))
 			g.Expect(c.Resources.Requests.Memory().Equal(*c.Resources.Limits.Memory())).To(BeTrue(), "its memory is set aside")
-			namespaced := render(t, variant{o, "overlays/production", []string{"components/namespaced"}}.write(t))
-			// Both must be there, so that an apply takes away the rights that they gave before.
-			var role rbacv1.ClusterRole
-			g.Expect(pick(namespaced, "ClusterRole", o.Name, &role)).To(Succeed())
-			g.Expect(role.Rules).To(BeEmpty(), "it may act everywhere")
-			var binding rbacv1.ClusterRoleBinding
-			g.Expect(pick(namespaced, "ClusterRoleBinding", o.Name, &binding)).To(Succeed())
-			g.Expect(binding.Subjects).To(BeEmpty(), "it may act everywhere")
+			components, roles := []string{"components/namespaced"}, []string{o.Name}
+			if o == environment.Discord {
+				components = append([]string{"components/namespace-selectors"}, components...)
+				roles = append(roles, o.Name+"-namespaces")
+			}
+			namespaced := render(t, variant{o, "overlays/production", components}.write(t))
+			for _, name := range roles {
+				// Both must be there, so that an apply takes away the rights that they gave before.
+				var role rbacv1.ClusterRole
+				g.Expect(pick(namespaced, "ClusterRole", name, &role)).To(Succeed())
+				g.Expect(role.Rules).To(BeEmpty(), "it may act everywhere")
+				var binding rbacv1.ClusterRoleBinding
+				g.Expect(pick(namespaced, "ClusterRoleBinding", name, &binding)).To(Succeed())
+				g.Expect(binding.Subjects).To(BeEmpty(), "it may act everywhere")
+			}
 		})
 	}
 }

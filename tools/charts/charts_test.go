@@ -114,6 +114,11 @@ func TestTemplates(t *testing.T) {
 				if diff := cmp.Diff(kustomized(t, o, set), got); diff != "" {
 					t.Errorf("(-kustomize +helm):\n%s", diff)
 				}
+				for _, role := range []string{"ClusterRole//" + o.Name, "ClusterRole//" + o.Name + "-namespaces"} {
+					if slices.Contains(set, "watchNamespaces") && got[role] != nil {
+						t.Errorf("%s exists, although only some namespaces are watched", role)
+					}
+				}
 			})
 		}
 	}
