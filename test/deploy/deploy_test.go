@@ -220,6 +220,19 @@ func TestSamplesAreComplete(t *testing.T) {
 	}
 }
 
+// `kubectl delete -k` of an installation must not delete a team's Namespace with the databases.
+func TestInstallationHasNoNamespaceOfATeam(t *testing.T) {
+	g := NewWithT(t)
+	var names []string
+	for _, o := range render(t, installSample) {
+		if o.GetKind() == "Namespace" {
+			names = append(names, o.GetName())
+		}
+	}
+	g.Expect(names).To(ConsistOf(environment.Dojo.Namespace, environment.Discord.Namespace))
+	g.Expect(kindsOf(render(t, installSample+"/namespaces"))).To(ContainElement("Namespace"))
+}
+
 func listOf(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind)

@@ -97,7 +97,7 @@ func (n *namespaced) kustomization(t *testing.T) string {
 	t.Helper()
 	return writeKustomization(t, "install", func(up string) map[string]any {
 		return map[string]any{
-			"resources":  []string{up + installSample},
+			"resources":  []string{up + installSample + "/namespaces", up + installSample},
 			"components": []string{up + environment.Discord.Folder() + "/components/discord-compatible"},
 			"configMapGenerator": []map[string]any{{
 				"name": "discord-operator-api", "namespace": environment.Discord.Namespace,

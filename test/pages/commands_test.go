@@ -4,6 +4,7 @@ package pages
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -16,6 +17,18 @@ func TestCommandsKeepAnnotationsOfSecrets(t *testing.T) {
 	for _, page := range append(written(t), "tools/charts/assets/NOTES.txt") {
 		if command := applied.FindString(text(t, page)); command != "" {
 			t.Errorf("%s: use kubectl patch --type=merge instead of: %s", page, command)
+		}
+	}
+}
+
+// ofBoth matches a command with kinds of both operators. kubectl refuses the whole command if only
+// one operator is installed. The pages in docs/learn install both.
+var ofBoth = regexp.MustCompile(`kubectl [a-z]+ (?:\S+,)?dojos,\S*discord\S*`)
+
+func TestCommandsNeedOneOperator(t *testing.T) {
+	for _, page := range written(t) {
+		if command := ofBoth.FindString(text(t, page)); command != "" && !strings.HasPrefix(page, "docs/learn/") {
+			t.Errorf("%s: write one command for each operator instead of: %s", page, command)
 		}
 	}
 }

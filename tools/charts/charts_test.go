@@ -191,6 +191,27 @@ func TestKeptKinds(t *testing.T) {
 	}
 }
 
+// TestNotesOfRemoval expects that the notes name the command that deletes the objects, also where
+// `helm uninstall` deletes their kinds.
+func TestNotesOfRemoval(t *testing.T) {
+	for _, o := range operators {
+		kinds := "dojos"
+		if o.Discord {
+			kinds = "discordchannels,discordroles,discordgroups,discordservers"
+		}
+		for keep, want := range map[bool]string{true: "keeps", false: "deletes"} {
+			values := map[string]any{"crds": map[string]any{"keep": keep}}
+			notes := templated(t, o, load(t, o), values).Info.Notes
+			for _, line := range []string{"  kubectl delete " + kinds + " --all --all-namespaces\n",
+				"\n`helm uninstall` " + want + " the CustomResourceDefinitions"} {
+				if !strings.Contains(notes, line) {
+					t.Errorf("%s with %v does not say %q:\n%s", o.Name, values, line, notes)
+				}
+			}
+		}
+	}
+}
+
 // valuePaths lists the values that switch a component or a patch on.
 func valuePaths(t *testing.T, o operator) []string {
 	t.Helper()
