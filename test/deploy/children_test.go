@@ -14,6 +14,31 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
+// docs/platform/leaving.md must name all kinds of objects that an application needs and that are
+// deleted with the Dojo. The application's new manifests would otherwise lack them.
+func TestChildrenToSave(t *testing.T) {
+	g := NewWithT(t)
+	page := text(t, "docs/platform/leaving.md")
+	kept := []string{"backups", "clusters", "databases", "databaseroles", "scheduledbackups"}
+	useless := []string{"alertmanagerconfigs", "discordchannels", "events", "jobs"} // without the operator
+	var role rbacv1.ClusterRole
+	g.Expect(pick(render(t, environment.Dojo.Base()), "ClusterRole", environment.Dojo.Name, &role)).To(Succeed())
+	named := 0
+	for _, rule := range role.Rules {
+		for _, resource := range rule.Resources {
+			if !slices.Contains(rule.Verbs, "create") || slices.Contains(slices.Concat(kept, useless), resource) {
+				continue
+			}
+			kind := strings.TrimSuffix(strings.TrimSuffix(resource, "s"), "se") // ingresses
+			g.Expect(strings.ToLower(page)).To(ContainSubstring(kind))
+			named++
+		}
+	}
+	g.Expect(named).To(BeNumerically(">=", 9))
+	g.Expect(page).To(And(
+		ContainSubstring("kubectl delete dojo NAME --cascade=foreground"), ContainSubstring("DB_ENDPOINT: NAME-db-rw")))
+}
+
 // A kubectl command in docs/learn/quickstart.md must list all kinds of objects that dojo-operator
 // creates, except HTTPRoute. The page's cluster does not have that kind, so only its text names it.
 func TestChildrenOfTheDocs(t *testing.T) {
