@@ -134,6 +134,31 @@ var _ = Describe("A tenant with a grant for roles", func() {
 		eventuallyReady(ctx, r)
 	})
 
+	DescribeTable("loses a permission that the owner withdraws, although it edits the object to keep the permission",
+		func(ctx context.Context, change func(w *world, r *v1alpha1.DiscordRole)) {
+			w := newWorld(ctx)
+			a := w.newTenant(ctx, nil)
+			s := w.server(allowsRoles("SendMessages", "Speak", "BanMembers"))
+			r := a.role("team", permitting("SendMessages"))
+			ready(ctx, s, r)
+			edit(ctx, r, func(r *v1alpha1.DiscordRole) { r.Spec.Permissions = nil; change(w, r) })
+			edit(ctx, s, allowsRoles("Speak", "BanMembers"))
+			Eventually(func() discordtest.Permissions { return w.roleOn(r)().Permissions }).Should(Equal(discordtest.Permissions(0)))
+			w.expectIdle(ctx)
+		},
+		Entry("by spec.adopt with the id of its own role", func(_ *world, r *v1alpha1.DiscordRole) {
+			r.Spec.Adopt = &v1alpha1.Adoption{ID: r.Status.RoleID}
+			r.Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete // the default would leave the role, which is not allowed
+		}),
+		Entry("by a color that Discord refuses", func(_ *world, r *v1alpha1.DiscordRole) {
+			r.Spec.Color, r.Spec.SecondaryColor = new("#ff0000"), new("#00ff00")
+		}),
+		Entry("by a permission that the bot lacks", func(w *world, r *v1alpha1.DiscordRole) {
+			discord.SetPermissions(w.guild, w.bot.UserID, everything&^permBan)
+			r.Spec.Permissions = []v1alpha1.Permission{"BanMembers"}
+		}),
+	)
+
 	It("gives no user a role after the grant is withdrawn, and loses no role", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, toji, mai := w.newTenant(ctx, nil), w.user("Toji"), w.user("Mai")

@@ -21,8 +21,8 @@ var _ lifecycle.Bounds = &LowPlaces{}
 // below the roles of the server's namespace and below roles that no object manages.
 type LowPlaces struct {
 	// Own has the ids of the roles of the object's namespace. Others has the ids of the roles of
-	// all other namespaces except the server's. Both lack roles whose objects have spec.adopt. Roles
-	// of Own and of Others may be in any order, so that no two namespaces move each other's roles.
+	// all other namespaces except the server's. Both lack adopted roles. Roles of Own and of Others
+	// may be in any order, so that no two namespaces move each other's roles.
 	Own, Others map[string]bool
 }
 
@@ -38,7 +38,7 @@ func LowPlacesOf(
 	for _, other := range all {
 		of, identity := low.Others, Kind.Identity(other)
 		switch {
-		case other.GetNamespace() == owner, identity.Adopt != nil:
+		case other.GetNamespace() == owner, identity.Adopted:
 			continue
 		case other.GetNamespace() == o.GetNamespace():
 			of = low.Own

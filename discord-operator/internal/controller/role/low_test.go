@@ -27,9 +27,11 @@ func TestLowPlacesOf(t *testing.T) {
 			Status: v1alpha1.DiscordRoleStatus{RoleID: id}}
 	}
 	adopts := role("team-a", "5")
-	adopts.Spec.Adopt = &v1alpha1.Adoption{ID: "5"}
+	adopts.Spec.Adopt, adopts.Status.Adopted = &v1alpha1.Adoption{ID: "5"}, true
+	namesOwn := role("team-a", "6")
+	namesOwn.Spec.Adopt = &v1alpha1.Adoption{ID: "6"}
 	isNew := role("team-b", "")
-	all := []status.Object{role("platform", "1"), role("team-a", "2"), role("team-b", "3"), isNew, adopts}
+	all := []status.Object{role("platform", "1"), role("team-a", "2"), role("team-b", "3"), isNew, adopts, namesOwn}
 	held := func(o client.Object) string {
 		if o == client.Object(isNew) {
 			return "4"
@@ -39,7 +41,7 @@ func TestLowPlacesOf(t *testing.T) {
 	if low := LowPlacesOf(role("platform", "1"), "platform", all, held); low != nil {
 		t.Errorf("the server's own namespace: %v", low)
 	}
-	want := &LowPlaces{Own: map[string]bool{"2": true}, Others: map[string]bool{"3": true, "4": true}}
+	want := &LowPlaces{Own: map[string]bool{"2": true, "6": true}, Others: map[string]bool{"3": true, "4": true}}
 	if diff := cmp.Diff(want, LowPlacesOf(role("team-a", ""), "platform", all, held)); diff != "" {
 		t.Error(diff)
 	}

@@ -34,7 +34,7 @@ var Kind = lifecycle.Kind{
 		return lifecycle.Identity{
 			Name: role.Spec.Name, StatusID: role.Status.RoleID, Adopt: role.Spec.Adopt, Position: role.Spec.Position,
 			Policy: role.Spec.DeletionPolicy, Matched: role.Status.Matched, Adopted: role.Status.Adopted,
-			Observed: status.Observed(role),
+			Observed: status.Observed(role), Released: role.Status.Observed,
 		}
 	},
 }
@@ -90,9 +90,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 	results := r.Resources.Apply(ctx, state.Guild.Bot.Client, state.Binding, plan)
 	if results.Live != nil && !results.Stale {
 		state.Guild.Refresh()
+		r.reduce(ctx, role, state, &results)
 		results.Fail(r.applyMembers(ctx, role, state, &results), r.Resources.Status.Clock.Now())
 	}
 	return r.updateStatus(ctx, role, state, results)
+}
+
+// reduce removes forbidden permissions that are left after Apply: a refused color, for example, has
+// then also stopped the removal.
+func (r *Reconciler) reduce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results) {
+	s.Binding.Live = results.Live
+	plan := PlanBounds(role, s)
+	if len(plan.Fields) == 0 {
+		return
+	}
+	plan.Bounds = nil // Apply has already tried to move the role
+	done := r.Resources.Apply(ctx, s.Guild.Bot.Client, s.Binding, plan)
+	results.Live = done.Live
+	results.Changed, results.Stale = results.Changed || done.Changed, results.Stale || done.Stale
 }
 
 // enforce keeps the role of a paused, observed or deleted object within the permissions and the

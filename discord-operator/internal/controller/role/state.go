@@ -60,9 +60,11 @@ func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s
 }
 
 // AdoptionRefused says why a DiscordRole may not adopt an existing role; nil if it may. It also
-// refuses an adoption that has already happened.
+// refuses an adoption that has already happened. It does not refuse a role that the operator has
+// created for this object: its permissions must stay within the limits of the server.
 func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer) *conditions.Issue {
-	if role.Spec.Adopt == nil {
+	created := role.Status.RoleID != "" && !role.Status.Adopted
+	if adopt := role.Spec.Adopt; adopt == nil || created && adopt.ID == role.Status.RoleID {
 		return nil
 	}
 	return grant.RoleAdoptionRefused(client.ObjectKeyFromObject(server), role.Namespace)
