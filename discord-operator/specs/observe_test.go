@@ -213,6 +213,28 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		eventuallyReady(ctx, c)
 	})
 
+	It("does not take its channel back from the object that has managed it since", func(ctx context.Context) {
+		w := newWorld(ctx)
+		topic := func(s string) func(*v1alpha1.DiscordChannel) { return with(func(c *channelSpec) { c.Topic = &s }) }
+		first := w.channel("", "alerts", topic("old"))
+		ready(ctx, w.server(), first)
+		edit(ctx, first, func(c *v1alpha1.DiscordChannel) { setPolicy(c, v1alpha1.ManagementPolicyObserve) })
+		second := w.channel("", "alerts", adopting(first.Status.ChannelID), topic("new"))
+		second.Name = "second"
+		ready(ctx, second)
+		edit(ctx, first, func(c *v1alpha1.DiscordChannel) { setPolicy(c, v1alpha1.ManagementPolicyManage) })
+		eventuallyDegraded(ctx, first, v1alpha1.ReasonConflict)
+		operator.Restart(ctx)
+		edit(ctx, first, topic("third"))
+		eventuallyDegraded(ctx, first, v1alpha1.ReasonConflict)
+		w.expectIdle(ctx)
+		Expect(on(second).Topic).To(Equal("new"))
+		eventuallyReady(ctx, second)
+		deleteAndWait(ctx, second)
+		eventuallyReady(ctx, first)
+		Expect(on(first).Topic).To(Equal("third"))
+	})
+
 	It("is refused with a deletion policy", func(ctx context.Context) {
 		c := (&world{ns: "default"}).channel("", "alerts")
 		setPolicy(c, "Watch")

@@ -436,6 +436,12 @@ type DiscordChannelStatus struct {
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
+	// observed reports that the operator has only observed the channel since it
+	// last managed it, so another object may manage it. If managementPolicy is
+	// Manage again, that other object keeps it.
+	// +optional
+	Observed bool `json:"observed,omitempty"`
+
 	// channelURL is the address of the channel in Discord, at most 2048
 	// characters.
 	// +optional

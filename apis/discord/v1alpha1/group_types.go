@@ -110,6 +110,12 @@ type DiscordGroupStatus struct {
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
+	// observed reports that the operator has only observed the category since it
+	// last managed it, so another object may manage it. If managementPolicy is
+	// Manage again, that other object keeps it.
+	// +optional
+	Observed bool `json:"observed,omitempty"`
+
 	// serverId is the id of the category's server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20

@@ -156,6 +156,12 @@ type DiscordRoleStatus struct {
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
+	// observed reports that the operator has only observed the role since it last
+	// managed it, so another object may manage it. If managementPolicy is Manage
+	// again, that other object keeps it.
+	// +optional
+	Observed bool `json:"observed,omitempty"`
+
 	// serverId is the id of the role's server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20

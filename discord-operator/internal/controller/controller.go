@@ -59,6 +59,7 @@ func (c *Controller) Build(
 		For(o, when(c.Resources.Status.Relevant())).
 		Watches(o, &handler.EnqueueRequestForObject{}, when(c.Resources.Bound())).
 		Watches(o, requests(c.Resources.Rivals), when(c.Resources.Released())).
+		Watches(o, lifecycle.OnDelete(c.Resources.Records.Forget, c.Resources.Status.Forget)).
 		Watches(&v1alpha1.DiscordServer{}, requests(ofServer), when(bot.ServerChanged)).
 		WatchesRawSource(source.TypedChannel(c.Bots.Events(), c.Resources.OfEvent(ofServer))).
 		WatchesRawSource(&c.Resources.Queue).

@@ -36,6 +36,7 @@ var Kind = lifecycle.Kind{
 		return lifecycle.Identity{
 			Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Position: c.Spec.Position,
 			Policy: c.Spec.DeletionPolicy, Matched: c.Status.Matched, Adopted: c.Status.Adopted, Observed: status.Observed(c),
+			Released: c.Status.Observed,
 		}
 	},
 }
@@ -63,6 +64,7 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
 	return r.Build(mgr, &v1alpha1.DiscordChannel{}, r.ofServer, r.ofNamespace, workers).
+		Watches(&v1alpha1.DiscordChannel{}, lifecycle.OnDelete(r.Webhooks.Records.Forget)).
 		Watches(&v1alpha1.DiscordGroup{}, requests(r.ofGroup), when(groupChanged)).
 		Watches(&v1alpha1.DiscordRole{}, requests(r.Resources.OfRole), when(lifecycle.RoleBound)).
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret), when(r.Webhooks.Applier.Expectations.NotOurs("Secret"))).

@@ -33,6 +33,7 @@ var Kind = lifecycle.Kind{
 		return lifecycle.Identity{
 			Name: g.Spec.Name, StatusID: g.Status.GroupID, Adopt: g.Spec.Adopt, Position: g.Spec.Position,
 			Policy: g.Spec.DeletionPolicy, Matched: g.Status.Matched, Adopted: g.Status.Adopted, Observed: status.Observed(g),
+			Released: g.Status.Observed,
 		}
 	},
 }

@@ -59,6 +59,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Named("discordserver").
 		For(&v1alpha1.DiscordServer{}, when(r.Status.Relevant())).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.rivals), when(claimChanged)).
+		Watches(&v1alpha1.DiscordServer{}, lifecycle.OnDelete(r.Records.Forget, r.Status.Forget)).
 		Watches(&v1alpha1.DiscordGroup{}, enqueueLater(r.ofGroup), when(childChanged)).
 		Watches(&v1alpha1.DiscordChannel{}, enqueueLater(r.ofChannel), when(childChanged)).
 		Watches(&v1alpha1.DiscordRole{}, enqueueLater(r.ofRole), when(childChanged)).

@@ -52,7 +52,8 @@ type Identity struct {
 	Matched  bool   // StatusID was bound without proof in the audit log
 	Adopted  bool   // the resource StatusID existed before the object
 	Policy   v1alpha1.DeletionPolicy
-	Observed bool // the resource is not managed, so another object may manage it
+	Observed bool // the spec asks only to observe the resource
+	Released bool // the status says that the resource was only observed, so another object may manage it
 }
 
 // Retained reports whether a deletion leaves the resource on Discord. By default, a deletion leaves
@@ -172,7 +173,8 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 		b.Adopted = true
 		return r.take(ctx, b, live)
 	}
-	if !status.Finalized(l.Object) || record.Known {
+	// A user may have removed the finalizer although the answer to a create is still unknown.
+	if record.Known || !status.Finalized(l.Object) && !r.Records.Has(uid) {
 		b.Absent = true
 		return b, nil
 	}

@@ -19,6 +19,7 @@ type claim struct {
 	uid      types.UID
 	created  time.Time
 	inStatus bool // the status names the resource, not only the spec
+	released bool // the object has only observed the resource since it last managed it
 	managed  bool // the object has a finalizer, so it may have written to the resource
 	deleted  bool
 }
@@ -33,11 +34,13 @@ func (c claim) nameFor(namespace string) string {
 }
 
 // winner returns the claim of the object that manages the resource. It prefers an object with the
-// resource in its status, then an object with a finalizer, then the oldest object.
+// resource in its status, then an object that has not released it, then an object with a finalizer,
+// then the oldest object.
 func winner(claims []claim) claim {
 	return slices.MinFunc(claims, func(a, b claim) int {
 		age := a.created.Compare(b.created)
-		return cmp.Or(trueFirst(a.inStatus, b.inStatus), trueFirst(a.managed, b.managed), age, cmp.Compare(a.uid, b.uid))
+		return cmp.Or(trueFirst(a.inStatus, b.inStatus), trueFirst(b.released, a.released),
+			trueFirst(a.managed, b.managed), age, cmp.Compare(a.uid, b.uid))
 	})
 }
 
@@ -53,19 +56,20 @@ func trueFirst(a, b bool) int {
 
 // claims returns the objects with the resource in their status, and the objects of the namespace
 // with the resource in their spec. It ignores the specs of other namespaces; otherwise a tenant
-// could block other tenants by a spec.
+// could block other tenants by a spec. It ignores objects that only observe the resource.
 func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, error) {
 	all, err := r.Listed(ctx, "", r.Kind.ByID, id)
 	var claims []claim
 	for _, o := range all {
 		identity := r.Kind.Identity(o)
-		if identity.Observed {
+		inStatus := identity.StatusID == id
+		if identity.Observed && (identity.Released || !inStatus) {
 			continue
 		}
-		if inStatus := identity.StatusID == id; inStatus || o.GetNamespace() == namespace {
+		if inStatus || o.GetNamespace() == namespace {
 			claims = append(claims, claim{
 				name: client.ObjectKeyFromObject(o), uid: o.GetUID(), created: o.GetCreationTimestamp().Time,
-				inStatus: inStatus, managed: status.Finalized(o), deleted: !o.GetDeletionTimestamp().IsZero(),
+				inStatus: inStatus, released: identity.Released, managed: status.Finalized(o), deleted: !o.GetDeletionTimestamp().IsZero(),
 			})
 		}
 	}

@@ -92,6 +92,9 @@ func (m *missing) refuse(id string, now time.Time) {
 	if m.refused == nil {
 		m.refused = map[string]refusal{}
 	}
+	if len(m.refused) > maxKept {
+		maps.DeleteFunc(m.refused, func(_ string, r refusal) bool { return now.Sub(r.at) > 2*hiddenRetry })
+	}
 	m.refused[id] = next
 }
 

@@ -107,6 +107,9 @@ func TestWinner(t *testing.T) {
 	}{
 		"the only one": {[]claim{{uid: "a"}}, "a"},
 		"the older":    {[]claim{{uid: "a", created: young}, {uid: "b", created: old}}, "b"},
+		"one that manages it, before an older one that has observed it since": {[]claim{
+			{uid: "a", created: old, inStatus: true, managed: true, released: true}, {uid: "b", created: young, inStatus: true, managed: true},
+		}, "b"},
 		"one with it in its status, before an older one": {[]claim{{uid: "a", created: old}, {uid: "b", created: young, inStatus: true}}, "b"},
 		"the older of two with it in their status":       {[]claim{{uid: "a", created: young, inStatus: true}, {uid: "b", created: old, inStatus: true}}, "b"},
 		"the smaller UID of two of the same age":         {[]claim{{uid: "b", created: old}, {uid: "a", created: old}}, "a"},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -81,9 +82,19 @@ func (r *Resources) Released() predicate.Predicate {
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, after := r.Kind.Identity(e.ObjectOld), r.Kind.Identity(e.ObjectNew)
-			return before.StatusID != "" && (before.StatusID != after.StatusID || !before.Observed && after.Observed)
+			return before.StatusID != "" && (before.StatusID != after.StatusID || !before.Released && after.Released)
 		},
 	}
+}
+
+// OnDelete returns a handler that only calls these functions with the UID of each deleted object.
+// The operator needs it because a user may remove the finalizer of an object.
+func OnDelete(forget ...func(types.UID)) handler.EventHandler {
+	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) {
+		for _, f := range forget {
+			f(e.Object.GetUID())
+		}
+	}}
 }
 
 // Bound selects objects that have a new resource id in the cached status. They need a reconcile,

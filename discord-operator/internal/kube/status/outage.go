@@ -52,6 +52,12 @@ func (o *outages) failed(uid types.UID, message string) (retry time.Duration, is
 	return wait.Jitter(retry, retryJitter), was.reported != message
 }
 
+// Forget drops the memory of a deleted object.
+func (r *Recorder) Forget(uid types.UID) {
+	r.outages.reset(uid)
+	r.news.forget(uid)
+}
+
 func (o *outages) reset(uid types.UID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

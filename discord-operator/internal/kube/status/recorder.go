@@ -37,6 +37,7 @@ type Recorder struct {
 	UnverifiedPeriod time.Duration // time for which an object stays Ready while Discord does not answer
 
 	outages outages
+	news    news
 }
 
 func (r *Recorder) key(o client.Object) expectations.Key {

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -113,15 +115,44 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 		differ.Status == metav1.ConditionFalse && !meta.IsStatusConditionFalse(former, v1alpha1.TypeInSync) {
 		r.Event(after, corev1.EventTypeNormal, differ.Reason, differ.Message)
 	}
-	// An object that becomes Ready and was not Available before counts as Ready for the first time.
-	if !meta.IsStatusConditionTrue(former, conditions.TypeAvailable) &&
-		meta.IsStatusConditionTrue(conds, conditions.TypeReady) {
+	if r.news.becomeReady(after.GetUID(), ID(report.Before) == "" && ID(after) != "",
+		meta.IsStatusConditionTrue(conds, conditions.TypeReady)) {
 		r.Metrics.Ready(r.Kind, r.Clock.Since(after.GetCreationTimestamp().Time))
 	}
 	if others {
 		return apply.ErrStale
 	}
 	return nil
+}
+
+// news has the new objects that were not Ready yet when their status got its first id. The status
+// keeps the id, so an object that had one is not new. A restart forgets these objects.
+type news struct {
+	mu      sync.Mutex
+	unready map[types.UID]bool
+}
+
+// becomeReady reports whether an object is Ready for the first time. isNew reports whether its
+// status has just got its first id.
+func (n *news) becomeReady(uid types.UID, isNew, ready bool) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	isNew = isNew || n.unready[uid]
+	switch {
+	case isNew && !ready && n.unready == nil:
+		n.unready = map[types.UID]bool{uid: true}
+	case isNew && !ready:
+		n.unready[uid] = true
+	default:
+		delete(n.unready, uid)
+	}
+	return isNew && ready
+}
+
+func (n *news) forget(uid types.UID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.unready, uid)
 }
 
 // Available returns the availability that the former conditions report, or unknown if there are

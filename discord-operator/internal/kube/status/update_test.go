@@ -117,3 +117,71 @@ func TestUpdate(t *testing.T) {
 		})
 	}
 }
+
+func TestOnlyTheFirstReadinessCounts(t *testing.T) {
+	t.Parallel()
+	ready := []metav1.Condition{
+		{Type: conditions.TypeAvailable, Status: metav1.ConditionTrue}, {Type: conditions.TypeReady, Status: metav1.ConditionTrue},
+	}
+	unready := []metav1.Condition{
+		{Type: conditions.TypeAvailable, Status: metav1.ConditionFalse}, {Type: conditions.TypeReady, Status: metav1.ConditionFalse},
+	}
+	type step struct {
+		id    string
+		conds []metav1.Condition
+	}
+	cases := map[string]struct {
+		steps []step
+		want  uint64
+	}{
+		"created and ready":           {[]step{{"7", ready}}, 1},
+		"created after a failure":     {[]step{{"", unready}, {"7", ready}}, 1},
+		"created, not ready":          {[]step{{"7", unready}}, 0},
+		"created, ready later":        {[]step{{"7", unready}, {"7", ready}, {"7", unready}, {"7", ready}}, 1},
+		"ready again after a failure": {[]step{{"7", ready}, {"7", unready}, {"7", ready}}, 1},
+		"created again by a removal":  {[]step{{"7", ready}, {"7", unready}, {"8", ready}}, 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			registry, clock := prometheus.NewRegistry(), clocktesting.NewFakePassiveClock(time.Unix(1_000_000, 0))
+			r := &Recorder{
+				Kind: "DiscordChannel", Events: noEvents{}, Expectations: expectations.NewSet(clock),
+				Metrics: metrics.New(registry, nil, nil), Clock: clock, Resync: time.Hour,
+				Client: fakeClient{status: fakeStatus{patch: func(client.Object, client.Patch) error { return nil }}},
+			}
+			before := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", UID: "uid", ResourceVersion: "1"}}
+			for i, s := range c.steps {
+				after := before.DeepCopy()
+				after.Status.ChannelID, after.Status.Conditions, after.Status.ObservedGeneration = s.id, s.conds, int64(i+1)
+				if _, err := r.Update(t.Context(), Report{Name: "channel #tokyo", Before: before, After: after}); err != nil {
+					t.Fatal(err)
+				}
+				before = after
+			}
+			if n := observations(t, registry, "discord_time_to_ready_seconds", "DiscordChannel"); n != c.want {
+				t.Errorf("%d observations, want %d", n, c.want)
+			}
+		})
+	}
+}
+
+// observations returns how many values a histogram has for a kind.
+func observations(t *testing.T, registry prometheus.Gatherer, name, kind string) uint64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			if m.GetLabel()[0].GetValue() == kind {
+				return m.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	return 0
+}
