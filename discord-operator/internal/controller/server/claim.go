@@ -51,10 +51,16 @@ func weightOf(server *v1alpha1.DiscordServer, now time.Time) weight {
 	return unable
 }
 
+// claimants returns the servers that name a guild. It ignores deleted servers that only wait for
+// the finalizers of others, because their conditions never change again.
 func (r *Reconciler) claimants(ctx context.Context, guildID string) ([]v1alpha1.DiscordServer, error) {
 	var servers v1alpha1.DiscordServerList
 	err := index.List(ctx, r.Client, &servers, "", index.ServerByGuild, guildID)
-	return servers.Items, err
+	return slices.DeleteFunc(servers.Items, func(s v1alpha1.DiscordServer) bool { return ended(&s) }), err
+}
+
+func ended(server *v1alpha1.DiscordServer) bool {
+	return !server.DeletionTimestamp.IsZero() && !status.Finalized(server)
 }
 
 // manager returns the server that manages the guild; nil if there are no servers. All servers name

@@ -123,6 +123,6 @@ var claimChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
 		now, deleted := time.Now(), before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
-		return deleted || weightOf(before, now) != weightOf(after, now)
+		return deleted || ended(before) != ended(after) || weightOf(before, now) != weightOf(after, now)
 	},
 }

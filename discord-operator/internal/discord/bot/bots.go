@@ -126,6 +126,10 @@ func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, er
 		}
 		have = found.(use)
 	}
+	// A user may have replaced the server by one with the same name and another guild.
+	if refused := grant.TokenRefused(server, have.allowed, server.Spec.ServerID); refused != nil {
+		return nil, refused
+	}
 	if have.bot.Err() == nil {
 		return have.bot, nil
 	}
@@ -205,7 +209,7 @@ func (b *Bots) read(
 	}
 	allowed := grant.GuildsOf(secret.Annotations)
 	if refused := grant.TokenRefused(server, allowed, server.Spec.ServerID); refused != nil {
-		return use{}, refused
+		return use{}, refused // no connection for a token that the server may not use
 	}
 	key := server.Spec.TokenSecretRef.Key
 	token, ok := ParseToken(string(secret.Data[key]))

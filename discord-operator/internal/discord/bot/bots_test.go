@@ -216,6 +216,13 @@ func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 			t.Errorf("%s: deletion: %v", version, err)
 		}
 	}
+	secret.version, secret.annotations = "again", map[string]string{v1alpha1.AllowedServersAnnotation: own}
+	for guild, allowed := range map[string]bool{own: true, other: false} { // a new server may have the old one's name
+		server.Spec.ServerID = guild
+		if _, err := bots.Of(t.Context(), server); refused(err, v1alpha1.ReasonNotAllowed) == allowed {
+			t.Errorf("a server for %s: %v", guild, err)
+		}
+	}
 }
 
 // Objects of other namespaces than the server's may cause at most half of the bot's calls. A
