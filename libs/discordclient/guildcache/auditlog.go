@@ -59,11 +59,12 @@ type createsRead struct {
 }
 
 // OwnCreates returns the audit log entries of the channels or roles that the bot itself created
-// since from, oldest first. action selects channels or roles. read is the time up to which the log
-// was read. If an earlier call has read the log up to the time complete, OwnCreates makes no
-// call; otherwise it continues the last reading. So after a crash, many lost creates cost few
-// calls. A log that Discord does not show the bot counts as empty. Errors: [ErrReading] while
-// another caller reads, [ErrRefused].
+// since from, oldest first. action selects channels or roles. Entries before from may be included.
+// read is the time up to which the log was read. OwnCreates calls Discord, and continues the last
+// reading, only if the last reading ended before the time complete. Until that time, it calls
+// Discord at most once a second. So after a crash, many lost creates cost few calls. A log that
+// Discord does not show the bot counts as empty. Errors: [ErrReading] while another caller reads,
+// [ErrRefused].
 func (c *Client) OwnCreates(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {

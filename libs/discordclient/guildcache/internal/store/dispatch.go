@@ -176,6 +176,7 @@ func (st *Store) onGuildCreate(event *guildEvent) error {
 		since = g.goneAt // the guild returned within one session
 	}
 	g.live, g.liveAt, g.retry = true, time.Now(), 0
+	g.readAbsent, g.missingSince = false, time.Time{}
 	g.markFresh()
 	g.nextPoll = g.liveAt.Add(st.period(g))
 	clear(g.hookChanges) // events of earlier own writes went to the previous session
@@ -232,7 +233,7 @@ func (st *Store) onGuildDelete(event *guildEvent) error {
 }
 
 func (st *Store) absent(g *guildState, asOf time.Time) {
-	g.live, g.liveAt = true, time.Now()
+	g.live, g.liveAt, g.readAbsent = true, time.Now(), false
 	g.markFresh()
 	g.nextPoll = g.liveAt.Add(st.period(g))
 	g.setState(PresenceAbsent, ModeLive, asOf)

@@ -42,6 +42,8 @@ type guildState struct {
 	hookChanges  map[string]hookChanges     // by channel
 	hookRechecks map[string]hookRecheck     // by channel
 	goneAt       time.Time                  // time of the last GUILD_DELETE event
+	missingSince time.Time                  // first poll that found the guild absent, without an event; zero for none
+	readAbsent   bool                       // only polls have found the guild absent, and no event
 
 	heard         time.Time // time of the last event
 	eventDeadline time.Time // deadline for an event of an own write; zero for none

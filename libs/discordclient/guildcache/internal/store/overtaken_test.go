@@ -486,12 +486,25 @@ func TestALiveViewIsCheckedNowAndThen(t *testing.T) {
 	if got := view.Snapshot().Presence; got != PresencePresent {
 		t.Errorf("an old answer makes the guild %q", got)
 	}
-	st.Refreshed("1", PresenceAbsent, time.Now())
+	since := time.Now()
+	st.Refreshed("1", PresenceAbsent, since)
+	if got := view.Snapshot().Presence; got != PresencePresent {
+		t.Errorf("a single answer makes the guild %q", got)
+	}
+	if id, wait := st.Due(time.Now()); id != "" || wait > absentDelay {
+		t.Errorf("the second check is due in %v", wait)
+	}
+	st.Refreshed("1", PresencePresent, since.Add(absentDelay))
+	st.Refreshed("1", PresenceAbsent, since.Add(2*absentDelay))
+	if got := view.Snapshot().Presence; got != PresencePresent {
+		t.Errorf("two answers with another one between them make the guild %q", got)
+	}
+	st.Refreshed("1", PresenceAbsent, since.Add(3*absentDelay))
 	if got := view.Snapshot(); got.Presence != PresenceAbsent || got.Mode != ModeLive {
 		t.Errorf("the check found the bot removed, and the guild is %q, %q", got.Presence, got.Mode)
 	}
-	if id, wait := st.Due(time.Now()); id != "" || wait < st.ResyncLive/2 {
-		t.Errorf("a guild that the bot is not in is due for a check in %v", wait)
+	if id, wait := st.Due(time.Now()); id != "" || wait > st.Resync {
+		t.Errorf("a guild that only polls have found absent is due for a check in %v", wait)
 	}
 	if id, _ := st.Due(time.Now().Add(2 * st.ResyncLive)); id != "1" {
 		t.Error("should the event of an invitation be lost, nothing finds it out")

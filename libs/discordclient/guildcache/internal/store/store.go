@@ -219,7 +219,7 @@ func (st *Store) PollFailed(id string) {
 }
 
 func (st *Store) period(g *guildState) time.Duration {
-	if !g.live || g.silent {
+	if !g.live || g.silent || g.readAbsent {
 		return st.Resync
 	}
 	return st.ResyncLive*3/4 + rand.N(st.ResyncLive/2+1) //nolint:gosec // spreads calls over time, guards nothing

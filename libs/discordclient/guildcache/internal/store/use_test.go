@@ -219,7 +219,8 @@ func TestASilentGatewayCostsOneReading(t *testing.T) {
 	})
 }
 
-// If a list, or a new session, has a channel long after its deletion, the channel exists.
+// If a list or a new session contains a channel long after the event of its deletion, the store has
+// the channel again.
 func TestTombstonesEnd(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(*testing.T, *Store){

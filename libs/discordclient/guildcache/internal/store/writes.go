@@ -167,8 +167,30 @@ func (st *Store) Refreshed(guildID string, p Presence, since time.Time) {
 	st.with(guildID, func(g *guildState) { g.refreshed(p, since) })
 }
 
+// absentDelay is the time after which a second poll confirms that a guild is absent although the
+// Gateway sent no event: Discord sometimes calls an existing guild unknown.
+const absentDelay = 5 * time.Second
+
+// doubts reports whether a poll needs confirmation because it found the guild of a live view absent.
+func (g *guildState) doubts(p Presence, since time.Time) bool {
+	if !g.live || p != PresenceAbsent || g.snap().Presence != PresencePresent || g.outdated(since) {
+		g.missingSince = time.Time{}
+		return false
+	}
+	if g.missingSince.IsZero() {
+		g.missingSince = since
+	}
+	return since.Sub(g.missingSince) < absentDelay
+}
+
 func (g *guildState) refreshed(p Presence, since time.Time) {
 	g.retry = 0
+	if g.doubts(p, since) {
+		g.nextPoll = time.Now().Add(absentDelay)
+		g.store.Wake()
+		return
+	}
+	g.readAbsent = p == PresenceAbsent && (g.readAbsent || g.snap().Presence != PresenceAbsent)
 	consistent := g.stale.Add(consistencyDelay) // responses to earlier requests may lack the missed change
 	if g.stale.IsZero() || !since.Before(consistent) {
 		g.markFresh()
