@@ -55,7 +55,9 @@ import (
 //     because the spec repeats the change;
 //   - a change of a deleted Dojo, because the plugin does not plan deletions;
 //   - a change in a namespace with more than eight Dojos, because such a spec is about load;
-//   - a change before the operator restarts with other flags, because the plan used the old flags.
+//   - a change before the operator restarts with other flags, because the plan used the old flags;
+//   - a change whose plan ends with an error (exit code 2), or whose start cannot be read. The
+//     report shows the error.
 //
 // kubectl dojo sends its dry runs with the user's rights. So a plan lacks a refusal that only the
 // operator gets, because of the operator's rights or a policy for the operator. A plan assumes

@@ -127,7 +127,7 @@ func forgedForChannels(ctx context.Context, s *stage, n int) background {
 		client.FieldOwner(environment.Discord.Name))
 }
 
-// forge adds labels, an owner reference, annotations that the operators read, and 450 KiB of
+// forge adds labels, an owner reference, annotations that the operators read, and 470 KiB of
 // metadata.
 func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerReference) client.Object {
 	o.SetNamespace(abuseNamespace)

@@ -11,8 +11,9 @@ const (
 	// spec.release.migrations does not exist yet.
 	ReasonWaitingForMigrations = "WaitingForMigrations"
 	// ReasonMigrationsNotFound (Degraded): a ConfigMap of
-	// spec.release.migrations does not exist after --progress-deadline, or none
-	// has a file. Create it, or remove the reference.
+	// spec.release.migrations does not exist after --progress-deadline, or these
+	// ConfigMaps have no file. Create the ConfigMap, add a file to it, or remove
+	// the reference.
 	ReasonMigrationsNotFound = "MigrationsNotFound"
 	// ReasonMigrationsInvalid (Degraded): goose cannot order the files of
 	// spec.release.migrations, or the operator cannot run them; the message has

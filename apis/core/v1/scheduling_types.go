@@ -100,18 +100,21 @@ type PreferredSchedulingTerm struct {
 	Preference NodeSelectorTerm `json:"preference"`
 }
 
-// PodAffinity relates pods to other pods.
+// PodAffinity attracts pods to nodes near other pods (as podAffinity), or keeps
+// them away from these nodes (as podAntiAffinity).
 type PodAffinity struct {
-	// requiredDuringSchedulingIgnoredDuringExecution lists terms, at most 8. All
-	// must hold for the node of a new pod. Running pods stay when other pods
-	// change.
+	// requiredDuringSchedulingIgnoredDuringExecution lists terms, at most 8. The
+	// node of a new pod must be near the pods of every term (podAffinity), or of
+	// no term (podAntiAffinity). Running pods stay when other pods change.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	RequiredDuringSchedulingIgnoredDuringExecution []PodAffinityTerm `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
 
 	// preferredDuringSchedulingIgnoredDuringExecution lists preferred terms, at
-	// most 8. The scheduler prefers nodes with the largest sum of weights.
+	// most 8. The weights of the terms whose pods are near a node are added. The
+	// scheduler prefers nodes with the largest sum (podAffinity), or with the
+	// smallest (podAntiAffinity).
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8

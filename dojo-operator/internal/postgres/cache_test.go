@@ -113,8 +113,8 @@ func TestStripBackup(t *testing.T) {
 	}
 }
 
-// Strip must keep each field on which a plan depends. So a stripped Cluster gives the same plan as
-// the whole Cluster, and changing a kept field changes a plan.
+// Strip must keep each field on which a plan depends. For each of these fields, a stripped Cluster
+// gives the same plan as the whole Cluster, and another value of the field gives another plan.
 func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 	t.Parallel()
 	down := func(cluster *cnpgv1.Cluster) { setReady(cluster, 0) }

@@ -157,8 +157,8 @@ func (in Intent) loggedAt(id string) time.Time { return LoggedAt(id, in.Propagat
 
 // completeFor returns the earliest time at which the audit log surely has the creates of the intent
 // and of the channels in fits. A log read earlier may lack the entry of a channel that another
-// client created, and that channel would be mistaken for the intent's channel. A log that Discord
-// does not show the bot never has these entries.
+// client created, and that channel would be mistaken for the intent's channel. If Discord does not
+// show the bot the log, waiting for these entries is of no use.
 func (in Intent) completeFor(state evidence, fits []string) time.Time {
 	at := in.complete()
 	if state.auditDenied {
@@ -174,8 +174,8 @@ func (in Intent) completeFor(state evidence, fits []string) time.Time {
 
 // Channel looks for a channel whose create may have been executed. It lists the channels and reads
 // the bot's own creates in the audit log; all intents of a guild share these two readings. One call
-// of Channel looks up at most three matching channels in the audit log. If Discord denies the log,
-// that is no error.
+// of Channel looks up the creators of at most three matching channels in the audit log. If Discord
+// denies the log, that is no error.
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in = in.withDefaults()
 	snap := c.Guild(in.GuildID).Snapshot()
@@ -391,8 +391,8 @@ func abbreviated(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// unproven returns the result of decide if ProofOnly is set. The texts of its results name no
-// existing object, because the user may not be allowed to know about it.
+// unproven returns the result of decide if ProofOnly is set and proven has found nothing. The texts
+// of its results name no existing object, because the user may not be allowed to know about it.
 func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Result {
 	switch {
 	case !complete:

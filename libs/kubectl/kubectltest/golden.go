@@ -97,14 +97,14 @@ func (p Page) Run(m *testing.M, update *bool) int {
 }
 
 // Check compares the console blocks of the page with their golden files. It fails if a block has no
-// golden file or the page has fewer than least blocks.
-func (p Page) Check(t *testing.T, update bool, least int) {
+// golden file, or if the page has fewer than minBlocks blocks.
+func (p Page) Check(t *testing.T, update bool, minBlocks int) {
 	t.Helper()
 	is, should, outputs, err := p.read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if outputs != strings.Count(is, "```console") || outputs < least {
+	if outputs != strings.Count(is, "```console") || outputs < minBlocks {
 		t.Errorf("%d outputs have a golden file", outputs)
 	}
 	if diff := cmp.Diff(should, is); diff != "" && !update {

@@ -72,9 +72,10 @@ func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	return moves
 }
 
-// Initial returns the position for a new sibling: its rank if the siblings are then in order,
-// otherwise the position of the managed sibling above. Discord shows a new sibling below older
-// siblings of the same position, because the new sibling has the highest id.
+// Initial returns the position for a new sibling: its rank if that position keeps the
+// siblings in order, otherwise the position of the managed sibling above. At this position too, the
+// new sibling is below the older one: of siblings with one position, Discord shows the highest id
+// last.
 func Initial(siblings []Sibling, ranks Ranks, rank int32) *int {
 	above, below := -1, -1 // positions of the neighbours
 	for _, c := range managed(siblings, ranks) {

@@ -207,9 +207,10 @@ func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	return all
 }
 
-// Inherited returns the category's overwrites for a create; nil if Discord must copy them. A create
-// may have at most 100 overwrites and no permission that the bot lacks; only an administrator may
-// set ManageRoles. Source:
+// Inherited returns the category's overwrites, to send in the request that creates a channel. It
+// returns nil if the bot may not send them; without them in the request, Discord copies them. A
+// request may have at most 100 overwrites and no permission that the bot lacks. Only an
+// administrator may set ManageRoles. Source:
 // https://discord.com/developers/docs/resources/guild#create-guild-channel.
 func Inherited(category *discordclient.Channel, snap *guildcache.Snapshot) []discordclient.Overwrite {
 	have, _ := snap.BotPermissions()

@@ -29,7 +29,7 @@ type Input struct {
 	Filling    *conditions.Issue
 	Incomplete *conditions.Issue
 	// Stopped reports whether no pod uses Postgres. Running describes the pods that use it. Idle
-	// has the deletions of Jobs whose SQL does not run, but may begin.
+	// deletes the Jobs whose SQL is not running but could start.
 	Stopped bool
 	Running string
 	Idle    []apply.Deletion

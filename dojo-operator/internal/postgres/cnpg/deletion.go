@@ -60,7 +60,7 @@ func DeletionStalled(what, remedy string) *conditions.Issue {
 		"The Dojo is being deleted with its data, and has waited too long for %s. %s", what, remedy)
 }
 
-// MissingKind returns the issue if data cannot be deleted because the cluster lacks a kind.
+// MissingKind returns the issue if a deletion cannot continue because the cluster lacks a kind.
 func MissingKind(kind optionalkinds.Kind, what, otherwise string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
 		"This cluster does not have the kind %s of CloudNativePG, so that %s. Install it again "+

@@ -331,8 +331,8 @@ func jobIs(job *batchv1.Job, kind batchv1.JobConditionType) bool {
 	})
 }
 
-// StopIdle returns the deletions of Jobs whose SQL does not run, but may begin at any time: when a
-// node for the pod becomes available, or when the Job starts another pod after a failure.
+// StopIdle returns the deletions of Jobs whose SQL is not running but could start at any time: when
+// a node for the pod becomes available, or when the Job starts another pod after a failure.
 func (s *State) StopIdle() []apply.Deletion {
 	var idle []apply.Deletion
 	for _, job := range s.Jobs {

@@ -67,7 +67,7 @@ func Observe(
 		if s.SameName, err = apply.Get(ctx, r, "Job", name, &batchv1.Job{}); err != nil {
 			return s, err
 		}
-		if Applied(s, db) && dojo.DeletionTimestamp == nil && !slices.ContainsFunc(s.Jobs, isLoginJob) {
+		if Applied(s, db) && dojo.DeletionTimestamp == nil && !slices.ContainsFunc(s.Jobs, runsOwnSQL) {
 			return s, nil
 		}
 	}
@@ -76,9 +76,9 @@ func Observe(
 	return s, err
 }
 
-// isLoginJob reports whether a Job runs SQL that is a part of the operator: for a login, a check or
+// runsOwnSQL reports whether a Job runs SQL that is a part of the operator: for a login, a check or
 // a verification. This SQL comes from no ConfigMap or Secret, so the Job has no versions.
-func isLoginJob(job *batchv1.Job) bool { return job.Annotations[versionsAnnotation] == "" }
+func runsOwnSQL(job *batchv1.Job) bool { return job.Annotations[versionsAnnotation] == "" }
 
 func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*batchv1.Job, err error) {
 	var list batchv1.JobList
