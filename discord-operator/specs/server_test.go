@@ -162,6 +162,17 @@ var _ = Describe("A DiscordServer", func() {
 		eventuallyReady(ctx, second)
 	})
 
+	It("is no conflict with a deleted object that only waits for the finalizer of another program", func(ctx context.Context) {
+		first := w.server(func(s *v1alpha1.DiscordServer) { s.Finalizers = []string{"example.org/hold"} })
+		ready(ctx, first)
+		second := w.server(func(s *v1alpha1.DiscordServer) { s.Name = "kyoto" })
+		create(ctx, second)
+		eventuallyDegraded(ctx, second, v1alpha1.ReasonConflict)
+		Expect(k8s.Delete(ctx, first)).To(Succeed())
+		eventuallyReady(ctx, second)
+		edit(ctx, first, func(s *v1alpha1.DiscordServer) { s.Finalizers = nil })
+	})
+
 	It("keeps its server while the Secret with the token is replaced", func(ctx context.Context) {
 		first := w.server()
 		ready(ctx, first)

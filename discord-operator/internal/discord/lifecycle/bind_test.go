@@ -333,6 +333,10 @@ func TestBind(t *testing.T) {
 		"an interrupted create has a result in the audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(finalized), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
 		}, found: Binding{Recovered: true}},
+		"an interrupted create of this process, and a user has removed the finalizer": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.resources.Records.Unknown("uid")
+			return r.lookup(), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
+		}, found: Binding{Recovered: true}},
 		"an interrupted create has a hidden result": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.hide(t, r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID)
 			r.later(time.Minute)

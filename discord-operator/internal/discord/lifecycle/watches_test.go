@@ -3,9 +3,11 @@
 package lifecycle
 
 import (
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -37,6 +39,20 @@ func TestRoleBound(t *testing.T) {
 	}
 	if !RoleBound.Delete(event.DeleteEvent{Object: role("1", 4)}) {
 		t.Error("who names a role that is gone has to wait")
+	}
+}
+
+func TestOnDelete(t *testing.T) {
+	t.Parallel()
+	var forgotten []types.UID
+	forget := func(uid types.UID) { forgotten = append(forgotten, uid) }
+	o := &v1alpha1.DiscordRole{ObjectMeta: metav1.ObjectMeta{UID: "gone"}}
+	h := OnDelete(forget, forget)
+	h.Create(t.Context(), event.CreateEvent{Object: o}, nil)
+	h.Update(t.Context(), event.UpdateEvent{ObjectOld: o, ObjectNew: o}, nil)
+	h.Delete(t.Context(), event.DeleteEvent{Object: o}, nil)
+	if !slices.Equal(forgotten, []types.UID{"gone", "gone"}) {
+		t.Errorf("forgotten: %v", forgotten)
 	}
 }
 
