@@ -18,8 +18,8 @@ type Input struct {
 	cnpg.Input
 	Cluster *cnpgv1.Cluster
 	Step    corev1api.UpgradeStep
-	// Running describes the pods that have yet to end. Idle has the deletions of Jobs whose SQL does
-	// not run, but may begin.
+	// Running describes the pods that have yet to end. Idle deletes the Jobs whose SQL
+	// is not running but could start.
 	Running string
 	Idle    []apply.Deletion
 	// Verification is the step that runs a query in the new version of Postgres. Failed says why
@@ -51,8 +51,11 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) Step {
 		step.Step = in.Verification
 		step.Blocks = verify(dojo, s, in)
 		if step.Blocks == nil {
-			step.Step = step.Then(cnpg.Write(takeAfter(dojo, cluster, s), in.Statistics))
-			step.Change.Annotations = nil
+			after := takeAfter(dojo, cluster, s)
+			step.Step = step.Then(cnpg.Write(after, in.Statistics))
+			if after == nil && in.Statistics == nil { // both exist: a failed write is planned again
+				step.Change.Annotations = nil
+			}
 		}
 	case corev1api.UpgradeWaiting:
 	}

@@ -191,12 +191,19 @@ func RequiresStop(dojo *corev1api.Dojo, s State, step corev1api.UpgradeStep) boo
 }
 
 // stopsFirst reports whether the application stops before the backup. The backup is the only way
-// back once pg_upgrade links the files. A snapshot lacks later writes, so no client may write after
-// it. After a failed snapshot the application runs again, until a user retries the snapshot.
+// back once pg_upgrade links the files. Without an archive of the log, the backup lacks later
+// writes, so no client may write after it. After a failed backup the application runs again, until
+// a user retries the backup.
 func stopsFirst(dojo *corev1api.Dojo, s State) bool {
+	return dojo.BackupPolicy() != nil && !archives(dojo) && (s.Backup == nil || !cnpg.BackupFailed(s.Backup))
+}
+
+// archives reports whether the backup policy also archives the log, with all writes up to the stop
+// of Postgres.
+func archives(dojo *corev1api.Dojo) bool {
 	policy := dojo.BackupPolicy()
-	return policy != nil && policy.Method == corev1api.BackupVolumeSnapshot &&
-		(s.Backup == nil || !cnpg.BackupFailed(s.Backup))
+	return policy != nil && policy.Method == corev1api.BackupPlugin && policy.Plugin != nil &&
+		ptr.Deref(policy.Plugin.WALArchiver, true)
 }
 
 func backedUp(dojo *corev1api.Dojo, s State, v versions) bool {
@@ -429,8 +436,14 @@ func restoreAdvice(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from 
 			"of serverName. Restore the backup with bootstrap.recovery.objectStore and the former serverName, as "+
 			"docs/do/upgrade-postgres.md says.", name, from)
 	}
-	return fmt.Sprintf("To go back, restore the Backup %[1]s of Postgres %[2]d to a Dojo beside this one: `kubectl "+
+	advice := fmt.Sprintf("To go back, restore the Backup %[1]s of Postgres %[2]d to a Dojo beside this one: `kubectl "+
 		"dojo restore %[3]s -n %[4]s --backup %[1]s --as NAME`.", name, from, dojo.Name, dojo.Namespace)
+	if archives(dojo) {
+		advice += fmt.Sprintf(" This loses the writes between the Backup and the stop of the pods. To keep them, restore "+
+			"the archive of Postgres %d with bootstrap.recovery.objectStore and its serverName, as "+
+			"docs/do/upgrade-postgres.md says.", from)
+	}
+	return advice
 }
 
 // Upgraded reports whether the data has the new version, but the operator has not verified it yet.

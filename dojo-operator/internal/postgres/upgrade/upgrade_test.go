@@ -43,6 +43,10 @@ func bySnapshots(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres.Cluster.Backup = &corev1api.Backup{Schedule: "0 2 * * *", Method: corev1api.BackupVolumeSnapshot}
 }
 
+func withoutLog(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.Cluster.Backup.Plugin.WALArchiver = new(false)
+}
+
 func without(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Backup = nil }
 
 func allowing(version string) func(*corev1api.Dojo) {
@@ -170,6 +174,12 @@ func TestAnnotationsOfOthersAreKept(t *testing.T) {
 		images.Annotation: "registry.example/postgres:17", corev1api.OriginAnnotation: "the Backup kyoto",
 	}
 	in := Input{Cluster: live, Step: corev1api.UpgradeVerifying}
+	written := verified.DeepCopy() // the same step plans the first Backup, whose write may fail
+	Plan(dojo, s, in).Change.Make(written)
+	if diff := cmp.Diff(during, written.GetAnnotations()); diff != "" {
+		t.Error(diff)
+	}
+	s.After = &cnpgv1.Backup{}
 	Plan(dojo, s, in).Change.Make(verified)
 	if diff := cmp.Diff(after, verified.GetAnnotations()); diff != "" {
 		t.Error(diff)
@@ -219,6 +229,8 @@ func TestSteps(t *testing.T) {
 		"the snapshot fails, as configured": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), failed, true,
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "set the version to 16 again, correct it, then upgrade."}},
 		"no snapshot yet, and pods run": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), none, false,
+			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
+		"no backup yet, without an archive of the log, and pods run": {dojotest.Dojo(wants("17"), withoutLog), pg("16", "", 16), none, false,
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
 		"no snapshot yet, and no pod runs": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), none, true,
 			result{"BackingUp", true, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
@@ -407,7 +419,13 @@ func TestStatus(t *testing.T) {
 		"fails: no. " +
 		"To go back, restore the Backup tokyo-before-1 of Postgres 16 to a Dojo beside this one: " +
 		"`kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`."
-	if issue.Message != want {
-		t.Error(cmp.Diff(want, issue.Message))
+	const later = " This loses the writes between the Backup and the stop of the pods. To keep them, restore the archive of " +
+		"Postgres 16 with bootstrap.recovery.objectStore and its serverName, as docs/do/upgrade-postgres.md says."
+	if issue.Message != want+later {
+		t.Error(cmp.Diff(want+later, issue.Message))
+	}
+	unarchived := dojotest.Dojo(wants("17"), withoutLog)
+	if got := verificationFailed(unarchived, pg("17", "16", 17), s, "no.\n").Message; got != want {
+		t.Error(cmp.Diff(want, got))
 	}
 }
