@@ -200,6 +200,8 @@ func planSecond(in input) cnpg.Step {
 	return login.Plan(in.dojo, in.state.Login, in.login(cnpg.Second))
 }
 
+// planStatement starts no Job before the backup of an upgrade: the upgrade would wait for the Job,
+// and delete it again.
 func planStatement(in input) cnpg.Step {
 	dojo, s := in.dojo, in.state
 	id := login.NeedsStatement(dojo, s.Login, in.databaseID)
@@ -207,6 +209,9 @@ func planStatement(in input) cnpg.Step {
 		return cnpg.Step{}
 	}
 	statement := schema.PlanLogin(dojo, s.Schema, id, in.as(cnpg.Second), in.config.schema())
+	if statement.Begins() && UpgradeStep(dojo, s) == corev1api.UpgradeBackingUp {
+		return cnpg.Blocked(in.before.Incomplete)
+	}
 	return statement.Run(dojo).Then(login.RecordStatement(dojo, s.Login, in.databaseID))
 }
 

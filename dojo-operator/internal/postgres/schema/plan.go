@@ -210,12 +210,40 @@ func (p *planner) run() *conditions.Issue {
 	case jobIs(p.job, batchv1.JobComplete):
 		p.step.Record = p.record()
 		return nil
+	case exhausted(p.job) != nil:
+		return p.retry(exhausted(p.job).Time)
 	case jobIs(p.job, batchv1.JobFailed):
 		return p.failed(pods.TerminationMessage(p.pods))
 	case trouble.Persistent:
 		return p.failed(trouble.Message)
 	}
 	return p.progress(trouble)
+}
+
+// exhausted returns when a Job has failed although no SQL was wrong: all its pods ended for another
+// reason, such as a Postgres that was not reachable for all of the Job's retries. Else nil.
+func exhausted(job *batchv1.Job) *metav1.Time {
+	for _, c := range job.Status.Conditions {
+		if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue && c.Reason == batchv1.JobReasonBackoffLimitExceeded {
+			return &c.LastTransitionTime
+		}
+	}
+	return nil
+}
+
+// retry deletes an exhausted Job after a pause. The next reconcile creates it again.
+func (p *planner) retry(failed time.Time) *conditions.Issue {
+	pause := p.config.Deadline - p.Now.Sub(failed)
+	if pause <= 0 {
+		p.former = append(p.former, p.job)
+		p.deleteFormer()
+		return p.waitForFormer()
+	}
+	why := cmp.Or(pods.TerminationMessage(p.pods), fmt.Sprintf("see `kubectl describe job %s -n %s`", p.job.Name, p.dojo.Namespace))
+	return conditions.Degraded(corev1api.ReasonSchemaStalled,
+		"The SQL could not run: %s. The operator tries again at %s. To try now, `kubectl delete job %s -n %s`.",
+		strings.TrimRight(why, ".\n "), failed.Add(p.config.Deadline).UTC().Format(time.RFC3339), p.job.Name, p.dojo.Namespace).
+		After(pause)
 }
 
 func (p *planner) applying() *conditions.Issue {

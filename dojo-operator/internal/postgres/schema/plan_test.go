@@ -85,6 +85,15 @@ func is(kind batchv1.JobConditionType) func(*batchv1.Job) {
 	}
 }
 
+func exhaustedFor(since time.Duration) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		job.Status.Conditions = []batchv1.JobCondition{{
+			Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: batchv1.JobReasonBackoffLimitExceeded,
+			LastTransitionTime: metav1.NewTime(noon.Add(-since)),
+		}}
+	}
+}
+
 func leaving(since time.Duration) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.DeletionTimestamp = &metav1.Time{Time: noon.Add(-since)} }
 }
@@ -170,6 +179,8 @@ func TestPlan(t *testing.T) {
 		"the Job is retried":                              {"", jobs{job("now", oldFor(5*time.Minute))}, one(job("now"), ended(2, time.Second)), result{Issue: applying}},
 		"the Job is retried for too long":                 {"", jobs{job("now", oldFor(long))}, one(job("now"), ended(2, time.Second)), result{Issue: stalled, Says: "no route to host."}},
 		"the Job fails":                                   {"", jobs{job("now", is(batchv1.JobFailed))}, one(job("now"), ended(3, 0)), result{Issue: failed, Says: "no route to host. Fix the SQL"}},
+		"the Job has used up its retries":                 {"", jobs{job("now", exhaustedFor(time.Minute))}, one(job("now"), ended(2, 0)), result{Issue: stalled, Says: "no route to host. The operator tries again at "}},
+		"the Job has used up its retries long ago":        {"", jobs{job("now", exhaustedFor(10*time.Minute))}, one(job("now"), ended(2, 0)), result{Deletes: 1, Issue: applying}},
 		"the image cannot be pulled":                      {"", jobs{job("now")}, one(job("now"), waitingFor("InvalidImageName")), result{Issue: failed, Says: "pod p: container dojo-schema: InvalidImageName"}},
 		"the pod template changed":                        {"", jobs{job("now", oldImage)}, one(job("now"), waitingFor("ErrImagePull")), result{Deletes: 1, Issue: applying, Says: "former SQL"}},
 		"the pod template changed, the Job runs":          {"", jobs{job("now", oldImage)}, one(job("now"), running(0)), result{Issue: applying, Says: "updates the schema"}},

@@ -213,8 +213,8 @@ func TestVerifyScriptOnPostgres(t *testing.T) {
 	verify := func(major string) (int, string) {
 		return p.scriptAs("owner", strings.ReplaceAll(verifyScript, "$MAJOR", major), nil)
 	}
-	if code, says := verify(version); code != sqlFailed || !strings.Contains(says, `relation "weapons" does not exist`) {
-		t.Errorf("without a table: exit code %d, says %q", code, says)
+	if code, says := verify(version); code != 0 || says != "" {
+		t.Errorf("before the first schema Job: exit code %d, says %q", code, says)
 	}
 	if code, says := p.script(nil); code != 0 {
 		t.Fatal(code, says)
