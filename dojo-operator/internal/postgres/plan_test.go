@@ -621,6 +621,10 @@ func TestStatus(t *testing.T) {
 		c.Status.Image, c.Status.ReadyInstances, c.Status.CurrentPrimary = "postgres:17.6-bookworm", 2, "pg-1"
 		return State{Cluster: cluster.State{Live: c}}
 	}
+	unsized := func(s State) State {
+		s.Unsized = conditions.Degraded("SizeNotFound", "")
+		return s
+	}
 	alone := func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Instances = nil }
 	single := func(status *corev1api.DatabaseStatus) {
 		seen(status)
@@ -649,7 +653,9 @@ func TestStatus(t *testing.T) {
 			seen(s)
 			recorded(s)
 		})},
-		"in its own Cluster with one instance": {tokyo(ownPG, alone, known(own)), live(1), with(own, single)},
+		"in its own Cluster of an unknown size":                   {tokyo(ownPG, alone, known(own, recorded)), unsized(ours(3, live(3))), with(own, named)},
+		"in its own Cluster of an unknown size, not in the cache": {tokyo(ownPG, alone, known(own)), unsized(State{}), &own},
+		"in its own Cluster with one instance":                    {tokyo(ownPG, alone, known(own)), live(1), with(own, single)},
 	}
 	for name, c := range cases {
 		if diff := cmp.Diff(c.want, Status(c.dojo, c.state)); diff != "" {

@@ -25,13 +25,16 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 )
 
-// ReadOnlyHost returns the name of the standbys' Service, or "". If the Cluster of
-// spec.postgres.clusterRef does not exist, it returns the name in the Dojo's status.
+// ReadOnlyHost returns the name of the standbys' Service, or "". If neither the spec nor the Cluster
+// has the number of instances, it returns the name in the Dojo's status.
 func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
-	switch own, live, known := dojo.Spec.Postgres.Cluster, s.Cluster.Live, dojo.Status.Database; {
-	case own != nil && ptr.Deref(own.Instances, 1) > 1, own == nil && live != nil && live.Spec.Instances > 1:
+	own, live, known := dojo.Spec.Postgres.Cluster, s.Cluster.Live, dojo.Status.Database
+	// The size that has the number of instances may be missing from the platform's ConfigMap.
+	specified := own != nil && (own.Instances != nil || s.Unsized == nil)
+	switch {
+	case specified && ptr.Deref(own.Instances, 1) > 1, !specified && live != nil && live.Spec.Instances > 1:
 		return cnpg.ReadOnlyHost(dojo)
-	case own == nil && live == nil && known != nil:
+	case !specified && live == nil && known != nil:
 		return known.ReadOnlyHost
 	}
 	return ""
