@@ -230,7 +230,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(ContainSubstring("has failed, and no pod runs"),
 			ContainSubstring("If it does, or is gone, Postgres 16 may not start with the data any more. "+
-				"To go back, restore the Backup "+dojo.Status.Database.Upgrade.Backup+" of Postgres 16"))))
+				"To go back, restore the archive of Postgres 16"))))
 		Expect(dojo.Status.Database.Upgrade.Backup).To(HavePrefix("tokyo-before-"))
 	})
 
@@ -276,7 +276,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(
 			HavePrefix("Postgres 17 runs. No pod of the application starts, because the query that verifies the upgrade fails: "+
 				`ERROR:  relation "weapons" does not exist. To repeat it, delete the Job with `),
-			ContainSubstring("To go back, restore the Backup tokyo-before-"))))
+			ContainSubstring("--backup tokyo-before-"))))
 		Expect(dojo).To(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed))
 		runs(ctx, 0)
 		Expect(k8s.Delete(ctx, &job, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())

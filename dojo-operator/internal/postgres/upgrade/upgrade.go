@@ -436,14 +436,13 @@ func restoreAdvice(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from 
 			"of serverName. Restore the backup with bootstrap.recovery.objectStore and the former serverName, as "+
 			"docs/do/upgrade-postgres.md says.", name, from)
 	}
-	advice := fmt.Sprintf("To go back, restore the Backup %[1]s of Postgres %[2]d to a Dojo beside this one: `kubectl "+
-		"dojo restore %[3]s -n %[4]s --backup %[1]s --as NAME`.", name, from, dojo.Name, dojo.Namespace)
+	command := fmt.Sprintf("`kubectl dojo restore %s -n %s --backup %s --as NAME`", dojo.Name, dojo.Namespace, name)
 	if archives(dojo) {
-		advice += fmt.Sprintf(" This loses the writes between the Backup and the stop of the pods. To keep them, restore "+
-			"the archive of Postgres %d with bootstrap.recovery.objectStore and its serverName, as "+
-			"docs/do/upgrade-postgres.md says.", from)
+		return fmt.Sprintf("To go back, restore the archive of Postgres %d to a Dojo beside this one, with "+
+			"bootstrap.recovery.objectStore and the former serverName, as docs/do/upgrade-postgres.md says. To go back to "+
+			"the Backup alone, %s. This loses the writes between the Backup and the stop of the pods.", from, command)
 	}
-	return advice
+	return fmt.Sprintf("To go back, restore the Backup %s of Postgres %d to a Dojo beside this one: %s.", name, from, command)
 }
 
 // Upgraded reports whether the data has the new version, but the operator has not verified it yet.

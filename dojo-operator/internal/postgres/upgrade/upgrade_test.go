@@ -186,6 +186,11 @@ func TestAnnotationsOfOthersAreKept(t *testing.T) {
 	}
 }
 
+const fromArchive = "To go back, restore the archive of Postgres 16 to a Dojo beside this one, with " +
+	"bootstrap.recovery.objectStore and the former serverName, as docs/do/upgrade-postgres.md says. To go back to the Backup " +
+	"alone, `kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`. This loses the writes between the " +
+	"Backup and the stop of the pods."
+
 // For each step and each failure, TestSteps shows whether the application runs, the versions of the
 // Cluster, and the message.
 func TestSteps(t *testing.T) {
@@ -207,8 +212,7 @@ func TestSteps(t *testing.T) {
 	none := State{}
 	running, done, failed := State{Backup: backup("started")}, State{Backup: backup("completed")}, State{Backup: backup("failed")}
 	upgrading, broken := State{Backup: done.Backup, Job: job(false)}, State{Backup: done.Backup, Job: job(true)}
-	const restored = "To go back, restore the Backup tokyo-before-1 of Postgres 16 to a Dojo beside this one: " +
-		"`kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`."
+	const restored = fromArchive
 	const linked = "If its log does not name pg_control.old, set the version to 16 again" + toBackUp +
 		": the data is as it was, and the Cluster starts with it. If it does, or is gone, Postgres 16 may not start with the data any more. " + restored
 	cases := map[string]struct {
@@ -415,15 +419,12 @@ func TestStatus(t *testing.T) {
 		t.Error("without an upgrade there is one")
 	}
 	issue := verificationFailed(dojo, pg("17", "16", 17), s, "no.\n")
-	want := "Postgres 17 runs. No pod of the application starts, because the query that verifies the upgrade " +
-		"fails: no. " +
-		"To go back, restore the Backup tokyo-before-1 of Postgres 16 to a Dojo beside this one: " +
-		"`kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`."
-	const later = " This loses the writes between the Backup and the stop of the pods. To keep them, restore the archive of " +
-		"Postgres 16 with bootstrap.recovery.objectStore and its serverName, as docs/do/upgrade-postgres.md says."
-	if issue.Message != want+later {
-		t.Error(cmp.Diff(want+later, issue.Message))
+	const start = "Postgres 17 runs. No pod of the application starts, because the query that verifies the upgrade fails: no. "
+	const command = "`kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`."
+	if want := start + fromArchive; issue.Message != want {
+		t.Error(cmp.Diff(want, issue.Message))
 	}
+	want := start + "To go back, restore the Backup tokyo-before-1 of Postgres 16 to a Dojo beside this one: " + command
 	unarchived := dojotest.Dojo(wants("17"), withoutLog)
 	if got := verificationFailed(unarchived, pg("17", "16", 17), s, "no.\n").Message; got != want {
 		t.Error(cmp.Diff(want, got))
