@@ -57,3 +57,27 @@ func TestVerifying(t *testing.T) {
 		t.Error("no statistics are gathered")
 	}
 }
+
+// A Job of the login would end the wait for the backup of an upgrade, which would delete the Job.
+func TestARotationStartsNoJobBeforeTheBackupOfAnUpgrade(t *testing.T) {
+	t.Parallel()
+	w := running(t, tokyo(ownPG, backedUp))
+	w.Application.Stopped = true
+	dojo := tokyo(ownPG, backedUp, requested("monday"), func(dojo *corev1api.Dojo) {
+		dojo.Spec.Postgres.Cluster.ImageName = "registry.example/postgres:18"
+	})
+	for range 6 {
+		if step := UpgradeStep(dojo, w.observe(dojo)); step != corev1api.UpgradeBackingUp && step != corev1api.UpgradeStopping {
+			t.Fatal(step)
+		}
+		db := w.reconcile(dojo)
+		if slices.Contains(strings.Fields(strings.Join(kinds(db.Plan), " ")), "Job") {
+			t.Errorf("a Job is created, %s", worst(db.Plan))
+		}
+		w.deleteJobs(db)
+		w.play()
+	}
+	if w.Login.Logins[second].Role == nil {
+		t.Error("the rotation has not begun")
+	}
+}
