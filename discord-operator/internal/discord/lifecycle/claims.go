@@ -69,7 +69,8 @@ func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, 
 		if inStatus || o.GetNamespace() == namespace {
 			claims = append(claims, claim{
 				name: client.ObjectKeyFromObject(o), uid: o.GetUID(), created: o.GetCreationTimestamp().Time,
-				inStatus: inStatus, released: identity.Released, managed: status.Finalized(o), deleted: !o.GetDeletionTimestamp().IsZero(),
+				inStatus: inStatus, released: identity.Released, managed: status.Finalized(o),
+				deleted: !o.GetDeletionTimestamp().IsZero(),
 			})
 		}
 	}

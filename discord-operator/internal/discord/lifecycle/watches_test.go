@@ -46,12 +46,13 @@ func TestOnDelete(t *testing.T) {
 	t.Parallel()
 	var forgotten []types.UID
 	forget := func(uid types.UID) { forgotten = append(forgotten, uid) }
+	also := func(uid types.UID) { forget(uid + ", twice") }
 	o := &v1alpha1.DiscordRole{ObjectMeta: metav1.ObjectMeta{UID: "gone"}}
-	h := OnDelete(forget, forget)
+	h := OnDelete(forget, also)
 	h.Create(t.Context(), event.CreateEvent{Object: o}, nil)
 	h.Update(t.Context(), event.UpdateEvent{ObjectOld: o, ObjectNew: o}, nil)
 	h.Delete(t.Context(), event.DeleteEvent{Object: o}, nil)
-	if !slices.Equal(forgotten, []types.UID{"gone", "gone"}) {
+	if !slices.Equal(forgotten, []types.UID{"gone", "gone, twice"}) {
 		t.Errorf("forgotten: %v", forgotten)
 	}
 }

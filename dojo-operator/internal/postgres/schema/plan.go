@@ -224,7 +224,8 @@ func (p *planner) run() *conditions.Issue {
 // reason, such as a Postgres that was not reachable for all of the Job's retries. Else nil.
 func exhausted(job *batchv1.Job) *metav1.Time {
 	for _, c := range job.Status.Conditions {
-		if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue && c.Reason == batchv1.JobReasonBackoffLimitExceeded {
+		failed := c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue
+		if failed && c.Reason == batchv1.JobReasonBackoffLimitExceeded {
 			return &c.LastTransitionTime
 		}
 	}
@@ -239,11 +240,12 @@ func (p *planner) retry(failed time.Time) *conditions.Issue {
 		p.deleteFormer()
 		return p.waitForFormer()
 	}
-	why := cmp.Or(pods.TerminationMessage(p.pods), fmt.Sprintf("see `kubectl describe job %s -n %s`", p.job.Name, p.dojo.Namespace))
+	name, namespace := p.job.Name, p.dojo.Namespace
+	why := cmp.Or(pods.TerminationMessage(p.pods), fmt.Sprintf("see `kubectl describe job %s -n %s`", name, namespace))
+	next := failed.Add(p.config.Deadline).UTC().Format(time.RFC3339)
 	return conditions.Degraded(corev1api.ReasonSchemaStalled,
 		"The SQL could not run: %s. The operator tries again at %s. To try now, `kubectl delete job %s -n %s`.",
-		strings.TrimRight(why, ".\n "), failed.Add(p.config.Deadline).UTC().Format(time.RFC3339), p.job.Name, p.dojo.Namespace).
-		After(pause)
+		strings.TrimRight(why, ".\n "), next, name, namespace).After(pause)
 }
 
 func (p *planner) applying() *conditions.Issue {

@@ -442,7 +442,8 @@ func restoreAdvice(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from 
 			"bootstrap.recovery.objectStore and the former serverName, as docs/do/upgrade-postgres.md says. To go back to "+
 			"the Backup alone, %s. This loses the writes between the Backup and the stop of the pods.", from, command)
 	}
-	return fmt.Sprintf("To go back, restore the Backup %s of Postgres %d to a Dojo beside this one: %s.", name, from, command)
+	return fmt.Sprintf("To go back, restore the Backup %s of Postgres %d to a Dojo beside this one: %s.",
+		name, from, command)
 }
 
 // Upgraded reports whether the data has the new version, but the operator has not verified it yet.
