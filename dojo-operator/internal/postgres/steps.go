@@ -119,7 +119,13 @@ func planCluster(in input) cnpg.Step {
 	}
 	data := bootstrap.Plan(dojo, s.Bootstrap, in.bootstrap()).Change
 	step := planUpgrade(in)
-	all := step.With(cluster.Plan(dojo, s.Cluster, in.cluster(data, step.Change)))
+	own := cluster.Plan(dojo, s.Cluster, in.cluster(data, step.Change))
+	for _, o := range own.Apply {
+		for _, last := range step.Last {
+			o.After = append(o.After, last.Key)
+		}
+	}
+	all := step.With(own)
 	all.Incomplete = cmp.Or(s.Unsized, images.UnknownZone(dojo), all.Incomplete)
 	return all
 }

@@ -15,6 +15,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -55,6 +56,14 @@ func TestVerifying(t *testing.T) {
 		return isJob(o) && strings.HasPrefix(o.Name, "tokyo-statistics-")
 	}) {
 		t.Error("no statistics are gathered")
+	}
+	for _, o := range Plan(dojo, s, testConfig).Plan.Apply {
+		after := slices.ContainsFunc(o.After, func(key expectations.Key) bool {
+			return key.Kind == "Job" && strings.HasPrefix(key.Name, "tokyo-statistics-")
+		})
+		if o.Kind == "Cluster" && !after {
+			t.Error("the upgrade ends although the Job for statistics may not be written")
+		}
 	}
 }
 

@@ -33,6 +33,9 @@ type Input struct {
 type Step struct {
 	cnpg.Step
 	Change cnpg.Change
+	// Last has the writes that end the upgrade. If one fails, the Cluster must keep the annotation of
+	// the upgrade, so that the next reconcile plans them again.
+	Last []*apply.Object
 }
 
 // Plan continues an upgrade. It blocks while the application must not run.
@@ -51,11 +54,9 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) Step {
 		step.Step = in.Verification
 		step.Blocks = verify(dojo, s, in)
 		if step.Blocks == nil {
-			after := takeAfter(dojo, cluster, s)
-			step.Step = step.Then(cnpg.Write(after, in.Statistics))
-			if after == nil && in.Statistics == nil { // both exist: a failed write is planned again
-				step.Change.Annotations = nil
-			}
+			last := cnpg.Write(takeAfter(dojo, cluster, s), in.Statistics)
+			step.Step, step.Last = step.Then(last), last.Apply
+			step.Change.Annotations = nil
 		}
 	case corev1api.UpgradeWaiting:
 	}

@@ -174,12 +174,6 @@ func TestAnnotationsOfOthersAreKept(t *testing.T) {
 		images.Annotation: "registry.example/postgres:17", corev1api.OriginAnnotation: "the Backup kyoto",
 	}
 	in := Input{Cluster: live, Step: corev1api.UpgradeVerifying}
-	written := verified.DeepCopy() // the same step plans the first Backup, whose write may fail
-	Plan(dojo, s, in).Change.Make(written)
-	if diff := cmp.Diff(during, written.GetAnnotations()); diff != "" {
-		t.Error(diff)
-	}
-	s.After = &cnpgv1.Backup{}
 	Plan(dojo, s, in).Change.Make(verified)
 	if diff := cmp.Diff(after, verified.GetAnnotations()); diff != "" {
 		t.Error(diff)
