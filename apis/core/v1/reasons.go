@@ -271,12 +271,13 @@ const (
 	// ReasonSQLNotFound (Degraded): a ConfigMap or Secret of spec.postgres.initSQL, or its key,
 	// does not exist after --progress-deadline. Create it, or remove the reference.
 	ReasonSQLNotFound = "SQLNotFound"
-	// ReasonSchemaFailed (Degraded): the Job that applies the SQL has failed; the message has the
-	// last lines of its log. Fix the SQL, or delete the Job to retry it.
+	// ReasonSchemaFailed (Degraded): the SQL has failed; the message has the last lines of its log.
+	// Fix the SQL, or delete the Job to retry it.
 	ReasonSchemaFailed = "SchemaFailed"
 	// ReasonSchemaStalled (Degraded): the Job that applies the SQL does not start, runs longer than
 	// --database-deadline, or does not end after the SQL has succeeded. Or a former Job does not
-	// end. The message has the cause.
+	// end. Or the Job has used up its retries without an error of the SQL, as when Postgres was away;
+	// the operator creates it again after --database-deadline. The message has the cause.
 	ReasonSchemaStalled = "SchemaStalled"
 	// ReasonClusterInUse (Degraded): the Dojo is being deleted with its Cluster, or suspended, but
 	// other Dojos or Databases use the Cluster; the message names them. Until they are gone,
