@@ -34,7 +34,7 @@ func statusOf(
 	} else {
 		next.ServerRef = referenceTo(s.Guild.Server, c.Namespace)
 	}
-	next.Observed = status.Observed(c) || c.Status.Observed && results.Live == nil
+	next.Observed = Kind.Released(c, results.Results)
 	if s.Names.Observed {
 		next.Roles, _ = s.Names.Resolve(c.Spec.PermissionOverwrites, s.Guild.Snapshot)
 	}

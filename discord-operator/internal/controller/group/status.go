@@ -24,7 +24,7 @@ func statusOf(
 	if s.Guild != nil || !status.Observed(g) {
 		next.Differences = lifecycle.FormatDifferences(results.Differences)
 	}
-	next.Observed = status.Observed(g) || g.Status.Observed && results.Live == nil
+	next.Observed = Kind.Released(g, results)
 	if s.Names.Observed {
 		next.Roles, _ = s.Names.Resolve(g.Spec.PermissionOverwrites, s.Guild.Snapshot)
 	}

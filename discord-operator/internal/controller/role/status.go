@@ -26,7 +26,7 @@ func statusOf(
 	if s.Guild != nil || !status.Observed(role) {
 		next.Differences = lifecycle.FormatDifferences(results.Differences)
 	}
-	next.Observed = status.Observed(role) || role.Status.Observed && results.Live == nil
+	next.Observed = Kind.Released(role, results)
 	available := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The role does not exist on Discord.")
 	switch {
 	case results.Live != nil:

@@ -76,3 +76,10 @@ func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, 
 	}
 	return claims, err
 }
+
+// Released reports whether an object has released its resource: the operator only observes the
+// resource, or has only observed it since it last managed it.
+func (k *Kind) Released(o status.Object, results Results) bool {
+	i := k.Identity(o)
+	return i.Observed || i.Released && results.Live == nil
+}
