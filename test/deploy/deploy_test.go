@@ -44,17 +44,21 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.texts = append(w.texts, text)
 }
 
+// start starts a test cluster, and stops it after the test.
+func start(t *testing.T, options testcluster.Options) (*testcluster.Cluster, client.Client) {
+	t.Helper()
+	g := NewWithT(t)
+	cluster, err := testcluster.Start(t.Context(), options)
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { g.Expect(cluster.Stop()).To(Succeed()) })
+	admin, err := client.New(cluster.Config(), client.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	return cluster, admin
+}
+
 func startCluster(t *testing.T) (client.Client, *warnings) {
 	t.Helper()
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true, Nodes: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cluster.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	cluster, _ := start(t, testcluster.Options{ControllerManager: true, Nodes: 2})
 	warned := &warnings{}
 	config := rest.CopyConfig(cluster.Config())
 	config.WarningHandler = warned

@@ -223,9 +223,7 @@ func startAPIServer(t *testing.T) (client.Client, *warnings, *rest.Config) {
 	g := NewWithT(t)
 	prometheus, err := testcluster.PrometheusOperatorCRDs(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{CRDs: []string{prometheus}})
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { g.Expect(cluster.Stop()).To(Succeed()) })
+	cluster, _ := start(t, testcluster.Options{CRDs: []string{prometheus}})
 	warned := &warnings{}
 	config := rest.CopyConfig(cluster.Config())
 	config.WarningHandler = warned

@@ -270,11 +270,7 @@ func TestServiceAccountsOff(t *testing.T) {
 func TestAdmission(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{})
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { g.Expect(cluster.Stop()).To(Succeed()) })
-	admin, err := client.New(cluster.Config(), client.Options{})
-	g.Expect(err).NotTo(HaveOccurred())
+	cluster, admin := start(t, testcluster.Options{})
 	for _, o := range environment.All {
 		apply(t, admin, o.Base())
 	}

@@ -13,7 +13,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/test/internal/kubectl"
@@ -26,11 +25,7 @@ var replacesToken = regexp.MustCompile(`(?s)\n\$ (kubectl create secret generic 
 // that lists the token's servers, and other keys.
 func TestReplacedTokenKeepsItsServers(t *testing.T) {
 	g := NewWithT(t)
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{})
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { g.Expect(cluster.Stop()).To(Succeed()) })
-	admin, err := client.New(cluster.Config(), client.Options{})
-	g.Expect(err).NotTo(HaveOccurred())
+	cluster, admin := start(t, testcluster.Options{})
 	kubectl.OnPath(t)
 	t.Setenv("KUBECONFIG", cluster.Kubeconfig())
 	run := func(command, input string) {

@@ -28,11 +28,7 @@ func TestUserRoles(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
 	// The controller manager aggregates roles.
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true})
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { g.Expect(cluster.Stop()).To(Succeed()) })
-	admin, err := client.New(cluster.Config(), client.Options{})
-	g.Expect(err).NotTo(HaveOccurred())
+	cluster, admin := start(t, testcluster.Options{ControllerManager: true})
 	for _, o := range both {
 		apply(t, admin, variant{o.Operator, "base", []string{"components/aggregated-roles"}}.write(t))
 	}
