@@ -63,6 +63,28 @@ func TestUnknownGuildIsConfirmed(t *testing.T) {
 	}
 }
 
+// Discord sometimes calls an existing guild unknown. While the Gateway is live, the guild counts as
+// absent only after a second poll.
+func TestALiveGuildIsNotAbsentAfterOnePoll(t *testing.T) {
+	t.Parallel()
+	r := cachetest.New(t)
+	run(r)
+	v, kept := liveOn(r), r.Create(discordclient.ChannelCreate{Name: "kept"})
+	for route, answer := range map[string]string{
+		"GET /guilds/{guild_id}": `{"message":"Unknown Guild","code":10004}`, "GET /guilds/{guild_id}/channels": `{"message":"Missing Access","code":50001}`,
+	} {
+		r.Discord.Faults().Add(discordtest.Fault{Route: route, Times: 1, Action: discordtest.Action{Status: 404, Body: answer}})
+	}
+	cachetest.WantClass(t, r.Client.Refresh(t.Context(), r.Guild), discordclient.ClassGone)
+	got := v.Snapshot()
+	if _, ok := got.Channel(kept.ID); !ok || got.Presence != guildcache.PresencePresent {
+		t.Errorf("the guild is %q, and its channel exists: %t", got.Presence, ok)
+	}
+	if err := r.Client.Refresh(t.Context(), r.Guild); err != nil || v.Snapshot().Presence != guildcache.PresencePresent {
+		t.Errorf("then the guild is %q: %v", v.Snapshot().Presence, err)
+	}
+}
+
 // heldList delays the response to the next list of channels until release is called. asked waits
 // for the request for this list.
 func heldList(r *cachetest.Rig) (asked, release func()) {
