@@ -79,7 +79,7 @@ func tryRules(t *testing.T, folder, file string, groups []ruleSpec) {
 	everyAlertIsTried(t, text, groups)
 }
 
-// ruleTests has those fields of promtool's unit tests that the tests use
+// ruleTests has the fields of promtool's unit tests that the tests use
 // (https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/).
 type ruleTests struct {
 	Tests []struct {

@@ -121,8 +121,9 @@ func copyFolder(to filesys.FileSystem, folder string) error {
 	})
 }
 
-// entriesOf returns an entry for each resource, except for those that grant nothing. The key of the
-// entry is kind/name. For a new key, entriesOf adds the name of the template file to files.
+// entriesOf returns an entry for each resource, except for roles and bindings that grant nothing.
+// The key of the entry is kind/name. For a new key, entriesOf adds the name of the template file to
+// files.
 func entriesOf(resources []*resource.Resource, file func(*resource.Resource) string,
 	files map[string]string) (all []*entry) {
 	for _, r := range resources {
