@@ -206,8 +206,12 @@ func planSecond(in input) cnpg.Step {
 	return login.Plan(in.dojo, in.state.Login, in.login(cnpg.Second))
 }
 
-// planStatement starts no Job before the backup of an upgrade: the upgrade would wait for the Job,
-// and delete it again.
+// awaitsBackup reports whether SQL must not start before the backup of an upgrade. The SQL may be
+// written for the new version, and an upgrade by snapshot deletes a Job before its backup.
+func (in input) awaitsBackup(sql schema.Step) bool {
+	return sql.Begins() && UpgradeStep(in.dojo, in.state) == corev1api.UpgradeBackingUp
+}
+
 func planStatement(in input) cnpg.Step {
 	dojo, s := in.dojo, in.state
 	id := login.NeedsStatement(dojo, s.Login, in.databaseID)
@@ -215,7 +219,7 @@ func planStatement(in input) cnpg.Step {
 		return cnpg.Step{}
 	}
 	statement := schema.PlanLogin(dojo, s.Schema, id, in.as(cnpg.Second), in.config.schema())
-	if statement.Begins() && UpgradeStep(dojo, s) == corev1api.UpgradeBackingUp {
+	if in.awaitsBackup(statement) {
 		return cnpg.Blocked(in.before.Incomplete)
 	}
 	return statement.Run(dojo).Then(login.RecordStatement(dojo, s.Login, in.databaseID))
@@ -247,11 +251,10 @@ func planDatabase(in input) cnpg.Step {
 	return database.Plan(in.dojo, in.state.Database, in.database())
 }
 
-// planSchema starts no SQL while an upgrade is due: the SQL may be written for the new version.
 func planSchema(in input) (step cnpg.Step) {
 	dojo, s := in.dojo, in.state
 	sql := schema.Plan(dojo, s.Schema, s.Database.Live, in.as(in.source), in.config.schema())
-	if sql.Begins() && UpgradeStep(dojo, s) == corev1api.UpgradeBackingUp {
+	if in.awaitsBackup(sql) {
 		return cnpg.Blocked(in.before.Incomplete)
 	}
 	if sql.Begins() && s.Application.Releasing {

@@ -205,13 +205,13 @@ func (p *planner) run() *conditions.Issue {
 		p.step.Job = apply.Write(ownership.FieldOwner, p.job, apply.Typed(jobFor(p.dojo, p.task)))
 		return p.applying()
 	}
-	trouble := pods.Worst(p.Now, p.pods)
+	trouble, failed := pods.Worst(p.Now, p.pods), exhausted(p.job)
 	switch {
 	case jobIs(p.job, batchv1.JobComplete):
 		p.step.Record = p.record()
 		return nil
-	case exhausted(p.job) != nil:
-		return p.retry(exhausted(p.job).Time)
+	case failed != nil:
+		return p.retry(failed.Time)
 	case jobIs(p.job, batchv1.JobFailed):
 		return p.failed(pods.TerminationMessage(p.pods))
 	case trouble.Persistent:

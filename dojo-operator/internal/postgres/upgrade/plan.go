@@ -18,8 +18,8 @@ type Input struct {
 	cnpg.Input
 	Cluster *cnpgv1.Cluster
 	Step    corev1api.UpgradeStep
-	// Running describes the pods that have yet to end. Idle deletes the Jobs whose SQL
-	// is not running but could start.
+	// Running describes the pods that have yet to end. Idle deletes the Jobs whose SQL is not running
+	// but could start.
 	Running string
 	Idle    []apply.Deletion
 	// Verification is the step that runs a query in the new version of Postgres. Failed says why
