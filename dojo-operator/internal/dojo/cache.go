@@ -96,7 +96,9 @@ func stripDojo(dojo *corev1api.Dojo) {
 	}
 	for _, name := range requestAnnotations() {
 		if requested, ok := all[name]; ok {
-			metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, name, strings.Clone(requested[:min(len(requested), maxRequest)]))
+			// Half a character at the end would never equal the value that JSON stores for it.
+			cut := strings.ToValidUTF8(requested[:min(len(requested), maxRequest)], "")
+			metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, name, strings.Clone(cut))
 		}
 	}
 }

@@ -243,12 +243,13 @@ func TestStripKeepsReadMetadataOfADojo(t *testing.T) {
 	dojo.Labels, dojo.ManagedFields, dojo.OwnerReferences = large().Labels, large().ManagedFields, large().OwnerReferences
 	dojo.Annotations = map[string]string{
 		"a": "b", corev1api.RotatePasswordAnnotation: strings.Repeat("now", 1000), corev1api.RecreateDatabaseAnnotation: "uid",
-		corev1api.PausedAnnotation: "true",
+		corev1api.PausedAnnotation: "true", corev1api.RetryReleaseAnnotation: strings.Repeat("a", 1023) + "é",
 	}
 	want.Annotations = map[string]string{
 		corev1api.RotatePasswordAnnotation:   strings.Repeat("now", 1000)[:1024],
 		corev1api.RecreateDatabaseAnnotation: "uid",
 		corev1api.PausedAnnotation:           "true",
+		corev1api.RetryReleaseAnnotation:     strings.Repeat("a", 1023),
 	}
 	got, err := strip(dojo)
 	must(t, err)

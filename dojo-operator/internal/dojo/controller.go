@@ -161,6 +161,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, dojo *corev1api.Dojo) (recon
 	dojo, unsized := sizes.Resolve(dojo, current(r.Sizes, sizes.BuiltIn))
 	state, err := r.observe(ctx, dojo)
 	state.Postgres.Unsized = unsized
+	if err != nil {
+		// Alertmanager must not post to an unchecked URL, although other objects cannot be read.
+		r.reportWrites(dojo, r.applier.Run(ctx, dojo, monitoring.Safeguards(dojo, state.Monitoring, r.Config.Monitoring)))
+	}
 	if errors.Is(err, apply.ErrStale) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/apply"
@@ -226,6 +228,44 @@ func TestStaleIsNotReported(t *testing.T) {
 				t.Errorf("ends with %+v, %v; it should come back quietly", result, err)
 			}
 		})
+	}
+}
+
+// While other objects of a Dojo cannot be read, Alertmanager's URL is checked all the same.
+func TestTheURLIsCheckedWhileOthersAreUnreadable(t *testing.T) {
+	t.Parallel()
+	for _, unreadable := range []error{apply.ErrStale, errUnreachable} {
+		w := newWorld(t, dojotest.Dojo(inGroup), dojotest.Source(), &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "hook"},
+			Data:       map[string][]byte{"url": []byte("https://discord.com/api/webhooks/7/a")},
+		})
+		w.reconciler.Config.Monitoring.WebhookBase = "https://discord.com/api"
+		reconcile := func() { _, _ = w.reconcile() }
+		reconcile()
+		channel := objectOf[discordv1alpha1.DiscordChannel](w, "tokyo-alerts")
+		applytest.EditStatus(t, w.Server, "discord-operator", channel, func(channel *discordv1alpha1.DiscordChannel) {
+			channel.Status.ChannelID = "42"
+			reference := discordv1alpha1.LocalSecretReference{Name: "hook"}
+			channel.Status.Webhook = &discordv1alpha1.WebhookStatus{ID: "7", SecretRef: &reference}
+			conditions.Set(&channel.Status.Conditions, channel.Generation, conditions.Usable("Exists", "x"), nil)
+		})
+		reconcile()
+		posts := func() string { return string(objectOf[corev1.Secret](w, "tokyo-alertmanager").Data["url"]) }
+		want := posts()
+		applytest.Edit(t, w.Server, "kubectl", objectOf[corev1.Secret](w, "tokyo-alertmanager"),
+			func(s *corev1.Secret) { s.Data["url"] = []byte("http://10.0.0.1/") })
+		w.reconciler.Client = interceptor.NewClient(asCached(w.Server).(client.WithWatch), interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, name client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+				if name.Name == "pg-app" {
+					return unreadable
+				}
+				return c.Get(ctx, name, o)
+			},
+		})
+		reconcile()
+		if posts() != want {
+			t.Errorf("with %v, it posts to %s", unreadable, posts())
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -191,6 +192,22 @@ func TestDriftIsCorrected(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Without managedFields, the cache takes the Deployment for a foreign one and has no spec of it.
+func TestManagedFieldsAreLost(t *testing.T) {
+	t.Parallel()
+	dojo := dojotest.Dojo()
+	w := reconciled(t, dojo)
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"managedFields":[{}]}}`))
+	must(t, w.Server.Patch(t.Context(), w.deployment(), patch))
+	if plan := w.do(dojo); cmp.Diff([]string{"Deployment"}, dojotest.Kinds(plan)) != "" {
+		t.Errorf("writes %v", dojotest.Kinds(plan))
+	}
+	if again := w.do(dojo); again.Apply != nil {
+		t.Errorf("and %v is written again", dojotest.Kinds(again))
+	}
+	same(t, reconciled(t, dojo), w)
 }
 
 // same expects that both worlds have the same pod template and Service.

@@ -136,7 +136,9 @@ func planAlerts(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
 		if kind := s.missing(routeKind.Group); kind != nil {
 			p.Report(notInstalled(corev1api.ReasonPrometheusOperatorNotInstalled, "spec.alerts",
 				"prometheus-operator (https://prometheus-operator.dev)", kind))
-			return
+			if !s.has(routeKind) {
+				return
+			}
 		}
 	}
 	moved := planDelivery(dojo, s, cfg, p)

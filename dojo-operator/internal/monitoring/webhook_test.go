@@ -215,6 +215,26 @@ func TestWithoutAlertsTheSecretIsAbandoned(t *testing.T) {
 	}
 }
 
+// If another kind of prometheus-operator is missing, the AlertmanagerConfig still needs its guard.
+func TestTheURLIsCheckedWithoutTheOtherKinds(t *testing.T) {
+	t.Parallel()
+	for _, kind := range Kinds() {
+		if kind.Group != routeKind.Group || kind == routeKind {
+			continue
+		}
+		dojo := dojotest.Dojo(inGroup)
+		c := alerting(t, dojo)
+		to("kubectl", "tokyo-alertmanager", hostile)(t, c)
+		s := observe(t, c, dojo, "")
+		s.Missing = append(s.Missing, kind)
+		plan := Plan(dojo, s, "http", testConfig)
+		c.Do(dojo, plan)
+		if got := dojotest.Worst(plan.Issues); posts(t, c) != urlOf("hook") || !strings.HasSuffix(got, "PrometheusOperatorNotInstalled") {
+			t.Errorf("without %s it posts to %q and reports %s", kind.Kind, posts(t, c), got)
+		}
+	}
+}
+
 // The operator writes the AlertmanagerConfig only together with the Secret that it names.
 func TestTheRouteWaitsForItsSecret(t *testing.T) {
 	t.Parallel()

@@ -208,7 +208,7 @@ func retried(dojo *corev1api.Dojo, before string) bool {
 func retryOf(dojo *corev1api.Dojo) string {
 	requested := dojo.Annotations[corev1api.RetryReleaseAnnotation]
 	const longest = 1024 // the limit of the field in the status
-	return requested[:min(len(requested), longest)]
+	return strings.ToValidUTF8(requested[:min(len(requested), longest)], "")
 }
 
 // Alive lists the pods that may have a session in the database.

@@ -65,7 +65,7 @@ func inactive(dojo *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutosc
 	live, scaler := s.Deployment, s.Scaler
 	if dojo.Spec.Autoscaling == nil || dojo.Spec.Suspend || dojo.DeletionTimestamp != nil ||
 		scaler == nil || ownership.Conflicts(dojo, scaler) ||
-		live == nil || ownership.Conflicts(dojo, live) || *live.Spec.Replicas == 0 || !Complete(live) {
+		live == nil || ownership.Conflicts(dojo, live) || desiredOf(live) == 0 || !Complete(live) {
 		return nil, 0
 	}
 	i := slices.IndexFunc(scaler.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {

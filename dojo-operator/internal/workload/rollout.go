@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -28,9 +29,13 @@ const (
 	rolloutFinished  = "NewReplicaSetAvailable"
 )
 
+// desiredOf returns the number of pods that a Deployment should have. The cache has no spec of a
+// Deployment whose managedFields a client has removed.
+func desiredOf(live *appsv1.Deployment) int32 { return ptr.Deref(live.Spec.Replicas, 1) }
+
 // Complete reports whether the Deployment has exactly its desired pods, all current and available.
 func Complete(live *appsv1.Deployment) bool {
-	desired, s := *live.Spec.Replicas, live.Status
+	desired, s := desiredOf(live), live.Status
 	return s.ObservedGeneration >= live.Generation &&
 		s.Replicas == desired && s.UpdatedReplicas == desired && s.AvailableReplicas == desired
 }
@@ -45,7 +50,7 @@ type phase struct {
 
 func phaseOf(live *appsv1.Deployment) phase {
 	p := phase{generation: live.Generation, complete: Complete(live), serves: live.Status.ReadyReplicas > 0}
-	if desired := *live.Spec.Replicas; desired > 10 {
+	if desired := desiredOf(live); desired > 10 {
 		p.tenths = live.Status.ReadyReplicas * 10 / desired
 	}
 	if live.Status.ObservedGeneration < live.Generation {
@@ -92,7 +97,7 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	if current && live.Status.UpdatedReplicas > 0 { // else the pods are of a former spec
 		trouble = pods.Worst(s.Now, s.Pods)
 	}
-	count := readyCount(live, *live.Spec.Replicas)
+	count := readyCount(live, desiredOf(live))
 	switch refused := refusedPods(live, count); {
 	case current && refused != nil:
 		return refused
@@ -156,7 +161,7 @@ func latest(a, b time.Time) time.Time {
 // incompleteReason returns RollingOut during a scale, and ReplicasUnavailable for lost pods. The
 // Deployment's conditions report a finished rollout in both cases.
 func incompleteReason(live *appsv1.Deployment) string {
-	if desired := *live.Spec.Replicas; live.Status.Replicas != desired || live.Status.UpdatedReplicas != desired {
+	if desired := desiredOf(live); live.Status.Replicas != desired || live.Status.UpdatedReplicas != desired {
 		return corev1api.ReasonRollingOut
 	}
 	return corev1api.ReasonReplicasUnavailable

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -127,7 +128,13 @@ const hashIterations = 200_000
 // hashes caches the results of slowHash. Computing a lost entry again takes a tenth of a second.
 var hashes = lru.New(4096)
 
+// hashing admits one computation at a time, so that a tenant who edits many Secrets takes at most
+// one core.
+var hashing sync.Mutex
+
 func slowHash(uid string, data []byte) (string, error) {
+	hashing.Lock()
+	defer hashing.Unlock()
 	key := sha256.Sum256(append([]byte(uid+" "), data...))
 	if known, ok := hashes.Get(key); ok {
 		return known.(string), nil
