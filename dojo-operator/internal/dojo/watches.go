@@ -43,7 +43,10 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 func referencesOf(o client.Object) []string {
 	dojo := o.(*corev1api.Dojo)
 	names := []string{dojo.Name, credentials.Name(dojo), monitoring.ChannelName(dojo), monitoring.SecretName(dojo)}
-	all := []string{dojo.CredentialsSource().String()}
+	var all []string
+	if dojo.Spec.CredentialsRef != nil {
+		all = append(all, dojo.CredentialsSource().String())
+	}
 	for _, name := range slices.Concat(names, cnpg.References(dojo), release.References(dojo)) {
 		if name != "" {
 			all = append(all, types.NamespacedName{Namespace: dojo.Namespace, Name: name}.String())
@@ -103,9 +106,7 @@ func (r *Reconciler) ownerOfCluster(ctx context.Context, namespace, cluster stri
 // may be waiting until o no longer uses the Cluster or the login.
 func (r *Reconciler) ownerOfClusterOf(ctx context.Context, o client.Object) []reconcile.Request {
 	dojo := o.(*corev1api.Dojo)
-	own := func(owner *corev1api.Dojo) bool {
-		return owner.Spec.Postgres != nil && owner.Spec.Postgres.Cluster != nil
-	}
+	own := func(owner *corev1api.Dojo) bool { return owner.Spec.Postgres != nil }
 	return append(r.ownerOfCluster(ctx, dojo.Namespace, cnpg.ClusterName(dojo)),
 		r.dojosMatching(ctx, own, client.MatchingFields{ownership.References: dojo.CredentialsSource().String()})...)
 }
@@ -116,7 +117,8 @@ func (r *Reconciler) waitingDojoOfPod(ctx context.Context, pod client.Object) []
 		if r.Client.Get(ctx, request.NamespacedName, &dojo) == nil && (dojo.DeletionTimestamp != nil || dojo.Spec.Suspend ||
 			dojo.Status.Database != nil && (dojo.Status.Database.FormerLogin != "" || dojo.Status.Database.Pooler != nil ||
 				dojo.Status.Database.Upgrade != nil)) {
-			return []reconcile.Request{request}
+			// The owner of the Dojo's Cluster may wait for the pod too, before a hibernation.
+			return append([]reconcile.Request{request}, r.ownerOfCluster(ctx, dojo.Namespace, cnpg.ClusterName(&dojo))...)
 		}
 	}
 	return nil
@@ -128,12 +130,15 @@ var deletedOnly = predicate.Funcs{
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
-// mayLeaveCluster accepts events after which a Dojo may no longer use the Cluster of another Dojo.
+// mayLeaveCluster accepts events after which a Dojo may no longer use the Cluster of another Dojo,
+// or may need that Cluster although it is suspended.
 var mayLeaveCluster = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*corev1api.Dojo), e.ObjectNew.(*corev1api.Dojo)
-		return before.Spec.Suspend != after.Spec.Suspend || before.CredentialsSource() != after.CredentialsSource()
+		return before.Spec.Suspend != after.Spec.Suspend ||
+			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
+			before.CredentialsSource() != after.CredentialsSource()
 	},
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }

@@ -3,9 +3,14 @@
 package ownership
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
@@ -22,4 +27,31 @@ func Shared(dojo *corev1api.Dojo, secret metav1.Object) bool {
 		}
 	}
 	return false
+}
+
+// Naming lists the Dojos that name a Secret in spec.credentialsRef, including Dojos that may not use it.
+func Naming(ctx context.Context, cache client.Reader, secret types.NamespacedName) ([]corev1api.Dojo, error) {
+	var dojos corev1api.DojoList
+	if err := cache.List(ctx, &dojos, client.MatchingFields{References: secret.String()}); err != nil {
+		return nil, fmt.Errorf("list Dojos that use the Secret %s: %w", secret, err)
+	}
+	return slices.DeleteFunc(dojos.Items, func(dojo corev1api.Dojo) bool {
+		return dojo.CredentialsSource() != secret
+	}), nil
+}
+
+// Users returns the names of the Dojos that may use a Secret, such as "Dojo kyoto". A Dojo that
+// only names a Secret must not count: otherwise any tenant could keep a login or a Cluster alive.
+func Users(dojos []corev1api.Dojo, secret metav1.Object) (all []string) {
+	for i := range dojos {
+		dojo := &dojos[i]
+		switch {
+		case dojo.Namespace == secret.GetNamespace():
+			all = append(all, "Dojo "+dojo.Name)
+		case Shared(dojo, secret):
+			all = append(all, "Dojo "+client.ObjectKeyFromObject(dojo).String())
+		}
+	}
+	slices.Sort(all)
+	return all
 }

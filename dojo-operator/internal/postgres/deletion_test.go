@@ -309,9 +309,15 @@ func TestInUse(t *testing.T) {
 	left.Labels = ownership.ManagedLabels()
 	asleep := guest("nagoya", "tokyo-db")
 	suspended(asleep)
-	all = append(all, left, asleep)
-	users := []string{"Database reports", "Dojo kyoto"}
-	others := []string{"Database left-db", "Database reports", "Dojo kyoto", "Dojo nagoya"}
+	ending, staying := guest("sendai", "tokyo-db"), guest("kobe", "tokyo-db")
+	suspended(ending)
+	suspended(staying)
+	leaving(ending)
+	leaving(staying)
+	dropping(ending)
+	all = append(all, left, asleep, ending, staying)
+	users := []string{"Database reports", "Dojo kyoto", "Dojo sendai"}
+	others := []string{"Database left-db", "Database reports", "Dojo kobe", "Dojo kyoto", "Dojo nagoya", "Dojo sendai"}
 	for name, c := range map[string]struct {
 		dojo *corev1api.Dojo
 		want []string
@@ -338,7 +344,7 @@ func TestInUse(t *testing.T) {
 		t.Errorf("without others: %s", issue.Message)
 	}
 	w.Cluster.Others = users
-	want := "The Dojo is being deleted with its Cluster tokyo-db, but others have databases in it: Database reports, Dojo kyoto. " +
+	want := "The Dojo is being deleted with its Cluster tokyo-db, but others have databases in it: Database reports, Dojo kyoto, Dojo sendai. " +
 		"Nothing is deleted until they are gone. With the reclaimPolicy Retain the Cluster stays."
 	if issue := InUse(dojo, w.observe(dojo)); issue == nil || issue.Message != want || !issue.IsDegraded() {
 		t.Errorf("%+v", issue)

@@ -89,7 +89,8 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 				list.Items = append(list.Items, *b)
 			}
 		case *corev1.PodList:
-			if pod, ok := o.(*corev1.Pod); ok && by.FieldSelector.String() == pods.OfSchema+"=tokyo" {
+			index := by.FieldSelector.String()
+			if pod, ok := o.(*corev1.Pod); ok && (index == pods.OfSchema+"=tokyo" || index == pods.OfApplication+"=kyoto") {
 				list.Items = append(list.Items, *pod)
 			}
 		}

@@ -42,6 +42,14 @@ var asleep = chain{
 	waitForHibernation, // the instances have stopped
 }
 
+// guestAsleep lists the steps of a suspended Dojo while the Cluster of another owner, which has its
+// database, is hibernated.
+var guestAsleep = chain{
+	checkInstalled,
+	checkNames,
+	stopPooler, // the Pooler has no pods
+}
+
 type chain []func(input) cnpg.Step
 
 func (c chain) plan(in input) cnpg.Step {
@@ -77,7 +85,10 @@ func Plan(dojo *corev1api.Dojo, s State, cfg Config) Database {
 		return Database{complete: true}
 	}
 	steps, sleeps := up, sleeps(dojo, s)
-	if sleeps {
+	switch {
+	case sleeps && dojo.Spec.Postgres.Cluster == nil:
+		steps = guestAsleep
+	case sleeps:
 		steps = asleep
 	}
 	all := steps.plan(newInput(dojo, s, cfg))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -148,6 +149,41 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// A Dojo of another namespace counts as a user of the former login only if the Secret is shared
+// with it.
+func TestUsersOfTheFormerLogin(t *testing.T) {
+	t.Parallel()
+	dojo := tokyo(inPG)
+	naming := func(namespace, name string) *corev1api.Dojo {
+		return tokyo(named("guest"), func(guest *corev1api.Dojo) {
+			guest.Namespace, guest.Spec.Postgres = namespace, nil
+			guest.Spec.CredentialsRef = &corev1api.SecretReference{Namespace: "school", Name: name}
+		})
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "school", Name: "tokyo-db", Labels: ownership.Labels(dojo, ownership.Application),
+		Annotations: map[string]string{corev1api.AllowedNamespacesAnnotation: "friends"},
+	}}
+	for name, c := range map[string]struct {
+		source string
+		guest  *corev1api.Dojo
+		want   []string
+	}{
+		"in its namespace":    {"tokyo-db-2", naming("school", "tokyo-db"), []string{"Dojo guest"}},
+		"shared":              {"tokyo-db-2", naming("friends", "tokyo-db"), []string{"Dojo friends/guest"}},
+		"not shared":          {"tokyo-db-2", naming("strangers", "tokyo-db"), nil},
+		"of the login in use": {"tokyo-db-2", naming("school", "tokyo-db-2"), nil},
+		"before the change":   {"tokyo-db", naming("school", "tokyo-db"), nil},
+		"without other Dojos": {"tokyo-db-2", dojo, nil},
+	} {
+		s, err := login.Observe(t.Context(), readerOf(reading{secret, c.guest}, reading{secret}), dojo, c.source, true)
+		must(t, err)
+		if diff := cmp.Diff(c.want, s.Users); diff != "" {
+			t.Error(name, diff)
+		}
+	}
+}
+
 func rotation(current, next cnpg.Login, postponed bool) login.Rotation {
 	return login.Rotation{Current: current, Next: next, Postponed: postponed}
 }
@@ -201,6 +237,13 @@ func TestRequestsOfRotation(t *testing.T) {
 				"See `kubectl dojo tree tokyo -n school`, and `kubectl describe databaseroles.postgresql.cnpg.io tokyo-db -n school`."}},
 		"turned, another request": {turned, tokyo(inPG, requested("tuesday")),
 			result{rotation(second, second, true), secondName, ownerName, stays + " The password is rotated again after that."}},
+		"turned, another Dojo uses the Secret": {func(t *testing.T) *world {
+			w := turned(t)
+			w.outdated, w.Login.Users = "", []string{"Dojo kyoto"}
+			return w
+		}, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName,
+			"The application has changed from the login dojo_school_tokyo to dojo2_school_tokyo. dojo_school_tokyo stays valid " +
+				"while others use its Secret tokyo-db: Dojo kyoto. Set their spec.credentialsRef.name to tokyo-db-2."}},
 		"turned, the annotation removed": {turned, tokyo(inPG), result{rotation(second, second, false), secondName, ownerName, stays}},
 		"turned, Postgres still accepts the former": {func(t *testing.T) *world {
 			w := turned(t)

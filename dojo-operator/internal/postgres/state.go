@@ -62,6 +62,9 @@ type State struct {
 	Database  database.State
 	Schema    schema.State
 	Pooler    pooler.State
+	// Guests are the running pods of other, suspended Dojos with databases in the Cluster. They are
+	// observed only while the Dojo is suspended.
+	Guests []corev1.Pod
 }
 
 // Application describes how the application uses the database.
@@ -120,7 +123,7 @@ func Observe(
 }
 
 func (s *State) observeObjects(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string) error {
-	var errs [6]error
+	var errs [7]error
 	if s.has(cnpg.ClusterKind) {
 		s.Cluster, errs[0] = cluster.Observe(ctx, r, dojo)
 	}
@@ -133,7 +136,31 @@ func (s *State) observeObjects(ctx context.Context, r apply.Reader, dojo *corev1
 	s.Backup, errs[3] = backup.Observe(ctx, r, dojo, s.has)
 	s.Cluster.Others, errs[4] = cluster.ObserveOthers(ctx, r, dojo, s.has(cnpg.DatabaseKind))
 	s.Login, errs[5] = login.Observe(ctx, r, dojo, source, s.has(cnpg.RoleKind))
+	s.Guests, errs[6] = observeGuests(ctx, r, dojo)
 	return errors.Join(errs[:]...)
+}
+
+func observeGuests(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all []corev1.Pod, err error) {
+	if !dojo.Spec.Suspend || dojo.Spec.Postgres.Cluster == nil {
+		return nil, nil
+	}
+	guests, err := cluster.Guests(ctx, r, dojo)
+	if err != nil {
+		return nil, err
+	}
+	for i := range guests {
+		if !guests[i].Spec.Suspend {
+			continue
+		}
+		for _, index := range []string{pods.OfApplication, pods.OfSchema, pods.OfRelease} {
+			found, err := pods.List(ctx, r, &guests[i], index)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, found...)
+		}
+	}
+	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return pods.Ended(&pod) }), nil
 }
 
 func (s *State) observeKinds(ctx context.Context, kinds Kinds) error {

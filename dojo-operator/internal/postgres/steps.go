@@ -94,7 +94,7 @@ func (in input) cluster(changes ...cnpg.Change) cluster.Input {
 	s := in.state
 	return cluster.Input{
 		Input: in.Input, Images: in.state.images(), Changes: changes, Incomplete: in.before.Incomplete,
-		Stopped: stopped(s), Running: describeRunning(s), Idle: s.Schema.StopIdle(),
+		Stopped: unused(s), Running: describeRunning(s), Idle: s.Schema.StopIdle(),
 	}
 }
 
@@ -287,7 +287,7 @@ func hibernate(in input) cnpg.Step {
 
 func stopPooler(in input) cnpg.Step {
 	s := in.state
-	ended := s.Application.Stopped || cluster.ShouldHibernate(s.Cluster, stopped(s))
+	ended := s.Application.Stopped || cluster.ShouldHibernate(s.Cluster, unused(s))
 	if s.Cluster.Live == nil || s.Pooler.Pooler == nil || !ended {
 		return cnpg.Step{}
 	}
@@ -300,14 +300,20 @@ func waitForHibernation(in input) cnpg.Step {
 	return cluster.WaitForHibernation(in.dojo, in.state.Cluster, in.cluster())
 }
 
-// sleeps reports whether to hibernate the Dojo's own Cluster. If an upgrade has begun, the Cluster
-// is hibernated only after the upgrade.
+// sleeps reports whether to hibernate the Dojo's own Cluster, or whether the Cluster of another
+// owner is hibernated. If an upgrade has begun, the Cluster is hibernated only after the upgrade.
 func sleeps(dojo *corev1api.Dojo, s State) bool {
-	return dojo.Spec.Suspend && dojo.Spec.Postgres.Cluster != nil && !upgrade.Begun(dojo, s.Cluster.Live, s.Upgrade)
+	if dojo.Spec.Postgres.Cluster == nil {
+		return dojo.Spec.Suspend && s.Cluster.Live != nil && cnpg.Hibernates(s.Cluster.Live)
+	}
+	return dojo.Spec.Suspend && !upgrade.Begun(dojo, s.Cluster.Live, s.Upgrade)
 }
 
+// unused reports whether no pod of the Dojo, or of another suspended Dojo, uses the Cluster.
+func unused(s State) bool { return stopped(s) && len(s.Guests) == 0 }
+
 func describeRunning(s State) string {
-	all := slices.Concat(s.Application.Pods, s.Schema.Alive())
+	all := slices.Concat(s.Application.Pods, s.Schema.Alive(), s.Guests)
 	return cmp.Or(pods.Describe(all), "Jobs are being deleted")
 }
 

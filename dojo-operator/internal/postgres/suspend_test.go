@@ -62,12 +62,17 @@ func TestStepsToHibernationAndBack(t *testing.T) {
 	check("another Dojo is in it", dojo, step{nil, "Degraded/ClusterInUse", false, true})
 	w.Cluster.Others = nil
 	check("nothing runs", dojo, step{[]string{"Cluster"}, suspending, true, true})
-	w.Cluster.Others, w.Application.Stopped = []string{"Dojo kyoto"}, false
+	w.Application.Stopped = false
 	w.hibernated()
-	check("asleep, and others come", dojo, step{nil, "", true, true})
+	check("asleep", dojo, step{nil, "", true, true})
 	if db := w.plan(dojo); db.Usable(true) || db.Usable(false) {
 		t.Error("the credentials of a database that is asleep can be checked")
 	}
+	w.Cluster.Others, w.Application.Stopped = []string{"Dojo kyoto"}, true
+	check("asleep, and another Dojo resumes", dojo, step{[]string{"Cluster"}, "Degraded/ClusterInUse", false, true})
+	w.Cluster.Others = nil
+	check("asleep again", dojo, step{[]string{"Cluster"}, "Progressing/Suspending", true, true})
+	w.hibernated()
 	dojo.Spec.Postgres.Cluster.Storage.Size.Add(dojo.Spec.Postgres.Cluster.Storage.Size)
 	check("changed", dojo, step{[]string{"Cluster"}, "", true, true})
 	setReady(w.Cluster.Live, 0)
@@ -107,6 +112,9 @@ func TestSuspended(t *testing.T) {
 			w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"}
 		}, "Degraded/ClusterHibernated", nil},
 		"in a Cluster of another owner": {tokyo(inPG, suspended), stopped, "", nil},
+		"in a hibernated Cluster of another owner": {tokyo(inPG, suspended), func(w *world) {
+			w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"}
+		}, "", nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -120,6 +128,37 @@ func TestSuspended(t *testing.T) {
 				t.Errorf("writes %v, ends as %s, want %s", kinds(db.Plan), got, c.want)
 			}
 		})
+	}
+}
+
+// A suspended Dojo's Cluster is hibernated only after the pods of the other, suspended Dojos in it.
+func TestGuestsEndFirst(t *testing.T) {
+	t.Parallel()
+	awake := tokyo(ownPG)
+	dojo := tokyo(ownPG, suspended)
+	guest := tokyo(named("kyoto"), inPG, suspended, func(guest *corev1api.Dojo) { guest.Spec.Postgres.ClusterRef.Name = "tokyo-db" })
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "kyoto-1"}, Spec: corev1.PodSpec{NodeName: "n"}}
+	w := inSync(t, awake)
+	w.Application.Stopped = true
+	for _, c := range []struct {
+		pods   reading
+		issue  string
+		writes []string
+	}{
+		{reading{pod}, "Waiting for the pods to end, before the Cluster school/tokyo-db is hibernated: 1, such as kyoto-1 on the node n.", nil},
+		{nil, "Waiting for the hibernation of the Cluster school/tokyo-db: 3 instances are ready.", []string{"Cluster"}},
+	} {
+		guests, err := observeGuests(t.Context(), readerOf(append(c.pods, guest), nil), dojo)
+		must(t, err)
+		s := w.observe(dojo)
+		s.Guests = guests
+		db := Plan(dojo, s, testConfig)
+		if diff := cmp.Diff(c.writes, kinds(db.Plan)); diff != "" || conditions.Worst(db.Plan.Issues).Message != c.issue {
+			t.Error(diff, conditions.Worst(db.Plan.Issues))
+		}
+	}
+	if guests, err := observeGuests(t.Context(), readerOf(reading{pod, guest}, nil), awake); err != nil || guests != nil {
+		t.Errorf("of a Dojo that is not suspended: %v, %v", guests, err)
 	}
 }
 

@@ -21,25 +21,23 @@ import (
 
 // ObserveOthers lists the other users of a Dojo's own Cluster, such as "Dojo kyoto", before the
 // Cluster is deleted or hibernated. Before a hibernation, it omits suspended Dojos, and Databases
-// that deleted Dojos have left.
+// that deleted Dojos have left. A Dojo that is being deleted with its database needs Postgres, even
+// if it is suspended.
 func ObserveOthers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, readable bool) (all []string, err error) {
 	if !shutsDown(dojo) {
 		return nil, nil
 	}
 	deleting := dojo.DeletionTimestamp != nil
-	var dojos corev1api.DojoList
-	if err := r.Cache.List(ctx, &dojos, client.InNamespace(dojo.Namespace)); err != nil {
-		return nil, fmt.Errorf("list Dojos: %w", err)
+	guests, err := Guests(ctx, r, dojo)
+	if err != nil {
+		return nil, err
 	}
 	known := map[string]bool{cnpg.ObjectName(dojo): true}
-	for i := range dojos.Items {
-		other := &dojos.Items[i]
-		if other.UID == dojo.UID || cnpg.ClusterName(other) != cnpg.ClusterName(dojo) {
-			continue
-		}
-		known[cnpg.ObjectName(other)] = true
-		if deleting || !other.Spec.Suspend {
-			all = append(all, "Dojo "+other.Name)
+	for i := range guests {
+		guest := &guests[i]
+		known[cnpg.ObjectName(guest)] = true
+		if deleting || !guest.Spec.Suspend || guest.DeletionTimestamp != nil && cnpg.Reclaims(guest) {
+			all = append(all, "Dojo "+guest.Name)
 		}
 	}
 	if readable {
@@ -60,6 +58,19 @@ func ObserveOthers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, re
 	return append(all, users...), err
 }
 
+// Guests lists the other Dojos with a database in the Dojo's own Cluster.
+func Guests(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) ([]corev1api.Dojo, error) {
+	var dojos corev1api.DojoList
+	name := types.NamespacedName{Namespace: dojo.Namespace, Name: cnpg.ClusterName(dojo)}
+	if err := r.Cache.List(ctx, &dojos, client.InNamespace(dojo.Namespace),
+		client.MatchingFields{ownership.References: name.String()}); err != nil {
+		return nil, fmt.Errorf("list Dojos in the Cluster %s: %w", name, err)
+	}
+	return slices.DeleteFunc(dojos.Items, func(other corev1api.Dojo) bool {
+		return other.UID == dojo.UID || cnpg.ClusterName(&other) != name.Name
+	}), nil
+}
+
 func shutsDown(dojo *corev1api.Dojo) bool {
 	if dojo.DeletionTimestamp != nil && !cnpg.Reclaims(dojo) || dojo.DeletionTimestamp == nil && !dojo.Spec.Suspend {
 		return false
@@ -67,37 +78,32 @@ func shutsDown(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Postgres.Cluster != nil
 }
 
-// loginUsers lists the Dojos that use a Secret of the Cluster. It omits a Dojo of another namespace
-// if the Secret is not shared with the Dojo. Otherwise any tenant could keep a Cluster alive by
-// naming the Cluster's Secret.
+// loginUsers lists the Dojos that use a Secret of the Cluster.
 func loginUsers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all []string, err error) {
 	for _, name := range []string{
 		cnpg.Owner.ObjectName(dojo), cnpg.Second.ObjectName(dojo),
 		cnpg.ClusterName(dojo) + "-app", cnpg.ClusterName(dojo) + "-superuser",
 	} {
 		secret := types.NamespacedName{Namespace: dojo.Namespace, Name: name}
-		var dojos corev1api.DojoList
-		if err := r.Cache.List(ctx, &dojos, client.MatchingFields{ownership.References: secret.String()}); err != nil {
-			return nil, fmt.Errorf("list Dojos that use the Secret %s: %w", secret, err)
+		dojos, err := ownership.Naming(ctx, r.Cache, secret)
+		if err != nil {
+			return nil, err
 		}
-		dojos.Items = slices.DeleteFunc(dojos.Items, func(other corev1api.Dojo) bool {
-			return other.CredentialsSource() != secret || dojo.DeletionTimestamp == nil && other.Spec.Suspend
+		dojos = slices.DeleteFunc(dojos, func(other corev1api.Dojo) bool {
+			return dojo.DeletionTimestamp == nil && other.Spec.Suspend
 		})
-		if len(dojos.Items) == 0 {
+		if len(dojos) == 0 {
 			continue
 		}
 		live, err := apply.Get(ctx, r, "Secret", secret, apply.Metadata("v1", "Secret"))
 		if err != nil {
 			return nil, err
 		}
-		for i := range dojos.Items {
-			switch other := &dojos.Items[i]; {
-			case other.Namespace == dojo.Namespace:
-				all = append(all, "Dojo "+other.Name)
-			case live != nil && ownership.Shared(other, live):
-				all = append(all, "Dojo "+client.ObjectKeyFromObject(other).String())
-			}
+		if live == nil { // a Secret that does not exist is shared with no other namespace
+			live = apply.Metadata("v1", "Secret")
+			live.Namespace = dojo.Namespace
 		}
+		all = append(all, ownership.Users(dojos, live)...)
 	}
 	slices.Sort(all)
 	return all, nil

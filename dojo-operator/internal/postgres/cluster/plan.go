@@ -93,9 +93,15 @@ func PlanHibernation(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 }
 
 // ShouldHibernate reports whether to hibernate the Cluster of a suspended Dojo: no pod and no other
-// Dojo uses it, or it is already hibernated.
+// Dojo uses it. The operator does not resume a Cluster that a user has hibernated.
 func ShouldHibernate(s State, stopped bool) bool {
-	return s.Live != nil && (cnpg.Hibernates(s.Live) || stopped && len(s.Others) == 0)
+	switch {
+	case s.Live == nil:
+		return false
+	case len(s.Others) > 0:
+		return cnpg.Hibernates(s.Live) && !cnpg.HibernatedByUs(s.Live)
+	}
+	return cnpg.Hibernates(s.Live) || stopped
 }
 
 // Wake resumes a Cluster that the operator has hibernated, for the final backup.

@@ -23,9 +23,8 @@ func Wait(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	case live == nil:
 		step.Blocks = missing(dojo, in)
 	// The operator itself resumes a Cluster that it has hibernated.
-	case cnpg.Hibernates(live) && (own == nil || !cnpg.HibernatedByUs(live)):
-		step.Blocks = conditions.Degraded(corev1api.ReasonClusterHibernated,
-			"The Cluster %s/%s is hibernated. Resume it with `%s`.", dojo.Namespace, live.Name, cnpg.Resume(live))
+	case cnpg.Hibernates(live) && !cnpg.HibernatedByUs(live):
+		step.Blocks = hibernated(live)
 	case !cnpg.Up(live):
 		step.Blocks = cmp.Or(in.Filling, waitForPrimary(dojo, live, in))
 	case own != nil && !in.Incomplete.IsDegraded() &&
@@ -33,6 +32,11 @@ func Wait(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 		step.Incomplete = waitForStandbys(dojo, live, in)
 	}
 	return step
+}
+
+func hibernated(live *cnpgv1.Cluster) *conditions.Issue {
+	return conditions.Degraded(corev1api.ReasonClusterHibernated,
+		"The Cluster %s/%s is hibernated. Resume it with `%s`.", live.Namespace, live.Name, cnpg.Resume(live))
 }
 
 func missing(dojo *corev1api.Dojo, in Input) *conditions.Issue {
@@ -79,6 +83,9 @@ func waitForStandbys(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *cond
 }
 
 func notReady(live *cnpgv1.Cluster, waiting *conditions.Issue, in Input) *conditions.Issue {
+	if cnpg.Hibernates(live) { // its Dojo may be deleted, so that the operator does not resume it
+		return hibernated(live)
+	}
 	return conditions.Degraded(corev1api.ReasonClusterNotReady,
 		"%s It has been like this for more than %s. See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its "+
 			"pods.",

@@ -4,6 +4,7 @@ package login
 
 import (
 	"fmt"
+	"strings"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -70,9 +71,22 @@ func Retires(dojo *corev1api.Dojo, s State) bool {
 	return !r.Involves(other) && !retired(dojo, s.Logins[other])
 }
 
+// inUse says who may use the former login, or returns "".
+func inUse(dojo *corev1api.Dojo, s State, in Input) string {
+	current := RotationOf(dojo, s).Current
+	switch {
+	case in.Outdated != "":
+		return "pods may use it: " + in.Outdated
+	case len(s.Users) > 0:
+		return fmt.Sprintf("others use its Secret %s: %s. Set their spec.credentialsRef.name to %s",
+			current.Other().ObjectName(dojo), strings.Join(s.Users, ", "), current.ObjectName(dojo))
+	}
+	return ""
+}
+
 func retire(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	l, login := in.Login, s.Logins[in.Login]
-	if in.Outdated != "" || l == cnpg.Second && login.Secret == nil && login.Role == nil {
+	if inUse(dojo, s, in) != "" || l == cnpg.Second && login.Secret == nil && login.Role == nil {
 		return cnpg.Step{}
 	}
 	var step cnpg.Step
@@ -93,8 +107,8 @@ func PlanRetirement(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	r := RotationOf(dojo, s)
 	former, current := r.Current.Other().SQLName(dojo), r.Current.SQLName(dojo)
 	what, later := "Waiting until Postgres refuses "+former, ""
-	if in.Outdated != "" {
-		what = former + " stays valid while pods may use it: " + in.Outdated
+	if use := inUse(dojo, s, in); use != "" {
+		what = former + " stays valid while " + use
 	}
 	if r.Postponed {
 		later = " The password is rotated again after that."

@@ -24,6 +24,9 @@ type State struct {
 	// deleted Dojo has left.
 	Connected bool
 	Current   cnpg.Login
+	// Users names the other Dojos that use the former login through spec.credentialsRef, such as
+	// "Dojo kyoto". It is empty unless the former login has yet to be retired.
+	Users []string
 }
 
 // Login is an observed login.
@@ -61,6 +64,13 @@ func Observe(
 				return s, err
 			}
 		}
+	}
+	if former := rotation.Current.Other(); Retires(dojo, s) && s.Logins[former].Secret != nil {
+		dojos, err := ownership.Naming(ctx, r.Cache, secretName(dojo, former))
+		if err != nil {
+			return s, err
+		}
+		s.Users = ownership.Users(dojos, s.Logins[former].Secret)
 	}
 	return s, nil
 }
