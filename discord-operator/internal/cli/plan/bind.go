@@ -50,7 +50,8 @@ func (w *world) bindAll(steps []*step) {
 // --before, it finds no resource of a new object by name.
 func (w *world) bind(s *step) {
 	known := *idOf(s.object)
-	if s.order() == byName && (w.before == nil || s.from == w.before) {
+	s.named = s.order() == byName
+	if s.named && (w.before == nil || s.from == w.before) {
 		known = s.kind.FindByName(w.snap, s.binding.Lookup, s.kind.Identity(s.object).Name, w.taken)
 		if known != "" && w.before == nil {
 			w.byName = append(w.byName, title(s.object))

@@ -466,6 +466,9 @@ func TestPlanOfRemovals(t *testing.T) {
 	settings := func(rules string) string {
 		return object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, rulesChannelRef: {name: `+rules+`}`)
 	}
+	for range 2 {
+		r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "twin"})
+	}
 	for name, c := range map[string]struct {
 		is, was   string
 		community bool
@@ -478,6 +481,16 @@ func TestPlanOfRemovals(t *testing.T) {
 				"chat": `^permissionOverwrites of role "On call": none -> allow SendMessages, deny none; $`}},
 		"a retained role": {was: strings.Replace(role, "On call", "On call, deletionPolicy: Retain", 1) + chat, is: chat,
 			want: map[string]string{"chat": "^permissionOverwrites of role"}},
+		"a channel that a user has renamed": {was: object("DiscordChannel", "chat", inServer+"name: lobby"), is: theServer,
+			want: map[string]string{"chat": `^Unidentified: .*channel cannot be identified: .*"lobby"`}},
+		"one of two channels of a name": {was: object("DiscordChannel", "chat", inServer+"name: twin"), is: theServer,
+			want: map[string]string{"chat": `^Unidentified: .*"twin"`}},
+		"one of two channels of a name, retained": {is: theServer, want: map[string]string{},
+			was: object("DiscordChannel", "chat", inServer+"name: twin, deletionPolicy: Retain")},
+		"a channel that is gone": {is: theServer, want: map[string]string{},
+			was: object("DiscordChannel", "chat", inServer+"name: lobby") + "status: {channelId: \"1234567\"}\n"},
+		"a category that a user has renamed": {was: object("DiscordGroup", "incidents", inServer+"name: accidents"), is: theServer,
+			want: map[string]string{"incidents": "^Unidentified: .*category"}},
 		"a paused role": {was: paused(role) + chat, is: chat,
 			want: map[string]string{"on-call": "^Paused: ", "chat": "^permissionOverwrites of role"}},
 		"an observed role": {was: strings.Replace(role, "On call", "On call, managementPolicy: Observe", 1) + chat, is: chat,

@@ -47,6 +47,7 @@ func (w *world) planRemovals(ctx context.Context) {
 				continue
 			}
 			s.plan = w.planRemoved(s)
+			s.plan.Report(s.unidentified())
 			if d := s.plan.Delete; d != nil {
 				gone = append(gone, d.ID)
 			}
@@ -81,6 +82,23 @@ func (w *world) planRemoved(s *step) lifecycle.Plan {
 		return channel.PlanDeletion(o, channel.State{Guild: s.guild, Binding: s.binding}, known)
 	}
 	return lifecycle.Plan{}
+}
+
+// reasonUnidentified is the reason of a removed object whose resource the plan cannot find.
+const reasonUnidentified = "Unidentified"
+
+// unidentified returns an issue if the operator may delete a resource that the plan cannot show. A
+// plan finds the resource of an object without a status by its name, but the operator deletes the
+// resource in the object's status.
+func (s *step) unidentified() *conditions.Issue {
+	d := s.plan.Delete
+	if d == nil || d.By != nil || d.How == lifecycle.Retained || !s.named || s.binding.Live != nil {
+		return nil
+	}
+	return conditions.Degraded(reasonUnidentified,
+		"This object is removed, and its %s cannot be identified: Discord has none, or more than one, of the name %q. The "+
+			"operator deletes the one in the object's status. Name manifests with a status in --before: kubectl get -o yaml.",
+		s.kind.Noun, s.kind.Identity(s.object).Name)
 }
 
 // recordClaims records the objects that have the same resource as a removed object. Such an object

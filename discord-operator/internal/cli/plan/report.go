@@ -35,7 +35,7 @@ type Object struct {
 
 // Problem is a reason why an object cannot match its spec.
 type Problem struct {
-	Reason  string `json:"reason"` // reason of the object's condition
+	Reason  string `json:"reason"` // reason of the object's condition, or Unidentified
 	Message string `json:"message"`
 }
 

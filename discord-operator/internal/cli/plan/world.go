@@ -53,6 +53,7 @@ type step struct {
 	kind    *lifecycle.Kind
 	from    *objects // the set of manifests that has the object
 	removed bool     // whether the object is only in --before
+	named   bool     // whether only its name can tell the object's resource
 	guild   *bot.Guild
 	binding lifecycle.Binding
 	plan    lifecycle.Plan
