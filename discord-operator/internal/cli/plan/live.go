@@ -16,7 +16,7 @@ type live struct {
 	application  discordclient.Application
 	webURL       string
 	snapshot     *guildcache.Snapshot
-	hooks        []discordclient.Webhook // read only if a manifest has a webhook
+	hooks        []discordclient.Webhook // read only if a manifest has or had a webhook
 	hooksErr     error
 	hiddenUnread bool // whether the hidden channels are unknown
 	// member returns a member of the server with the member's roles. absent reports whether the

@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	l, err := read(ctx, connection, o.ServerID, webhooks(after))
+	l, err := read(ctx, connection, o.ServerID, webhooks(after) || before != nil && webhooks(before))
 	if err != nil {
 		return cli.Explained(err)
 	}
@@ -73,15 +73,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("write the plan: %w", err)
 	}
 	return report.err()
-}
-
-func webhooks(o *objects) bool {
-	for _, c := range of[*v1alpha1.DiscordChannel](o) {
-		if c.Spec.Webhook != nil {
-			return true
-		}
-	}
-	return false
 }
 
 func (o *options) load(ctx context.Context) (after, before *objects, err error) {

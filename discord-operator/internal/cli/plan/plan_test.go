@@ -22,8 +22,10 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
+	"jutsu.com/operators/discord-operator/internal/cli"
 	"jutsu.com/operators/discord-operator/internal/cli/export"
 	"jutsu.com/operators/discord-operator/internal/discord/guildtest"
+	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/test/discordtest"
 )
 
@@ -364,6 +366,72 @@ func (r *rig) exported(t *testing.T, args ...string) string {
 		t.Fatalf("%v: %s", err, notes.String())
 	}
 	return r.file(t, strings.ReplaceAll(manifests.String(), "$", "$$"))
+}
+
+// createWebhook creates a webhook of the rig's bot.
+func (r *rig) createWebhook(t *testing.T, channelID, name string) (id string) {
+	t.Helper()
+	api, err := cli.NewClient(discordclient.Options{Token: discordclient.NewSecret(r.bot.Token), APIURL: r.srv.APIURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook, err := api.CreateWebhook(t.Context(), channelID, name, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hook.ID
+}
+
+// A webhook that the manifests no longer have is deleted: everyone who has its URL must know that.
+func TestPlanOfRemovedWebhooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	inChat, inAlerts := r.createWebhook(t, r.chat, "ci"), r.createWebhook(t, r.alerts, "ci")
+	r.srv.CreateWebhookByHand(r.chat, "by hand")
+	chat := func(spec string) string {
+		return theServer + object("DiscordChannel", "chat", inServer+"name: general"+spec)
+	}
+	alerts := theServer + theGroup + object("DiscordChannel", "alerts", inGroup+`name: alerts, adopt: {id: "$ALERTS"}, webhook: {name: ci}`)
+	inStatus := func(id, created string) string {
+		return strings.Replace(chat(""), "metadata: {name: chat}", `metadata: {name: chat, creationTimestamp: "`+created+`"}`, 1) +
+			`status: {channelId: "$CHAT", webhook: {id: "` + id + `"}}` + "\n"
+	}
+	for name, c := range map[string]struct{ is, was, want string }{
+		"no longer in the spec":         {chat(""), chat(", webhook: {name: ci}"), "delete webhook " + inChat},
+		"of a removed, adopted channel": {theServer + theGroup, alerts, "delete webhook " + inAlerts},
+		"renamed":                       {chat(", webhook: {name: cd}"), chat(", webhook: {name: ci}"), `webhook.name: "ci" -> "cd"`},
+		"created by hand":               {chat(""), chat(`, webhook: {name: by hand}`), ""},
+		"in the status":                 {inStatus(inChat, "2020-01-01T00:00:00Z"), "", "delete webhook " + inChat},
+		"in a status of --before":       {chat(""), inStatus(inChat, "2020-01-01T00:00:00Z"), "delete webhook " + inChat},
+		"older than its object":         {chat(""), inStatus(inChat, "2100-01-01T00:00:00Z"), ""},
+		"still in the spec":             {chat(", webhook: {name: ci}"), chat(", webhook: {name: ci}"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"-f", r.file(t, c.is)}
+			if c.was != "" {
+				args = append(args, "--before", r.file(t, c.was))
+			}
+			stdout, _, err := r.plan(t, args...)
+			if errors.Is(err, ErrDiffers) != (c.want != "") || !strings.Contains(stdout, c.want) || strings.Count(stdout, "webhook") != min(len(c.want), 1) {
+				t.Errorf("%v\n%s, want %q", err, stdout, c.want)
+			}
+		})
+	}
+}
+
+// If the bot may not list webhooks, a plan does not claim that an adopted channel keeps its webhook.
+func TestPlanOfUnreadableWebhooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all&^discordtest.PermManageWebhooks)
+	with := theServer + theGroup + object("DiscordChannel", "alerts", inGroup+`name: alerts, adopt: {id: "$ALERTS"}, webhook: {name: ci}`)
+	for name, is := range map[string]string{"removed": theServer + theGroup, "kept": theServer + theGroup + theChannel} {
+		t.Run(name, func(t *testing.T) {
+			stdout, _, err := r.plan(t, "-f", r.file(t, is), "--before", r.file(t, with))
+			if err == nil || errors.Is(err, ErrDiffers) || !strings.Contains(stdout, "! DiscordChannel default/alerts") {
+				t.Errorf("%v\n%s", err, stdout)
+			}
+		})
+	}
 }
 
 func TestJSON(t *testing.T) {

@@ -37,6 +37,9 @@ func (w *world) planRemovals(ctx context.Context) {
 			}
 		}
 		w.bindAll(append(kept, removed...))
+		for _, s := range steps {
+			w.assignWebhook(s)
+		}
 		w.removals[kind] = removed
 	}
 	w.takeOverStatus()

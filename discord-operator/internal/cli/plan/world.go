@@ -17,7 +17,6 @@ import (
 	"jutsu.com/operators/discord-operator/internal/controller/group"
 	"jutsu.com/operators/discord-operator/internal/controller/role"
 	"jutsu.com/operators/discord-operator/internal/controller/server"
-	"jutsu.com/operators/discord-operator/internal/controller/webhook"
 	"jutsu.com/operators/discord-operator/internal/discord/bot"
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
@@ -93,6 +92,9 @@ func (w *world) takeOverStatus() {
 		is := w.after.all[k]
 		if is == nil || *idOf(is) != "" {
 			continue
+		}
+		if is.GetCreationTimestamp().Time.IsZero() { // by its time, the operator knows the webhooks that it has created
+			is.SetCreationTimestamp(was.GetCreationTimestamp())
 		}
 		switch is := is.(type) {
 		case *v1alpha1.DiscordServer:
@@ -285,7 +287,7 @@ func (w *world) plan(ctx context.Context, s *step) {
 	case *v1alpha1.DiscordChannel:
 		planned := channel.NewPlan(o, channel.State{
 			Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Roles: roles, Names: names,
-			Webhook: w.webhook(s),
+			Webhook: w.webhook(s, o),
 		})
 		s.plan, s.further, err = planned.Plan, planned.Webhook.Differences(o), planned.Webhook.Err
 	}
@@ -323,21 +325,6 @@ func (w *world) names(server *v1alpha1.DiscordServer, o status.Object) overwrite
 	unbound := func(types.UID) string { return "" }
 	names.Others = overwrites.OthersOf(roles, client.ObjectKeyFromObject(server), o.GetNamespace(), unbound, time.Now())
 	return names
-}
-
-// webhook returns the state of a channel's webhook for the reconciler's planning function. The
-// Secret is missing, because the plan does not read the cluster.
-func (w *world) webhook(s *step) webhook.State {
-	state := webhook.State{
-		Guild: s.guild, Channel: resource.Channel(s.binding.Live), Application: w.application.ID, Complete: true,
-		Record: lifecycle.Record{Known: true}, Err: w.hooksErr,
-	}
-	for _, hook := range w.hooks {
-		if state.Channel != nil && hook.ChannelID == state.Channel.ID {
-			state.Hooks = append(state.Hooks, hook)
-		}
-	}
-	return state
 }
 
 func (w *world) position(s *step) *lifecycle.Position {

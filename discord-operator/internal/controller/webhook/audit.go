@@ -54,7 +54,7 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 		s.Complete, s.RetryAfter = false, max(complete.Sub(now), readingRetry)
 	}
 	s.attribute(entries, discordclient.CutReason(w.reason(c)))
-	if visibleAt.IsZero() || ownWebhook(c, *s) != nil {
+	if visibleAt.IsZero() || Own(c, *s) != nil {
 		return nil
 	}
 	return w.findKnown(ctx, s, s.unlisted())
@@ -152,10 +152,11 @@ func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	return nil
 }
 
-// ownWebhook prefers the known webhook, then the oldest webhook that the audit log attributes to
-// this object. Otherwise it returns this bot's oldest webhook with the right name, unless that
-// webhook may belong to another object.
-func ownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
+// Own returns the webhook of a channel whose spec has one; nil for none. It prefers the known
+// webhook, then the oldest webhook that the audit log attributes to this object. Otherwise it
+// returns this bot's oldest webhook with the right name, unless that webhook may belong to another
+// object.
+func Own(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	if known := knownWebhook(c, s); known != nil {
 		return known
 	}

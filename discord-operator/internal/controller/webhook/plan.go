@@ -97,7 +97,7 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 			"operator creates it again.", name, apply.MaxKept>>10)
 		return p
 	}
-	p.Use = ownWebhook(c, s)
+	p.Use = Own(c, s)
 	p.Create = p.Use == nil
 	if p.Create {
 		if issue := refusedCreate(s); issue != nil {
