@@ -41,6 +41,11 @@ type Server struct {
 	// AfterWrite is called after each write. write names the request, such as "PATCH dojos/tokyo".
 	// AfterWrite may change objects with Put.
 	AfterWrite func(write string)
+	// Refuse may refuse a write, also a dry run: it returns the message of a 403, or "" to allow the
+	// write. It may be nil.
+	Refuse func(write string, dryRun bool) string
+	// Lose reports whether the answer to a write gets lost. It may be nil.
+	Lose func(write string) bool
 
 	scheme  *runtime.Scheme
 	kinds   []kubectl.Kind
@@ -381,6 +386,12 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
 		written.SetUID(types.UID("uid of a new " + q.kind.Kind + " " + q.name))
 	}
 	path, write := collection(q.kind, q.namespace)+"/"+q.name, r.Method+" "+q.kind.Plural+"/"+q.name
+	if s.Refuse != nil {
+		if message := s.Refuse(write, dry); message != "" {
+			fail(w, http.StatusForbidden, metav1.StatusReasonForbidden, message)
+			return
+		}
+	}
 	s.mu.Lock()
 	live := s.objects[path]
 	switch {
@@ -406,6 +417,9 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
 	s.mu.Unlock()
 	if !dry && s.AfterWrite != nil {
 		s.AfterWrite(write)
+	}
+	if s.Lose != nil && s.Lose(write) {
+		panic(http.ErrAbortHandler)
 	}
 	answer(w, http.StatusOK, written.Object)
 }

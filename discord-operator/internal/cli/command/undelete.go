@@ -135,19 +135,54 @@ func (s *session) replace(ctx context.Context, p *recreate.Plan, text string, ti
 		return errors.Join(err, errNamespace)
 	}
 	s.Print("3. remove the finalizer, so that Kubernetes forgets the object and Discord keeps what it has\n")
-	finalizers := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == v1alpha1.CleanupFinalizer })
-	err = s.merge(ctx, o, map[string]any{"metadata": map[string]any{
-		"finalizers": finalizers, "resourceVersion": o.GetResourceVersion(),
-	}})
-	if err != nil {
-		return fmt.Errorf("%w; the deletion stays held, run this again", err)
+	// An interruption between the two steps would lose the object with its spec.
+	steps := context.WithoutCancel(ctx)
+	if lost, err := s.release(steps, p, o, timeout); err != nil {
+		if lost {
+			s.Note("If the %s %s is gone, create this object as soon as possible; else run this again:\n%s",
+				kinds.Of(o).Kind, o.GetName(), text)
+		}
+		return err
 	}
-	created, err := s.recreate(ctx, p, timeout)
+	created, err := s.recreate(steps, p, timeout)
 	if err != nil {
 		s.Note("Nothing is lost on Discord. Create this object as soon as possible:\n%s", text)
 		return err
 	}
 	return s.await(ctx, created, timeout)
+}
+
+// release removes the finalizer. lost reports whether the object may be gone despite the error,
+// because the answer to the patch was lost.
+func (s *session) release(
+	ctx context.Context, p *recreate.Plan, o status.Object, timeout time.Duration,
+) (lost bool, err error) {
+	finalizers := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == v1alpha1.CleanupFinalizer })
+	patching, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err = s.merge(patching, o, map[string]any{"metadata": map[string]any{
+		"finalizers": finalizers, "resourceVersion": o.GetResourceVersion(),
+	}})
+	held := fmt.Errorf("%w; the deletion stays held, run this again", err)
+	switch {
+	case err == nil:
+		return false, nil
+	case apierrors.IsConflict(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+		return false, held
+	}
+	live, released := kinds.New(kinds.Of(o)), false
+	unread := s.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
+		err := s.Get(ctx, client.ObjectKeyFromObject(o), live)
+		released = apierrors.IsNotFound(err) || err == nil && (live.GetUID() != p.Old.GetUID() || !status.Finalized(live))
+		return released || err == nil, nil
+	})
+	switch {
+	case released:
+		return false, nil
+	case unread != nil:
+		return true, fmt.Errorf("%w; it is unknown whether the object still exists", err)
+	}
+	return true, held
 }
 
 var (

@@ -3,6 +3,7 @@
 package command
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -185,6 +186,65 @@ func TestUndeleteMeanwhile(t *testing.T) {
 			g := &v1alpha1.DiscordGroup{}
 			if name == "another client creates it" && (!s.Get(kinds.Group, "platform", "alerts", g) || g.Spec.Adopt == nil || g.Spec.Adopt.ID != alertsID) {
 				t.Errorf("the new object does not adopt: %+v", g.Spec)
+			}
+		})
+	}
+}
+
+// TestUndeleteLostAnswer shows that the object is created again although the answer to the patch that
+// removes its finalizer was lost.
+func TestUndeleteLostAnswer(t *testing.T) {
+	t.Parallel()
+	const patch, post = "PATCH discordgroups/alerts", "POST discordgroups/alerts"
+	for name, c := range map[string]struct {
+		removed   bool // whether the API server has removed the finalizer
+		cancelled bool // whether the user presses Ctrl-C meanwhile
+		unread    bool // whether the object cannot be read afterwards
+		problem   string
+		manifest  bool
+		writes    []string
+		code      int
+	}{
+		"the object is gone":         {removed: true, writes: []string{patch, patch, post}},
+		"and the user interrupts it": {removed: true, cancelled: true, writes: []string{patch, patch, post}, code: 1, problem: "interrupted"},
+		"the object stays": {writes: []string{patch, patch}, code: 1, manifest: true,
+			problem: "the deletion stays held, run this again"},
+		"the object cannot be read": {removed: true, unread: true, writes: []string{patch, patch}, code: 1, manifest: true,
+			problem: "it is unknown whether the object still exists"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := company(deleted).in(t)
+			operate(s)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			removal := func() bool { return len(s.Writes()) == 2 }
+			operator := s.AfterWrite
+			s.AfterWrite = func(write string) {
+				if removal() && !c.removed {
+					g := company(deleted).group
+					g.Annotations[v1alpha1.PausedAnnotation] = "true"
+					s.Put(g)
+					return
+				}
+				if removal() && c.unread {
+					s.Deny("get discordgroups.discord.jutsu.com")
+				}
+				operator(write)
+			}
+			s.Lose = func(string) bool {
+				if removal() && c.cancelled {
+					cancel()
+				}
+				return removal()
+			}
+			timeout := map[bool]string{true: "300ms", false: "1m"}[c.unread]
+			got := runWith(ctx, s.Kubeconfig(t, "platform"), "", "undelete", "group", "alerts", "-y", "--confirm", "alerts", "--timeout", timeout)
+			if got.code != c.code || !strings.Contains(got.err, c.problem) || strings.Contains(got.err, "kind: DiscordGroup") != c.manifest {
+				t.Errorf("%s, want %q", got, c.problem)
+			}
+			if diff := cmp.Diff(c.writes, s.Writes()); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
 			}
 		})
 	}
