@@ -70,9 +70,9 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) lifecycle.Plan {
 }
 
 // PlanDeletion plans the deletion of the channel. If the channel stays on Discord, the plan deletes
-// only the webhook that the operator has created in it.
+// only the webhook that the operator has created in it, unless another object has this webhook too.
 func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) lifecycle.Plan {
-	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) {
+	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) && !s.WebhookShared {
 		return lifecycle.Plan{Delete: &lifecycle.Deletion{
 			By: webhook.Deleter{}, ID: c.Status.Webhook.ID, How: lifecycle.Retained,
 		}}

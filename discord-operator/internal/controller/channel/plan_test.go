@@ -361,6 +361,36 @@ func TestPlanDeletion(t *testing.T) {
 	}
 }
 
+// The deletion of an object that has adopted a channel deletes the webhook that the operator has
+// created for the object, but never the webhook of another object.
+func TestPlanDeletionOfAWebhook(t *testing.T) {
+	t.Parallel()
+	const id = "1401681709430341731"
+	for name, c := range map[string]struct {
+		spec   spec
+		status v1alpha1.DiscordChannelStatus
+		shared bool
+		want   bool // whether the webhook is deleted
+	}{
+		"created for it":                  {want: true},
+		"observed since, and in conflict": {status: v1alpha1.DiscordChannelStatus{Observed: true}},
+		"only observed":                   {spec: spec{ManagementPolicy: v1alpha1.ManagementPolicyObserve}},
+		"another object has it":           {shared: true},
+		"retained by the policy":          {spec: spec{DeletionPolicy: v1alpha1.DeletionPolicyRetain}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := object(c.spec)
+			o.Spec.Adopt, o.Status = &v1alpha1.Adoption{ID: "1401681709430341730"}, c.status
+			o.Status.ChannelID, o.Status.Webhook = o.Spec.Adopt.ID, &v1alpha1.WebhookStatus{ID: id}
+			got := PlanDeletion(o, State{WebhookShared: c.shared}, nil).Delete
+			if got == nil || got.How != lifecycle.Retained || (got.ID == id && got.By == webhook.Deleter{}) != c.want {
+				t.Errorf("%+v, want a deletion of the webhook: %v", got, c.want)
+			}
+		})
+	}
+}
+
 // Discord refuses to delete the rules channel and the updates channel of a community server, so the
 // plan has no call. The message depends on whether the server's spec can name another channel.
 func TestPlanDeletionInACommunity(t *testing.T) {

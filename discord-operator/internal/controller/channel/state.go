@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -41,6 +42,9 @@ type State struct {
 	Roles    map[string]string   // ids of the DiscordRoles in the overwrites; the keys are object names
 	Names    overwrites.Names
 	Webhook  webhook.State
+	// WebhookShared reports whether another object, which is not deleted, has the webhook of this
+	// deleted object in its status.
+	WebhookShared bool
 }
 
 func (s *State) live() *discordclient.Channel { return resource.Channel(s.Binding.Live) }
@@ -179,7 +183,12 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 		}
 	}
 	stays := retained(c) && s.Binding.NoRetention == nil
-	if stays && !ownsWebhook(c) {
+	if stays && ownsWebhook(c) {
+		if s.WebhookShared, err = r.sharesWebhook(ctx, c); err != nil {
+			return s, err
+		}
+	}
+	if stays && (s.WebhookShared || !ownsWebhook(c)) {
 		return s, nil
 	}
 	_, _, err = Parents(ctx, r.Grants, c)
@@ -202,8 +211,20 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 
 func retained(c *v1alpha1.DiscordChannel) bool { return Kind.Identity(c).Retained() }
 
+// ownsWebhook reports whether a deletion that retains the channel deletes its webhook. It is false
+// for an object that has only observed the channel since it last managed it: another object may use
+// the webhook since then.
 func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
-	return c.Spec.DeletionPolicy == "" && !status.Observed(c) && webhook.Created(c)
+	return c.Spec.DeletionPolicy == "" && !status.Observed(c) && !c.Status.Observed && webhook.Created(c)
+}
+
+func (r *Reconciler) sharesWebhook(ctx context.Context, c *v1alpha1.DiscordChannel) (bool, error) {
+	others, err := r.Resources.Listed(ctx, "", index.ChannelByID, c.Status.ChannelID)
+	return slices.ContainsFunc(others, func(o status.Object) bool {
+		other := o.(*v1alpha1.DiscordChannel)
+		return other.UID != c.UID && other.DeletionTimestamp.IsZero() && other.Status.Webhook != nil &&
+			other.Status.Webhook.ID == c.Status.Webhook.ID
+	}), err
 }
 
 // parentsOf returns the server and the category of a deleted channel. The DiscordServer and the
