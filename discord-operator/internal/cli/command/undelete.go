@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -134,6 +136,10 @@ func (s *session) replace(ctx context.Context, p *recreate.Plan, text string, ti
 	if terminating, err := s.terminating(ctx); err != nil || terminating {
 		return errors.Join(err, errNamespace)
 	}
+	if err := s.creatable(ctx, p); err != nil {
+		return fmt.Errorf("the object could not be created again: %w; the deletion stays held. Remove the cause, and "+
+			"run this again", err)
+	}
 	s.Print("3. remove the finalizer, so that Kubernetes forgets the object and Discord keeps what it has\n")
 	// An interruption between the two steps would lose the object with its spec.
 	steps := context.WithoutCancel(ctx)
@@ -212,27 +218,77 @@ func (s *session) terminating(ctx context.Context) (bool, error) {
 	return namespace.DeletionTimestamp != nil, err
 }
 
+// creatable returns the error with which the API server would refuse the new object. The dry run
+// has the old object's name, so AlreadyExists means that the API server accepts the object.
+func (s *session) creatable(ctx context.Context, p *recreate.Plan) error {
+	err := s.Create(ctx, p.New.DeepCopyObject().(status.Object), client.DryRunAll)
+	if apierrors.IsAlreadyExists(err) || exceedsQuota(err) || dryRunUnsupported(err) {
+		return nil
+	}
+	return err
+}
+
+// exceedsQuota reports whether a quota refuses an object. The old object counts until Kubernetes has
+// counted again. Source of the texts: k8s.io/apiserver, pkg/admission/plugin/resourcequota.
+func exceedsQuota(err error) bool {
+	return apierrors.IsForbidden(err) &&
+		(strings.Contains(err.Error(), "exceeded quota: ") || strings.Contains(err.Error(), "status unknown for quota: "))
+}
+
+// dryRunUnsupported reports whether a dry run shows nothing, because an admission webhook does not
+// support it. Source of the text: k8s.io/apiserver, pkg/admission/plugin/webhook/errors.
+func dryRunUnsupported(err error) bool {
+	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
+}
+
+// passes reports whether the same request may succeed soon: the API server is overloaded or does not
+// answer, or a quota still counts the old object.
+func passes(err error) bool {
+	var answered apierrors.APIStatus
+	if !errors.As(err, &answered) {
+		return true
+	}
+	code := answered.Status().Code
+	return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError || exceedsQuota(err)
+}
+
 // recreate creates the object as soon as the old object is gone. If another client has created a
 // new object first, recreate adds spec.adopt to that object, which then adopts the resource on
 // Discord.
 func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.Duration) (status.Object, error) {
 	created := p.New.DeepCopyObject().(status.Object)
 	s.Print("4. create it again\n")
-	return created, s.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
-		err := s.Create(ctx, created)
-		if !apierrors.IsAlreadyExists(err) {
-			return err == nil, err
+	var last error
+	err := s.Poll(ctx, timeout, func(ctx context.Context) (done bool, err error) {
+		done, err = s.createOnce(ctx, p, created)
+		if err == nil || !passes(err) {
+			return done, err
 		}
-		live := kinds.New(kinds.Of(created))
-		if err := s.Get(ctx, client.ObjectKeyFromObject(created), live); err != nil || live.GetUID() == p.Old.GetUID() {
-			return false, client.IgnoreNotFound(err)
+		if ctx.Err() == nil {
+			last = err
 		}
-		if adopt := p.Adopt(); adopt != nil {
-			s.Note("Another client has created it already. It adopts what the former one had.\n")
-			return true, s.merge(ctx, created, map[string]any{"spec": map[string]any{"adopt": adopt}})
-		}
-		return true, nil
+		return false, nil
 	})
+	if errors.Is(err, kubectl.ErrTimeout) && last != nil {
+		err = fmt.Errorf("%w: %w", err, last)
+	}
+	return created, err
+}
+
+func (s *session) createOnce(ctx context.Context, p *recreate.Plan, created status.Object) (done bool, err error) {
+	if err := s.Create(ctx, created); !apierrors.IsAlreadyExists(err) {
+		return err == nil, err
+	}
+	live := kinds.New(kinds.Of(created))
+	if err := s.Get(ctx, client.ObjectKeyFromObject(created), live); err != nil || live.GetUID() == p.Old.GetUID() {
+		return false, client.IgnoreNotFound(err)
+	}
+	adopt := p.Adopt()
+	if adopt == nil || p.Adopted(live) { // the answer to an earlier create was lost
+		return true, nil
+	}
+	s.Note("Another client has created it already. It adopts what the former one had.\n")
+	return true, s.merge(ctx, created, map[string]any{"spec": map[string]any{"adopt": adopt}})
 }
 
 // await waits until the new object is Ready or Degraded, and prints its state.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -242,6 +243,60 @@ func TestUndeleteLostAnswer(t *testing.T) {
 			got := runWith(ctx, s.Kubeconfig(t, "platform"), "", "undelete", "group", "alerts", "-y", "--confirm", "alerts", "--timeout", timeout)
 			if got.code != c.code || !strings.Contains(got.err, c.problem) || strings.Contains(got.err, "kind: DiscordGroup") != c.manifest {
 				t.Errorf("%s, want %q", got, c.problem)
+			}
+			if diff := cmp.Diff(c.writes, s.Writes()); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestUndeleteRefusedCreate shows what happens if the API server refuses the new object.
+func TestUndeleteRefusedCreate(t *testing.T) {
+	t.Parallel()
+	const patch, post = "PATCH discordgroups/alerts", "POST discordgroups/alerts"
+	const quota = `discordgroups "alerts" is forbidden: exceeded quota: objects, requested: count/discordgroups=1`
+	for name, c := range map[string]struct {
+		refuse   func(posts int, dryRun bool) string // posts counts the earlier creates, without dry runs
+		lose     bool                                // whether the answer to the create is lost
+		args     string
+		problems []string
+		writes   []string
+		code     int
+	}{
+		"a quota still counts the old object": {
+			refuse: func(posts int, dryRun bool) string { return map[bool]string{true: quota}[dryRun || posts == 0] },
+			writes: []string{patch, patch, post}},
+		"a quota until the timeout": {refuse: func(int, bool) string { return quota }, args: " --timeout 300ms", code: 1,
+			problems: []string{"it has taken too long", "exceeded quota", "Create this object as soon as possible", "kind: DiscordGroup"},
+			writes:   []string{patch, patch}},
+		"a policy": {refuse: func(int, bool) string { return "a policy denies it" }, code: 1,
+			problems: []string{"could not be created again: ", "a policy denies it; the deletion stays held"}, writes: []string{patch}},
+		"a lost answer": {refuse: func(int, bool) string { return "" }, lose: true, writes: []string{patch, patch, post}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := company(deleted).in(t)
+			operate(s)
+			var posts atomic.Int32
+			s.Refuse = func(write string, dryRun bool) (message string) {
+				if write == post {
+					message = c.refuse(int(posts.Load()), dryRun)
+				}
+				if write == post && !dryRun {
+					posts.Add(1)
+				}
+				return message
+			}
+			s.Lose = func(write string) bool { return c.lose && write == post }
+			got := run(t, s, "", strings.Fields("undelete group alerts -y --confirm alerts"+c.args)...)
+			for _, problem := range c.problems {
+				if !strings.Contains(got.err, problem) {
+					t.Errorf("%s, want %q", got, problem)
+				}
+			}
+			if got.code != c.code || strings.Contains(got.err, "Another client") {
+				t.Errorf("%s, want the code %d", got, c.code)
 			}
 			if diff := cmp.Diff(c.writes, s.Writes()); diff != "" {
 				t.Errorf("writes (-want +got):\n%s", diff)

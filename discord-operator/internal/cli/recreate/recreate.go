@@ -176,6 +176,20 @@ func (p *Plan) Adopt() map[string]any {
 	return map[string]any{"id": p.ID}
 }
 
+// Adopted reports whether the spec of an object names the resource in spec.adopt.
+func (p *Plan) Adopted(o status.Object) bool {
+	var adopt *v1alpha1.Adoption
+	switch o := o.(type) {
+	case *v1alpha1.DiscordGroup:
+		adopt = o.Spec.Adopt
+	case *v1alpha1.DiscordChannel:
+		adopt = o.Spec.Adopt
+	case *v1alpha1.DiscordRole:
+		adopt = o.Spec.Adopt
+	}
+	return adopt != nil && adopt.ID == p.ID
+}
+
 // YAML returns the manifest of the new object.
 func (p *Plan) YAML() (string, error) {
 	text, err := yaml.Marshal(p.New)
