@@ -129,10 +129,12 @@ func (p *Plan) clean() {
 		o.Status = v1alpha1.DiscordServerStatus{}
 		p.notes = append(p.notes, "Its groups, channels and roles stay, and wait for it meanwhile.")
 	case *v1alpha1.DiscordGroup:
+		p.keepRoles(o.Spec.PermissionOverwrites, o.Status.Roles)
 		p.retained(o.Spec.DeletionPolicy)
 		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordGroupStatus{}
 		p.notes = append(p.notes, "Its channels stay in it, and wait for it meanwhile.")
 	case *v1alpha1.DiscordChannel:
+		p.keepRoles(o.Spec.PermissionOverwrites, o.Status.Roles)
 		p.retained(o.Spec.DeletionPolicy)
 		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordChannelStatus{}
 		if o.Spec.Webhook != nil {
@@ -149,6 +151,22 @@ func (p *Plan) clean() {
 	}
 	p.notes = append(p.notes,
 		"If the object comes from a repository, pause its sync until this is done, and add spec.adopt there.")
+}
+
+// keepRoles replaces the names of roles by the ids that the status records. The new object has no
+// status, so the name could mean another role, whose members could then view a private channel.
+func (p *Plan) keepRoles(spec []v1alpha1.PermissionOverwrite, recorded []v1alpha1.ResolvedRole) {
+	listed := func(id string) bool {
+		return slices.ContainsFunc(spec, func(o v1alpha1.PermissionOverwrite) bool { return o.Role == id })
+	}
+	for i, o := range spec {
+		is := func(r v1alpha1.ResolvedRole) bool { return r.Name == o.Role }
+		if at := slices.IndexFunc(recorded, is); at >= 0 && !listed(recorded[at].ID) {
+			spec[i].Role = recorded[at].ID
+			p.notes = append(p.notes, fmt.Sprintf("spec.permissionOverwrites names the role %q by its id %s, so that it stays "+
+				"the same role. Write the id in a repository too.", o.Role, spec[i].Role))
+		}
+	}
 }
 
 // retained adds a note if a deletion of the new object will leave its resource on Discord. That is
