@@ -130,19 +130,19 @@ func (p *Plan) clean() {
 		p.notes = append(p.notes, "Its groups, channels and roles stay, and wait for it meanwhile.")
 	case *v1alpha1.DiscordGroup:
 		p.keepRoles(o.Spec.PermissionOverwrites, o.Status.Roles)
-		p.retained(o.Spec.DeletionPolicy)
+		p.retain(&o.Spec.DeletionPolicy, o.Spec.Adopt, o.Status.Matched)
 		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordGroupStatus{}
 		p.notes = append(p.notes, "Its channels stay in it, and wait for it meanwhile.")
 	case *v1alpha1.DiscordChannel:
 		p.keepRoles(o.Spec.PermissionOverwrites, o.Status.Roles)
-		p.retained(o.Spec.DeletionPolicy)
+		p.retain(&o.Spec.DeletionPolicy, o.Spec.Adopt, o.Status.Matched)
 		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordChannelStatus{}
 		if o.Spec.Webhook != nil {
 			p.notes = append(p.notes, fmt.Sprintf("Kubernetes deletes the Secret %s with the old object; the operator writes "+
 				"it again, with the URL of the same webhook.", o.WebhookSecretName()))
 		}
 	case *v1alpha1.DiscordRole:
-		p.retained(o.Spec.DeletionPolicy)
+		p.retain(&o.Spec.DeletionPolicy, o.Spec.Adopt, o.Status.Matched)
 		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordRoleStatus{}
 		if len(o.Spec.Members) > 0 {
 			p.notes = append(p.notes, "Its members keep it. A user whom you remove from spec.members later keeps it too, "+
@@ -169,10 +169,16 @@ func (p *Plan) keepRoles(spec []v1alpha1.PermissionOverwrite, recorded []v1alpha
 	}
 }
 
-// retained adds a note if a deletion of the new object will leave its resource on Discord. That is
-// the default for adopted resources.
-func (p *Plan) retained(policy v1alpha1.DeletionPolicy) {
-	if policy == "" {
+// retain sets the deletion policy Retain if nothing proves that the resource was created for the
+// object: spec.adopt of the new object names it, so that a deletion could delete another user's. It
+// also adds a note if a deletion will leave the resource on Discord, the default for adopted ones.
+func (p *Plan) retain(policy *v1alpha1.DeletionPolicy, adopted *v1alpha1.Adoption, matched bool) {
+	switch {
+	case matched && (adopted == nil || adopted.ID != p.ID):
+		*policy = v1alpha1.DeletionPolicyRetain
+		p.notes = append(p.notes, fmt.Sprintf("%s may belong to another user (status.matched), so the new object has "+
+			"spec.deletionPolicy Retain: its deletion leaves that on Discord. If it is yours, set Delete afterwards.", p.ID))
+	case *policy == "":
 		p.notes = append(p.notes,
 			"From now on a deletion of the object leaves it on Discord, as for every adopted resource, unless "+
 				"spec.deletionPolicy is Delete.")

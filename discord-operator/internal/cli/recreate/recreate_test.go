@@ -93,3 +93,51 @@ func TestNewPlanKeepsRoles(t *testing.T) {
 		})
 	}
 }
+
+// A resource that was bound without proof may belong to another user. The new object adopts it, but
+// never deletes it.
+func TestNewPlanRetainsAGuess(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		matched      bool
+		adopt        string
+		policy, want v1alpha1.DeletionPolicy
+		notes        int
+	}{
+		"a guess":                          {matched: true, want: v1alpha1.DeletionPolicyRetain, notes: 1},
+		"a guess, policy Delete":           {matched: true, policy: v1alpha1.DeletionPolicyDelete, want: v1alpha1.DeletionPolicyRetain, notes: 1},
+		"a guess that spec.adopt confirms": {matched: true, adopt: channelID, policy: v1alpha1.DeletionPolicyDelete, want: v1alpha1.DeletionPolicyDelete},
+		"its own":                          {policy: v1alpha1.DeletionPolicyDelete, want: v1alpha1.DeletionPolicyDelete},
+		"its own, no policy":               {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var adopt *v1alpha1.Adoption
+			if c.adopt != "" {
+				adopt = &v1alpha1.Adoption{ID: c.adopt}
+			}
+			channel, group, role := &v1alpha1.DiscordChannel{ObjectMeta: deleted()}, &v1alpha1.DiscordGroup{ObjectMeta: deleted()},
+				&v1alpha1.DiscordRole{ObjectMeta: deleted()}
+			channel.Spec.DeletionPolicy, group.Spec.DeletionPolicy, role.Spec.DeletionPolicy = c.policy, c.policy, c.policy
+			channel.Spec.Adopt, group.Spec.Adopt, role.Spec.Adopt = adopt, adopt, adopt
+			channel.Status = v1alpha1.DiscordChannelStatus{ChannelID: channelID, Matched: c.matched}
+			group.Status = v1alpha1.DiscordGroupStatus{GroupID: channelID, Matched: c.matched}
+			role.Status = v1alpha1.DiscordRoleStatus{RoleID: channelID, Matched: c.matched}
+			for _, o := range []status.Object{channel, group, role} {
+				n, notes := planned(t, o, "may belong to another user")
+				var got v1alpha1.DeletionPolicy
+				switch n := n.(type) {
+				case *v1alpha1.DiscordChannel:
+					got = n.Spec.DeletionPolicy
+				case *v1alpha1.DiscordGroup:
+					got = n.Spec.DeletionPolicy
+				case *v1alpha1.DiscordRole:
+					got = n.Spec.DeletionPolicy
+				}
+				if got != c.want || notes != c.notes {
+					t.Errorf("%T: policy %q, want %q; %d notes", n, got, c.want, notes)
+				}
+			}
+		})
+	}
+}
