@@ -45,6 +45,26 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
+// Everyone must be able to view a channel of the onboarding. The refusal names no field.
+func TestOnboarding(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual|discordtest.PermAdministrator)
+	id := r.Channel(obj{"name": "welcome"})
+	other := r.Channel(obj{"name": "other"})
+	r.Srv.EditGuildByHand(r.Guild, func(g *discordtest.Guild) { g.OnboardingChannelIDs = []string{id} })
+	hidden := obj{"type": 0, "deny": "1024"}
+	for name, got := range map[string]rig.Answer{
+		"PUT":   r.Do("PUT", "/channels/"+id+"/permissions/"+r.Guild, hidden),
+		"PATCH": r.Do("PATCH", "/channels/"+id, obj{"name": "new", "permission_overwrites": []obj{{"id": r.Guild, "type": 0, "deny": "1024"}}}),
+	} {
+		if got.Status != 400 || got.Code() != 350003 || got.JSON["errors"] != nil {
+			t.Errorf("%s: %d %s", name, got.Status, got.Raw)
+		}
+	}
+	r.Must(200, "PATCH", "/channels/"+id, obj{"name": "new", "permission_overwrites": []obj{{"id": r.Guild, "type": 0, "deny": "2048"}}})
+	r.Must(204, "PUT", "/channels/"+other+"/permissions/"+r.Guild, hidden)
+}
+
 func TestChannelLife(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -4,6 +4,7 @@ package lifecycle
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/issues"
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+	"jutsu.com/operators/test/discordtest"
 )
 
 var rows = resource.Rows{
@@ -56,12 +59,67 @@ func TestRefusedFields(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := refusedFields(rows, c.err, c.fields)
+			got, guessed := refusedFields(rows, c.err, c.fields)
+			if guessed != (slices.Equal(got, all[:3]) && c.err != nil) {
+				t.Errorf("guessed is %v", guessed)
+			}
 			if len(got) == 0 {
 				got = nil
 			}
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
+			}
+		})
+	}
+}
+
+// Discord refuses to hide a channel of the onboarding, and its error names no field. The other fields
+// are applied without the overwrites, but the channel does not move to another category.
+func TestEditWithoutRefusedOverwrites(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.resources.Kind.Fields = rows
+	r.Discord.SetPermissions(r.ID, r.Bot.UserID, all|discordtest.PermManageRoles)
+	category := r.Discord.CreateChannelByHand(r.ID, discordtest.Channel{Name: "a", Type: discordtest.TypeCategory})
+	hidden := []discordclient.Overwrite{{ID: r.ID, Deny: permissions.ViewChannel}}
+	for name, c := range map[string]struct {
+		onboarding bool
+		edit       discordclient.ChannelEdit
+		fields     []string
+		topic      string // after the edit
+		refused    bool   // whether the edit returns an error
+		issues     bool   // whether the results report one
+		calls      int
+	}{
+		"overwrites and other fields": {onboarding: true, fields: []string{"name", "topic", "permissionOverwrites"}, topic: "new", issues: true, calls: 3,
+			edit: discordclient.ChannelEdit{Name: discordclient.Set("b"), Topic: discordclient.Set("new"), Overwrites: discordclient.Set(hidden)}},
+		"a move too": {onboarding: true, fields: []string{"topic", "group", "permissionOverwrites"}, topic: "new", issues: true, calls: 3,
+			edit: discordclient.ChannelEdit{Topic: discordclient.Set("new"), ParentID: discordclient.Set(category), Overwrites: discordclient.Set(hidden)}},
+		"only a move and overwrites": {onboarding: true, fields: []string{"group", "permissionOverwrites"}, refused: true, issues: true, calls: 2,
+			edit: discordclient.ChannelEdit{ParentID: discordclient.Set(category), Overwrites: discordclient.Set(hidden)}},
+		"only overwrites": {onboarding: true, fields: []string{"permissionOverwrites"}, refused: true, calls: 1,
+			edit: discordclient.ChannelEdit{Overwrites: discordclient.Set(hidden)}},
+		"another channel": {fields: []string{"topic", "permissionOverwrites"}, topic: "new", calls: 1,
+			edit: discordclient.ChannelEdit{Topic: discordclient.Set("new"), Overwrites: discordclient.Set(hidden)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := r.Discord.CreateChannelByHand(r.ID, discordtest.Channel{Name: "welcome"})
+			if c.onboarding {
+				r.Discord.EditGuildByHand(r.ID, func(g *discordtest.Guild) { g.OnboardingChannelIDs = []string{id} })
+			}
+			live, err := r.client.GetChannel(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Discord.ResetRequests()
+			results := Results{Live: live}
+			err = r.resources.edit(t.Context(), r.client, Binding{Lookup: r.lookup()}, resource.ChannelEdit{ChannelEdit: c.edit}, c.fields, &results)
+			after, _ := r.Discord.Channel(id)
+			if (err != nil) != c.refused || len(results.Issues) > 0 != c.issues || len(r.Discord.Requests()) != c.calls {
+				t.Errorf("%v, %v, %d calls", err, results.Issues, len(r.Discord.Requests()))
+			}
+			if after.Topic != c.topic || after.ParentID != "" || len(after.Overwrites) > 0 == c.onboarding {
+				t.Errorf("the channel is %+v", after)
 			}
 		})
 	}

@@ -20,6 +20,7 @@ type Guild struct {
 	Emojis                                                                                       []string // emoji ids
 	AFKChannelID, SystemChannelID, RulesChannelID, PublicUpdatesChannelID, SafetyAlertsChannelID string
 	WidgetChannelID                                                                              string
+	OnboardingChannelIDs                                                                         []string
 	PreferredLocale                                                                              string
 	Roles                                                                                        []Role
 

@@ -72,6 +72,7 @@ var (
 	ErrCommunityNeeds   = refusal(http.StatusBadRequest, 50074, "Cannot delete a channel required for Community guilds")
 	ErrCommunityText    = refusal(http.StatusBadRequest, 50086, "Community server channels must be text channels")
 	ErrBoosts           = refusal(http.StatusBadRequest, 50101, "This server needs more boosts to perform this action")
+	ErrOnboarding       = refusal(http.StatusBadRequest, 350003, "Onboarding channels must be readable by everyone")
 	ErrJSON             = refusal(http.StatusBadRequest, 50109, "The request body contains invalid JSON.")
 	ErrForumNeedsThread = refusal(http.StatusBadRequest, 220001,
 		"Webhooks posted to forum channels must have a thread_name or thread_id")

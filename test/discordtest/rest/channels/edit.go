@@ -34,6 +34,9 @@ func Edit(c *call.Call) (int, any, error) {
 		if err := readOverwrites(c, f, g, &after, have|g.GuildPermissions(c.Bot.UserID)); err != nil {
 			return 0, nil, err
 		}
+		if err := mayHide(g, ch.ID, after.Overwrites); err != nil {
+			return 0, nil, err
+		}
 	}
 	if err := mayMove(c, g, ch, &after); err != nil {
 		return 0, nil, err

@@ -104,6 +104,16 @@ func put(list []model.Overwrite, o model.Overwrite) []model.Overwrite {
 	return append(list, o)
 }
 
+// mayHide refuses overwrites that deny everyone to view a channel of the guild's onboarding. Sources:
+// discord-api-docs issues 7296 and 7423.
+func mayHide(g *model.GuildState, id string, list []model.Overwrite) error {
+	hides := func(o model.Overwrite) bool { return o.ID == g.ID && o.Deny.Has(model.PermViewChannel) }
+	if slices.Contains(g.OnboardingChannelIDs, id) && slices.ContainsFunc(list, hides) {
+		return call.ErrOnboarding
+	}
+	return nil
+}
+
 // PutOverwrite is PUT /channels/{channel_id}/permissions/{overwrite_id}.
 func PutOverwrite(c *call.Call) (int, any, error) {
 	g, ch, err := c.ChannelWith(model.PermManageRoles)
@@ -153,6 +163,9 @@ func changeOverwrites(
 	// It is a guess that a permission in the guild or in the channel suffices.
 	within := g.GuildPermissions(c.Bot.UserID) | g.PermissionsIn(ch, c.Bot.UserID)
 	if err := mayOverwrite(ch.Overwrites, list, within); err != nil {
+		return 0, nil, err
+	}
+	if err := mayHide(g, ch.ID, list); err != nil {
 		return 0, nil, err
 	}
 	reason, err := c.Reason()
