@@ -171,7 +171,7 @@ var needs = []struct {
 	{"backup", false, kubectl.To("create", kinds.Backup)},
 	{"restore --as", false, slices.Concat(kubectl.To("create", kinds.Dojo), kubectl.To("patch", kinds.Dojo))},
 	{"restore", false, slices.Concat(kubectl.To("patch", kinds.Dojo), kubectl.To("create", kinds.Cluster),
-		kubectl.To("patch", kinds.Cluster), kubectl.To("delete", kinds.Cluster))},
+		kubectl.To("patch", kinds.Cluster), kubectl.To("delete", kinds.Cluster), kubectl.To("list", kinds.Database))},
 	{"logs", false, []kubectl.Right{{Verb: "get", Kind: kinds.Pod, Subresource: "log"}}},
 	{"open", false, []kubectl.Right{{Verb: "create", Kind: kinds.Pod, Subresource: "portforward"}}},
 	{"psql", false, []kubectl.Right{{Verb: "create", Kind: kinds.Pod, Subresource: "exec"}}},

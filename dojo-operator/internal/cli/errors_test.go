@@ -144,6 +144,8 @@ func TestNoRights(t *testing.T) {
 		"backup, blind":  {"get clusters.postgresql.cnpg.io", "backup sendai -y", "may not get clusters.postgresql.cnpg.io"},
 		"restore":        {"delete clusters.postgresql.cnpg.io", "restore sendai --to 02:45 -y", "you lack delete clusters.postgresql.cnpg.io"},
 		"restore, blind": {"get clusters.postgresql.cnpg.io", "restore sendai --to 02:45 -y", "may not get clusters.postgresql.cnpg.io"},
+		"restore, blind to others": {"list databases.postgresql.cnpg.io", "restore sendai --to 02:45 -y",
+			"may not list dojos.core.jutsu.com and databases.postgresql.cnpg.io in the namespace team-a"},
 		"restore beside": {"create " + dojos, "restore sendai --to 02:45 --as past -y", "you lack create " + dojos},
 		"logs":           {"list pods", "logs sendai", "may not list pods in the namespace team-a"},
 		"logs of a pod":  {"get pods/log", "logs sendai", "may not get pods/log in the namespace team-a"},

@@ -42,7 +42,8 @@ stops, a backup keeps the current data, and another Cluster replaces the one tha
 another Dojo gets the data, and this one continues. The application starts when the data has been verified.
 
 It needs the rights to patch the Dojo, to create and patch clusters.postgresql.cnpg.io, and if the Cluster exists, to
-delete it and to create backups.postgresql.cnpg.io; with --as only to create and patch Dojos. Here --as is no user.`,
+delete it, to create backups.postgresql.cnpg.io, and to list Dojos and databases.postgresql.cnpg.io; with --as only to
+create and patch Dojos. Here --as is no user.`,
 		func(ctx context.Context, name string) error { return s.restore(ctx, name, &r) })
 	cmd.Example = `  kubectl dojo restore sendai                               the newest data, after a loss
   kubectl dojo restore sendai --to 02:45 --as sendai-past   beside it, to compare

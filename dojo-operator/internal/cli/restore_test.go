@@ -166,6 +166,22 @@ func TestStopped(t *testing.T) {
 	}
 }
 
+// TestRestoreOfASharedCluster shows that restore deletes no Cluster with the database of another
+// Dojo.
+func TestRestoreOfASharedCluster(t *testing.T) {
+	t.Parallel()
+	s := sendai(t)
+	kyoto := apitest.Sendai()
+	kyoto.Name, kyoto.UID = "kyoto", "uid of kyoto"
+	kyoto.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "sendai-db"}}
+	s.Put(kyoto)
+	got := run(t, s, "", "restore", "sendai", "--to", "02:45", "-y", "--confirm", "sendai")
+	if got.code != 1 || !strings.Contains(got.err, "has data of others (Dojo kyoto): restore beside it with --as") ||
+		s.Writes() != nil {
+		t.Error(got, s.Writes())
+	}
+}
+
 // TestRestoreOfWhatExists shows that restore --as does not overwrite an existing Dojo.
 func TestRestoreOfWhatExists(t *testing.T) {
 	t.Parallel()

@@ -119,6 +119,12 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 	case !ours(w.Dojo, live):
 		return fmt.Errorf("the Cluster %s is not the Dojo's by its labels: see kubectl dojo status %s",
 			live.Name, w.Dojo.Name)
+	case live != nil && (w.Unreadable(kinds.Dojo) || w.Unreadable(kinds.Database)):
+		return fmt.Errorf("you may not list %s and %s in the namespace %s: whether others have data in the Cluster %s "+
+			"decides what is done", kinds.Dojo.Resource(), kinds.Database.Resource(), w.Dojo.Namespace, live.Name)
+	case live != nil && len(w.Others) > 0:
+		return fmt.Errorf("the Cluster %s has data of others (%s): restore beside it with --as; in place, their data would "+
+			"be lost too", live.Name, strings.Join(w.Others, ", "))
 	case live != nil && !cnpg.Up(live):
 		return fmt.Errorf("the Cluster %s has no primary, so its current data cannot be backed up: restore beside it "+
 			"with --as, or, where its data is not needed, kubectl delete clusters.postgresql.cnpg.io %s -n %s first",

@@ -206,6 +206,37 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestOthers shows that a restore in place deletes no Cluster with data of others.
+func TestOthers(t *testing.T) {
+	t.Parallel()
+	last, others := apitest.Backup("last", apitest.At(24, 1, 0)), []string{"Database reports", "Dojo kyoto"}
+	plan := func(request recovery.Request, others []string, denied kinds.Kind, objects ...client.Object) string {
+		w := worldOf(apitest.Sendai(), append(objects, last)...)
+		w.Others, w.Denied[denied.Resource()] = others, true
+		p, err := recovery.New(w, request)
+		if err != nil {
+			return err.Error()
+		}
+		return strings.Join(p.Notes, "\n")
+	}
+	live := apitest.Cluster(apitest.Sendai())
+	const refused = "the Cluster sendai-db has data of others (Database reports, Dojo kyoto): restore beside it with --as"
+	for name, c := range map[string]struct{ got, has, hasNot string }{
+		"in place":          {plan(recovery.Request{}, others, kinds.Kind{}, live), refused, ""},
+		"beside":            {plan(recovery.Request{As: "past"}, others, kinds.Kind{}, live), "", "others"},
+		"the Cluster alone": {plan(recovery.Request{}, nil, kinds.Kind{}, live), "", "others"},
+		"lost": {plan(recovery.Request{}, others, kinds.Kind{}),
+			"The Cluster sendai-db had data of others: Database reports, Dojo kyoto. They get their data of the same moment.", ""},
+		"Databases that may not be read": {plan(recovery.Request{}, nil, kinds.Database, live),
+			"you may not list dojos.core.jutsu.com and databases.postgresql.cnpg.io in the namespace team-a", ""},
+		"Dojos that may not be read": {plan(recovery.Request{}, nil, kinds.Dojo, live), "you may not list dojos.core.jutsu.com", ""},
+	} {
+		if !strings.Contains(c.got, c.has) || c.hasNot != "" && strings.Contains(c.got, c.hasNot) {
+			t.Errorf("%s: %q, want %q", name, c.got, c.has)
+		}
+	}
+}
+
 func TestNextServerName(t *testing.T) {
 	t.Parallel()
 	at := [2]metav1.Time{apitest.At(20, 2, 0), apitest.At(24, 1, 0)}

@@ -41,6 +41,10 @@ func (p *Plan) notes(w *world.World, from source) {
 		note("Nothing says which version of Postgres the data has, so it is CloudNativePG's default one: " +
 			"if that is wrong, name the image with its tag in --postgres-image.")
 	}
+	if p.InPlace && len(w.Others) > 0 {
+		note("The Cluster %s had data of others: %s. They get their data of the same moment.",
+			p.Object.GetName(), strings.Join(w.Others, ", "))
+	}
 	if p.Replaces {
 		note("A backup keeps the current data. Step 2 prints the command that restores it.")
 	}

@@ -65,6 +65,9 @@ type reader struct {
 	free    chan struct{}
 	mu      sync.Mutex
 	failed  []error
+	// dojos and databases are those of the namespace.
+	dojos     []corev1api.Dojo
+	databases []cnpgv1.Database
 }
 
 // do calls read in a goroutine and records its error. At most atOnce calls run at the same time.
@@ -130,6 +133,32 @@ func (r *reader) lists(ctx context.Context, d *corev1api.Dojo, in client.ListOpt
 	})
 	stores := kinds.ObjectStore.List()
 	read(kinds.ObjectStore, stores, func() { r.Stores = stores.Items })
+	if d.Spec.Postgres.Cluster == nil {
+		return
+	}
+	var dojos corev1api.DojoList
+	read(kinds.Dojo, &dojos, func() { r.dojos = dojos.Items })
+	var databases cnpgv1.DatabaseList
+	read(kinds.Database, &databases, func() { r.databases = databases.Items })
+}
+
+// othersIn names the other users of a Dojo's own Cluster. The Database of a Dojo counts as the
+// Dojo.
+func othersIn(d *corev1api.Dojo, dojos []corev1api.Dojo, databases []cnpgv1.Database) (all []string) {
+	known := map[string]bool{cnpg.ObjectName(d): true}
+	for i := range dojos {
+		if other := &dojos[i]; other.Name != d.Name && cnpg.ClusterName(other) == cnpg.ClusterName(d) {
+			known[cnpg.ObjectName(other)] = true
+			all = append(all, "Dojo "+other.Name)
+		}
+	}
+	for i := range databases {
+		if db := &databases[i]; db.Spec.ClusterRef.Name == cnpg.ClusterName(d) && !known[db.Name] {
+			all = append(all, "Database "+db.Name)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 func (r *reader) sort() {
@@ -140,6 +169,7 @@ func (r *reader) sort() {
 	slices.SortFunc(r.Backups, func(a, b cnpgv1.Backup) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
+	r.Others = othersIn(r.Dojo, r.dojos, r.databases)
 	about := r.subjects()
 	r.Events = slices.DeleteFunc(r.Events, func(e corev1.Event) bool {
 		return !about[e.InvolvedObject.Kind+" "+e.InvolvedObject.Name]

@@ -39,6 +39,9 @@ type World struct {
 	Jobs []batchv1.Job
 	// Backups are the Backup objects of the Cluster, and of former Clusters with the same name.
 	Backups []cnpgv1.Backup
+	// Others names the other Dojos with a database in the Dojo's own Cluster, and the Databases in
+	// it that are no Dojo's, such as "Dojo kyoto" and "Database reports".
+	Others []string
 	// Stores are the ObjectStores of the barman-cloud plugin in the namespace.
 	Stores []unstructured.Unstructured
 	// Events are about the Dojo and its children. The latest event comes first.

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package world
+
+import (
+	"testing"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
+)
+
+func TestOthersIn(t *testing.T) {
+	t.Parallel()
+	guest := func(name, cluster string) corev1api.Dojo {
+		d := corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace, Name: name}}
+		d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: cluster}}
+		return d
+	}
+	database := func(name, cluster string) cnpgv1.Database {
+		db := cnpgv1.Database{ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace, Name: name}}
+		db.Spec.ClusterRef.Name = cluster
+		return db
+	}
+	own, without := database("sendai-db", "sendai-db"), corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Name: "osaka"}}
+	for name, c := range map[string]struct {
+		dojos     []corev1api.Dojo
+		databases []cnpgv1.Database
+		want      []string
+	}{
+		"its own Database": {[]corev1api.Dojo{*apitest.Sendai(), without}, []cnpgv1.Database{own}, nil},
+		"others": {
+			[]corev1api.Dojo{*apitest.Sendai(), guest("kyoto", "sendai-db")},
+			[]cnpgv1.Database{own, database("kyoto-db", "sendai-db"), database("reports", "sendai-db")},
+			[]string{"Database reports", "Dojo kyoto"},
+		},
+		"a deleted Dojo":  {nil, []cnpgv1.Database{own, database("kyoto-db", "sendai-db")}, []string{"Database kyoto-db"}},
+		"another Cluster": {[]corev1api.Dojo{guest("kyoto", "shared")}, []cnpgv1.Database{database("reports", "shared")}, nil},
+	} {
+		if diff := cmp.Diff(c.want, othersIn(apitest.Sendai(), c.dojos, c.databases)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
