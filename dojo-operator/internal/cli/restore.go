@@ -54,7 +54,7 @@ create and patch Dojos. Here --as is no user.`,
 	flags.StringVar(&r.as, "as", "", "`NAME` of another Dojo, which is created with the data")
 	flags.StringVar(&r.backup, "backup", "", "`NAME` of the Backup to restore; by default it is found by the time")
 	flags.StringVar(&r.image, "postgres-image", "",
-		"`IMAGE` of Postgres of a lost Cluster, or without a tag the mirror of the built-in catalog's images")
+		"`IMAGE` of Postgres of a lost Cluster or of an unknown archive, or without a tag the mirror of all images")
 	flags.BoolVar(&r.planOnly, "plan", false, "print the plan and the manifest, and change nothing")
 	flags.DurationVar(&r.timeout, "timeout", time.Hour, "how long each step may take at most")
 	r.Bind(cmd)

@@ -73,6 +73,19 @@ func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	}
 }
 
+// majorOf returns the major version of the data in the live Cluster, or of the Cluster that replaces
+// a lost one; 0 if it is not known.
+func majorOf(d *corev1api.Dojo, live *cnpgv1.Cluster, r Request) (major int) {
+	if live != nil {
+		_, _, major = images.Majors(d, live, images.Input{Catalog: r.catalog()})
+	}
+	want := d.Spec.Postgres.Cluster
+	for _, version := range []string{images.VersionOf(want.ImageName), want.Version, images.VersionOf(r.Image)} {
+		major = cmp.Or(major, images.Major(version))
+	}
+	return major
+}
+
 func currentMajor(w *world.World) int {
 	if w.Dojo.Status.Database == nil {
 		return 0
@@ -112,7 +125,7 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 		return err
 	}
 	live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(w.Dojo))
-	switch want := w.Dojo.Spec.Postgres.Cluster; {
+	switch has := majorOf(w.Dojo, live, r); {
 	case w.Unreadable(kinds.Cluster):
 		return fmt.Errorf("you may not get %s in the namespace %s: whether there is one decides what is done",
 			kinds.Cluster.Resource(), w.Dojo.Namespace)
@@ -129,11 +142,11 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 		return fmt.Errorf("the Cluster %s has no primary, so its current data cannot be backed up: restore beside it "+
 			"with --as, or, where its data is not needed, kubectl delete clusters.postgresql.cnpg.io %s -n %s first",
 			live.Name, live.Name, w.Dojo.Namespace)
-	case live != nil && want.Backup == nil:
+	case live != nil && w.Dojo.Spec.Postgres.Cluster.Backup == nil:
 		return fmt.Errorf("%s has no backups, so the current data would be lost: restore beside it with --as", w.Dojo.Name)
-	case want.Version != "" && from.major > 0 && want.Version != strconv.Itoa(from.major):
-		return fmt.Errorf("the backup is of Postgres %d, and %s asks for %s: restore beside it with --as",
-			from.major, w.Dojo.Name, want.Version)
+	case has > 0 && from.major > 0 && has != from.major:
+		return fmt.Errorf("the backup is of Postgres %d, and %s has %d: restore beside it with --as",
+			from.major, w.Dojo.Name, has)
 	}
 	p.Replaces = live != nil
 	d := w.Dojo.DeepCopy()

@@ -30,9 +30,9 @@ type Request struct {
 	Backup string
 	// As is the name of a new Dojo for the data. If it is empty, the restore is in place.
 	As string
-	// Image is the Postgres image of a Cluster that replaces a lost Cluster. Without a tag, it is
-	// the repository of the images, as in the operator's flag --postgres-image. If it is empty, the
-	// built-in repository is used.
+	// Image is the Postgres image of a Cluster that replaces a lost Cluster. Its tag is also the
+	// version of an archive of unknown version. Without a tag, it is the repository of the images,
+	// as in the operator's flag --postgres-image. If it is empty, the built-in repository is used.
 	Image string
 }
 
@@ -118,6 +118,9 @@ func New(w *world.World, r Request) (*Plan, error) {
 		return nil, err
 	}
 	from, err := find(w, r)
+	if err == nil {
+		from.major, err = from.version(w, r)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +188,7 @@ func find(w *world.World, r Request) (s source, err error) {
 	windows := Windows(w)
 	for i := range windows {
 		if r.To.IsZero() || windows[i].Contains(r.To) {
-			return source{window: &windows[i], major: majorIn(w, windows[i].Place)}, nil
+			return source{window: &windows[i], major: majorIn(w, windows[i].Place, r.To)}, nil
 		}
 	}
 	for _, b := range Completed(w) {
@@ -256,13 +259,46 @@ func findBackup(w *world.World, r Request) (s source, err error) {
 		r.Backup, w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
 }
 
-func majorIn(w *world.World, place Place) int {
+// majorIn returns the major version of the last backup in a place before a moment. Without one, it
+// returns that of the first backup, or 0.
+func majorIn(w *world.World, place Place, to time.Time) (major int) {
 	for _, b := range Completed(w) {
-		if b.Place != nil && b.Place.equal(place) && b.Major > 0 {
-			return b.Major
+		if b.Place == nil || !b.Place.equal(place) || b.Major == 0 {
+			continue
+		}
+		if major = b.Major; to.IsZero() || !b.Ended.After(to) {
+			break
 		}
 	}
-	return 0
+	return major
+}
+
+// place returns where the plugin stores the source; nil for a volume snapshot.
+func (s source) place() *Place {
+	if s.window != nil {
+		return &s.window.Place
+	}
+	return backupOf(s.backup).Place
+}
+
+// version returns the major version of the source, or 0 if only CloudNativePG knows it. A former
+// archive whose Backup objects are gone is usually of a former version: barman-cloud deletes them
+// after an upgrade, but not after a restore. A Cluster with another version cannot start, so the
+// user must name the version of such an archive, and a live Cluster is never deleted for it.
+func (s source) version(w *world.World, r Request) (int, error) {
+	place, now := s.place(), archive(w.Dojo)
+	if s.major > 0 || place == nil || now != nil && place.equal(*now) {
+		return s.major, nil
+	}
+	beside := ""
+	if r.As == "" && world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(w.Dojo)) != nil {
+		beside = "restore beside it with --as, and "
+	}
+	if major := images.Major(images.VersionOf(r.Image)); major > 0 && beside == "" {
+		return major, nil
+	}
+	return 0, fmt.Errorf("the version of Postgres of the archive %s is not known: %sname an image of that version, with "+
+		"its tag, in --postgres-image", place.ServerName, beside)
 }
 
 func (s source) recovery(d *corev1api.Dojo, to time.Time) *corev1api.Recovery {

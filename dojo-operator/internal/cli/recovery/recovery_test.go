@@ -128,6 +128,8 @@ func TestPlan(t *testing.T) {
 	snapshot.Spec.Method, snapshot.Spec.PluginConfiguration = cnpgv1.BackupMethodVolumeSnapshot, nil
 	old := apitest.Backup("old", apitest.At(24, 1, 0))
 	old.Status.MajorVersion = 17
+	newer := apitest.Backup("newer", apitest.At(24, 2, 0))
+	imaged := cluster(func(pg *corev1api.PostgresCluster) { pg.Version, pg.ImageName = "", "registry/pg:18.1" })
 	catalog := apitest.Cluster(d())
 	catalog.Spec.ImageName, catalog.Spec.ImageCatalogRef = "", &cnpgv1.ImageCatalogRef{Major: 18}
 	catalog.Spec.ImageCatalogRef.Name = "pinned"
@@ -161,7 +163,16 @@ func TestPlan(t *testing.T) {
 		"the origin that the spec wants": {d(apitest.Lost, origin), []client.Object{last}, recovery.Request{},
 			"core.jutsu.com/origin: Backup first\n", "", "", ""},
 		"of an old version, in place": {d(), []client.Object{old, apitest.Cluster(d())}, recovery.Request{}, "",
-			"the backup is of Postgres 17, and sendai asks for 18: restore beside it with --as", "", ""},
+			"the backup is of Postgres 17, and sendai has 18: restore beside it with --as", "", ""},
+		"of an old version, in place, with an image": {d(imaged), []client.Object{old, apitest.Cluster(d())},
+			recovery.Request{}, "", "the backup is of Postgres 17, and sendai has 18: restore beside it with --as", "", ""},
+		"of an old version, lost, with an image": {d(apitest.Lost, imaged), []client.Object{old}, recovery.Request{}, "",
+			"the backup is of Postgres 17, and sendai has 18: restore beside it with --as", "", ""},
+		"before an upgrade in one archive": {d(), []client.Object{old, newer, apitest.Cluster(d())},
+			recovery.Request{To: apitest.At(24, 1, 30).Time}, "",
+			"the backup is of Postgres 17, and sendai has 18: restore beside it with --as", "", ""},
+		"after an upgrade in one archive": {d(), []client.Object{old, newer, apitest.Cluster(d())},
+			recovery.Request{To: apitest.At(24, 2, 30).Time}, "imageName: ghcr.io/cloudnative-pg/postgresql:18.1", "", "", ""},
 		"of an old version, beside": {d(), []client.Object{old}, recovery.Request{As: "past"}, "version: \"17\"\n", "", "", ""},
 		"of an old version, beside, with a newer image": {d(cluster(func(pg *corev1api.PostgresCluster) {
 			pg.Version, pg.ImageName = "", "registry/pg:18.1"
@@ -233,6 +244,55 @@ func TestOthers(t *testing.T) {
 	} {
 		if !strings.Contains(c.got, c.has) || c.hasNot != "" && strings.Contains(c.got, c.hasNot) {
 			t.Errorf("%s: %q, want %q", name, c.got, c.has)
+		}
+	}
+}
+
+// TestUnknownVersion shows that an archive whose version of Postgres is not known replaces no live
+// Cluster. The Dojo was upgraded, and barman-cloud has deleted the Backups of the former version.
+func TestUnknownVersion(t *testing.T) {
+	t.Parallel()
+	upgraded := func(d *corev1api.Dojo) {
+		d.Spec.Postgres.Cluster.Backup.Plugin.Parameters = map[string]string{
+			"barmanObjectName": "backups", "serverName": "sendai-db-2",
+		}
+	}
+	plan := func(d *corev1api.Dojo, request recovery.Request, objects ...client.Object) string {
+		w := worldOf(d, objects...)
+		w.Stores = append(w.Stores, *apitest.Store(map[string][2]metav1.Time{
+			"sendai-db": {apitest.At(20, 2, 0), apitest.At(24, 1, 0)},
+		}))
+		p, err := recovery.New(w, request)
+		if err != nil {
+			return err.Error()
+		}
+		text, err := yaml.Marshal(p.Object.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	to, live := apitest.At(24, 0, 30).Time, apitest.Cluster(apitest.Sendai())
+	const unknown = "the version of Postgres of the archive sendai-db is not known: "
+	old := apitest.Sendai(upgraded, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "17" })
+	for name, c := range map[string]struct{ got, want string }{
+		"in place": {plan(apitest.Sendai(upgraded), recovery.Request{To: to}, live), unknown + "restore beside it with --as"},
+		"in place, with an image": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, Image: "pg:18"}, live),
+			unknown + "restore beside it with --as"},
+		"lost": {plan(apitest.Sendai(upgraded, apitest.Lost), recovery.Request{To: to}),
+			unknown + "name an image of that version, with its tag, in --postgres-image"},
+		"lost, with an image of another version": {
+			plan(apitest.Sendai(upgraded, apitest.Lost), recovery.Request{To: to, Image: "pg:17.6"}),
+			"the backup is of Postgres 17, and sendai has 18: restore beside it with --as"},
+		"lost, with an image": {plan(old, recovery.Request{To: to, Image: "pg:17.6"}), "imageName: pg:17.6\n"},
+		"beside": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, As: "past", Image: "registry/pg"}, live),
+			unknown + "name an image of that version, with its tag, in --postgres-image"},
+		"beside, with an image": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, As: "past", Image: "pg:17.6"}, live),
+			"version: \"17\"\n"},
+		"the present archive": {plan(apitest.Sendai(), recovery.Request{To: to}, live), "serverName: sendai-db\n"},
+	} {
+		if !strings.Contains(c.got, c.want) {
+			t.Errorf("%s: %s, want %q", name, c.got, c.want)
 		}
 	}
 }

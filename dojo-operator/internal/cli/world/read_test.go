@@ -37,8 +37,10 @@ func TestOthersIn(t *testing.T) {
 			[]cnpgv1.Database{own, database("kyoto-db", "sendai-db"), database("reports", "sendai-db")},
 			[]string{"Database reports", "Dojo kyoto"},
 		},
-		"a deleted Dojo":  {nil, []cnpgv1.Database{own, database("kyoto-db", "sendai-db")}, []string{"Database kyoto-db"}},
-		"another Cluster": {[]corev1api.Dojo{guest("kyoto", "shared")}, []cnpgv1.Database{database("reports", "shared")}, nil},
+		"a deleted Dojo": {nil, []cnpgv1.Database{own, database("kyoto-db", "sendai-db")}, []string{"Database kyoto-db"}},
+		"another Cluster": {
+			[]corev1api.Dojo{guest("kyoto", "shared")}, []cnpgv1.Database{database("reports", "shared")}, nil,
+		},
 	} {
 		if diff := cmp.Diff(c.want, othersIn(apitest.Sendai(), c.dojos, c.databases)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
