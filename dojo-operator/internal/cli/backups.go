@@ -48,7 +48,7 @@ func (s *session) backups(w *world.World, format kubectl.Output) error {
 	if err := format.Write(s.Plugin, report, func() string { return backupText(w, report, s.Style) }); err != nil {
 		return err
 	}
-	if !recovery.Restorable(w) {
+	if ok, _ := recovery.Restorable(w); !ok {
 		return kubectl.ErrIll
 	}
 	return nil

@@ -210,7 +210,7 @@ func acceptance(w *world.World) (ch change, err error) {
 	ch.Means = []string{
 		fmt.Sprintf("The operator creates another Cluster %s, which begins %s.", cnpg.ObjectName(d), begins),
 	}
-	if recovery.Restorable(w) {
+	if ok, _ := recovery.Restorable(w); ok {
 		ch.Means = append(ch.Means, fmt.Sprintf(
 			"There are backups: kubectl dojo restore %s -n %s brings the data back instead.", d.Name, d.Namespace))
 	}

@@ -144,6 +144,9 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 			live.Name, live.Name, w.Dojo.Namespace)
 	case live != nil && w.Dojo.Spec.Postgres.Cluster.Backup == nil:
 		return fmt.Errorf("%s has no backups, so the current data would be lost: restore beside it with --as", w.Dojo.Name)
+	case live != nil && r.To.After(from.until(w)):
+		return fmt.Errorf("the log of %s is known until %s only: restore beside it with --as first",
+			from.place().ServerName, term.Exact(from.until(w)))
 	case has > 0 && from.major > 0 && has != from.major:
 		return fmt.Errorf("the backup is of Postgres %d, and %s has %d: restore beside it with --as",
 			from.major, w.Dojo.Name, has)

@@ -187,6 +187,11 @@ func find(w *world.World, r Request) (s source, err error) {
 	}
 	windows := Windows(w)
 	for i := range windows {
+		if r.To.IsZero() && windows[i].backupsOnly {
+			if r.Backup = lastIn(w, windows[i].Place); r.Backup != "" {
+				return findBackup(w, r)
+			}
+		}
 		if r.To.IsZero() || windows[i].Contains(r.To) {
 			return source{window: &windows[i], major: majorIn(w, windows[i].Place, r.To)}, nil
 		}
@@ -200,6 +205,22 @@ func find(w *world.World, r Request) (s source, err error) {
 	return s, nothing(w, r, windows)
 }
 
+// lastIn returns the name of the last usable Backup in a place, or "".
+func lastIn(w *world.World, place Place) string {
+	for _, b := range Completed(w) {
+		if b.Usable && b.Place != nil && b.Place.equal(place) {
+			return b.Name
+		}
+	}
+	return ""
+}
+
+// withoutLog reports whether only the end of a backup can be restored.
+func withoutLog(d *corev1api.Dojo, b Backup) bool {
+	now := archive(d)
+	return b.Snapshot() || b.Place != nil && now != nil && b.Place.equal(*now) && !archivesLog(d)
+}
+
 // nothing returns the error if no window and no Backup has the requested data. The error lists what
 // can be restored instead.
 func nothing(w *world.World, r Request, windows []Window) error {
@@ -209,10 +230,12 @@ func nothing(w *world.World, r Request, windows []Window) error {
 	}
 	var can []string
 	for _, window := range windows {
-		can = append(can, window.Words(w.Now))
+		if !window.backupsOnly {
+			can = append(can, window.Words(w.Now))
+		}
 	}
 	for _, b := range Completed(w) {
-		if b.Snapshot() {
+		if withoutLog(w.Dojo, b) {
 			can = append(can, fmt.Sprintf("--backup %s (%s)", b.Name, term.Moment(b.Ended, w.Now)))
 		}
 	}
@@ -249,6 +272,8 @@ func findBackup(w *world.World, r Request) (s source, err error) {
 				"leave --backup out, so that it is found by its time", b.Name)
 		case is.Snapshot() && !r.To.IsZero():
 			return s, fmt.Errorf("the Backup %s is a volume snapshot, without the log that --to needs", b.Name)
+		case withoutLog(w.Dojo, is) && !r.To.IsZero():
+			return s, fmt.Errorf("the Backup %s has no log, which --to needs, because walArchiver is false", b.Name)
 		case !r.To.IsZero() && r.To.Before(is.Ended):
 			return s, fmt.Errorf("the Backup %s ended at %s, after %s", b.Name, term.Exact(is.Ended), term.Exact(r.To))
 		default:
@@ -281,13 +306,32 @@ func (s source) place() *Place {
 	return backupOf(s.backup).Place
 }
 
+// until returns the moment to which the log of the source is known to reach.
+func (s source) until(w *world.World) time.Time {
+	if s.window != nil {
+		return s.window.To
+	}
+	until, place := backupOf(s.backup).Ended, s.place()
+	for _, window := range Windows(w) {
+		if place != nil && window.equal(*place) {
+			until = window.To
+		}
+	}
+	return until
+}
+
+// former reports whether the source is an archive to which the Dojo's Cluster no longer archives.
+func (s source) former(d *corev1api.Dojo) bool {
+	place, now := s.place(), archive(d)
+	return place != nil && (now == nil || !place.equal(*now))
+}
+
 // version returns the major version of the source, or 0 if only CloudNativePG knows it. A former
 // archive whose Backup objects are gone is usually of a former version: barman-cloud deletes them
 // after an upgrade, but not after a restore. A Cluster with another version cannot start, so the
 // user must name the version of such an archive, and a live Cluster is never deleted for it.
 func (s source) version(w *world.World, r Request) (int, error) {
-	place, now := s.place(), archive(w.Dojo)
-	if s.major > 0 || place == nil || now != nil && place.equal(*now) {
+	if s.major > 0 || !s.former(w.Dojo) {
 		return s.major, nil
 	}
 	beside := ""
@@ -298,7 +342,7 @@ func (s source) version(w *world.World, r Request) (int, error) {
 		return major, nil
 	}
 	return 0, fmt.Errorf("the version of Postgres of the archive %s is not known: %sname an image of that version, with "+
-		"its tag, in --postgres-image", place.ServerName, beside)
+		"its tag, in --postgres-image", s.place().ServerName, beside)
 }
 
 func (s source) recovery(d *corev1api.Dojo, to time.Time) *corev1api.Recovery {
@@ -324,10 +368,14 @@ func databaseOf(d *corev1api.Dojo) string {
 	return cnpg.SQLName(d)
 }
 
-// Restorable reports whether any data of the Dojo can be restored.
-func Restorable(w *world.World) bool {
-	_, err := find(w, Request{})
-	return refused(w.Dojo) == nil && err == nil
+// Restorable reports whether any data of the Dojo can be restored. former reports whether the
+// newest such data is in a former archive, without the writes since then.
+func Restorable(w *world.World) (ok, former bool) {
+	if refused(w.Dojo) != nil {
+		return false, false
+	}
+	from, err := find(w, Request{})
+	return err == nil, err == nil && from.former(w.Dojo)
 }
 
 var errBusy = errors.New("restore beside it with --as, or continue when that is over")

@@ -19,6 +19,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 func worldOf(d *corev1api.Dojo, objects ...client.Object) *world.World {
@@ -89,7 +90,7 @@ func TestWindows(t *testing.T) {
 		"archiving fails":            {d(), []client.Object{first, failing(apitest.Cluster(d()))}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:30"}},
 		"the Cluster is lost":        {d(apitest.Lost), []client.Object{first, last}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:51"}},
 		"no log is archived": {d(func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup.Plugin.WALArchiver = new(false) }),
-			[]client.Object{first, last, apitest.Cluster(d())}, nil, []string{"sendai-db: 22 Nov 01:00 to 01:00"}},
+			[]client.Object{first, last, apitest.Cluster(d())}, nil, []string{"sendai-db: 01:00 to 01:00"}},
 		"the store knows more":  {d(), []client.Object{last}, map[string][2]metav1.Time{"sendai-db": window}, []string{"sendai-db: 20 Nov 02:00 to 01:00"}},
 		"the store knows alone": {d(), nil, map[string][2]metav1.Time{"sendai-db-2": window}, []string{"sendai-db-2: 20 Nov 02:00 to 01:00"}},
 		"a store of others":     {d(), nil, map[string][2]metav1.Time{"osaka-db": window, "sendai-db-x": window, "sendai-dbx": window}, nil},
@@ -244,6 +245,58 @@ func TestOthers(t *testing.T) {
 	} {
 		if !strings.Contains(c.got, c.has) || c.hasNot != "" && strings.Contains(c.got, c.hasNot) {
 			t.Errorf("%s: %q, want %q", name, c.got, c.has)
+		}
+	}
+}
+
+// TestEndOfTheLog shows that a restore in place deletes no live Cluster for a moment after the known
+// end of a log. A copy, and the restore of a lost Cluster, may try.
+func TestEndOfTheLog(t *testing.T) {
+	t.Parallel()
+	turned := func(d *corev1api.Dojo) {
+		d.Spec.Postgres.Cluster.Backup.Plugin.Parameters = map[string]string{
+			"barmanObjectName": "backups", "serverName": "sendai-db-2",
+		}
+	}
+	logless := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup.Plugin.WALArchiver = new(false) }
+	live, silent := apitest.Cluster(apitest.Sendai()), apitest.Cluster(apitest.Sendai())
+	silent.Status.Conditions = nil
+	backups := []client.Object{apitest.Backup("first", apitest.At(22, 1, 0)), apitest.Backup("last", apitest.At(24, 1, 0))}
+	plan := func(request recovery.Request, cluster *cnpgv1.Cluster, changes ...func(*corev1api.Dojo)) string {
+		objects := backups
+		if cluster != nil {
+			objects = append([]client.Object{cluster}, backups...)
+		}
+		w := worldOf(apitest.Sendai(changes...), objects...)
+		p, err := recovery.New(w, request)
+		if err != nil {
+			return err.Error()
+		}
+		return p.Text(w, term.Style{})
+	}
+	inside, after := apitest.At(24, 0, 30).Time, apitest.At(24, 2, 0).Time
+	const later = "22 Nov 01:00 to 01:00  later only if the log is there\n"
+	const tooLate = "the log of sendai-db is known until 24 Nov 2026 01:00:00 UTC only: restore beside it with --as first"
+	const backupsAlone = "cannot be restored to 24 Nov 2026 00:30:00 UTC; it can to: " +
+		"--backup last (01:00), or --backup first (22 Nov 01:00)"
+	for name, c := range map[string]struct{ got, want string }{
+		"inside a former archive":     {plan(recovery.Request{To: inside}, live, turned), "22 Nov 01:00 to 01:00  ok\n"},
+		"after a former archive":      {plan(recovery.Request{To: after}, live, turned), tooLate},
+		"after its Backup":            {plan(recovery.Request{To: after, Backup: "last"}, live, turned), tooLate},
+		"beside":                      {plan(recovery.Request{To: after, As: "past"}, live, turned), later},
+		"lost":                        {plan(recovery.Request{To: after}, nil, turned, apitest.Lost), later},
+		"in a log that grows":         {plan(recovery.Request{To: after}, live), "22 Nov 01:00 to now  ok\n"},
+		"in it, from a Backup":        {plan(recovery.Request{To: after, Backup: "last"}, live), "1. stop the application"},
+		"archiving is not known":      {plan(recovery.Request{To: after}, silent), tooLate},
+		"without a log":               {plan(recovery.Request{To: inside}, live, logless), backupsAlone},
+		"without a log, beside":       {plan(recovery.Request{To: inside, As: "past"}, live, logless), backupsAlone},
+		"without a log, its Backup":   {plan(recovery.Request{To: after, Backup: "last"}, live, logless), "the Backup last has no log"},
+		"without a log, the newest":   {plan(recovery.Request{}, live, logless), "from Backup team-a/last to"},
+		"without a log, by its name":  {plan(recovery.Request{Backup: "first"}, live, logless), "from Backup team-a/first to"},
+		"lost, from a former archive": {plan(recovery.Request{}, nil, turned, apitest.Lost), "later writes are not restored."},
+	} {
+		if !strings.Contains(c.got, c.want) {
+			t.Errorf("%s: %s, want %q", name, c.got, c.want)
 		}
 	}
 }

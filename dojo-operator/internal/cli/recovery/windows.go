@@ -65,6 +65,12 @@ func archive(d *corev1api.Dojo) *Place {
 	return ptr.To(placeOf(policy.Plugin.Name, policy.Plugin.Parameters, cnpg.ObjectName(d)))
 }
 
+// archivesLog reports whether the plugin that makes the backups also archives the WAL.
+func archivesLog(d *corev1api.Dojo) bool {
+	policy := d.BackupPolicy()
+	return policy != nil && policy.Plugin != nil && ptr.Deref(policy.Plugin.WALArchiver, true)
+}
+
 // Window is a time window: the database can be restored to any moment in it.
 type Window struct {
 	Place
@@ -75,13 +81,16 @@ type Window struct {
 	Live bool `json:"live"`
 	// Sure reports whether To is the end of a backup. Otherwise the WAL archive ends at about To.
 	Sure bool `json:"sure"`
+	// backupsOnly reports whether the place has no WAL archive: only the ends of its backups can be
+	// restored.
+	backupsOnly bool
 }
 
-// Contains reports whether the database can be restored to a moment. If To is only the end of the
-// last backup and the Cluster no longer archives here, the WAL archive may continue after To. So
-// Contains then returns true for all later moments.
+// Contains reports whether the database can perhaps be restored to a moment. If To is only the end
+// of the last backup and the Cluster no longer archives here, the WAL archive may continue after
+// To. So Contains then returns true for all later moments.
 func (w Window) Contains(at time.Time) bool {
-	return !at.Before(w.From) && (!at.After(w.To) || w.Sure && !w.Live)
+	return !at.Before(w.From) && (!at.After(w.To) || w.Sure && !w.Live) && !w.backupsOnly
 }
 
 // Windows returns the windows of the Dojo's own Cluster, and of its former Clusters. The window
@@ -167,8 +176,8 @@ func serves(d *corev1api.Dojo, server string) bool {
 // extended moves the end of a window to the end of the WAL archive, which continues after the last
 // backup. The window's place must be the one to which the Dojo's spec sends backups.
 func extended(w *world.World, in Window) Window {
-	policy := w.Dojo.BackupPolicy()
-	if !ptr.Deref(policy.Plugin.WALArchiver, true) {
+	if !archivesLog(w.Dojo) {
+		in.From, in.backupsOnly = in.To, true
 		return in
 	}
 	cluster := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ClusterName(w.Dojo))

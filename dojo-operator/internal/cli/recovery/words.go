@@ -31,6 +31,10 @@ func (p *Plan) notes(w *world.World, from source) {
 		note("The log ends at about %s. Postgres archives it at least every %s, so the last writes before its end are lost.",
 			term.Exact(from.window.To), strings.TrimSuffix(archiveInterval.String(), "0s"))
 	}
+	if now := archive(w.Dojo); p.To.IsZero() && from.window != nil && from.former(w.Dojo) && now != nil {
+		note("All of the log of serverName %s is restored, also what a restore has undone since. The Dojo archives to "+
+			"serverName %s now, which has no backup: later writes are not restored.", from.window.ServerName, now.ServerName)
+	}
 	if from.window != nil && from.window.Live && !p.Replaces {
 		note("The log is archived at least every %s: a later moment needs kubectl dojo backup %s -n %s first.",
 			strings.TrimSuffix(archiveInterval.String(), "0s"), w.Dojo.Name, w.Dojo.Namespace)
@@ -64,7 +68,11 @@ func (p *Plan) Text(w *world.World, style term.Style) string {
 	}
 	line("Restores %s from %s to %s.", style.Bold(w.Dojo.Name), p.Source, moment)
 	if p.Window != nil {
-		line("  restorable  %s  %s", p.Window.Words(w.Now), style.Good("ok"))
+		state := style.Good("ok")
+		if p.To.After(p.Window.To) {
+			state = style.Busy("later only if the log is there")
+		}
+		line("  restorable  %s  %s", p.Window.Words(w.Now), state)
 	}
 	about := p.about
 	if p.ServerName != "" {

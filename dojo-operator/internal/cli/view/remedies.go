@@ -78,18 +78,18 @@ func paused(d *corev1api.Dojo, kubectl func(verb, kind, name string) string) []R
 }
 
 func lost(w *world.World, run func(string, ...any) string) (all []Remedy) {
-	if newest := newest(w); newest != "" {
-		all = append(all, Remedy{"Safe", run("restore"), newest})
+	switch ok, former := recovery.Restorable(w); {
+	case ok && former:
+		all = append(all, Remedy{"Careful", run("restore"), newest(w, " in a former archive")})
+	case ok:
+		all = append(all, Remedy{"Safe", run("restore"), newest(w, "")})
 	}
 	return append(all, Remedy{"Careful", run("accept-loss"), "an empty database"})
 }
 
-// newest describes the latest data that a restore can bring back. It returns "" if nothing can be
-// restored.
-func newest(w *world.World) string {
-	if !recovery.Restorable(w) {
-		return ""
-	}
+// newest describes the latest data that a restore can bring back. where says in which archive it
+// is.
+func newest(w *world.World, where string) string {
 	lostAt := recovery.LostAt(w.Dojo)
 	windows := recovery.Windows(w)
 	if len(windows) > 0 && !windows[0].Sure {
@@ -101,7 +101,7 @@ func newest(w *world.World) string {
 	} else if all := recovery.Completed(w); len(all) > 0 {
 		at = all[0].Ended
 	}
-	note := "newest: " + term.Moment(at, w.Now)
+	note := "newest: " + term.Moment(at, w.Now) + where
 	if lostAt.After(at) {
 		note += fmt.Sprintf(", %s of data lost", term.Age(at, lostAt))
 	}

@@ -85,6 +85,32 @@ func TestRemediesOfPausedDeletion(t *testing.T) {
 	}
 }
 
+// TestRemediesOfALostCluster shows that status calls a restore safe only from the archive of the lost
+// Cluster.
+func TestRemediesOfALostCluster(t *testing.T) {
+	t.Parallel()
+	const accept = "; Careful kubectl dojo accept-loss sendai -n team-a (an empty database)"
+	for server, want := range map[string]string{
+		"sendai-db": "Safe kubectl dojo restore sendai -n team-a (newest: about 02:51, the end of the log)",
+		"sendai-db-2": "Careful kubectl dojo restore sendai -n team-a " +
+			"(newest: 01:00 in a former archive, 111m of data lost)",
+	} {
+		w := worldOf(apitest.Lost, func(d *corev1api.Dojo) {
+			d.Spec.Postgres.Cluster.Backup.Plugin.Parameters = map[string]string{
+				"barmanObjectName": "backups", "serverName": server,
+			}
+		})
+		w.Backups = append(w.Backups, *apitest.Backup("last", apitest.At(24, 1, 0)))
+		var got []string
+		for _, r := range view.Remedies(w, view.HeadOf(w.Dojo, w.Now)) {
+			got = append(got, r.Label+" "+r.Command+" ("+r.Note+")")
+		}
+		if strings.Join(got, "; ") != want+accept {
+			t.Errorf("%s: %q, want %q", server, got, want+accept)
+		}
+	}
+}
+
 func TestHeadOf(t *testing.T) {
 	t.Parallel()
 	upgrade := func(d *corev1api.Dojo) { d.Status.Database.Upgrade = &corev1api.UpgradeStatus{From: "17", To: "18"} }
