@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -92,6 +93,18 @@ func unreachable(err error) bool {
 	var lookup *net.DNSError
 	return errors.As(err, &operation) || errors.As(err, &lookup) || errors.As(err, &network) && network.Timeout() ||
 		errors.Is(err, context.DeadlineExceeded)
+}
+
+// transient reports whether the API server did not answer, or refused a request because it is
+// overloaded or has failed.
+func transient(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		code := status.Status().Code
+		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
+	}
+	var wrongURL *url.Error
+	return errors.As(err, &wrongURL) || unreachable(err)
 }
 
 func (p *Plugin) explainForbidden(err error) string {
