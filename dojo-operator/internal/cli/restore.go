@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -131,7 +132,7 @@ func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 	if plan.Replaces {
 		return nil // no dry run: the old Cluster still has the name of the new one
 	}
-	err := create(ctx, client.NewDryRunClient(s.Client), plan)
+	_, err := create(ctx, client.NewDryRunClient(s.Client), plan)
 	if apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("the %s %s exists already: name another one with --as, or delete it",
 			plan.Object.GetKind(), plan.Object.GetName())
@@ -158,15 +159,17 @@ func (s *session) checkNoCluster(ctx context.Context, plan *recovery.Plan) error
 		name, name, plan.Object.GetNamespace())
 }
 
-// create creates the object of a plan. It applies a Cluster with the operator's field manager, so
-// that the operator can later remove fields that the Dojo's spec no longer has.
-func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) error {
+// create creates the object of a plan and returns its UID. It applies a Cluster with the operator's
+// field manager, so that the operator can later remove fields that the Dojo's spec no longer has.
+func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) (types.UID, error) {
 	o := plan.Object.DeepCopy()
 	if !plan.InPlace {
-		return k8s.Create(ctx, o)
+		err := k8s.Create(ctx, o)
+		return o.GetUID(), err
 	}
-	return k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o),
+	err := k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o),
 		client.FieldOwner(ownership.FieldOwner), client.ForceOwnership)
+	return o.GetUID(), err
 }
 
 func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.Plan, timeout time.Duration) error {
@@ -177,17 +180,17 @@ func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.P
 		if err == nil {
 			continue
 		}
-		late := errors.Is(err, kubectl.ErrTimeout)
-		s.Note("Stopped at step %d. %s\n", i+1, stopped(s.Namespace, plan, step.Action, late))
+		failed := errors.Is(err, errNotRestored)
+		s.Note("Stopped at step %d. %s\n", i+1, stopped(s.Namespace, plan, step.Action, failed))
 		return err
 	}
 	s.Print("%s\n", s.Style.Good("Restored."))
 	return nil
 }
 
-// stopped describes the state after the failed step (at), and how to continue. late reports
-// whether the step has timed out.
-func stopped(namespace string, plan *recovery.Plan, at recovery.Action, late bool) string {
+// stopped describes the state after the unfinished step (at), and how to continue. failed reports
+// whether the restored Cluster has no data that can be used.
+func stopped(namespace string, plan *recovery.Plan, at recovery.Action, failed bool) string {
 	start := fmt.Sprintf("kubectl scale %s %s -n %s --replicas=%d",
 		kinds.Dojo.Resource(), plan.Target, namespace, plan.Replicas)
 	kind := kinds.Dojo
@@ -204,7 +207,7 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, late boo
 		return "Nothing was changed."
 	case at == recovery.Serve:
 		return "The data is there. Start the application: " + start
-	case at == recovery.Verify && late:
+	case at == recovery.Verify && !failed:
 		return fmt.Sprintf("The restore may still run: kubectl dojo status %s -n %s -w. "+
 			"Then start the application: %s", plan.Target, namespace, start)
 	case at == recovery.Verify && plan.InPlace:
@@ -224,6 +227,8 @@ type restoreRun struct {
 	world   *world.World
 	plan    *recovery.Plan
 	timeout time.Duration
+	// created is the UID of the object that the step Create has created.
+	created types.UID
 }
 
 func (r *restoreRun) take(ctx context.Context, action recovery.Action) error {
@@ -240,7 +245,9 @@ func (r *restoreRun) take(ctx context.Context, action recovery.Action) error {
 			"spec", "postgres", "cluster", "backup", "plugin", "parameters", "serverName")
 		return r.patch(ctx, r.world.Dojo.Name, patch)
 	case recovery.Create:
-		return create(ctx, r.Client, r.plan)
+		var err error
+		r.created, err = create(ctx, r.Client, r.plan)
+		return err
 	case recovery.Verify:
 		return r.verify(ctx)
 	case recovery.Serve:
@@ -307,33 +314,49 @@ func (r *restoreRun) remove(ctx context.Context) error {
 	})
 }
 
-var failures = []string{
-	corev1api.ReasonRestoreFailed, corev1api.ReasonDatabaseNotRestored, corev1api.ReasonOriginMismatch,
-	corev1api.ReasonBackupNotUsable, corev1api.ReasonClusterRefused, corev1api.ReasonSchemaFailed,
-	corev1api.ReasonNameConflict, corev1api.ReasonChildRefused, corev1api.ReasonVersionTooLow,
-}
+var (
+	// unusable are the reasons for which a restored Cluster has no data that can be used.
+	unusable = []string{corev1api.ReasonRestoreFailed, corev1api.ReasonDatabaseNotRestored, corev1api.ReasonBackupNotUsable}
+	// blocking are other reasons that only a user can remove. OriginMismatch is one of them, because
+	// the operator reports it for a Cluster that the restore has not created.
+	blocking = []string{
+		corev1api.ReasonOriginMismatch, corev1api.ReasonClusterRefused, corev1api.ReasonSchemaFailed,
+		corev1api.ReasonNameConflict, corev1api.ReasonChildRefused, corev1api.ReasonVersionTooLow,
+	}
+)
 
 var errNotRestored = errors.New("the data is not restored")
 
 // verify waits until DatabaseReady is True: the data is restored, and the operator's SQL has run in
 // it.
 func (r *restoreRun) verify(ctx context.Context) error {
-	lost := r.world.Dojo.Status.Database
 	return r.until(ctx, r.plan.Target, r.timeout, func(d *corev1api.Dojo) (string, bool, error) {
-		ready := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady)
-		if ready == nil {
-			return "", false, nil
+		cluster := r.created
+		if !r.plan.InPlace {
+			cluster = ""
 		}
-		if slices.Contains(failures, ready.Reason) {
-			return "", false, fmt.Errorf("%w: %s: %s", errNotRestored, ready.Reason, ready.Message)
-		}
-		now := d.Status.Database
-		if r.plan.InPlace && lost != nil && now != nil && now.ClusterUID == lost.ClusterUID {
-			return "", false, nil // the status still describes the former Cluster
-		}
-		done := ready.Status == metav1.ConditionTrue && d.Status.ObservedGeneration >= d.Generation
-		return sentence(ready.Reason, ready.Message), done, nil
+		return verified(d, cluster)
 	})
+}
+
+// verified reports whether the status of a Dojo says that the data is restored. Without the UID of
+// the created Cluster, the Dojo is new. A status of the former Cluster, or of a former spec, says
+// nothing.
+func verified(d *corev1api.Dojo, created types.UID) (progress string, ok bool, err error) {
+	ready, db := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady), d.Status.Database
+	if ready == nil || d.Status.ObservedGeneration < d.Generation {
+		return "", false, nil
+	}
+	progress = sentence(ready.Reason, ready.Message)
+	switch former := created != "" && (db == nil || db.ClusterUID != string(created)); {
+	case former && ready.Reason != corev1api.ReasonOriginMismatch:
+		return "", false, nil
+	case slices.Contains(unusable, ready.Reason):
+		return "", false, fmt.Errorf("%w: %s", errNotRestored, progress)
+	case slices.Contains(blocking, ready.Reason):
+		return "", false, fmt.Errorf("the restore cannot go on: %s", progress)
+	}
+	return progress, ready.Status == metav1.ConditionTrue, nil
 }
 
 func (r *restoreRun) serve(ctx context.Context) error {

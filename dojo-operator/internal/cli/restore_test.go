@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -51,13 +52,15 @@ func follow(s *apitest.Server, name, refused string) {
 	set := func(kind, status, reason, message string) {
 		apitest.Set(apitest.Condition(kind, status, reason, message, at))(d)
 	}
+	if exists {
+		d.Status.Database.ClusterUID = string(cluster.UID)
+	}
 	switch {
 	case !exists:
 		apitest.Lost(d)
 	case refused != "":
 		set(corev1api.ConditionDatabaseReady, "False", refused, "The backup has no database of that name.")
 	default:
-		d.Status.Database.ClusterUID = string(cluster.UID)
 		set(corev1api.ConditionDatabaseReady, "True", corev1api.ReasonDatabaseReady, "")
 		set(conditions.TypeReady, "True", conditions.ReasonReconciled, "The object matches its spec.")
 		set(conditions.TypeDegraded, "False", conditions.ReasonReconciled, "")
@@ -131,6 +134,54 @@ func TestRestoreStops(t *testing.T) {
 	}
 }
 
+// TestVerified shows which statuses end a restore, and which of them prove that it has failed.
+func TestVerified(t *testing.T) {
+	t.Parallel()
+	with := func(status, reason string, changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
+		condition := apitest.Condition(corev1api.ConditionDatabaseReady, status, reason, "A message.", apitest.At(24, 2, 0))
+		return apitest.Sendai(append(changes, apitest.Set(condition))...)
+	}
+	unread := func(d *corev1api.Dojo) { d.Generation = 2 }
+	const created, former = "uid of sendai-db", "another"
+	for name, c := range map[string]struct {
+		dojo     *corev1api.Dojo
+		created  types.UID
+		ok       bool
+		problem  string
+		unusable bool
+	}{
+		"restored":                   {with("True", corev1api.ReasonDatabaseReady), created, true, "", false},
+		"of the former Cluster":      {with("True", corev1api.ReasonDatabaseReady), former, false, "", false},
+		"of the former spec":         {with("True", corev1api.ReasonDatabaseReady, unread), created, false, "", false},
+		"it restores":                {with("False", corev1api.ReasonRestoring), created, false, "", false},
+		"failed":                     {with("False", corev1api.ReasonRestoreFailed), created, false, "the data is not restored", true},
+		"failed, beside":             {with("False", corev1api.ReasonRestoreFailed), "", false, "the data is not restored", true},
+		"the former Cluster failed":  {with("False", corev1api.ReasonRestoreFailed), former, false, "", false},
+		"failed before the new spec": {with("False", corev1api.ReasonRestoreFailed, unread), created, false, "", false},
+		"its SQL failed":             {with("False", corev1api.ReasonSchemaFailed), created, false, "cannot go on: SchemaFailed", false},
+		"a foreign Cluster":          {with("False", corev1api.ReasonOriginMismatch), former, false, "cannot go on: OriginM", false},
+	} {
+		_, ok, err := verified(c.dojo, c.created)
+		if ok != c.ok || (err != nil) != (c.problem != "") || err != nil && !strings.Contains(err.Error(), c.problem) ||
+			errors.Is(err, errNotRestored) != c.unusable {
+			t.Errorf("%s: %v, %v", name, ok, err)
+		}
+	}
+}
+
+// TestRestoreSurvivesItsSQL shows that a restore whose SQL fails does not advise to delete the
+// restored Cluster.
+func TestRestoreSurvivesItsSQL(t *testing.T) {
+	t.Parallel()
+	s := lost(t)
+	operate(s, corev1api.ReasonSchemaFailed)
+	got := run(t, s, "", "restore", "sendai", "-y")
+	if got.code != 1 || strings.Contains(got.err, "delete") ||
+		!strings.Contains(got.err, "Stopped at step 4. The restore may still run: kubectl dojo status sendai -n team-a -w.") {
+		t.Error(got)
+	}
+}
+
 // TestStopped shows, for each step, how the error message says to continue.
 func TestStopped(t *testing.T) {
 	t.Parallel()
@@ -143,24 +194,24 @@ func TestStopped(t *testing.T) {
 	past.To = time.Date(2026, 11, 24, 2, 45, 0, 0, time.UTC)
 	pastBeside.To = past.To
 	for _, c := range []struct {
-		plan *recovery.Plan
-		at   recovery.Action
-		late bool
-		want string
+		plan   *recovery.Plan
+		at     recovery.Action
+		failed bool
+		want   string
 	}{
-		{w, recovery.Stop, true, "or start the application as it is: " + start},
+		{w, recovery.Stop, false, "or start the application as it is: " + start},
 		{w, recovery.Remove, false, "Repeat the command, which continues from here"},
 		{&past, recovery.Save, false, "Repeat the command with --to 2026-11-24T02:45:00Z, which continues from here"},
-		{&past, recovery.Verify, false, "repeat the command with --to 2026-11-24T02:45:00Z: kubectl delete"},
-		{&pastBeside, recovery.Verify, false, "repeat the command with --to 2026-11-24T02:45:00Z: kubectl delete"},
-		{w, recovery.Verify, true, "kubectl dojo status sendai -n team-a -w. Then start the application: " + start},
-		{w, recovery.Verify, false, "kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a"},
+		{&past, recovery.Verify, true, "repeat the command with --to 2026-11-24T02:45:00Z: kubectl delete"},
+		{&pastBeside, recovery.Verify, true, "repeat the command with --to 2026-11-24T02:45:00Z: kubectl delete"},
+		{w, recovery.Verify, false, "kubectl dojo status sendai -n team-a -w. Then start the application: " + start},
+		{w, recovery.Verify, true, "kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a"},
 		{w, recovery.Serve, false, "The data is there. Start the application: " + start},
 		{beside, recovery.Create, false, "Nothing was changed."},
-		{beside, recovery.Verify, false, "kubectl delete dojos.core.jutsu.com past -n team-a; " +
+		{beside, recovery.Verify, true, "kubectl delete dojos.core.jutsu.com past -n team-a; " +
 			"kubectl delete clusters.postgresql.cnpg.io past-db -n team-a --ignore-not-found"},
 	} {
-		if got := stopped("team-a", c.plan, c.at, c.late); !strings.Contains(got, c.want) {
+		if got := stopped("team-a", c.plan, c.at, c.failed); !strings.Contains(got, c.want) {
 			t.Errorf("at %d: %s, want %q", c.at, got, c.want)
 		}
 	}
