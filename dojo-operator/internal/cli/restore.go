@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -198,9 +199,16 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, failed b
 		kind = kinds.Cluster
 	}
 	object := fmt.Sprintf("%s %s -n %s", kind.Resource(), plan.Object.GetName(), namespace)
-	command := "the command"
+	var flags []string
 	if !plan.To.IsZero() { // a --to of 10m would mean another time by now
-		command += " with --to " + plan.To.Format(time.RFC3339Nano)
+		flags = append(flags, "--to "+plan.To.Format(time.RFC3339Nano))
+	}
+	if plan.Backup != "" { // the newest Backup may be that of the data to replace by now
+		flags = append(flags, "--backup "+plan.Backup)
+	}
+	command := "the command"
+	if len(flags) > 0 {
+		command += " with " + strings.Join(flags, " ")
 	}
 	switch {
 	case !plan.InPlace && at == recovery.Create:

@@ -193,6 +193,8 @@ func TestStopped(t *testing.T) {
 	past, pastBeside := *w, *beside
 	past.To = time.Date(2026, 11, 24, 2, 45, 0, 0, time.UTC)
 	pastBeside.To = past.To
+	snapshot, both := *w, past
+	snapshot.Backup, both.Backup = "night", "night"
 	for _, c := range []struct {
 		plan   *recovery.Plan
 		at     recovery.Action
@@ -202,6 +204,8 @@ func TestStopped(t *testing.T) {
 		{w, recovery.Stop, false, "or start the application as it is: " + start},
 		{w, recovery.Remove, false, "Repeat the command, which continues from here"},
 		{&past, recovery.Save, false, "Repeat the command with --to 2026-11-24T02:45:00Z, which continues from here"},
+		{&snapshot, recovery.Remove, false, "Repeat the command with --backup night, which continues from here"},
+		{&both, recovery.Create, false, "Repeat the command with --to 2026-11-24T02:45:00Z --backup night, which"},
 		{&past, recovery.Verify, true, "repeat the command with --to 2026-11-24T02:45:00Z: kubectl delete"},
 		{&pastBeside, recovery.Verify, true, "repeat the command with --to 2026-11-24T02:45:00Z: kubectl delete"},
 		{w, recovery.Verify, false, "kubectl dojo status sendai -n team-a -w. Then start the application: " + start},
@@ -214,6 +218,27 @@ func TestStopped(t *testing.T) {
 		if got := stopped("team-a", c.plan, c.at, c.failed); !strings.Contains(got, c.want) {
 			t.Errorf("at %d: %s, want %q", c.at, got, c.want)
 		}
+	}
+}
+
+// TestRestoreOfASnapshot shows that the advice of an interrupted restore names the chosen snapshot,
+// because the newest one by then is the snapshot of the data that the restore replaces.
+func TestRestoreOfASnapshot(t *testing.T) {
+	t.Parallel()
+	d := apitest.Sendai(func(d *corev1api.Dojo) {
+		d.Spec.Postgres.Cluster.Backup = &corev1api.Backup{Schedule: "0 1 * * *", Method: corev1api.BackupVolumeSnapshot}
+	})
+	s := apitest.New(t, append(apitest.Children(d), d)...)
+	for _, name := range []string{"sendai-db-20261122010000", "sendai-db-20261124010000"} {
+		b := &cnpgv1.Backup{}
+		s.Get(kinds.Backup, apitest.Namespace, name, b)
+		b.Spec.Method, b.Spec.PluginConfiguration = cnpgv1.BackupMethodVolumeSnapshot, nil
+		s.Put(b)
+	}
+	operate(s, corev1api.ReasonRestoreFailed)
+	got := run(t, s, "", "restore", "sendai", "-y", "--confirm", "sendai")
+	if got.code != 1 || !strings.Contains(got.err, "repeat the command with --backup sendai-db-20261124010000: kubectl delete") {
+		t.Error(got)
 	}
 }
 

@@ -78,6 +78,8 @@ type Plan struct {
 	// state; nil if the user named a Backup.
 	Source string
 	Window *Window
+	// Backup is the name of the Backup to restore; "" if the data comes from a window.
+	Backup string
 	// To is the point in time to restore to. The zero time means the latest data.
 	To time.Time
 	// Target is the name of the Dojo that gets the data. InPlace reports whether Target is the
@@ -125,6 +127,9 @@ func New(w *world.World, r Request) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{To: r.To, Window: from.window, Target: w.Dojo.Name, InPlace: r.As == ""}
+	if from.backup != nil {
+		p.Backup = from.backup.Name
+	}
 	p.Replicas = size(w.Dojo)
 	p.Source = from.words(w.Dojo)
 	if p.InPlace {
