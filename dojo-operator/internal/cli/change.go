@@ -29,9 +29,8 @@ import (
 type change struct {
 	// Means describes the consequences of the change, one per line.
 	Means []string
-	// Annotations and Spec are the fields of the merge patch.
-	Annotations map[string]string
-	Spec        map[string]any
+	// Annotations and Spec are the fields of the merge patch. The value nil removes a field.
+	Annotations, Spec map[string]any
 	// Loses describes the data that is lost by the change. If it is set, the user must type the
 	// name of the Dojo to confirm; otherwise "yes" is enough.
 	Loses string
@@ -53,7 +52,7 @@ func (ch change) patch() map[string]any {
 func (ch change) lines() []string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(ch.Annotations)) {
-		lines = append(lines, fmt.Sprintf("metadata.annotations[%s]: %q", key, ch.Annotations[key]))
+		lines = append(lines, fieldLines("metadata.annotations["+key+"]", ch.Annotations[key])...)
 	}
 	return append(lines, fieldLines("spec", ch.Spec)...)
 }
@@ -265,7 +264,7 @@ func rotation(d *corev1api.Dojo, now time.Time) (ch change, err error) {
 	if login == cnpg.Second.SQLName(d) {
 		next = cnpg.Owner
 	}
-	ch.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: now.UTC().Format(time.RFC3339)}
+	ch.Annotations = map[string]any{corev1api.RotatePasswordAnnotation: now.UTC().Format(time.RFC3339)}
 	ch.Means = []string{
 		fmt.Sprintf("The application changes from the login %s to %s. Its pods roll, and no request fails.",
 			login, next.SQLName(d)),

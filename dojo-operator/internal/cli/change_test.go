@@ -53,6 +53,12 @@ func TestChanges(t *testing.T) {
 			is: func(d *corev1api.Dojo) any {
 				return d.Spec.Postgres.Cluster.Version + " " + d.Annotations[corev1api.UpgradeWithoutBackupAnnotation]
 			}, want: "19 19"},
+		"upgrade with a backup after one without": {args: "upgrade sendai --to 19 -y",
+			change: func(d *corev1api.Dojo) {
+				d.Annotations = map[string]string{corev1api.UpgradeWithoutBackupAnnotation: "19", "team": "a"}
+			},
+			is:   func(d *corev1api.Dojo) any { return d.Annotations },
+			want: map[string]string{"team": "a"}},
 		"accept-loss": {args: "accept-loss sendai", input: "sendai\n", server: lost,
 			is:   func(d *corev1api.Dojo) any { return d.Annotations[corev1api.RecreateDatabaseAnnotation] },
 			want: "uid of sendai-db"},
@@ -203,7 +209,7 @@ func TestMeaning(t *testing.T) {
 		!strings.Contains(strings.Join(ch.Means, " "), "takes effect when it is resumed") {
 		t.Error(ch, err)
 	}
-	apart := change{Spec: map[string]any{"a": map[string]any{"b": true, "c": []any{"x"}}}, Annotations: map[string]string{"k": "v"}}
+	apart := change{Spec: map[string]any{"a": map[string]any{"b": true, "c": []any{"x"}}}, Annotations: map[string]any{"k": "v"}}
 	if diff := cmp.Diff([]string{`metadata.annotations[k]: "v"`, "spec.a.b: true", `spec.a.c: ["x"]`}, apart.lines()); diff != "" {
 		t.Error(diff)
 	}

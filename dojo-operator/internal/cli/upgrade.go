@@ -70,7 +70,7 @@ func minorUpgradeOf(d *corev1api.Dojo, r upgradeRequest) (ch change, err error) 
 		return ch, fmt.Errorf("the operator knows no newer minor version of Postgres for %s", d.Name)
 	}
 	version := db.NewerVersion
-	ch.Annotations = map[string]string{corev1api.MinorUpgradeAnnotation: version}
+	ch.Annotations = map[string]any{corev1api.MinorUpgradeAnnotation: version}
 	outage := "The primary restarts last: requests fail for some seconds."
 	if _, desired, _ := strings.Cut(db.Instances, "/"); desired == "1" {
 		outage = "There is one instance: requests fail until it runs again."
@@ -129,8 +129,11 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 			"; those of the former version stay.")
 	}
 	if r.withoutBackup {
-		ch.Annotations = map[string]string{corev1api.UpgradeWithoutBackupAnnotation: strconv.Itoa(to)}
+		ch.Annotations = map[string]any{corev1api.UpgradeWithoutBackupAnnotation: strconv.Itoa(to)}
 		ch.Loses = "Without a backup there is no way back."
+	} else if _, had := d.Annotations[corev1api.UpgradeWithoutBackupAnnotation]; had {
+		// The operator takes no backup while an earlier upgrade's annotation names this version.
+		ch.Annotations = map[string]any{corev1api.UpgradeWithoutBackupAnnotation: nil}
 	}
 	ch.Spec = map[string]any{"postgres": map[string]any{"cluster": fields}}
 	ch.Done = func(d *corev1api.Dojo) bool {
@@ -201,7 +204,7 @@ func acceptance(w *world.World) (ch change, err error) {
 	if d.Status.Database != nil {
 		loss = cmp.Or(d.Status.Database.ClusterUID, loss)
 	}
-	ch.Annotations, ch.Loses, ch.Done = map[string]string{corev1api.RecreateDatabaseAnnotation: loss},
+	ch.Annotations, ch.Loses, ch.Done = map[string]any{corev1api.RecreateDatabaseAnnotation: loss},
 		"The data is lost then.", isReady
 	begins := "empty"
 	if d.BootstrapSource() != nil {
