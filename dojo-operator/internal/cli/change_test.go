@@ -30,6 +30,11 @@ func TestChanges(t *testing.T) {
 	asleep := func(d *corev1api.Dojo) { d.Spec.Suspend = true }
 	bare := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup = nil }
 	outdated := func(d *corev1api.Dojo) { d.Status.Database.NewerVersion = "18.6" }
+	accepted := func(d *corev1api.Dojo) any {
+		parameters := d.Spec.Postgres.Cluster.Backup.Plugin.Parameters
+		return d.Annotations[corev1api.RecreateDatabaseAnnotation] + ", " + parameters["barmanObjectName"] + " in " +
+			parameters["serverName"]
+	}
 	for name, c := range map[string]struct {
 		args, input string
 		change      func(*corev1api.Dojo)
@@ -60,11 +65,16 @@ func TestChanges(t *testing.T) {
 			is:   func(d *corev1api.Dojo) any { return d.Annotations },
 			want: map[string]string{"team": "a"}},
 		"accept-loss": {args: "accept-loss sendai", input: "sendai\n", server: lost,
-			is:   func(d *corev1api.Dojo) any { return d.Annotations[corev1api.RecreateDatabaseAnnotation] },
-			want: "uid of sendai-db"},
+			is: accepted, want: "uid of sendai-db, backups in sendai-db-2"},
 		"accept-loss without a question": {args: "accept-loss sendai --confirm sendai", server: lost,
-			is:   func(d *corev1api.Dojo) any { return d.Annotations[corev1api.RecreateDatabaseAnnotation] },
-			want: "uid of sendai-db"},
+			is: accepted, want: "uid of sendai-db, backups in sendai-db-2"},
+		"accept-loss of a Dojo without backups": {args: "accept-loss sendai --confirm sendai",
+			server: func(t *testing.T) *apitest.Server {
+				s := lost(t)
+				s.Put(apitest.Sendai(apitest.Lost, bare))
+				return s
+			},
+			is: func(d *corev1api.Dojo) any { return d.Spec.Postgres.Cluster.Backup }, want: (*corev1api.Backup)(nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -124,7 +124,7 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 	ch.Means = upgradeMeans(d, has, to, r)
 	if name := recovery.NextServerName(w, d); pg.Backup != nil && recovery.ArchivesApart(d) {
 		// The new major version must not append to the WAL archive of the old one.
-		fields["backup"] = map[string]any{"plugin": map[string]any{"parameters": map[string]any{"serverName": name}}}
+		fields["backup"] = archivingTo(name)
 		ch.Means = append(ch.Means, "Backups and the log of the new version go to the serverName "+name+
 			"; those of the former version stay.")
 	}
@@ -141,6 +141,11 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 		return isReady(d) && db != nil && db.Upgrade == nil && images.Major(db.Version) >= to
 	}
 	return ch, nil
+}
+
+// archivingTo returns the patch of spec.postgres.cluster.backup that sets the serverName.
+func archivingTo(serverName string) map[string]any {
+	return map[string]any{"plugin": map[string]any{"parameters": map[string]any{"serverName": serverName}}}
 }
 
 func target(pg *corev1api.PostgresCluster, r upgradeRequest) (int, error) {
@@ -212,6 +217,12 @@ func acceptance(w *world.World) (ch change, err error) {
 	}
 	ch.Means = []string{
 		fmt.Sprintf("The operator creates another Cluster %s, which begins %s.", cnpg.ObjectName(d), begins),
+	}
+	if name := recovery.NextServerName(w, d); recovery.ArchivesApart(d) {
+		// Barman refuses to archive a new Cluster into the archive of another.
+		ch.Spec = map[string]any{"postgres": map[string]any{"cluster": map[string]any{"backup": archivingTo(name)}}}
+		ch.Means = append(ch.Means, "Its backups and log go to the serverName "+name+"; those of the lost Cluster stay.",
+			"If the Dojo comes from a repository, set this serverName there too.")
 	}
 	if ok, _ := recovery.Restorable(w); ok {
 		ch.Means = append(ch.Means, fmt.Sprintf(

@@ -445,6 +445,16 @@ func TestMessages(t *testing.T) {
 				"`kubectl dojo restore tokyo -n school`. If nothing can be restored, begin with an empty database: " +
 				"`kubectl dojo accept-loss tokyo -n school`, or `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite " +
 				"core.jutsu.com/recreate-database=uid of tokyo`. This loses all data of the Dojo."},
+		"Cluster with barman-cloud is lost": {tokyo(ownPG, func(dojo *corev1api.Dojo) {
+			dojo.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
+				Method: corev1api.BackupPlugin, Plugin: &corev1api.BackupPluginSpec{Name: cnpg.BarmanCloud},
+			}
+		}), func(w *world) { w.Cluster.Live = nil },
+			"The Cluster school/tokyo-db is gone, with the data of the Dojo, and no empty one is created in its place. Restore it: " +
+				"`kubectl dojo restore tokyo -n school`. If nothing can be restored, begin with an empty database: " +
+				"`kubectl dojo accept-loss tokyo -n school`, or `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite " +
+				"core.jutsu.com/recreate-database=uid of tokyo` and another serverName in " +
+				"spec.postgres.cluster.backup.plugin.parameters. This loses all data of the Dojo."},
 		"Cluster is new": {tokyo(ownPG), func(w *world) { w.Cluster.Live, w.Database.Live = nil, nil },
 			"0 of 3 instances of the Cluster school/tokyo-db are ready."},
 		"hibernated": {tokyo(inPG), func(w *world) { w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} },

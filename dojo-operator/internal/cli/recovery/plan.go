@@ -407,9 +407,9 @@ func busy(w *world.World) error {
 // ours reports whether the Cluster c has labels that mark it as the Dojo's data, or is nil.
 func ours(d *corev1api.Dojo, c *cnpgv1.Cluster) bool { return c == nil || ownership.Holds(d, c) }
 
-// ArchivesApart reports whether the Cluster needs a new serverName after an upgrade to another
-// major version of Postgres. The plugin barman-cloud requires this.
+// ArchivesApart reports whether a new Cluster, or the same one after an upgrade to another major
+// version of Postgres, needs a new serverName. The plugin barman-cloud requires this.
 func ArchivesApart(d *corev1api.Dojo) bool {
 	now := archive(d)
-	return now != nil && now.Plugin == barman
+	return now != nil && now.Plugin == cnpg.BarmanCloud
 }

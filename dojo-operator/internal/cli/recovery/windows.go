@@ -24,7 +24,6 @@ import (
 )
 
 const (
-	barman = "barman-cloud.cloudnative-pg.io"
 	// storeKey is the parameter of barman-cloud with the name of an ObjectStore. serverKey is the
 	// parameter, of any plugin, with the name under which a Cluster archives.
 	storeKey, serverKey = "barmanObjectName", "serverName"
@@ -141,7 +140,7 @@ func addStores(w *world.World, all []Window) []Window {
 			if reported.First == nil || !serves(w.Dojo, server) {
 				continue
 			}
-			place := Place{Plugin: barman, Parameters: map[string]string{storeKey: store.GetName()}, ServerName: server}
+			place := Place{Plugin: cnpg.BarmanCloud, Parameters: map[string]string{storeKey: store.GetName()}, ServerName: server}
 			last := ptr.Deref(reported.Last, *reported.First)
 			j := slices.IndexFunc(all, func(known Window) bool { return known.equal(place) })
 			if j < 0 {

@@ -31,13 +31,17 @@ func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *condi
 		instead = "it is not made again from " + origin + ", which has less"
 		accepts, loses = "what "+origin+" has", "all data that is newer"
 	}
+	archive := ""
+	if b := dojo.BackupPolicy(); b != nil && b.Plugin != nil && b.Plugin.Name == cnpg.BarmanCloud {
+		archive = " and another serverName in spec.postgres.cluster.backup.plugin.parameters"
+	}
 	return conditions.Degraded(corev1api.ReasonDatabaseLost,
 		"The Cluster %[1]s/%[2]s is gone, with the data of the Dojo, and %[3]s. "+
 			"Restore it: `kubectl dojo restore %[4]s -n %[1]s`. If nothing can be restored, begin with %[5]s: "+
 			"`kubectl dojo accept-loss %[4]s -n %[1]s`, or "+
-			"`kubectl annotate dojos.core.jutsu.com %[4]s -n %[1]s --overwrite %[6]s=%[7]s`. This loses %[8]s.",
+			"`kubectl annotate dojos.core.jutsu.com %[4]s -n %[1]s --overwrite %[6]s=%[7]s`%[9]s. This loses %[8]s.",
 		dojo.Namespace, cnpg.ClusterName(dojo), instead, dojo.Name, accepts,
-		corev1api.RecreateDatabaseAnnotation, token, loses)
+		corev1api.RecreateDatabaseAnnotation, token, loses, archive)
 }
 
 // lossToken is the value with which a user confirms the loss of a Cluster: the UID of the lost

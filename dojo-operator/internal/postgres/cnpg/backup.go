@@ -11,6 +11,10 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
+// BarmanCloud is the name of the plugin barman-cloud. It refuses to archive a new Cluster under the
+// serverName of a former one ("Expected empty archive").
+const BarmanCloud = "barman-cloud.cloudnative-pg.io"
+
 // BackupSpec returns the common fields of ScheduledBackup and Backup. It sets the method, since the
 // default method is deprecated.
 func BackupSpec(dojo *corev1api.Dojo, b *corev1api.Backup) map[string]any {
