@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
@@ -140,6 +141,35 @@ func TestNoPrimary(t *testing.T) {
 			t.Errorf("%s, want %q", got, want)
 		}
 		s = sendai(t)
+	}
+}
+
+// TestPsqlElsewhere shows that psql does not run in a pod of a Cluster with the same name as that of
+// the database, which is in another namespace.
+func TestPsqlElsewhere(t *testing.T) {
+	t.Parallel()
+	for host, problem := range map[string]string{
+		"sendai-db-rw":                          "has no primary that is ready",
+		"sendai-db-rw.team-a":                   "has no primary that is ready",
+		"sendai-db-rw.team-a.svc":               "has no primary that is ready",
+		"sendai-db-rw.team-a.svc.cluster.local": "has no primary that is ready",
+		"sendai-db":                             "is no Cluster of CloudNativePG in the namespace team-a",
+		"sendai-db-rw.team-b.svc":               "is no Cluster of CloudNativePG in the namespace team-a",
+		"sendai-db-rw.team-b":                   "is no Cluster of CloudNativePG in the namespace team-a",
+		"sendai-db-rw.team-a.example.com":       "is no Cluster of CloudNativePG in the namespace team-a",
+	} {
+		s := sendai(t, func(d *corev1api.Dojo) {
+			d.Spec.Postgres = nil
+			d.Spec.CredentialsRef = &corev1api.SecretReference{Name: "pg-app", Namespace: "team-b"}
+		})
+		s.Remove(kinds.Pod, apitest.Namespace, "sendai-db-1")
+		secret := &corev1.Secret{}
+		s.Get(kinds.Secret, apitest.Namespace, "sendai-credentials", secret)
+		secret.Data["DB_ENDPOINT"] = []byte(host)
+		s.Put(secret)
+		if got := run(t, s, "", "psql", "sendai"); got.code != 1 || !strings.Contains(got.err, problem) {
+			t.Errorf("%s: %s, want %q", host, got, problem)
+		}
 	}
 }
 

@@ -120,17 +120,29 @@ func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host strin
 	if name := cnpg.ClusterName(d); name != "" {
 		return name, nil
 	}
-	service, _, _ := strings.Cut(host, ".")
-	name := strings.TrimSuffix(service, "-rw")
-	err := s.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: name}, &cnpgv1.Cluster{})
-	if client.IgnoreNotFound(err) != nil {
-		return "", err
+	name, ok := clusterIn(d.Namespace, host)
+	if ok {
+		err := s.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: name}, &cnpgv1.Cluster{})
+		if client.IgnoreNotFound(err) != nil {
+			return "", err
+		}
+		ok = err == nil
 	}
-	if err != nil || name == service {
+	if !ok {
 		return "", fmt.Errorf("the database of %s at %s is no Cluster of CloudNativePG in the namespace %s: "+
 			"connect with the Secret %s", d.Name, host, d.Namespace, credentials.Name(d))
 	}
 	return name, nil
+}
+
+// clusterIn returns the name of the Cluster if the host is a Cluster's Service for its primary, such
+// as pg-rw or pg-rw.team-a.svc, in the namespace. A Cluster of this name may exist there although
+// the host names another namespace; its pods must not get the password.
+func clusterIn(namespace, host string) (name string, ok bool) {
+	labels := strings.Split(host, ".")
+	name, ok = strings.CutSuffix(labels[0], "-rw")
+	ok = ok && (len(labels) == 1 || labels[1] == namespace) && (len(labels) < 3 || labels[2] == "svc")
+	return name, ok
 }
 
 func psqlCommand(secret *corev1.Secret, args []string, replica bool) []string {
