@@ -9,15 +9,18 @@ package main
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -67,11 +70,16 @@ func exitCode(err error) int {
 		return failed
 	}
 	var network net.Error
-	if errors.As(err, &network) || errors.Is(err, errUnreachable) || pgconn.Timeout(err) {
+	if errors.As(err, &network) || pgconn.Timeout(err) ||
+		slices.ContainsFunc(lost, func(cause error) bool { return errors.Is(err, cause) }) {
 		return interrupted
 	}
 	return failed
 }
+
+// lost has the errors of a connection that is closed, for example by a failover. None of them is a
+// [net.Error].
+var lost = []error{errUnreachable, io.ErrUnexpectedEOF, driver.ErrBadConn, pgconn.ErrConnClosed, sql.ErrConnDone}
 
 var errUnreachable = errors.New("the database could not be reached")
 

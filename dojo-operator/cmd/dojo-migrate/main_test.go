@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -31,7 +33,9 @@ func TestExitCode(t *testing.T) {
 	t.Parallel()
 	for want, errs := range map[int][]error{
 		failed:      {errors.New("x"), &pgconn.PgError{Code: "42P01"}, fmt.Errorf("up: %w", &pgconn.PgError{Code: "23505"})},
-		interrupted: {errUnreachable, &pgconn.PgError{Code: "57P01"}, fmt.Errorf("up: %w", &pgconn.PgError{Code: "08006"})},
+		interrupted: {errUnreachable, &pgconn.PgError{Code: "57P01"}, fmt.Errorf("up: %w", &pgconn.PgError{Code: "08006"}),
+			fmt.Errorf("up: %w", io.ErrUnexpectedEOF), fmt.Errorf("up: %w", driver.ErrBadConn), sql.ErrConnDone,
+			fmt.Errorf("up: %w", pgconn.ErrConnClosed), &net.OpError{Op: "read", Err: syscall.ECONNRESET}},
 	} {
 		for _, err := range errs {
 			if got := exitCode(err); got != want {
@@ -167,11 +171,18 @@ func TestMigrate(t *testing.T) {
 	if err == nil || got != "" || exitCode(err) != failed || !strings.Contains(err.Error(), `relation "nowhere" does not exist`) {
 		t.Errorf("a broken file: %q, %v", got, err)
 	}
+	crashes := map[string]string{"11_crash.sql": "-- +goose Up\nCOPY (SELECT 1) TO PROGRAM 'kill -KILL $PPID';\n"}
+	if _, err := migrate(crashes); err == nil || exitCode(err) != interrupted {
+		t.Errorf("a crash of the server: exit code %d, %v", exitCode(err), err)
+	}
 	db, err := sql.Open("pgx", address(os.Getenv))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
+	if err := connect(ctx, db); err != nil {
+		t.Fatal(err)
+	}
 	var halls bool
 	if err := db.QueryRowContext(ctx, "SELECT to_regclass('halls') IS NOT NULL").Scan(&halls); err != nil || halls {
 		t.Errorf("a broken file leaves a table: %v %v", halls, err)
