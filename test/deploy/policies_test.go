@@ -192,8 +192,8 @@ func TestPolicySamples(t *testing.T) {
 	})
 }
 
-// The sample policies must check changes of a Dojo, also by kubectl scale. They must ignore
-// unchanged values, so that the operator can remove the finalizer of a Dojo that violates them.
+// The sample policies must check changes of a Dojo, also by kubectl scale, and of the fields that
+// they rule also while the Dojo is being deleted. They must ignore unchanged values, so that the operator can remove the finalizer of a Dojo that violates them.
 func TestPolicySamplesRuleChanges(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -201,11 +201,16 @@ func TestPolicySamplesRuleChanges(t *testing.T) {
 	apply(t, admin, environment.Dojo.Base())
 	awaitKinds(t, admin, both[0])
 	makeNamespace(t, admin, "team-a", nil)
-	dojo := &unstructured.Unstructured{}
+	makeNamespace(t, admin, "team-b", map[string]string{"databases": "sized"})
+	dojo, unsized := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	g.Expect(yaml.Unmarshal([]byte(aDojo("team-b", "postgres: {cluster: {storage: {size: 1Gi}}}")), &unsized.Object)).
+		To(Succeed())
+	unsized.SetFinalizers([]string{"example.org/test"})
 	const many = "image: docker.io/x, replicas: 11, postgres: {cluster: {storage: {size: 101Gi}}}"
 	g.Expect(yaml.Unmarshal([]byte(aDojo("team-a", many, "exposure: {hosts: [x.example.com], ingress: {}}")), &dojo.Object)).To(Succeed())
 	dojo.SetFinalizers([]string{"example.org/test"})
 	g.Expect(admin.Create(t.Context(), dojo)).To(Succeed())
+	g.Expect(admin.Create(t.Context(), unsized)).To(Succeed())
 	apply(t, admin, "deploy/samples/policies")
 
 	scaled := func(replicas string) error {
@@ -225,7 +230,46 @@ func TestPolicySamplesRuleChanges(t *testing.T) {
 	g.Expect(patched(`{"metadata": {"labels": {"a": "b"}}}`)).To(Succeed())
 	g.Expect(patched(`{"spec": {"title": "c"}}`)).To(MatchError(ContainSubstring("ValidatingAdmissionPolicy 'dojos-")))
 	g.Expect(admin.Delete(t.Context(), dojo.DeepCopy())).To(Succeed())
+	g.Expect(admin.Delete(t.Context(), unsized.DeepCopy())).To(Succeed())
+	tried := func(o *unstructured.Unstructured, spec string) func() error {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec": `+spec+`}`))
+		return func() error { return admin.Patch(t.Context(), o.DeepCopy(), patch, client.DryRunAll) }
+	}
+	for spec, policy := range whileDeleted {
+		g.Eventually(tried(dojo, spec)).WithTimeout(waitLimit).
+			Should(MatchError(ContainSubstring("ValidatingAdmissionPolicy 'dojos-"+policy+"'")), spec)
+	}
+	for _, field := range []string{
+		`"parameters": {"max_connections": "9"}`, `"instances": 2`, `"storage": {"size": "2Gi"}`,
+	} {
+		g.Eventually(tried(unsized, `{"postgres": {"cluster": {`+field+`}}}`)).WithTimeout(waitLimit).
+			Should(MatchError(ContainSubstring("ValidatingAdmissionPolicy 'dojos-sizes'")), field)
+	}
+	for _, o := range []*unstructured.Unstructured{dojo, unsized} {
+		for _, spec := range []string{
+			`{"title": "c"}`, `{"postgres": {"reclaimPolicy": "Delete"}}`,
+			`{"postgres": {"cluster": {"backup": {"schedule": "0 2 * * *", "method": "VolumeSnapshot", "finalBackup": false}}}}`,
+		} {
+			g.Expect(tried(o, spec)()).To(Succeed(), spec)
+		}
+	}
 	g.Expect(patched(`{"metadata": {"finalizers": null}}`)).To(Succeed())
+}
+
+// whileDeleted has edits of a Dojo that is being deleted, and the policies that must refuse them.
+var whileDeleted = map[string]string{
+	`{"image": "docker.io/y"}`: "images",
+	`{"postgres": {"cluster": {"imageName": "docker.io/postgres:17"}}}`: "images",
+	`{"postgres": {"cluster": {"storage": {"size": "102Gi"}}}}`:         "storage",
+	`{"postgres": {"cluster": {"walStorage": {"size": "101Gi"}}}}`:      "storage",
+	`{"postgres": {"cluster": {"instances": 4}}}`:                       "storage",
+	`{"postgres": {"cluster": {"pooler": {"instances": 4}}}}`:           "storage",
+	`{"exposure": {"hosts": ["y.example.com"]}}`:                        "exposure",
+	`{"exposure": {"ingress": {"className": "internal"}}}`:              "exposure",
+	`{"replicas": 12}`:                                       "replicas",
+	`{"autoscaling": {"maxReplicas": 12}}`:                   "replicas",
+	`{"alerts": {"discord": {"channelRef": {"name": "x"}}}}`: "features",
+	`{"postgres": {"cluster": {"backup": {"schedule": "0 2 * * *", "method": "Plugin", "plugin": {"name": "x"}}}}}`: "backups",
 }
 
 // The sample policy must refuse a new spec.serviceAccountName, even if the namespace's annotation
