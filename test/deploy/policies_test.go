@@ -281,13 +281,16 @@ func TestServiceAccountsOff(t *testing.T) {
 	admin, _, _ := startAPIServer(t)
 	apply(t, admin, environment.Dojo.Base())
 	g.Expect(admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name: "team-a", Annotations: map[string]string{"core.jutsu.com/allowed-service-accounts": "web,batch,default"},
+		Name: "team-a", Annotations: map[string]string{"core.jutsu.com/allowed-service-accounts": "web, batch,default"},
 	}})).To(Succeed())
 	const credentials = "credentialsRef: {name: x}"
 	dojo := &unstructured.Unstructured{}
 	g.Expect(yaml.Unmarshal([]byte(aDojo("team-a", credentials, "serviceAccountName: web")), &dojo.Object)).To(Succeed())
 	g.Eventually(func() error { return admin.Create(t.Context(), dojo) }).WithTimeout(waitLimit).
 		Should(Succeed(), "the annotation allows it")
+
+	spaced := strings.Replace(aDojo("team-a", credentials, "serviceAccountName: batch"), "tokyo", "kyoto", 1)
+	expectRefusals(t, admin, map[string]refusal{"one after a space": {spaced, ""}})
 
 	apply(t, admin, "deploy/samples/policies")
 	other := func(account string) string {
@@ -322,7 +325,7 @@ func TestAdmission(t *testing.T) {
 	makeNamespace(t, admin, "team-b", nil)
 	var annotated corev1.Namespace
 	g.Expect(admin.Get(t.Context(), client.ObjectKey{Name: "team-b"}, &annotated)).To(Succeed())
-	annotated.Annotations = map[string]string{"core.jutsu.com/allowed-service-accounts": "web,batch"}
+	annotated.Annotations = map[string]string{"core.jutsu.com/allowed-service-accounts": "web, batch"}
 	g.Expect(admin.Update(t.Context(), &annotated)).To(Succeed())
 	for _, o := range environment.All {
 		config := rest.CopyConfig(cluster.Config())
@@ -364,6 +367,7 @@ func TestAdmission(t *testing.T) {
 			tries["pods"] = refusal{deployment("team-a", ""), ""}
 			tries["pods as another account"] = refusal{deployment("team-a", "web"), "run as the ServiceAccount default"}
 			tries["pods as one that is allowed"] = refusal{deployment("team-b", "web"), ""}
+			tries["pods as one after a space"] = refusal{deployment("team-b", "batch"), ""}
 			tries["pods in kube-system"] = refusal{deployment("kube-system", ""), "the namespaces of Kubernetes itself"}
 		}
 		t.Run(o.Name, func(t *testing.T) {
