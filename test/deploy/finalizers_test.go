@@ -3,6 +3,7 @@
 package deploy
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -37,6 +38,54 @@ func sample(t *testing.T, kind, name string, finalizers ...string) *unstructured
 	o.SetName(name)
 	o.SetFinalizers(finalizers)
 	return o
+}
+
+func finalizers(n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("example.org/%d", i)
+	}
+	return all
+}
+
+// The API server must refuse many finalizers, because the operators' caches keep them. Users must be
+// able to edit and clean up an object that has too many.
+func TestFinalizersAreBounded(t *testing.T) {
+	t.Parallel()
+	g := NewWithT(t)
+	admin, _, _ := startAPIServer(t)
+	for _, o := range environment.All {
+		apply(t, admin, "deploy/"+o.Name+"/crds")
+	}
+	awaitKinds(t, admin, both[0], both[1])
+	makeNamespace(t, admin, "team-a", nil)
+	for kind := range samples {
+		g.Expect(admin.Create(t.Context(), sample(t, kind, "stored", finalizers(20)...))).To(Succeed(), kind)
+	}
+	for _, o := range environment.All {
+		apply(t, admin, o.Base())
+	}
+	refused := MatchError(ContainSubstring("metadata.finalizers may have at most 16 items"))
+	for kind := range samples {
+		g.Eventually(func() error {
+			return admin.Create(t.Context(), sample(t, kind, "new", finalizers(17)...), client.DryRunAll)
+		}).WithTimeout(waitLimit).Should(refused, kind)
+		g.Expect(admin.Create(t.Context(), sample(t, kind, "new", finalizers(16)...))).To(Succeed(), kind)
+		update := func(name string, n int) error {
+			o := sample(t, kind, name)
+			g.Expect(admin.Get(t.Context(), client.ObjectKeyFromObject(o), o)).To(Succeed())
+			o.SetLabels(map[string]string{"a": fmt.Sprint(n)})
+			o.SetFinalizers(finalizers(n))
+			return admin.Update(t.Context(), o)
+		}
+		g.Expect(update("new", 17)).To(refused, kind)
+		g.Expect(update("stored", 21)).To(refused, kind)
+		g.Expect(update("stored", 20)).To(Succeed(), kind)
+		g.Expect(admin.Delete(t.Context(), sample(t, kind, "stored"))).To(Succeed(), kind)
+		g.Expect(update("stored", 18)).To(Succeed(), kind)
+		g.Expect(update("stored", 19)).To(HaveOccurred(), kind)
+		g.Expect(update("stored", 0)).To(Succeed(), kind)
+	}
 }
 
 // No deletion must leave the AlertmanagerConfig and the Secret of a Dojo: dojo-operator would no
