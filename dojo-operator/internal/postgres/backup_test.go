@@ -177,6 +177,43 @@ func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	}
 }
 
+// A pod that is older than the plugin fails a Backup, and CloudNativePG does not repeat the first one.
+func TestTheFirstBackupWaitsForThePlugin(t *testing.T) {
+	t.Parallel()
+	w := inSync(t, tokyo(ownPG))
+	dojo := tokyo(ownPG, func(dojo *corev1api.Dojo) {
+		dojo.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
+			Schedule: "0 2 * * *", Method: corev1api.BackupPlugin, Plugin: &corev1api.BackupPluginSpec{Name: "barman"},
+		}
+	})
+	loaded := func() {
+		w.Cluster.Live.CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour))
+		w.Cluster.Live.Status.PluginStatus = []cnpgv1.PluginStatus{{Name: "barman"}}
+	}
+	for _, step := range []struct {
+		name   string
+		change func()
+		writes []string
+	}{
+		{"with the plugin", func() {}, []string{"Cluster"}},
+		{"before CloudNativePG has seen it", func() { w.play(); w.Cluster.Live.Status.PluginStatus = nil }, nil},
+		{"just after that", loaded, nil},
+		{"while the pods are replaced", func() {
+			w.Now, w.Cluster.Live.Status.Phase = noon.Add(time.Minute), cnpgv1.PhaseUpgrade
+		}, nil},
+		{"after that", func() { w.Cluster.Live.Status.Phase = cnpgv1.PhaseHealthy }, []string{"ScheduledBackup"}},
+	} {
+		step.change()
+		db := w.reconcile(dojo)
+		if diff := cmp.Diff(step.writes, kinds(db.Plan)); diff != "" {
+			t.Errorf("%s: %s", step.name, diff)
+		}
+		if ends := db.Plan.Issues == nil; ends != (step.name == "after that") {
+			t.Errorf("%s: %+v", step.name, db.Plan.Issues)
+		}
+	}
+}
+
 func scheduled(after time.Duration) func(*world) {
 	return func(w *world) {
 		w.Cluster.Live.CreationTimestamp = metav1.NewTime(noon)

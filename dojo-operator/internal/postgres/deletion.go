@@ -70,7 +70,7 @@ func FinalBackup(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	in := newInput(dojo, s, cfg)
 	step := backup.PlanFinal(dojo, s.Backup, in.backup(), ownership.Holds(dojo, s.Database.Live), s.has(cnpg.BackupKind))
 	if issue := step.Blocks; issue != nil && issue.Reason == corev1api.ReasonClusterHibernated {
-		if wakes := cluster.Wake(dojo, s.Cluster, in.hibernationInput()); wakes.Blocks != nil {
+		if wakes := cluster.Wake(dojo, s.Cluster, in.Input); wakes.Blocks != nil {
 			step = wakes
 		}
 	}

@@ -158,7 +158,7 @@ func TestPendingFinalBackupNamesItsCluster(t *testing.T) {
 		at := metav1.NewTime(noon.Add(-24 * time.Hour))
 		w.Backup.Final = &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at}}
 		if started {
-			w.Backup.Final.Status.StartedAt = &at
+			w.Backup.Final.Status.ReconciliationStartedAt = &at
 		}
 		return FinalBackup(dojo, w.observe(dojo), testConfig).Issues[0].Message
 	}
@@ -172,6 +172,25 @@ func TestPendingFinalBackupNamesItsCluster(t *testing.T) {
 		if !strings.Contains(other, " to complete. See `kubectl describe backups.postgresql.cnpg.io tokyo-db-final-") {
 			t.Error(other)
 		}
+	}
+}
+
+// CloudNativePG takes one Backup after another. If the final one waits for an older one, the message
+// names the older one, and a way on without a loss of data.
+func TestFinalBackupWaitsForAnOlderOne(t *testing.T) {
+	t.Parallel()
+	dojo := tokyo(ownPG, dropping, backedUp)
+	w := inSync(t, dojo)
+	at := metav1.NewTime(noon.Add(-24 * time.Hour))
+	older := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "night", CreationTimestamp: at}}
+	older.Spec.Cluster.Name, older.Status.Phase = "tokyo-db", cnpgv1.BackupPhasePending
+	w.Backup.Final = &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Name: cnpg.FinalBackupName(dojo), CreationTimestamp: at}}
+	s := w.observe(dojo)
+	must(t, s.Backup.ObserveTaken(t.Context(), readerOf(reading{older}, nil), dojo, s.Cluster.Live))
+	got := FinalBackup(dojo, s, testConfig).Issues[0].Message
+	if !strings.Contains(got, `, which waits for the older Backup night (phase "pending"). If that one does not end, `+
+		"`kubectl delete backups.postgresql.cnpg.io night -n school`, or set spec.postgres.reclaimPolicy to Retain") {
+		t.Error(got)
 	}
 }
 
@@ -190,7 +209,7 @@ func TestFinalBackup(t *testing.T) {
 			at := metav1.NewTime(noon.Add(-passed))
 			w.Backup.Final.CreationTimestamp = at
 			if started {
-				w.Backup.Final.Status.Phase, w.Backup.Final.Status.StartedAt = cnpgv1.BackupPhaseRunning, &at
+				w.Backup.Final.Status.Phase, w.Backup.Final.Status.ReconciliationStartedAt = cnpgv1.BackupPhaseRunning, &at
 			}
 		}
 	}
@@ -211,11 +230,13 @@ func TestFinalBackup(t *testing.T) {
 		"completed": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseCompleted), removal{}},
 		"of an invalid definition": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseDefinitionInvalid),
 			removal{nil, nil, "Degraded/FinalBackupFailed"}},
-		"pending":                    {tokyo(ownPG, dropping, backedUp), since(9*time.Minute, false), removal{nil, nil, taking}},
-		"pending for long":           {tokyo(ownPG, dropping, backedUp), since(11*time.Minute, false), removal{nil, nil, deletionStalled}},
-		"runs for an hour":           {tokyo(ownPG, dropping, backedUp), since(time.Hour, true), removal{nil, nil, taking}},
-		"runs for a day":             {tokyo(ownPG, dropping, backedUp), since(24*time.Hour, true), removal{nil, nil, deletionStalled}},
-		"in hibernation":             {tokyo(ownPG, dropping, backedUp), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
+		"pending":          {tokyo(ownPG, dropping, backedUp), since(9*time.Minute, false), removal{nil, nil, taking}},
+		"pending for long": {tokyo(ownPG, dropping, backedUp), since(11*time.Minute, false), removal{nil, nil, deletionStalled}},
+		"runs for an hour": {tokyo(ownPG, dropping, backedUp), since(time.Hour, true), removal{nil, nil, taking}},
+		"runs for a day":   {tokyo(ownPG, dropping, backedUp), since(24*time.Hour, true), removal{nil, nil, deletionStalled}},
+		"in hibernation":   {tokyo(ownPG, dropping, backedUp), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
+		"after a hibernation that CloudNativePG has not ended": {tokyo(ownPG, dropping, backedUp), func(w *world) { w.hibernated() },
+			removal{nil, nil, taking}},
 		"not in the spec":            {tokyo(ownPG, dropping, backedUp, unwanted), func(*world) {}, removal{}},
 		"no backups":                 {tokyo(ownPG, dropping), func(*world) {}, removal{}},
 		"in another owner's Cluster": {tokyo(inPG, dropping), func(*world) {}, removal{}},

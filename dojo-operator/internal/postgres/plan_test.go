@@ -117,6 +117,7 @@ func TestPlan(t *testing.T) {
 		}
 	}
 	noPassword := func(w *world) { w.secrets[owner] = nil }
+	unknownPlugin := func(w *world) { w.Cluster.Live.Status.Phase = cnpgv1.PhaseUnknownPlugin }
 	hibernated := func(w *world) { w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
 	missing := func(w *world) { w.Missing = []string{"Database"} }
 	ofKyoto := ownership.Labels(tokyo(named("kyoto")), ownership.Application)
@@ -173,6 +174,11 @@ func TestPlan(t *testing.T) {
 			do(ready(2), unwrittenFor(time.Hour), clusterStatusWritten), result{nil, "Degraded/ClusterNotReady", yes}},
 		"own, lacks instances for long, just changed": {tokyo(ownPG, waitingFor(standbys, time.Hour)),
 			do(ready(2), unwrittenFor(time.Hour), clusterWritten), result{nil, waitingForCluster, yes}},
+		"own, not reconciled": {tokyo(ownPG), unknownPlugin, result{nil, waitingForCluster, yes}},
+		"own, not reconciled for long": {
+			tokyo(ownPG, waitingFor("reconciliation of the Cluster school/tokyo-db by CloudNativePG", time.Hour)), unknownPlugin,
+			result{nil, "Degraded/ClusterNotReady", yes}},
+		"not reconciled":           {tokyo(inPG), unknownPlugin, result{nil, "", yes}},
 		"own, of a lower version":  {tokyo(ownPG, pgVersion("17")), data(18), result{nil, "Degraded/VersionTooLow", yes}},
 		"own, of the same version": {tokyo(ownPG, pgVersion("17")), data(17), result{nil, "", yes}},
 		"own, version not known":   {tokyo(ownPG, pgVersion("17")), data(0), result{nil, "", yes}},

@@ -302,6 +302,9 @@ func (w *world) playPostgres() {
 		cluster.Status = cnpgv1.ClusterStatus{
 			CurrentPrimary: "pg-1", TargetPrimary: "pg-1", Image: "postgres:17", Conditions: cluster.Status.Conditions,
 		}
+		for _, plugin := range cluster.Spec.Plugins {
+			cluster.Status.PluginStatus = append(cluster.Status.PluginStatus, cnpgv1.PluginStatus{Name: plugin.Name})
+		}
 		setReady(cluster, cluster.Spec.Instances)
 	}
 	for l, login := range w.Login.Logins {

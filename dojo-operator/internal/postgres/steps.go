@@ -95,6 +95,7 @@ func (in input) cluster(changes ...cnpg.Change) cluster.Input {
 	return cluster.Input{
 		Input: in.Input, Images: in.state.images(), Changes: changes, Incomplete: in.before.Incomplete,
 		Stopped: unused(s), Running: describeRunning(s), Idle: s.Schema.StopIdle(),
+		Backup: s.Backup.Running(in.Now, in.Deadline),
 	}
 }
 
@@ -134,7 +135,7 @@ func planUpgrade(in input) upgrade.Step {
 	dojo, s := in.dojo, in.state
 	own := upgrade.Input{
 		Input: in.Input, Cluster: s.Cluster.Live, Step: UpgradeStep(dojo, s),
-		Running: describeRunning(s), Idle: s.Schema.StopIdle(),
+		Running: describeRunning(s), Idle: s.Schema.StopIdle(), Older: s.Backup.Before(s.Upgrade.Backup),
 	}
 	if own.Step == corev1api.UpgradeVerifying && s.Database.Live != nil { // without a Database there is nothing to query
 		id, major := upgrade.Verification(dojo, s.Cluster.Live, s.Upgrade)
@@ -287,7 +288,7 @@ func hibernate(in input) cnpg.Step {
 
 func stopPooler(in input) cnpg.Step {
 	s := in.state
-	ended := s.Application.Stopped || cluster.ShouldHibernate(s.Cluster, unused(s))
+	ended := s.Application.Stopped || cluster.ShouldHibernate(s.Cluster, in.cluster())
 	if s.Cluster.Live == nil || s.Pooler.Pooler == nil || !ended {
 		return cnpg.Step{}
 	}

@@ -9,6 +9,7 @@ import (
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/google/go-cmp/cmp"
@@ -162,6 +163,42 @@ func TestGuestsEndFirst(t *testing.T) {
 	}
 }
 
+// CloudNativePG fails a Backup of a hibernated Cluster, so a Backup ends first, unless it is stalled.
+func TestABackupEndsBeforeTheHibernation(t *testing.T) {
+	t.Parallel()
+	awake, dojo := tokyo(ownPG, backedUp), tokyo(ownPG, backedUp, suspended)
+	w := inSync(t, awake)
+	w.Application.Stopped = true
+	for name, c := range map[string]struct {
+		phase   cnpgv1.BackupPhase
+		started bool
+		age     time.Duration
+		waits   bool
+	}{
+		"runs":             {cnpgv1.BackupPhaseRunning, true, time.Hour, true},
+		"runs for a day":   {cnpgv1.BackupPhaseRunning, true, 24 * time.Hour, false},
+		"is pending":       {cnpgv1.BackupPhasePending, false, time.Minute, true},
+		"pending for long": {cnpgv1.BackupPhasePending, false, time.Hour, false},
+		"completed":        {cnpgv1.BackupPhaseCompleted, true, time.Minute, false},
+		"failed":           {cnpgv1.BackupPhaseFailed, true, time.Minute, false},
+		"invalid":          {cnpgv1.BackupPhaseDefinitionInvalid, false, time.Minute, false},
+	} {
+		at := metav1.NewTime(noon.Add(-c.age))
+		b := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "night", CreationTimestamp: at}}
+		b.Spec.Cluster.Name, b.Status.Phase = "tokyo-db", c.phase
+		if c.started {
+			b.Status.ReconciliationStartedAt = &at
+		}
+		s := w.observe(dojo)
+		must(t, s.Backup.ObserveTaken(t.Context(), readerOf(reading{b}, nil), dojo, s.Cluster.Live))
+		message := conditions.Worst(Plan(dojo, s, testConfig).Plan.Issues).Message
+		const waits = "Waiting for the Backup night to end, before the Cluster school/tokyo-db is hibernated."
+		if (message == waits) != c.waits {
+			t.Errorf("%s: %s", name, message)
+		}
+	}
+}
+
 // The operator resumes the Cluster of a suspended Dojo for the final backup, unless a user has
 // hibernated the Cluster.
 func TestFinalBackupWhileSuspended(t *testing.T) {
@@ -172,11 +209,16 @@ func TestFinalBackupWhileSuspended(t *testing.T) {
 	w := inSync(t, awake)
 	w.Application.Stopped = true
 	w.reconcile(dojo)
+	dojo.Spec.Postgres.Cluster.Storage.Size = resource.MustParse("9Ti") // after the deletion
 	plan := FinalBackup(dojo, w.observe(dojo), testConfig)
 	if diff := cmp.Diff([]string{"Cluster"}, kinds(plan)); diff != "" || worst(plan) != "Progressing/TakingFinalBackup" {
 		t.Fatalf("writes %v, ends as %s", kinds(plan), worst(plan))
 	}
+	size := w.Cluster.Live.Spec.StorageConfiguration.Size
 	w.Cluster.Live = stored(w, w.Cluster.Live, plan.Apply[0])
+	if w.Cluster.Live.Spec.StorageConfiguration.Size != size || cnpg.Hibernates(w.Cluster.Live) {
+		t.Errorf("resumes it with %+v", w.Cluster.Live)
+	}
 	plan = FinalBackup(dojo, w.observe(dojo), testConfig)
 	if diff := cmp.Diff([]string{"Backup"}, kinds(plan)); diff != "" || worst(plan) != "Progressing/TakingFinalBackup" {
 		t.Errorf("then writes %v, ends as %s", kinds(plan), worst(plan))

@@ -3,6 +3,7 @@
 package cnpgtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,6 +27,14 @@ const (
 	BackupCompleted BackupPhase = "completed"
 	BackupFailed    BackupPhase = "failed"
 	BackupInvalid   BackupPhase = "invalid backup definition"
+)
+
+// Errors of a Backup that cannot begin (checkPrerequisites in internal/controller/backup_controller.go,
+// and invokeStart in pkg/management/postgres/webserver/plugin_backup.go).
+const (
+	hibernatedError = "cannot backup a hibernated cluster"
+	noPluginError   = "cannot proceed with the backup as the cluster has no plugin configured"
+	oldPodError     = "requested plugin is not available: " + barmanCloud
 )
 
 const (
@@ -157,8 +166,17 @@ func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) 
 	if err != nil {
 		return err
 	}
+	if cluster != nil && phaseOfCluster(cluster) == unknownPlugin {
+		return nil
+	}
+	if reason := s.refusal(o, cluster, phase); reason != "" {
+		if err := s.setStatus(ctx, o, map[string]any{"phase": string(BackupFailed), "error": reason}); err != nil {
+			return err
+		}
+		return s.setLastBackup(ctx, cluster, "False", "LastBackupFailed", reason)
+	}
 	if phase != BackupStarted {
-		if !up || to == BackupPending || s.otherRuns(ctx, o, name) {
+		if !up || to == BackupPending || s.waitsForOther(ctx, o, name) {
 			return s.setStatus(ctx, o, map[string]any{"phase": string(BackupPending)})
 		}
 		if err := s.setLastBackup(ctx, cluster, "False", "BackupStarted", "New Backup starting up"); err != nil {
@@ -166,7 +184,7 @@ func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) 
 		}
 		s.copyRows(o, cluster)
 		return s.setStatus(ctx, o, map[string]any{
-			"phase": string(BackupStarted), "startedAt": time.Now().UTC().Format(time.RFC3339),
+			"phase": string(BackupStarted), "reconciliationStartedAt": time.Now().UTC().Format(time.RFC3339),
 		})
 	}
 	if cluster == nil || to == BackupStarted {
@@ -195,10 +213,34 @@ func phaseOf(backup *unstructured.Unstructured) BackupPhase {
 	return BackupPhase(phase)
 }
 
-func (s *StandIn) otherRuns(ctx context.Context, o *unstructured.Unstructured, cluster string) bool {
+// refusal returns the error of a Backup that fails for good before it starts, or "".
+func (s *StandIn) refusal(backup, cluster *unstructured.Unstructured, phase BackupPhase) string {
+	if cluster == nil {
+		return ""
+	}
+	method, _, _ := unstructured.NestedString(backup.Object, "spec", "method")
+	switch pods := s.instancesOf(cluster); {
+	case cluster.GetAnnotations()[hibernation] == "on":
+		return hibernatedError
+	case method != "plugin" || phase == BackupStarted:
+		return ""
+	case len(pluginsOf(cluster)) == 0:
+		return noPluginError
+	case pods.roll.of == cluster.GetUID() && pods.roll.plugins != fmt.Sprint(pluginsOf(cluster)):
+		return oldPodError
+	}
+	return ""
+}
+
+// waitsForOther reports whether an older Backup of the Cluster has not ended, whatever it waits for
+// (waitIfOtherBackupsRunning in internal/controller/backup_controller.go).
+func (s *StandIn) waitsForOther(ctx context.Context, o *unstructured.Unstructured, cluster string) bool {
 	return slices.ContainsFunc(s.list(ctx, "Backup", o.GetNamespace()), func(other unstructured.Unstructured) bool {
 		of, _, _ := unstructured.NestedString(other.Object, "spec", "cluster", "name")
-		return of == cluster && other.GetName() != o.GetName() && phaseOf(&other) == BackupStarted
+		ended := slices.Contains([]BackupPhase{BackupCompleted, BackupFailed}, phaseOf(&other))
+		at := other.GetCreationTimestamp()
+		older := cmp.Or(at.Compare(o.GetCreationTimestamp().Time), strings.Compare(other.GetName(), o.GetName())) < 0
+		return of == cluster && other.GetName() != o.GetName() && !ended && (older || phaseOf(&other) == BackupStarted)
 	})
 }
 

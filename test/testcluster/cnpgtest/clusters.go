@@ -29,6 +29,7 @@ const (
 	waitingActive = "Waiting for the instances to become active"
 	diskFull      = "Not enough disk space"
 	upgrading     = "Upgrading cluster"
+	unknownPlugin = "Cluster cannot proceed to reconciliation due to an unknown plugin being required"
 )
 
 // pendingFailover is the target primary until an instance takes over.
@@ -101,6 +102,14 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 	if o.GetDeletionTimestamp() != nil || s.isPaused(o.GetNamespace(), o.GetName()) {
 		return nil
 	}
+	// CloudNativePG then changes nothing else, not even the rest of the status.
+	for _, plugin := range pluginsOf(o) {
+		if plugin != barmanCloud {
+			return s.setStatus(ctx, o, map[string]any{
+				"phase": unknownPlugin, "phaseReason": fmt.Sprintf("Unknown plugin: '%s'", plugin),
+			})
+		}
+	}
 	if err := s.createObjects(ctx, o); err != nil {
 		return err
 	}
@@ -126,6 +135,7 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 		status["instancesStatus"] = map[string]any{"healthy": []any(nil)}
 	}
 	s.playRoll(o, image, status)
+	status["pluginStatus"], status["phaseReason"] = pluginStatus(o), ""
 	status["image"], status["writeService"], status["pgDataImageInfo"] = image, o.GetName()+"-rw", data
 	ready, reason, message, since := "True", "ClusterIsReady", "Cluster is Ready", time.Now()
 	switch phase := status["phase"]; {
@@ -147,6 +157,16 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 		}
 	}
 	return s.setStatus(ctx, o, status)
+}
+
+// barmanCloud is the only installed plugin.
+const barmanCloud = "barman-cloud.cloudnative-pg.io"
+
+func pluginStatus(o *unstructured.Unstructured) (all []any) {
+	for _, plugin := range pluginsOf(o) {
+		all = append(all, map[string]any{"name": plugin, "version": "0.5.0"})
+	}
+	return all
 }
 
 func phaseOfCluster(o *unstructured.Unstructured) string {

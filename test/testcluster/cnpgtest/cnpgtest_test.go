@@ -15,6 +15,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -123,7 +124,9 @@ func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int
 	reads := func(o *unstructured.Unstructured, field string) func() any { return in(t.Context(), c, o, field) }
 	inPG := map[string]any{"name": "pg"}
 
-	pg := object("Cluster", "pg", map[string]any{"instances": int64(3), "storage": map[string]any{"size": "1Gi"}})
+	pg := object("Cluster", "pg", map[string]any{
+		"instances": int64(3), "storage": map[string]any{"size": "1Gi"}, "plugins": []any{map[string]any{"name": barmanCloud}},
+	})
 	create(pg)
 	g.Eventually(reads(pg, "readyInstances")).Should(Equal(int64(3)))
 	g.Expect(reads(pg, "image")()).To(Equal(Image))
@@ -233,11 +236,43 @@ func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int
 	g.Eventually(reads(invalid, "phase")).Should(Equal("invalid backup definition"))
 	g.Expect(lastBackup()).To(Equal("False/LastBackupFailed"))
 	s.SetBackups("default", "pg", BackupCompleted)
+	waiting := object("Backup", "waiting", map[string]any{"cluster": inPG, "method": "plugin"})
+	create(waiting)
+	g.Eventually(reads(waiting, "phase")).Should(Equal("pending"), "the invalid one never ends")
+	g.Expect(c.Delete(t.Context(), invalid)).To(Succeed())
+	g.Eventually(reads(waiting, "phase")).Should(Equal("completed"))
 	last := object("Backup", "last", map[string]any{"cluster": inPG, "method": "plugin"})
 	create(last)
 	g.Eventually(reads(last, "phase")).Should(Equal("completed"))
 	g.Expect(reads(last, "stoppedAt")()).NotTo(BeNil())
 	g.Eventually(lastBackup).Should(Equal("True/LastBackupSucceeded"))
+	testRefusedBackups(t, g, c, pg, func(name string) func() any {
+		backup := object("Backup", name, map[string]any{"cluster": inPG, "method": "plugin"})
+		create(backup)
+		return reads(backup, "error")
+	})
+}
+
+// testRefusedBackups takes backups of a Cluster without its plugin, in hibernation, and with an
+// unknown plugin.
+func testRefusedBackups(
+	t *testing.T, g *WithT, c client.Client, pg *unstructured.Unstructured, backUp func(name string) func() any,
+) {
+	t.Helper()
+	patch := func(text string) {
+		t.Helper()
+		g.Expect(c.Patch(t.Context(), pg, client.RawPatch(types.MergePatchType, []byte(text)))).To(Succeed())
+	}
+	patch(`{"spec":{"plugins":null}}`)
+	g.Eventually(backUp("without")).Should(Equal(noPluginError))
+	patch(`{"metadata":{"annotations":{"cnpg.io/hibernation":"on"}}}`)
+	g.Eventually(backUp("asleep")).Should(Equal(hibernatedError))
+	patch(`{"metadata":{"annotations":{"cnpg.io/hibernation":null}},"spec":{"plugins":[{"name":"barman"}]}}`)
+	g.Eventually(func() string {
+		g.Expect(c.Get(t.Context(), client.ObjectKeyFromObject(pg), pg)).To(Succeed())
+		return phaseOfCluster(pg)
+	}).Should(Equal(unknownPlugin))
+	g.Consistently(backUp("unknown")).WithTimeout(time.Second).Should(BeNil(), "it is retried")
 }
 
 // testInstances causes and then ends each fault of a Cluster with three instances.

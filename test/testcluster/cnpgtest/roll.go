@@ -12,11 +12,13 @@ import (
 )
 
 // roll is the replacement of a Cluster's pods, one after another, after their image or resources
-// have changed, or a parameter that Postgres reads only at its start.
+// or plugins have changed, or a parameter that Postgres reads only at its start.
 type roll struct {
 	of   types.UID // the Cluster
-	from string    // image, resources and parameters of pods that are not replaced yet
+	from string    // image, resources, parameters and plugins of pods that are not replaced yet
 	done int64     // number of replaced pods
+	// plugins are the plugins of pods that are not replaced yet.
+	plugins string
 }
 
 // startParameters are common parameters that Postgres reads only at its start: the context
@@ -26,6 +28,16 @@ var startParameters = []string{
 	"max_prepared_transactions", "max_replication_slots", "max_wal_senders", "max_worker_processes", "shared_buffers",
 	"superuser_reserved_connections", "track_activity_query_size", "track_commit_timestamp", "wal_buffers", "wal_level",
 	"wal_log_hints",
+}
+
+// pluginsOf returns the names of a Cluster's plugins.
+func pluginsOf(o *unstructured.Unstructured) (names []string) {
+	plugins, _, _ := unstructured.NestedSlice(o.Object, "spec", "plugins")
+	for _, plugin := range plugins {
+		name, _, _ := unstructured.NestedString(plugin.(map[string]any), "name")
+		names = append(names, name)
+	}
+	return names
 }
 
 // playRoll replaces the next pod of a healthy Cluster: the standbys first, then the primary. As in
@@ -45,11 +57,11 @@ func (i instances) rolled(o *unstructured.Unstructured, image string, status map
 	resources, _, _ := unstructured.NestedMap(o.Object, "spec", "resources")
 	parameters, _, _ := unstructured.NestedMap(o.Object, "spec", "postgresql", "parameters")
 	maps.DeleteFunc(parameters, func(name string, _ any) bool { return !slices.Contains(startParameters, name) })
-	to := fmt.Sprint(image, resources, parameters)
+	to := fmt.Sprint(image, resources, parameters, pluginsOf(o))
 	all := status["instances"].(int64)
 	switch {
 	case i.roll.of != o.GetUID() || i.roll.from == to || i.roll.done == all || status["readyInstances"] == int64(0):
-		i.roll = roll{of: o.GetUID(), from: to} // all pods have the values in to
+		i.roll = roll{of: o.GetUID(), from: to, plugins: fmt.Sprint(pluginsOf(o))} // all pods have the values in to
 		return i
 	case status["phase"] != healthy:
 		return i

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -50,26 +51,37 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 		issue = conditions.Degraded(corev1api.ReasonClusterHibernated, "The Cluster %s/%s is hibernated, "+
 			"so that no final backup can be taken. Resume it with `"+cnpg.Resume(cluster)+"`, "+orRetain+withoutFinal,
 			dojo.Namespace, cluster.Name)
+	case resumes(cluster): // CloudNativePG fails a Backup of a Cluster that it takes for hibernated
+		object := fmt.Sprintf("Cluster %s/%s to resume", dojo.Namespace, cluster.Name)
+		issue = conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline, issue.For(object),
+			cnpg.DeletionStalled("the "+object, "See `kubectl describe clusters.postgresql.cnpg.io "+cluster.Name+" -n "+
+				dojo.Namespace+"`, "+orRetain+withoutFinal).For(object))
 	case s.Final == nil:
 		desired := ownership.Data(dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(dojo, cluster))
 		step = cnpg.Write(apply.Write(ownership.FieldOwner, s.Final, desired))
 	default:
-		since, deadline := s.Final.CreationTimestamp.Time, in.Deadline
-		if started := s.Final.Status.StartedAt; started != nil {
-			deadline, since = cnpg.MaxBackupTime, started.Time
-		}
-		issue = conditions.WaitUntil(in.Now, since, deadline, issue, finalStalled(dojo, s, cluster))
+		since, limit := cnpg.BackupLimit(s.Final, in.Deadline)
+		issue = conditions.WaitUntil(in.Now, since, limit, issue, finalStalled(dojo, s, cluster))
 	}
 	step.Blocks = issue
 	return step
 }
 
+// resumes reports whether CloudNativePG has not yet noticed the end of a hibernation.
+func resumes(cluster *cnpgv1.Cluster) bool {
+	return meta.IsStatusConditionTrue(cluster.Status.Conditions, cnpg.HibernationAnnotation)
+}
+
 // finalStalled returns the issue of a final Backup that takes too long. If the Backup has not
-// started, CloudNativePG waits for the primary, so the issue points to the Cluster.
+// started, CloudNativePG waits for an older Backup or for the primary, so the issue points to it.
 func finalStalled(dojo *corev1api.Dojo, s State, cluster *cnpgv1.Cluster) *conditions.Issue {
 	name := cnpg.FinalBackupName(dojo)
 	what, see := "the Backup "+name+" to complete", "backups.postgresql.cnpg.io "+name
-	if phase := cluster.Status.Phase; s.Final.Status.StartedAt == nil && phase != cnpgv1.PhaseHealthy && phase != "" {
+	if older := s.Before(s.Final); older != nil {
+		first, advice := cnpg.OlderBackup(older)
+		return cnpg.DeletionStalled("the Backup "+name+", which waits for "+first, advice+", "+orRetain+withoutFinal)
+	}
+	if phase := cluster.Status.Phase; cnpg.BackupStarted(s.Final) == nil && phase != cnpgv1.PhaseHealthy && phase != "" {
 		what = fmt.Sprintf("the Backup %s, which starts when the Cluster %s is healthy (now: %s)",
 			name, cluster.Name, phase)
 		see = "clusters.postgresql.cnpg.io " + cluster.Name

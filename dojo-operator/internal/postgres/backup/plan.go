@@ -5,6 +5,9 @@
 package backup
 
 import (
+	"slices"
+	"time"
+
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -12,6 +15,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
 )
 
 // Input is the input of a plan for backups.
@@ -26,6 +30,10 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	switch b := dojo.BackupPolicy(); {
 	case b == nil && s.Schedule != nil:
 		step.Delete = []apply.Deletion{apply.Delete(cnpg.ScheduleKind.Kind, s.Schedule)}
+	case b != nil && cnpg.Up(in.Cluster) && s.Schedule == nil && !accepts(in, b):
+		step.Incomplete = conditions.Progressing(corev1api.ReasonWaitingForCluster,
+			"The first backup waits until the pods of the Cluster %s/%s have the plugin %s.",
+			in.Cluster.Namespace, in.Cluster.Name, b.Plugin.Name).After(settled)
 	case b != nil && cnpg.Up(in.Cluster):
 		step = cnpg.Write(cnpg.Sync(in.Input, s.Schedule, For(dojo, b)))
 		if needsFirst(in.Cluster, s.Schedule) {
@@ -33,6 +41,27 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 		}
 	}
 	return step
+}
+
+// settled is the time in which CloudNativePG notices a changed Cluster, with a reserve.
+const settled = 10 * time.Second
+
+// accepts reports whether a Cluster can take a backup now. A pod that is older than its plugin fails
+// the Backup, and CloudNativePG repeats no Backup (invokeStart in
+// pkg/management/postgres/webserver/plugin_backup.go).
+func accepts(in Input, b *corev1api.Backup) bool {
+	if b.Method != corev1api.BackupPlugin {
+		return true
+	}
+	loaded := slices.ContainsFunc(in.Cluster.Status.PluginStatus, func(p cnpgv1.PluginStatus) bool {
+		return p.Name == b.Plugin.Name
+	})
+	changed := cnpg.LastSpecWrite(in.Cluster)
+	rolling := slices.Contains([]string{
+		cnpgv1.PhaseUpgrade, cnpgv1.PhaseSwitchover, cnpgv1.PhaseInplacePrimaryRestart, cnpgv1.PhaseInplaceDeletePrimaryRestart,
+	}, in.Cluster.Status.Phase) ||
+		changed.After(in.Cluster.CreationTimestamp.Time) && in.Now.Sub(changed) < settled
+	return loaded && !rolling
 }
 
 // Pause suspends an existing ScheduledBackup.

@@ -3,8 +3,12 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,6 +28,27 @@ type State struct {
 	// Last is the latest completed Backup. First is the first Backup of the Cluster if the operator
 	// has taken it (needsFirst).
 	Last, First *cnpgv1.Backup
+	// Unfinished are the Cluster's Backups that CloudNativePG has yet to take or to end, the oldest
+	// first. It takes one after another.
+	Unfinished []*cnpgv1.Backup
+}
+
+// Before returns the oldest Backup for which a Backup waits that has not started, or nil.
+func (s *State) Before(b *cnpgv1.Backup) *cnpgv1.Backup {
+	if b == nil || cnpg.BackupStarted(b) != nil || len(s.Unfinished) == 0 || s.Unfinished[0].Name == b.Name {
+		return nil
+	}
+	return s.Unfinished[0]
+}
+
+// Running returns the name of a Backup that may still end well, or "".
+func (s *State) Running(now time.Time, deadline time.Duration) string {
+	for _, b := range s.Unfinished {
+		if since, limit := cnpg.BackupLimit(b, deadline); now.Sub(since) < limit && !cnpg.BackupFailed(b) {
+			return b.Name
+		}
+	}
+	return ""
 }
 
 // Observe reads the schedule and the final backup. has reports whether a kind can be read.
@@ -40,8 +65,8 @@ func Observe(
 	return s, err
 }
 
-// ObserveTaken finds Last and First. It ignores Backups that are older than the Cluster: they are
-// of an earlier, deleted Cluster.
+// ObserveTaken finds Last, First and Unfinished. A completed Backup that is older than the Cluster
+// has the data of an earlier, deleted Cluster, so it is not Last.
 func (s *State) ObserveTaken(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster,
 ) (err error) {
@@ -59,14 +84,18 @@ func (s *State) ObserveTaken(
 	}
 	for i := range backups.Items {
 		b := &backups.Items[i]
-		if b.Spec.Cluster.Name != cluster.Name || b.Status.Phase != cnpgv1.BackupPhaseCompleted ||
-			b.CreationTimestamp.Before(&cluster.CreationTimestamp) {
-			continue
-		}
-		if s.Last == nil || completed(b).After(completed(s.Last)) {
+		former := b.CreationTimestamp.Before(&cluster.CreationTimestamp)
+		switch phase := b.Status.Phase; {
+		case b.Spec.Cluster.Name != cluster.Name || phase == cnpgv1.BackupPhaseFailed:
+		case phase != cnpgv1.BackupPhaseCompleted:
+			s.Unfinished = append(s.Unfinished, b)
+		case !former && (s.Last == nil || completed(b).After(completed(s.Last))):
 			s.Last = b
 		}
 	}
+	slices.SortFunc(s.Unfinished, func(a, b *cnpgv1.Backup) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -33,6 +34,8 @@ type Input struct {
 	Stopped bool
 	Running string
 	Idle    []apply.Deletion
+	// Backup is the name of a Backup that a hibernation would make fail, or "".
+	Backup string
 }
 
 // Plan creates the Dojo's own Cluster and blocks until it comes up, or applies changes of the spec.
@@ -82,7 +85,7 @@ func PlanHibernation(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 		return step
 	}
 	changes := in.Changes
-	if ShouldHibernate(s, in.Stopped) {
+	if ShouldHibernate(s, in) {
 		changes = append(slices.Clone(changes), cnpg.Change{
 			Annotations: map[string]string{cnpg.HibernationAnnotation: cnpg.HibernationOn},
 		})
@@ -92,28 +95,30 @@ func PlanHibernation(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return step.Then(write(dojo, s, in, changes...))
 }
 
-// ShouldHibernate reports whether to hibernate the Cluster of a suspended Dojo: no pod and no other
-// Dojo uses it. The operator does not resume a Cluster that a user has hibernated.
-func ShouldHibernate(s State, stopped bool) bool {
+// ShouldHibernate reports whether to hibernate the Cluster of a suspended Dojo: no pod, no other
+// Dojo and no Backup uses it. The operator does not resume a Cluster that a user has hibernated.
+func ShouldHibernate(s State, in Input) bool {
 	switch {
 	case s.Live == nil:
 		return false
 	case len(s.Others) > 0:
 		return cnpg.Hibernates(s.Live) && !cnpg.HibernatedByUs(s.Live)
 	}
-	return cnpg.Hibernates(s.Live) || stopped
+	return cnpg.Hibernates(s.Live) || in.Stopped && in.Backup == ""
 }
 
-// Wake resumes a Cluster that the operator has hibernated, for the final backup.
-func Wake(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+// Wake resumes a Cluster that the operator has hibernated, for the final backup. It changes nothing
+// else: the Dojo is being deleted, so later changes of its spec have no effect.
+func Wake(dojo *corev1api.Dojo, s State, in cnpg.Input) (step cnpg.Step) {
 	if !cnpg.HibernatedByUs(s.Live) {
 		return step
 	}
-	desired := For(dojo, s.Live, in.Images)
-	for _, change := range in.Changes {
-		change.Make(desired)
-	}
-	step = cnpg.Write(cnpg.Sync(in.Input, s.Live, desired))
+	desired := &unstructured.Unstructured{Object: apply.Owned(ownership.FieldOwner, s.Live)}
+	desired.SetGroupVersionKind(cnpg.ClusterKind.GroupVersionKind)
+	desired.SetNamespace(s.Live.Namespace)
+	desired.SetName(s.Live.Name)
+	unstructured.RemoveNestedField(desired.Object, "metadata", "annotations", cnpg.HibernationAnnotation)
+	step = cnpg.Write(cnpg.Sync(in, s.Live, desired))
 	step.Blocks = conditions.Progressing(corev1api.ReasonTakingFinalBackup,
 		"Waiting until the hibernated Cluster %s/%s runs again for the final backup.",
 		dojo.Namespace, s.Live.Name)

@@ -5,6 +5,7 @@ package cluster
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -27,6 +28,8 @@ func Wait(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 		step.Blocks = hibernated(live)
 	case !cnpg.Up(live):
 		step.Blocks = cmp.Or(in.Filling, waitForPrimary(dojo, live, in))
+	case own != nil && halted(live):
+		step.Incomplete = waitForCloudNativePG(dojo, live, in)
 	case own != nil && !in.Incomplete.IsDegraded() &&
 		(live.Status.ReadyInstances < live.Spec.Instances || live.Status.Phase == cnpgv1.PhaseUpgrade):
 		step.Incomplete = waitForStandbys(dojo, live, in)
@@ -57,6 +60,27 @@ func adviceForMissing(dojo *corev1api.Dojo) string {
 	}
 	return fmt.Sprintf("It had the data of this Dojo in the database %s. Restore the Cluster from its backup under this "+
 		"name; the Dojo then continues automatically. A new Cluster would give the Dojo an empty database.", known.Name)
+}
+
+// halted reports whether CloudNativePG has stopped to reconcile a Cluster. Postgres runs, but no
+// failed instance is replaced, and the rest of the status may be old (Reconcile in
+// internal/controller/cluster_controller.go).
+func halted(live *cnpgv1.Cluster) bool {
+	return slices.Contains([]string{
+		cnpgv1.PhaseUnknownPlugin, cnpgv1.PhaseFailurePlugin, cnpgv1.PhaseImageCatalogError,
+		cnpgv1.PhaseCannotCreateClusterObjects, cnpgv1.PhaseDefinitionInvalid, cnpgv1.PhaseArchitectureBinaryMissing,
+	}, live.Status.Phase)
+}
+
+func waitForCloudNativePG(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
+	object := fmt.Sprintf("reconciliation of the Cluster %s/%s by CloudNativePG", live.Namespace, live.Name)
+	message := conditions.Truncated(fmt.Sprintf("CloudNativePG does not reconcile the Cluster %s/%s, so it would not replace a "+
+		"failed instance: %s. %s", live.Namespace, live.Name, live.Status.Phase, live.Status.PhaseReason))
+	return conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.ProgressDeadline,
+		conditions.Progressing(corev1api.ReasonWaitingForCluster, "%s", message).For(object),
+		conditions.Degraded(corev1api.ReasonClusterNotReady,
+			"%s See `kubectl describe clusters.postgresql.cnpg.io %s -n %s`; for a plugin, spec.postgres.cluster.backup.",
+			message, live.Name, live.Namespace).For(object))
 }
 
 // waitForPrimary starts its deadline at the later of [cnpg.ReadySince] and the start of the wait in
@@ -107,10 +131,15 @@ func WaitForHibernation(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	switch live := s.Live; {
 	case live == nil:
 		return cnpg.Step{}
-	case ShouldHibernate(s, in.Stopped):
+	case ShouldHibernate(s, in):
 		return cnpg.Blocked(hibernation(dojo, live, in.Input))
 	case len(s.Others) > 0:
 		return cnpg.Blocked(inUseSuspended(live.Name, s.Others))
+	}
+	if in.Stopped {
+		return cnpg.Blocked(conditions.Progressing(corev1api.ReasonSuspending,
+			"Waiting for the Backup %s to end, before the Cluster %s/%s is hibernated.",
+			in.Backup, dojo.Namespace, s.Live.Name).After(in.Deadline))
 	}
 	object := fmt.Sprintf("pods to end, before the Cluster %s/%s is hibernated", dojo.Namespace, s.Live.Name)
 	message := fmt.Sprintf("Waiting for the %s: %s", object, in.Running)

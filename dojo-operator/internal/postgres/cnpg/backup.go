@@ -3,9 +3,12 @@
 package cnpg
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/apply"
@@ -48,6 +51,28 @@ func BackupSpecNow(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) map[string]any
 // BackupFailed reports whether a Backup has ended without success.
 func BackupFailed(b *cnpgv1.Backup) bool {
 	return b.Status.Phase == cnpgv1.BackupPhaseFailed || b.Status.Phase == cnpgv1.BackupPhaseDefinitionInvalid
+}
+
+// BackupStarted returns the time at which CloudNativePG started a Backup, or nil. A plugin reports
+// startedAt only at the end of a Backup.
+func BackupStarted(b *cnpgv1.Backup) *metav1.Time {
+	return cmp.Or(b.Status.ReconciliationStartedAt, b.Status.StartedAt)
+}
+
+// OlderBackup describes a Backup that CloudNativePG takes first, and returns advice for the case
+// that it does not end.
+func OlderBackup(b *cnpgv1.Backup) (what, advice string) {
+	return fmt.Sprintf("the older Backup %s (phase %q)", b.Name, b.Status.Phase),
+		fmt.Sprintf("If that one does not end, `kubectl delete backups.postgresql.cnpg.io %s -n %s`", b.Name, b.Namespace)
+}
+
+// BackupLimit returns the start of the wait for a Backup, and the time after which it counts as
+// stalled. deadline limits the time until CloudNativePG starts it.
+func BackupLimit(b *cnpgv1.Backup, deadline time.Duration) (since time.Time, limit time.Duration) {
+	if started := BackupStarted(b); started != nil {
+		return started.Time, MaxBackupTime
+	}
+	return b.CreationTimestamp.Time, deadline
 }
 
 // MaxBackupTime is the time after which a backup of a large database counts as stalled.

@@ -22,6 +22,8 @@ type Input struct {
 	// but could start.
 	Running string
 	Idle    []apply.Deletion
+	// Older is the Backup that CloudNativePG takes before the Backup of the upgrade, or nil.
+	Older *cnpgv1.Backup
 	// Verification is the step that runs a query in the new version of Postgres. Failed says why
 	// the query fails, or is empty.
 	Verification cnpg.Step

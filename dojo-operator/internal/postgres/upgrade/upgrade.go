@@ -301,15 +301,16 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 			name, v.data, v.wanted, strings.TrimSuffix(s.Backup.Status.Error, "."), name, dojo.Namespace,
 			adviceForBackup(dojo, v))
 	default:
-		since, deadline := s.Backup.CreationTimestamp.Time, in.Deadline
-		if started := s.Backup.Status.StartedAt; started != nil {
-			since, deadline = started.Time, cnpg.MaxBackupTime
+		see := fmt.Sprintf("See `kubectl describe backups.postgresql.cnpg.io %s -n %s`. ", name, dojo.Namespace)
+		if in.Older != nil {
+			first, advice := cnpg.OlderBackup(in.Older)
+			see = fmt.Sprintf("It waits for %s. %s. ", first, advice)
 		}
-		issue = conditions.WaitUntil(in.Now, since, deadline, backingUp(v, name),
+		since, limit := cnpg.BackupLimit(s.Backup, in.Deadline)
+		issue = conditions.WaitUntil(in.Now, since, limit, backingUp(v, name),
 			conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
 				"The Backup %s before the upgrade from Postgres %d to %d has not completed for more than %s. Nothing "+
-					"is upgraded. See `kubectl describe backups.postgresql.cnpg.io %s -n %s`. %s",
-				name, v.data, v.wanted, deadline, name, dojo.Namespace, adviceForBackup(dojo, v)))
+					"is upgraded. %s%s", name, v.data, v.wanted, limit, see, adviceForBackup(dojo, v)))
 	}
 	step.Incomplete = issue
 	return step
