@@ -150,6 +150,28 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		}
 		Expect(accepted(dojo, last)).To(BeFalse())
 	})
+
+	It("keeps a login valid that another Dojo uses, and names that Dojo", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns)
+		guest := newDojo(ns, "kyoto", func(dojo *corev1api.Dojo) {
+			dojo.Spec.CredentialsRef = &corev1api.SecretReference{Name: "tokyo-db"}
+		})
+		Expect(k8s.Create(ctx, guest)).To(Succeed())
+		eventuallyReady(ctx, guest)
+		former := credentialsOf(ctx, guest)
+		request(ctx, dojo, "1")
+		Eventually(ctx, refetch(dojo)).Should(WithTransform(func(dojo *corev1api.Dojo) string {
+			return message(dojo, "Ready")
+		}, ContainSubstring("others use its Secret tokyo-db: Dojo kyoto. Set their spec.credentialsRef.name to tokyo-db-2.")))
+		Expect(accepted(dojo, former)).To(BeTrue())
+
+		By("following the message")
+		edit(ctx, guest, func(guest *corev1api.Dojo) { guest.Spec.CredentialsRef.Name = "tokyo-db-2" })
+		eventuallyReady(ctx, guest)
+		eventuallyReady(ctx, dojo)
+		Expect(credentialsOf(ctx, guest).user).To(HavePrefix("dojo2_"))
+		Expect(accepted(dojo, former)).To(BeFalse())
+	})
 })
 
 func request(ctx context.Context, dojo *corev1api.Dojo, value string) {

@@ -185,10 +185,22 @@ var _ = Describe("A suspended Dojo", func() {
 		edit(ctx, guest, suspend(true))
 		eventuallySuspended(ctx, dojo)
 		Expect(refetch(theCluster)(ctx)).To(asleep)
-		edit(ctx, dojo, suspend(false))
-		eventuallyReady(ctx, dojo)
+		eventuallySuspended(ctx, guest)
+		By("resuming the other Dojo first")
 		edit(ctx, guest, suspend(false))
 		eventuallyReady(ctx, guest)
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterInUse)
+		By("deleting the other Dojo while both are suspended")
+		edit(ctx, guest, func(guest *corev1api.Dojo) {
+			guest.Spec.Suspend, guest.Spec.Postgres.ReclaimPolicy = true, corev1api.ReclaimDelete
+		})
+		eventuallySuspended(ctx, dojo)
+		Expect(k8s.Delete(ctx, guest)).To(Succeed())
+		eventuallyGone(ctx, guest)
+		Expect(k8s.Get(ctx, nameOf(ns, "kyoto-db"), ofKind("Database", ns, ""))).NotTo(Succeed())
+		eventuallySuspended(ctx, dojo)
+		edit(ctx, dojo, suspend(false))
+		eventuallyReady(ctx, dojo)
 	})
 
 	It("stops only the pods if the Cluster has another owner", func(ctx context.Context) {

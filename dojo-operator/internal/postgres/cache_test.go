@@ -93,12 +93,16 @@ func TestStripBackup(t *testing.T) {
 	b.Spec.Cluster.Name, b.Spec.Method = "tokyo-db", "plugin"
 	b.Spec.PluginConfiguration = &cnpgv1.BackupPluginConfiguration{Name: "x", Parameters: map[string]string{"a": "b"}}
 	b.Status = cnpgv1.BackupStatus{
-		Phase: "completed", StoppedAt: &at, ReconciliationTerminatedAt: &at, BackupLabelFile: []byte("large"), BackupID: "id",
+		Phase: "completed", StartedAt: &at, StoppedAt: &at, ReconciliationStartedAt: &at,
+		ReconciliationTerminatedAt: &at, BackupLabelFile: []byte("large"), BackupID: "id",
 	}
 	want := &cnpgv1.Backup{ObjectMeta: identity()}
 	want.CreationTimestamp = at
 	want.Spec = *b.Spec.DeepCopy()
-	want.Status = cnpgv1.BackupStatus{Phase: "completed", StoppedAt: &at, ReconciliationTerminatedAt: &at, BackupID: "id"}
+	want.Status = cnpgv1.BackupStatus{
+		Phase: "completed", StartedAt: &at, StoppedAt: &at, ReconciliationStartedAt: &at, ReconciliationTerminatedAt: &at,
+		BackupID: "id",
+	}
 	hostile := b.DeepCopy()
 	backup.Strip(b)
 	if diff := cmp.Diff(want, b); diff != "" {
