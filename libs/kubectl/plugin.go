@@ -7,6 +7,9 @@ package kubectl
 import (
 	"context"
 	"fmt"
+	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,11 +89,38 @@ func (p *Plugin) Run(ctx context.Context, root *cobra.Command, args []string) in
 	root.SetIn(p.In)
 	root.SetOut(p.Out)
 	root.SetErr(p.ErrOut)
-	err := root.ExecuteContext(ctx)
+	printed := &spotter{}
+	p.Out, p.ErrOut = io.MultiWriter(p.Out, printed), io.MultiWriter(p.ErrOut, printed)
+	cmd, err := root.ExecuteContextC(ctx)
 	if message := p.explain(ctx, err); message != "" {
 		p.Note("%s: %s\n", p.Command(), message)
 	}
+	if flags := clusterFlags(cmd); flags != "" && printed.command {
+		p.Note("Add %s to each command above. Without it, kubectl may use another cluster.\n", flags)
+	}
 	return ExitCode(err)
+}
+
+// spotter notices whether a command of kubectl is printed.
+type spotter struct{ command bool }
+
+func (s *spotter) Write(text []byte) (int, error) {
+	s.command = s.command || printedCommand.Match(text)
+	return len(text), nil
+}
+
+var printedCommand = regexp.MustCompile("kubectl [a-z-]+ ") // not the name before an error, "kubectl dojo: "
+
+// clusterFlags returns the flags of a command line that select another cluster or user of the
+// kubeconfig.
+func clusterFlags(cmd *cobra.Command) string {
+	var set []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains([]string{"context", "cluster", "server", "user"}, f.Name) {
+			set = append(set, fmt.Sprintf("--%s=%s", f.Name, f.Value))
+		}
+	})
+	return strings.Join(set, " ")
 }
 
 // Group is a group of commands below one heading of the help text.
