@@ -256,9 +256,11 @@ func (r *Reconciler) observe(ctx context.Context, dojo *corev1api.Dojo) (s State
 	if s.Exposure, err = exposure.Observe(ctx, reader, dojo, r.Kinds.Has, now); err != nil {
 		return s, err
 	}
-	if s.Monitoring, err = monitoring.Observe(ctx, reader, dojo, r.Kinds.Has, now); err != nil {
+	observed, err := monitoring.Observe(ctx, reader, dojo, r.Kinds.Has, now)
+	if err != nil {
 		return s, err
 	}
+	s.Monitoring = observed // only a complete state, because [monitoring.Safeguards] follows also after an error
 	generated, err := r.observePostgres(ctx, reader, dojo, &s, now)
 	if err != nil {
 		return s, err

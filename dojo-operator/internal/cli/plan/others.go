@@ -228,10 +228,28 @@ func readyCluster(o *object, now time.Time) (status map[string]any, what string)
 		image = unknownImage
 	}
 	status["image"] = image
+	if loaded := loadedPlugins(o); loaded != nil {
+		status["pluginStatus"] = loaded
+	}
 	if major, err := strconv.ParseInt(majorOf(image), 10, 64); err == nil {
 		status["pgDataImageInfo"] = map[string]any{"image": image, "majorVersion": major}
 	}
 	return status, "is ready"
+}
+
+// loadedPlugins returns status.pluginStatus after CloudNativePG has loaded the plugins of a Cluster's
+// spec. It returns nil if the status already lists them.
+func loadedPlugins(o *object) (all []any) {
+	plugins, _, _ := unstructured.NestedSlice(o.Object, "spec", "plugins")
+	known, _, _ := unstructured.NestedSlice(o.Object, statusOf, "pluginStatus")
+	nameOf := func(plugin any) any { return plugin.(map[string]any)["name"] }
+	for _, plugin := range plugins {
+		name := nameOf(plugin)
+		if !slices.ContainsFunc(known, func(loaded any) bool { return nameOf(loaded) == name }) {
+			all = append(all, map[string]any{"name": name, "version": ""})
+		}
+	}
+	return all
 }
 
 // unknownImage replaces the name of an image that only CloudNativePG knows.

@@ -58,6 +58,7 @@ type Input struct {
 type Planner struct {
 	model      *Model
 	reconciler *dojo.Reconciler
+	clock      *stageClock
 	// before holds the live versions of the Dojos that the user applies. A value is nil for a new
 	// Dojo.
 	before map[key]*object
@@ -71,11 +72,12 @@ func New(ctx context.Context, in Input) (*Planner, error) {
 	if err != nil {
 		return nil, err
 	}
+	now := &stageClock{in.Now}
 	r := &dojo.Reconciler{
-		Client: m, Live: m, Events: &events.FakeRecorder{}, Metrics: counts, Kinds: served(in.Served), Clock: fixed(in.Now),
+		Client: m, Live: m, Events: &events.FakeRecorder{}, Metrics: counts, Kinds: served(in.Served), Clock: now,
 		Config: in.Config, Sizes: mounted.Fixed(in.Sizes), Catalog: mounted.Fixed(in.Catalog),
 	}
-	return &Planner{model: m, reconciler: r, before: map[key]*object{}}, r.Prepare(ctx, m)
+	return &Planner{model: m, reconciler: r, clock: now, before: map[key]*object{}}, r.Prepare(ctx, m)
 }
 
 type served func(optionalkinds.Kind) bool
@@ -86,13 +88,16 @@ func (s served) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error
 	return s(kind), nil
 }
 
-// fixed is a clock that always shows the same time, so that a second reconcile of the same objects
+// stageClock shows the same time within a stage, so that a second reconcile of the same objects
 // writes nothing.
-type fixed time.Time
+type stageClock struct{ now time.Time }
 
-func (f fixed) Now() time.Time { return time.Time(f) }
+// stageTime is long enough for what the operator waits for after CloudNativePG's last change.
+const stageTime = time.Minute
 
-func (f fixed) Since(t time.Time) time.Duration { return time.Time(f).Sub(t) }
+func (c *stageClock) Now() time.Time { return c.now }
+
+func (c *stageClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
 // Apply adds an object to the simulated cluster, as if the user had applied it. live is the object
 // in the real cluster, or nil.
@@ -145,6 +150,7 @@ func (p *Planner) Plan(ctx context.Context, namespace, name string) (*Dojo, erro
 		if len(happened) == 0 {
 			break
 		}
+		p.clock.now = p.clock.now.Add(stageTime)
 		after = append(after, happened...)
 		before = maps.Clone(p.model.objects)
 	}

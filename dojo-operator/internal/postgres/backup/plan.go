@@ -57,10 +57,11 @@ func accepts(in Input, b *corev1api.Backup) bool {
 		return p.Name == b.Plugin.Name
 	})
 	changed := cnpg.LastSpecWrite(in.Cluster)
+	age := in.Now.Sub(changed) // negative if the API server's clock is ahead
 	rolling := slices.Contains([]string{
 		cnpgv1.PhaseUpgrade, cnpgv1.PhaseSwitchover, cnpgv1.PhaseInplacePrimaryRestart, cnpgv1.PhaseInplaceDeletePrimaryRestart,
 	}, in.Cluster.Status.Phase) ||
-		changed.After(in.Cluster.CreationTimestamp.Time) && in.Now.Sub(changed) < settled
+		changed.After(in.Cluster.CreationTimestamp.Time) && max(age, -age) < settled
 	return loaded && !rolling
 }
 
