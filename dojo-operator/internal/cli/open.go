@@ -78,15 +78,20 @@ const replaced = time.Minute
 // behindService finds a ready pod behind the Dojo's Service. If wait is true, it waits until a pod
 // is ready.
 func (s *session) behindService(ctx context.Context, name string, wait bool) (pod string, port int32, err error) {
+	if !wait {
+		w, err := s.world(ctx, name)
+		if err != nil {
+			return "", 0, err
+		}
+		return readyPod(w)
+	}
 	err = s.poll(ctx, replaced, func(ctx context.Context) (string, bool, error) {
 		w, err := s.world(ctx, name)
 		if err != nil {
 			return "", false, err
 		}
-		if pod, port, err = readyPod(w); err != nil && wait {
-			return "", false, nil
-		}
-		return "", true, err
+		pod, port, err = readyPod(w)
+		return "", err == nil, nil
 	})
 	return pod, port, err
 }

@@ -161,12 +161,20 @@ func (s *session) checkNoCluster(ctx context.Context, plan *recovery.Plan) error
 }
 
 // create creates the object of a plan and returns its UID. It applies a Cluster with the operator's
-// field manager, so that the operator can later remove fields that the Dojo's spec no longer has.
+// field manager, so that the operator can later remove fields that the Dojo's spec no longer has. An
+// apply would also change an existing Cluster, so create reads it first.
 func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) (types.UID, error) {
 	o := plan.Object.DeepCopy()
 	if !plan.InPlace {
 		err := k8s.Create(ctx, o)
 		return o.GetUID(), err
+	}
+	switch err := k8s.Get(ctx, client.ObjectKeyFromObject(o), kinds.Cluster.Object()); {
+	case err == nil:
+		return "", fmt.Errorf("the Cluster %s exists by now, and another client has created it: see kubectl dojo status %s "+
+			"-n %s, and repeat the command", o.GetName(), plan.Target, o.GetNamespace())
+	case !apierrors.IsNotFound(err):
+		return "", err
 	}
 	err := k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o),
 		client.FieldOwner(ownership.FieldOwner), client.ForceOwnership)
@@ -324,7 +332,9 @@ func (r *restoreRun) remove(ctx context.Context) error {
 
 var (
 	// unusable are the reasons for which a restored Cluster has no data that can be used.
-	unusable = []string{corev1api.ReasonRestoreFailed, corev1api.ReasonDatabaseNotRestored, corev1api.ReasonBackupNotUsable}
+	unusable = []string{
+		corev1api.ReasonRestoreFailed, corev1api.ReasonDatabaseNotRestored, corev1api.ReasonBackupNotUsable,
+	}
 	// blocking are other reasons that only a user can remove. OriginMismatch is one of them, because
 	// the operator reports it for a Cluster that the restore has not created.
 	blocking = []string{
@@ -362,7 +372,7 @@ func verified(d *corev1api.Dojo, created types.UID) (progress string, ok bool, e
 	case slices.Contains(unusable, ready.Reason):
 		return "", false, fmt.Errorf("%w: %s", errNotRestored, progress)
 	case slices.Contains(blocking, ready.Reason):
-		return "", false, fmt.Errorf("the restore cannot go on: %s", progress)
+		return "", false, fmt.Errorf("the operator reports %s", progress)
 	}
 	return progress, ready.Status == metav1.ConditionTrue, nil
 }

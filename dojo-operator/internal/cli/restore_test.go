@@ -4,6 +4,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -143,6 +144,7 @@ func TestVerified(t *testing.T) {
 	}
 	unread := func(d *corev1api.Dojo) { d.Generation = 2 }
 	const created, former = "uid of sendai-db", "another"
+	const failed = "the data is not restored: RestoreFailed"
 	for name, c := range map[string]struct {
 		dojo     *corev1api.Dojo
 		created  types.UID
@@ -154,12 +156,12 @@ func TestVerified(t *testing.T) {
 		"of the former Cluster":      {with("True", corev1api.ReasonDatabaseReady), former, false, "", false},
 		"of the former spec":         {with("True", corev1api.ReasonDatabaseReady, unread), created, false, "", false},
 		"it restores":                {with("False", corev1api.ReasonRestoring), created, false, "", false},
-		"failed":                     {with("False", corev1api.ReasonRestoreFailed), created, false, "the data is not restored", true},
-		"failed, beside":             {with("False", corev1api.ReasonRestoreFailed), "", false, "the data is not restored", true},
+		"failed":                     {with("False", corev1api.ReasonRestoreFailed), created, false, failed, true},
+		"failed, beside":             {with("False", corev1api.ReasonRestoreFailed), "", false, failed, true},
 		"the former Cluster failed":  {with("False", corev1api.ReasonRestoreFailed), former, false, "", false},
 		"failed before the new spec": {with("False", corev1api.ReasonRestoreFailed, unread), created, false, "", false},
-		"its SQL failed":             {with("False", corev1api.ReasonSchemaFailed), created, false, "cannot go on: SchemaFailed", false},
-		"a foreign Cluster":          {with("False", corev1api.ReasonOriginMismatch), former, false, "cannot go on: OriginM", false},
+		"its SQL failed":             {with("False", corev1api.ReasonSchemaFailed), created, false, "reports SchemaFailed", false},
+		"a foreign Cluster":          {with("False", corev1api.ReasonOriginMismatch), former, false, "reports OriginMismatch", false},
 	} {
 		_, ok, err := verified(c.dojo, c.created)
 		if ok != c.ok || (err != nil) != (c.problem != "") || err != nil && !strings.Contains(err.Error(), c.problem) ||
@@ -238,6 +240,33 @@ func TestRestoreOfASnapshot(t *testing.T) {
 	operate(s, corev1api.ReasonRestoreFailed)
 	got := run(t, s, "", "restore", "sendai", "-y", "--confirm", "sendai")
 	if got.code != 1 || !strings.Contains(got.err, "repeat the command with --backup sendai-db-20261124010000: kubectl delete") {
+		t.Error(got)
+	}
+}
+
+// TestRestoreMeetsACluster shows that restore does not change a Cluster that another client creates
+// meanwhile. A repetition of the command then replaces this Cluster, and asks first.
+func TestRestoreMeetsACluster(t *testing.T) {
+	t.Parallel()
+	s := lost(t)
+	operate(s, "")
+	operator, other := s.AfterWrite, apitest.Cluster(apitest.Sendai())
+	other.UID = "uid of another"
+	s.AfterWrite = func(write string) {
+		operator(write)
+		s.Put(other)
+	}
+	got := run(t, s, "", "restore", "sendai", "-y")
+	if got.code != 1 || !strings.Contains(got.err, "the Cluster sendai-db exists by now, and another client has created it") ||
+		!strings.Contains(got.err, "Stopped at step 3. The application has 0 replicas.") ||
+		slices.Contains(s.Writes(), "PATCH clusters/sendai-db") {
+		t.Error(got, s.Writes())
+	}
+	operate(s, "")
+	if got = run(t, s, "", "restore", "sendai", "-y"); got.code != 1 || !strings.Contains(got.out, "Type the name of the Dojo") {
+		t.Error(got)
+	}
+	if got = run(t, s, "", "restore", "sendai", "-y", "--confirm", "sendai"); got.code != 0 {
 		t.Error(got)
 	}
 }
