@@ -145,6 +145,7 @@ func CodeOf(err error) int {
 // Source: https://discord.com/developers/docs/topics/opcodes-and-status-codes.
 const (
 	codeAntiAbuse             = 10008
+	codeBlocked               = 40333 // "internal network error": Cloudflare blocks the client
 	codeMaxGuildWebhooks      = 30058
 	codeMaxOverwrites         = 30060
 	codeTooManyGuildChannels  = 30061 // Discord documents this code as a limit, like 30060

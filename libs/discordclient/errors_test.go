@@ -84,6 +84,7 @@ func TestEveryAnswerHasItsClass(t *testing.T) {
 		"an empty success":        {204, "", transient, unknown, "cannot be read"},
 		"a redirect":              {302, "", invalid, invalid, "Found"},
 		"rate limited in HTML":    {429, "<html>", limitedTo, limitedTo, "rate limited (blocked) for another 1m0s"},
+		"blocked in JSON":         {403, body("40333", "internal network error"), limitedTo, limitedTo, "rate limited (blocked) for another 1m0s"},
 		"rate limited":            {429, `{"message":"You are being rate limited.","retry_after":1.5,"global":false}`, limitedTo, limitedTo, "rate limited (user) for another 1.5s"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,10 +149,15 @@ func TestRateLimitsOfDiscord(t *testing.T) {
 		"global":                        {map[string]string{"Retry-After": "2", "X-RateLimit-Global": "true", "X-RateLimit-Scope": "global"}, `{"retry_after":2,"global":true}`, "global", 2 * time.Second, false},
 		"global in the body alone":      {nil, `{"retry_after":2,"global":true}`, "global", 2 * time.Second, false},
 		"banned":                        {map[string]string{"Retry-After": "3600"}, `<html>error code: 1015</html>`, "blocked", time.Hour, false},
+		"blocked with code 40333":       {nil, `{"code":40333,"message":"internal network error"}`, "blocked", time.Minute, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client, calls := answering(t, 429, c.header, c.body)
+			status := http.StatusTooManyRequests
+			if strings.Contains(c.body, "40333") {
+				status = http.StatusForbidden
+			}
+			client, calls := answering(t, status, c.header, c.body)
 			_, err := client.GetChannel(t.Context(), "1")
 			if got := limited(t, err); got.Scope != c.scope || got.After != c.after || got.Local {
 				t.Errorf("got %+v, want %s for %s", got, c.scope, c.after)
@@ -170,8 +176,8 @@ func TestRateLimitsOfDiscord(t *testing.T) {
 			} else if c.others {
 				want = 2
 			}
-			if got := client.Stats().TooMany; got != want {
-				t.Errorf("%d refusals are counted, want %d", got, want)
+			if stats := client.Stats(); stats.TooMany+stats.Forbidden != want {
+				t.Errorf("%+v, want %d refusals", stats, want)
 			}
 		})
 	}

@@ -22,7 +22,8 @@ import (
 // with 100 overwrites each, has about 6 MB.
 const maxResponse = 64 << 20
 
-// blockedPause is the time to wait after a 429 that names no time, such as Cloudflare's HTML page.
+// blockedPause is the time to wait after a 429 that names no time, such as Cloudflare's HTML page,
+// and after [codeBlocked].
 const blockedPause = time.Minute
 
 // maxConnections is the number of connections that one call may use. Without this limit, net/http
@@ -130,6 +131,16 @@ func (r *response) ofDiscord() bool {
 	}
 	_, _, _, ok := parseErrorBody(r.body)
 	return ok && r.status < 500
+}
+
+// blocked reports whether Cloudflare refused the call with Discord's error body. Such a refusal says
+// nothing about the bot's permissions.
+func (r *response) blocked() bool {
+	if r.status != http.StatusForbidden {
+		return false
+	}
+	code, _, _, _ := parseErrorBody(r.body)
+	return code == codeBlocked
 }
 
 func (c *Client) judge(cl *call, resp *response, refused *ratelimit.Refusal) error {

@@ -168,8 +168,11 @@ func (c *Client) ask(req *http.Request, cl *call, ticket ratelimit.Ticket) ([]by
 	}
 	answer := ratelimit.ParseHeader(resp.header)
 	answer.Foreign = err != nil || resp.cut || !resp.ofDiscord()
-	if resp.status == http.StatusTooManyRequests {
+	switch {
+	case resp.status == http.StatusTooManyRequests:
 		answer.Refused = refusal(resp.header, resp.body)
+	case resp.blocked():
+		answer.Refused = &ratelimit.Refusal{Scope: ratelimit.ScopeBlocked, After: blockedPause}
 	}
 	c.limiter.Done(ticket, &answer)
 	if err != nil {
