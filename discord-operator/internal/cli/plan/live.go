@@ -4,6 +4,8 @@ package plan
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/cli"
@@ -54,14 +56,42 @@ func read(ctx context.Context, options discordclient.Options, serverID string, w
 		l.snapshot, l.hiddenUnread = snap, !connected
 	}
 	if webhooks {
-		l.hooks, l.hooksErr = api.ListGuildWebhooks(ctx, serverID)
+		l.hooks, l.hooksErr = patient(ctx, func() ([]discordclient.Webhook, error) {
+			return api.ListGuildWebhooks(ctx, serverID)
+		})
+		if class := discordclient.ClassOf(l.hooksErr); class != discordclient.ClassNone && class != discordclient.ClassDenied {
+			return nil, l.hooksErr
+		}
 	}
 	l.member = func(user v1alpha1.UserID) (discordclient.Member, bool, error) {
-		member, err := api.GetMember(ctx, serverID, string(user))
+		member, err := patient(ctx, func() (discordclient.Member, error) {
+			return api.GetMember(ctx, serverID, string(user))
+		})
 		if discordclient.ClassOf(err) == discordclient.ClassGone {
 			return member, true, nil
 		}
 		return member, false, err
 	}
 	return l, nil
+}
+
+// maxWait is the longest rate limit that a plan waits for.
+const maxWait = time.Minute
+
+// patient repeats a call that a rate limit refuses, as soon as the limit ends.
+func patient[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	for {
+		result, err := call()
+		limited, ok := errors.AsType[*discordclient.RateLimited](err)
+		if !ok || limited.After > maxWait {
+			return result, err
+		}
+		timer := time.NewTimer(limited.After)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return result, ctx.Err()
+		case <-timer.C:
+		}
+	}
 }

@@ -57,7 +57,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return cli.Explained(err)
 	}
-	report := compute(ctx, l, o.ServerID, after, before)
+	report, err := compute(ctx, l, o.ServerID, after, before)
+	if err != nil {
+		return cli.Explained(err)
+	}
 	text := report.text()
 	if o.output == "json" {
 		if text, err = report.json(); err != nil {

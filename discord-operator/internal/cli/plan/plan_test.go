@@ -461,6 +461,30 @@ func TestPlanWithoutPermissions(t *testing.T) {
 	}
 }
 
+// A plan reads more members than the client may read in a second. A rate limit delays it, and an
+// error of Discord ends it: neither is a problem of the role's manifest.
+func TestPlanOfManyMembers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	var ids []string
+	for i := range 60 {
+		id := r.srv.AddUser("Yuji " + strconv.Itoa(i))
+		r.srv.AddMember(r.guild, id, 0)
+		r.srv.GiveRole(r.guild, id, r.onCall)
+		ids = append(ids, strconv.Quote(id))
+	}
+	manifests := r.file(t, theServer+object("DiscordRole", "on-call", inServer+`name: On call, adopt: {id: "$ROLE"}, members: [`+strings.Join(ids, ", ")+"]"))
+	if stdout, stderr, err := r.plan(t, "-f", manifests); err != nil || !strings.HasPrefix(stdout, "No changes") {
+		t.Errorf("%v\n%s%s", err, stdout, stderr)
+	}
+	reads := 0
+	r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/members/{user_id}", Action: discordtest.FailBefore(500),
+		Match: func(discordtest.Request) bool { reads++; return reads > 10 }})
+	if stdout, _, err := r.plan(t, "-f", manifests); err == nil || !strings.Contains(err.Error(), "HTTP 500") || stdout != "" {
+		t.Errorf("%v\n%s", err, stdout)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

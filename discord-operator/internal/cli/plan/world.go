@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -44,6 +45,7 @@ type world struct {
 	byName   []string // objects whose resource was found only by its name
 	iconless []string // DiscordServers whose icon's ConfigMap is not among the manifests
 	made     uint64
+	unread   error // why a member could not be read
 	steps    []*step
 }
 
@@ -62,7 +64,8 @@ type step struct {
 
 var kinds = []*lifecycle.Kind{&role.Kind, &group.Kind, &channel.Kind}
 
-func compute(ctx context.Context, l *live, serverID string, after, before *objects) *Report {
+// compute returns an error if Discord could not be read: that is no problem of an object.
+func compute(ctx context.Context, l *live, serverID string, after, before *objects) (*Report, error) {
 	w := &world{
 		live: l, serverID: serverID, after: after, before: before, snap: l.snapshot, withDeleted: l.snapshot,
 		taken: map[string]status.Object{},
@@ -81,7 +84,10 @@ func compute(ctx context.Context, l *live, serverID string, after, before *objec
 		w.planKind(ctx, kind)
 	}
 	w.planServers(ctx)
-	return w.report()
+	if w.unread != nil {
+		return nil, w.unread
+	}
+	return w.report(), nil
 }
 
 func (w *world) takeOverStatus() {
@@ -279,7 +285,9 @@ func (w *world) plan(ctx context.Context, s *step) {
 		s.plan = role.NewPlan(o, role.State{
 			Guild: s.guild, Binding: s.binding, Position: s.plan.Position, LowPlaces: w.lowPlaces(s),
 		})
-		s.further, err = role.MemberChanges(o, resource.Role(s.binding.Live), w.member)
+		var unread error
+		s.further, unread = role.MemberChanges(o, resource.Role(s.binding.Live), w.member)
+		w.unread = cmp.Or(w.unread, unread)
 	case *v1alpha1.DiscordGroup:
 		s.plan = group.NewPlan(o, group.State{
 			Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Roles: roles, Names: names,
