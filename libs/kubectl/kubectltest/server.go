@@ -41,8 +41,8 @@ type Server struct {
 	// AfterWrite is called after each write. write names the request, such as "PATCH dojos/tokyo".
 	// AfterWrite may change objects with Put.
 	AfterWrite func(write string)
-	// Refuse may refuse a write, also a dry run: it returns the message of a 403, or "" to allow the
-	// write. It may be nil.
+	// Refuse may refuse a write, also a dry run: it returns the message of a 403, or "" to allow
+	// the write. It may be nil.
 	Refuse func(write string, dryRun bool) string
 	// Lose reports whether the answer to a write gets lost. It may be nil.
 	Lose func(write string) bool

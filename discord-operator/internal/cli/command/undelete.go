@@ -228,8 +228,8 @@ func (s *session) creatable(ctx context.Context, p *recreate.Plan) error {
 	return err
 }
 
-// exceedsQuota reports whether a quota refuses an object. The old object counts until Kubernetes has
-// counted again. Source of the texts: k8s.io/apiserver, pkg/admission/plugin/resourcequota.
+// exceedsQuota reports whether a quota refuses an object. The old object counts until Kubernetes
+// has counted again. Source of the texts: k8s.io/apiserver, pkg/admission/plugin/resourcequota.
 func exceedsQuota(err error) bool {
 	return apierrors.IsForbidden(err) &&
 		(strings.Contains(err.Error(), "exceeded quota: ") || strings.Contains(err.Error(), "status unknown for quota: "))
@@ -241,8 +241,8 @@ func dryRunUnsupported(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
-// passes reports whether the same request may succeed soon: the API server is overloaded or does not
-// answer, or a quota still counts the old object.
+// passes reports whether the same request may succeed soon: the API server is overloaded or does
+// not answer, or a quota still counts the old object.
 func passes(err error) bool {
 	var answered apierrors.APIStatus
 	if !errors.As(err, &answered) {

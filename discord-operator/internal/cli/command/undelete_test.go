@@ -192,8 +192,8 @@ func TestUndeleteMeanwhile(t *testing.T) {
 	}
 }
 
-// TestUndeleteLostAnswer shows that the object is created again although the answer to the patch that
-// removes its finalizer was lost.
+// TestUndeleteLostAnswer shows that the object is created again although the answer to the patch
+// that removes its finalizer was lost.
 func TestUndeleteLostAnswer(t *testing.T) {
 	t.Parallel()
 	const patch, post = "PATCH discordgroups/alerts", "POST discordgroups/alerts"

@@ -59,7 +59,9 @@ func read(ctx context.Context, options discordclient.Options, serverID string, w
 		l.hooks, l.hooksErr = patient(ctx, func() ([]discordclient.Webhook, error) {
 			return api.ListGuildWebhooks(ctx, serverID)
 		})
-		if class := discordclient.ClassOf(l.hooksErr); class != discordclient.ClassNone && class != discordclient.ClassDenied {
+		switch discordclient.ClassOf(l.hooksErr) {
+		case discordclient.ClassNone, discordclient.ClassDenied: // a plan reports a missing permission
+		default:
 			return nil, l.hooksErr
 		}
 	}

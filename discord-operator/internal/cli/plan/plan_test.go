@@ -419,7 +419,8 @@ func TestPlanOfRemovedWebhooks(t *testing.T) {
 	}
 }
 
-// If the bot may not list webhooks, a plan does not claim that an adopted channel keeps its webhook.
+// If the bot may not list webhooks, a plan does not claim that an adopted channel keeps its
+// webhook.
 func TestPlanOfUnreadableWebhooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all&^discordtest.PermManageWebhooks)

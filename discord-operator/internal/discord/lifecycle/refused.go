@@ -19,8 +19,8 @@ import (
 const maxResends = 3
 
 // refusedFields returns the fields to omit from a failed edit; none if omitting fields does not
-// help. guessed reports whether the error names none of the fields: the omitted fields may be right,
-// and the guard wrong.
+// help. guessed reports whether the error names none of the fields: the omitted fields may be
+// right, and the guard wrong.
 func refusedFields(rows resource.Rows, err error, fields []string) (omitted []string, guessed bool) {
 	if !rows.Guarded() {
 		return nil, false

@@ -73,8 +73,8 @@ func TestRefusedFields(t *testing.T) {
 	}
 }
 
-// Discord refuses to hide a channel of the onboarding, and its error names no field. The other fields
-// are applied without the overwrites, but the channel does not move to another category.
+// Discord refuses to hide a channel of the onboarding, and its error names no field. The other
+// fields are applied without the overwrites, but the channel does not move to another category.
 func TestEditWithoutRefusedOverwrites(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
