@@ -37,7 +37,7 @@ func TestWordsOfDifferences(t *testing.T) {
 	want := []string{
 		"type: Text -> Announcement", `topic: "old\n" -> "new"`, "nsfw: false -> true", "slowmode: 0s -> 1m30s",
 		"defaultAutoArchive: OneHour -> ThreeDays", "bitrate: 1 -> 2", "videoQuality: Auto -> Full",
-		"tags: none -> 🐛 bug (moderated), idea", "hideMediaDownload: true -> false", "requireTag: false -> true",
+		`tags: none -> 🐛 "bug" (moderated), "idea"`, "hideMediaDownload: true -> false", "requireTag: false -> true",
 		"defaultReaction: none -> ✅", "sortOrder: NotSet -> CreationDate", "layout: NotSet -> Gallery", "threadSlowmode: 0s -> 5s",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -144,7 +145,7 @@ func textOf(value any, _ *guildcache.Snapshot) string {
 		if v == nil {
 			return unset
 		}
-		return v.String()
+		return harmless(v.String())
 	case []discordclient.Tag:
 		return tagsText(v)
 	case nil:
@@ -155,7 +156,7 @@ func textOf(value any, _ *guildcache.Snapshot) string {
 
 // Plain formats a word, and the empty word as "none".
 func Plain[T ~string](value any, _ *guildcache.Snapshot) string {
-	return cmp.Or(string(value.(T)), unset)
+	return cmp.Or(harmless(string(value.(T))), unset)
 }
 
 // ChannelName formats a channel id: the name, the id if the channel is unknown, or "none".
@@ -216,13 +217,22 @@ func colorsText(c discordclient.RoleColors) string {
 func tagsText(list []discordclient.Tag) string {
 	all := make([]string, 0, len(list))
 	for _, t := range list {
-		words := []string{t.String(), t.Name}
+		words := []string{harmless(t.String()), Quoted(t.Name)}
 		if t.Moderated {
 			words = append(words, "(moderated)")
 		}
 		all = append(all, strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " "))
 	}
 	return shorten(cmp.Or(strings.Join(all, ", "), unset))
+}
+
+// harmless returns a text without control characters, which a terminal could obey. It quotes only a
+// text that has such characters.
+func harmless(s string) string {
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		return Quoted(s)
+	}
+	return s
 }
 
 // Quoted shortens and quotes a text.
