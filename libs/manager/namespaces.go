@@ -90,8 +90,8 @@ func (p probe) split(ctx context.Context, namespaces []string) (watch, omit []st
 // awaitOmitted returns an error, which ends the process, once a namespace is permitted again. After
 // the restart, the operator watches it.
 func (p probe) awaitOmitted(ctx context.Context, omitted []string, interval time.Duration) error {
-	ctrl.Log.Error(errors.New("forbidden"), "The operator omits namespaces that it may not read. Create its Role in them, "+
-		"or remove them from --watch-namespaces.", "namespaces", omitted, "resource", p.kind.GroupKind().String())
+	ctrl.Log.Error(errors.New("forbidden"), "The operator omits namespaces that it may not read. Create its Role in "+
+		"them, or remove them from --watch-namespaces.", "namespaces", omitted, "resource", p.kind.GroupKind().String())
 	var found []string
 	err := wait.PollUntilContextCancel(ctx, interval, false, func(ctx context.Context) (bool, error) {
 		for _, namespace := range omitted {

@@ -4,6 +4,7 @@ package deploy
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -74,7 +75,7 @@ func TestFinalizersAreBounded(t *testing.T) {
 		update := func(name string, n int) error {
 			o := sample(t, kind, name)
 			g.Expect(admin.Get(t.Context(), client.ObjectKeyFromObject(o), o)).To(Succeed())
-			o.SetLabels(map[string]string{"a": fmt.Sprint(n)})
+			o.SetLabels(map[string]string{"a": strconv.Itoa(n)})
 			o.SetFinalizers(finalizers(n))
 			return admin.Update(t.Context(), o)
 		}
@@ -109,6 +110,7 @@ func TestDojosAreNotOrphaned(t *testing.T) {
 	}
 	g.Eventually(func() error { return remove(client.PropagationPolicy("Orphan"), client.DryRunAll) }).
 		WithTimeout(waitLimit).Should(refused, "as by kubectl delete --cascade=orphan")
+	//nolint:staticcheck // old clients still send this field
 	orphaning := &client.DeleteOptions{Raw: &metav1.DeleteOptions{OrphanDependents: new(true)}}
 	g.Expect(remove(orphaning)).To(refused, "as by old clients")
 	g.Expect(admin.DeleteAllOf(t.Context(), sample(t, kind, ""), client.InNamespace("team-a"),

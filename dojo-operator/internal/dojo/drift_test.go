@@ -200,7 +200,7 @@ func TestManagedFieldsAreLost(t *testing.T) {
 	dojo := dojotest.Dojo()
 	w := reconciled(t, dojo)
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"managedFields":[{}]}}`))
-	must(t, w.Server.Patch(t.Context(), w.deployment(), patch))
+	must(t, w.Patch(t.Context(), w.deployment(), patch))
 	if plan := w.do(dojo); cmp.Diff([]string{"Deployment"}, dojotest.Kinds(plan)) != "" {
 		t.Errorf("writes %v", dojotest.Kinds(plan))
 	}

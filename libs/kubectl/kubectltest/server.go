@@ -371,6 +371,17 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, q request) {
 	})
 }
 
+func (s *Server) refuses(w http.ResponseWriter, write string, dry bool) bool {
+	if s.Refuse == nil {
+		return false
+	}
+	message := s.Refuse(write, dry)
+	if message != "" {
+		fail(w, http.StatusForbidden, metav1.StatusReasonForbidden, message)
+	}
+	return message != ""
+}
+
 func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
 	body, _ := io.ReadAll(r.Body)
 	var deletion metav1.DeleteOptions
@@ -386,11 +397,8 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
 		written.SetUID(types.UID("uid of a new " + q.kind.Kind + " " + q.name))
 	}
 	path, write := collection(q.kind, q.namespace)+"/"+q.name, r.Method+" "+q.kind.Plural+"/"+q.name
-	if s.Refuse != nil {
-		if message := s.Refuse(write, dry); message != "" {
-			fail(w, http.StatusForbidden, metav1.StatusReasonForbidden, message)
-			return
-		}
+	if s.refuses(w, write, dry) {
+		return
 	}
 	s.mu.Lock()
 	live := s.objects[path]

@@ -102,13 +102,8 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 	if o.GetDeletionTimestamp() != nil || s.isPaused(o.GetNamespace(), o.GetName()) {
 		return nil
 	}
-	// CloudNativePG then changes nothing else, not even the rest of the status.
-	for _, plugin := range pluginsOf(o) {
-		if plugin != barmanCloud {
-			return s.setStatus(ctx, o, map[string]any{
-				"phase": unknownPlugin, "phaseReason": fmt.Sprintf("Unknown plugin: '%s'", plugin),
-			})
-		}
+	if halted := haltedBy(o); halted != nil {
+		return s.setStatus(ctx, o, halted)
 	}
 	if err := s.createObjects(ctx, o); err != nil {
 		return err
@@ -157,6 +152,17 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 		}
 	}
 	return s.setStatus(ctx, o, status)
+}
+
+// haltedBy returns the status of a Cluster with an unknown plugin, or nil. CloudNativePG then changes
+// nothing else, not even the rest of the status.
+func haltedBy(o *unstructured.Unstructured) map[string]any {
+	for _, plugin := range pluginsOf(o) {
+		if plugin != barmanCloud {
+			return map[string]any{"phase": unknownPlugin, "phaseReason": fmt.Sprintf("Unknown plugin: '%s'", plugin)}
+		}
+	}
+	return nil
 }
 
 // barmanCloud is the only installed plugin.

@@ -44,8 +44,9 @@
 //     fields is refused in the status.
 //   - A Backup is pending while its Cluster is down or an older Backup has not ended. Then it is
 //     started, and then completed or in the phase of StandIn.SetBackups. A Backup fails for good if
-//     its Cluster is hibernated or has no plugin, or if a pod is older than the plugin. While a Backup runs, the Cluster's
-//     condition LastBackupSucceeded is False with the reason BackupStarted. When a Cluster archives
+//     its Cluster is hibernated or has no plugin, or if a pod is older than the plugin. While a
+//     Backup runs, the Cluster's condition LastBackupSucceeded is False with the reason
+//     BackupStarted. When a Cluster archives
 //     under another serverName, its completed Backups under the former serverName are deleted, as
 //     the plugin barman-cloud does.
 //   - A Pooler gets a Service, and a Deployment with one replica per instance. Kubernetes runs the

@@ -91,6 +91,19 @@ func granted(o status.Object, server *v1alpha1.DiscordServer) error {
 	return nil
 }
 
+func cleanAnnotations(o metav1.Object) {
+	annotations := o.GetAnnotations()
+	for _, key := range []string{
+		v1alpha1.PausedAnnotation, v1alpha1.ForceDeleteAnnotation, "kubectl.kubernetes.io/last-applied-configuration",
+	} {
+		delete(annotations, key)
+	}
+	if len(annotations) == 0 {
+		annotations = nil
+	}
+	o.SetAnnotations(annotations)
+}
+
 // clean turns New, a copy of the old object, into an object that can be created.
 func (p *Plan) clean() {
 	old, o := p.Old, p.New
@@ -109,16 +122,7 @@ func (p *Plan) clean() {
 	if len(o.GetFinalizers()) == 0 {
 		o.SetFinalizers(nil)
 	}
-	annotations := o.GetAnnotations()
-	for _, key := range []string{
-		v1alpha1.PausedAnnotation, v1alpha1.ForceDeleteAnnotation, "kubectl.kubernetes.io/last-applied-configuration",
-	} {
-		delete(annotations, key)
-	}
-	if len(annotations) == 0 {
-		annotations = nil
-	}
-	o.SetAnnotations(annotations)
+	cleanAnnotations(o)
 	if status.Paused(old) {
 		p.notes = append(p.notes, "The new object is not paused.")
 	}

@@ -140,7 +140,8 @@ func addStores(w *world.World, all []Window) []Window {
 			if reported.First == nil || !serves(w.Dojo, server) {
 				continue
 			}
-			place := Place{Plugin: cnpg.BarmanCloud, Parameters: map[string]string{storeKey: store.GetName()}, ServerName: server}
+			parameters := map[string]string{storeKey: store.GetName()}
+			place := Place{Plugin: cnpg.BarmanCloud, Parameters: parameters, ServerName: server}
 			last := ptr.Deref(reported.Last, *reported.First)
 			j := slices.IndexFunc(all, func(known Window) bool { return known.equal(place) })
 			if j < 0 {

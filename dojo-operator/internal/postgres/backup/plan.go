@@ -59,7 +59,8 @@ func accepts(in Input, b *corev1api.Backup) bool {
 	changed := cnpg.LastSpecWrite(in.Cluster)
 	age := in.Now.Sub(changed) // negative if the API server's clock is ahead
 	rolling := slices.Contains([]string{
-		cnpgv1.PhaseUpgrade, cnpgv1.PhaseSwitchover, cnpgv1.PhaseInplacePrimaryRestart, cnpgv1.PhaseInplaceDeletePrimaryRestart,
+		cnpgv1.PhaseUpgrade, cnpgv1.PhaseSwitchover,
+		cnpgv1.PhaseInplacePrimaryRestart, cnpgv1.PhaseInplaceDeletePrimaryRestart,
 	}, in.Cluster.Status.Phase) ||
 		changed.After(in.Cluster.CreationTimestamp.Time) && max(age, -age) < settled
 	return loaded && !rolling

@@ -117,7 +117,8 @@ func Strip(b *cnpgv1.Backup) {
 	}
 	b.Status = cnpgv1.BackupStatus{
 		Phase: status.Phase, StartedAt: status.StartedAt, StoppedAt: status.StoppedAt,
-		ReconciliationStartedAt: status.ReconciliationStartedAt, ReconciliationTerminatedAt: status.ReconciliationTerminatedAt,
+		ReconciliationStartedAt:    status.ReconciliationStartedAt,
+		ReconciliationTerminatedAt: status.ReconciliationTerminatedAt,
 	}
 	if !apply.Long(string(spec.Method), status.BackupID) {
 		b.Spec.Method, b.Status.BackupID = spec.Method, status.BackupID
