@@ -183,9 +183,13 @@ func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) 
 			return err
 		}
 		s.copyRows(o, cluster)
-		return s.setStatus(ctx, o, map[string]any{
+		status := map[string]any{
 			"phase": string(BackupStarted), "reconciliationStartedAt": time.Now().UTC().Format(time.RFC3339),
-		})
+		}
+		if data, ok, _ := unstructured.NestedMap(cluster.Object, "status", "pgDataImageInfo"); ok {
+			status["majorVersion"] = data["majorVersion"]
+		}
+		return s.setStatus(ctx, o, status)
 	}
 	if cluster == nil || to == BackupStarted {
 		return nil
