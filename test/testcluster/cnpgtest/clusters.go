@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -130,8 +131,10 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 		status["instancesStatus"] = map[string]any{"healthy": []any(nil)}
 	}
 	s.playRoll(o, image, status)
-	status["pluginStatus"], status["phaseReason"] = pluginStatus(o), ""
-	status["image"], status["writeService"], status["pgDataImageInfo"] = image, o.GetName()+"-rw", data
+	maps.Copy(status, map[string]any{
+		"image": image, "writeService": o.GetName() + "-rw", "pgDataImageInfo": data,
+		"pluginStatus": pluginStatus(o), "phaseReason": "",
+	})
 	ready, reason, message, since := "True", "ClusterIsReady", "Cluster is Ready", time.Now()
 	switch phase := status["phase"]; {
 	case phase != healthy && phase != hibernated: // hibernation does not change the condition Ready
