@@ -169,31 +169,19 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 }
 
 // edit sends all fields in one call. If Discord refuses some fields, edit sends the remaining
-// fields again, so that a refused field does not block the permission overwrites. If Discord does
-// not name the refused fields, and refuses the overwrites alone too, edit sends the other fields
-// without them.
+// fields again, so that a refused field does not block the permission overwrites.
 func (r *Resources) edit(
 	ctx context.Context, api *guildcache.Client, b Binding, edit resource.Edit, fields []string, results *Results,
 ) error {
 	id, reason, rows := results.Live.GetID(), Reason(r.Kind.Name, b.Object), r.Kind.Fields
 	live, err := edit.Send(ctx, api, b.GuildID, id, reason)
-	var whole resource.Edit // the edit before fields were omitted that may be right
-	var all []string
 	for range maxResends {
-		omitted, guessed := refusedFields(rows, err, fields)
+		omitted := refusedFields(rows, err, fields)
 		if len(omitted) == 0 || len(omitted) == len(fields) {
 			break
 		}
 		results.Fail(err, r.Status.Clock.Now())
-		if guessed {
-			whole, all = edit, fields
-		}
 		edit, fields = edit.Without(rows.Wires(omitted)...), without(fields, omitted...)
-		live, err = edit.Send(ctx, api, b.GuildID, id, reason)
-	}
-	if others := withoutGuard(rows, err, all); len(others) > 0 {
-		results.Fail(err, r.Status.Clock.Now())
-		edit, fields = whole.Without(rows.Wires(without(all, others...))...), others
 		live, err = edit.Send(ctx, api, b.GuildID, id, reason)
 	}
 	if err != nil {

@@ -19,32 +19,31 @@ import (
 const maxResends = 3
 
 // refusedFields returns the fields to omit from a failed edit; none if omitting fields does not
-// help. guessed reports whether the error names none of the fields: the omitted fields may be
-// right, and the guard wrong.
-func refusedFields(rows resource.Rows, err error, fields []string) (omitted []string, guessed bool) {
+// help.
+func refusedFields(rows resource.Rows, err error, fields []string) []string {
 	if !rows.Guarded() {
-		return nil, false
+		return nil
 	}
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
 		if limited.After <= issues.MaxTransient {
-			return nil, false
+			return nil
 		}
-		return rows.Select(fields, func(r resource.Row) bool { return r.Limited }), false
+		return rows.Select(fields, func(r resource.Row) bool { return r.Limited })
 	}
 	refused, ok := errors.AsType[*discordclient.Error](err)
 	if !ok {
-		return nil, false
+		return nil
 	}
 	switch refused.Class {
 	case discordclient.ClassInvalid, discordclient.ClassLimit:
 	case discordclient.ClassGone:
 		switch refused.Code {
 		case discordgo.ErrCodeUnknownOverwrite, discordgo.ErrCodeUnknownRole: // the target of an overwrite is unknown
-			return rows.Select(fields, guards), false
+			return rows.Select(fields, guards)
 		}
-		return nil, false
+		return nil
 	default:
-		return nil, false
+		return nil
 	}
 	var wires []string
 	for _, f := range refused.Fields {
@@ -53,24 +52,12 @@ func refusedFields(rows resource.Rows, err error, fields []string) (omitted []st
 		wires = append(wires, name)
 	}
 	if omitted := rows.ByWire(fields, wires...); len(omitted) > 0 {
-		return omitted, false
+		return omitted
 	}
 	if !rows.Guards(fields) {
-		return nil, false
-	}
-	return rows.Select(fields, func(r resource.Row) bool { return !r.Guard }), true
-}
-
-// withoutGuard returns the fields of an edit that may be sent although Discord refuses the guard
-// alone with this error. A move to another category is not among them: it must not precede the
-// overwrites for that category.
-func withoutGuard(rows resource.Rows, err error, fields []string) []string {
-	switch discordclient.ClassOf(err) {
-	case discordclient.ClassInvalid, discordclient.ClassLimit:
-		return rows.Select(fields, func(r resource.Row) bool { return !r.Guard && r.Wire != "parent_id" })
-	default:
 		return nil
 	}
+	return rows.Select(fields, func(r resource.Row) bool { return !r.Guard })
 }
 
 func guards(r resource.Row) bool { return r.Guard }
