@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -241,17 +240,6 @@ func dryRunUnsupported(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
-// passes reports whether the same request may succeed soon: the API server is overloaded or does
-// not answer, or a quota still counts the old object.
-func passes(err error) bool {
-	var answered apierrors.APIStatus
-	if !errors.As(err, &answered) {
-		return true
-	}
-	code := answered.Status().Code
-	return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError || exceedsQuota(err)
-}
-
 // recreate creates the object as soon as the old object is gone. If another client has created a
 // new object first, recreate adds spec.adopt to that object, which then adopts the resource on
 // Discord.
@@ -259,15 +247,15 @@ func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.D
 	created := p.New.DeepCopyObject().(status.Object)
 	s.Print("4. create it again\n")
 	var last error
-	err := s.Poll(ctx, timeout, func(ctx context.Context) (done bool, err error) {
-		done, err = s.createOnce(ctx, p, created)
-		if err == nil || !passes(err) {
-			return done, err
-		}
-		if ctx.Err() == nil {
+	err := s.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
+		done, err := s.createOnce(ctx, p, created)
+		if err != nil && ctx.Err() == nil {
 			last = err
 		}
-		return false, nil
+		if exceedsQuota(err) {
+			return false, nil
+		}
+		return done, err
 	})
 	if errors.Is(err, kubectl.ErrTimeout) && last != nil {
 		err = fmt.Errorf("%w: %w", err, last)
