@@ -243,11 +243,14 @@ func loadedPlugins(o *object) (all []any) {
 	plugins, _, _ := unstructured.NestedSlice(o.Object, "spec", "plugins")
 	known, _, _ := unstructured.NestedSlice(o.Object, statusOf, "pluginStatus")
 	nameOf := func(plugin any) any { return plugin.(map[string]any)["name"] }
+	missing := false
 	for _, plugin := range plugins {
 		name := nameOf(plugin)
-		if !slices.ContainsFunc(known, func(loaded any) bool { return nameOf(loaded) == name }) {
-			all = append(all, map[string]any{"name": name, "version": ""})
-		}
+		missing = missing || !slices.ContainsFunc(known, func(loaded any) bool { return nameOf(loaded) == name })
+		all = append(all, map[string]any{"name": name, "version": ""})
+	}
+	if !missing {
+		return nil
 	}
 	return all
 }
