@@ -292,6 +292,17 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Consistently(func() []string { return operator.Writes(ns)[writes:] }).Should(BeEmpty())
 	})
 
+	It("takes the first backup of a running Cluster only after its pods have the plugin", func(ctx context.Context) {
+		dojo := created(ctx, withCluster())
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { nightly(dojo.Spec.Postgres.Cluster) })
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.LastBackup", Not(BeNil())))
+		eventuallyReady(ctx, dojo)
+		var backups unstructured.UnstructuredList
+		backups.SetGroupVersionKind(ofKind("BackupList", ns, "").GroupVersionKind())
+		Expect(k8s.List(ctx, &backups, client.InNamespace(ns))).To(Succeed())
+		Expect(backups.Items).To(HaveLen(1), "CloudNativePG does not repeat a failed one")
+	})
+
 	It("reports the last and the next backup, and no failure while one runs", func(ctx context.Context) {
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupStarted)
 		dojo := created(ctx, withCluster(nightly))

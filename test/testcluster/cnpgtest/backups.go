@@ -77,7 +77,7 @@ func (s *StandIn) playSchedule(ctx context.Context, o *unstructured.Unstructured
 	switch {
 	case checked == "" && !immediate:
 		return s.setStatus(ctx, o, map[string]any{"lastCheckTime": now.UTC().Format(time.RFC3339)})
-	case checked == "" && !s.isHealthy(ctx, o), checked != "" && now.Before(schedule.Next(last)):
+	case checked == "" && !s.mayBegin(ctx, o), checked != "" && now.Before(schedule.Next(last)):
 		return nil
 	}
 	at := now.UTC().Format(time.RFC3339)
@@ -119,9 +119,13 @@ func (s *StandIn) formerImmediate(
 	return &first, nil
 }
 
-// isHealthy reports whether the Cluster of a schedule is healthy. CloudNativePG makes an immediate
-// Backup only then.
-func (s *StandIn) isHealthy(ctx context.Context, o *unstructured.Unstructured) bool {
+// mayBegin reports whether CloudNativePG makes the immediate Backup of a schedule. For a volume
+// snapshot, the Cluster must be healthy; with a plugin, CloudNativePG does not wait for the pods to
+// have it (internal/controller/scheduledbackup_controller.go).
+func (s *StandIn) mayBegin(ctx context.Context, o *unstructured.Unstructured) bool {
+	if method, _, _ := unstructured.NestedString(o.Object, "spec", "method"); method == "plugin" {
+		return true
+	}
 	cluster, up, err := s.cluster(ctx, o)
 	if err != nil || !up {
 		return false
