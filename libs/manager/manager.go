@@ -59,7 +59,7 @@ type Manager struct {
 }
 
 // New sets up logging and returns a manager for the cluster that the flags or the environment name.
-// From f.Namespaces, it removes those that the operator may not read.
+// It removes from f.Namespaces each namespace that the operator may not read.
 func New(ctx context.Context, f *Flags, o Options) (*Manager, error) {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&f.log)))
 	klog.SetLogger(ctrl.Log) // client-go's leader election logs through klog

@@ -35,7 +35,8 @@ type probe struct {
 	kind   schema.GroupVersionKind // the kind that the operator lists
 }
 
-// omitForbidden removes the forbidden ones from f.Namespaces, and returns what waits for them.
+// omitForbidden removes each forbidden namespace from f.Namespaces, and returns a runnable that waits
+// until one of them is permitted.
 func (f *Flags) omitForbidden(
 	ctx context.Context, kubeconfig *rest.Config, scheme *runtime.Scheme, kind client.Object,
 ) (omission, error) {

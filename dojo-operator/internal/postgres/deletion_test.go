@@ -353,7 +353,7 @@ func TestInUse(t *testing.T) {
 	} {
 		var s State
 		var err error
-		s.Cluster.Others, err = cluster.ObserveOthers(t.Context(), readerOf(all, nil), c.dojo, true)
+		s.Cluster.Others, _, err = cluster.ObserveOthers(t.Context(), readerOf(all, nil), c.dojo, true)
 		must(t, err)
 		if diff := cmp.Diff(c.want, s.Cluster.Others); diff != "" {
 			t.Error(name, diff)

@@ -63,7 +63,7 @@ type State struct {
 	Schema    schema.State
 	Pooler    pooler.State
 	// Guests are the running pods of other, suspended Dojos with databases in the Cluster. They are
-	// observed only while the Dojo is suspended.
+	// observed only while the Dojo is suspended, or is being deleted with its data.
 	Guests []corev1.Pod
 }
 
@@ -134,20 +134,15 @@ func (s *State) observeObjects(ctx context.Context, r apply.Reader, dojo *corev1
 		s.Database, errs[2] = database.Observe(ctx, r, dojo)
 	}
 	s.Backup, errs[3] = backup.Observe(ctx, r, dojo, s.has)
-	s.Cluster.Others, errs[4] = cluster.ObserveOthers(ctx, r, dojo, s.has(cnpg.DatabaseKind))
+	var guests []corev1api.Dojo
+	s.Cluster.Others, guests, errs[4] = cluster.ObserveOthers(ctx, r, dojo, s.has(cnpg.DatabaseKind))
 	s.Login, errs[5] = login.Observe(ctx, r, dojo, source, s.has(cnpg.RoleKind))
-	s.Guests, errs[6] = observeGuests(ctx, r, dojo)
+	s.Guests, errs[6] = observeGuests(ctx, r, guests)
 	return errors.Join(errs[:]...)
 }
 
-func observeGuests(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all []corev1.Pod, err error) {
-	if !dojo.Spec.Suspend || dojo.Spec.Postgres.Cluster == nil {
-		return nil, nil
-	}
-	guests, err := cluster.Guests(ctx, r, dojo)
-	if err != nil {
-		return nil, err
-	}
+// observeGuests lists the running pods of suspended guests.
+func observeGuests(ctx context.Context, r apply.Reader, guests []corev1api.Dojo) (all []corev1.Pod, err error) {
 	for i := range guests {
 		if !guests[i].Spec.Suspend {
 			continue

@@ -149,7 +149,7 @@ func TestGuestsEndFirst(t *testing.T) {
 		{reading{pod}, "Waiting for the pods to end, before the Cluster school/tokyo-db is hibernated: 1, such as kyoto-1 on the node n.", nil},
 		{nil, "Waiting for the hibernation of the Cluster school/tokyo-db: 3 instances are ready.", []string{"Cluster"}},
 	} {
-		guests, err := observeGuests(t.Context(), readerOf(append(c.pods, guest), nil), dojo)
+		guests, err := podsOfGuests(t, append(c.pods, guest), dojo)
 		must(t, err)
 		s := w.observe(dojo)
 		s.Guests = guests
@@ -158,9 +158,16 @@ func TestGuestsEndFirst(t *testing.T) {
 			t.Error(diff, conditions.Worst(db.Plan.Issues))
 		}
 	}
-	if guests, err := observeGuests(t.Context(), readerOf(reading{pod, guest}, nil), awake); err != nil || guests != nil {
+	if guests, err := podsOfGuests(t, reading{pod, guest}, awake); err != nil || guests != nil {
 		t.Errorf("of a Dojo that is not suspended: %v, %v", guests, err)
 	}
+}
+
+func podsOfGuests(t *testing.T, objects reading, dojo *corev1api.Dojo) ([]corev1.Pod, error) {
+	t.Helper()
+	_, guests, err := cluster.ObserveOthers(t.Context(), readerOf(objects, nil), dojo, true)
+	must(t, err)
+	return observeGuests(t.Context(), readerOf(objects, nil), guests)
 }
 
 // CloudNativePG fails a Backup of a hibernated Cluster, so a Backup ends first, unless it is stalled.

@@ -21,6 +21,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/kubectl"
 )
@@ -65,7 +66,7 @@ type reader struct {
 	free    chan struct{}
 	mu      sync.Mutex
 	failed  []error
-	// dojos and databases are those of the namespace.
+	// dojos and databases are all of the namespace.
 	dojos     []corev1api.Dojo
 	databases []cnpgv1.Database
 }
@@ -145,18 +146,11 @@ func (r *reader) lists(ctx context.Context, d *corev1api.Dojo, in client.ListOpt
 // othersIn names the other users of a Dojo's own Cluster. The Database of a Dojo counts as the
 // Dojo.
 func othersIn(d *corev1api.Dojo, dojos []corev1api.Dojo, databases []cnpgv1.Database) (all []string) {
-	known := map[string]bool{cnpg.ObjectName(d): true}
-	for i := range dojos {
-		if other := &dojos[i]; other.Name != d.Name && cnpg.ClusterName(other) == cnpg.ClusterName(d) {
-			known[cnpg.ObjectName(other)] = true
-			all = append(all, "Dojo "+other.Name)
-		}
+	guests := cluster.Guests(d, dojos)
+	for i := range guests {
+		all = append(all, "Dojo "+guests[i].Name)
 	}
-	for i := range databases {
-		if db := &databases[i]; db.Spec.ClusterRef.Name == cnpg.ClusterName(d) && !known[db.Name] {
-			all = append(all, "Database "+db.Name)
-		}
-	}
+	all = append(all, cluster.Databases(d, guests, databases)...)
 	slices.Sort(all)
 	return all
 }

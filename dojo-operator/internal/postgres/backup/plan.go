@@ -33,7 +33,7 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	case b != nil && cnpg.Up(in.Cluster) && s.Schedule == nil && !accepts(in, b):
 		step.Incomplete = conditions.Progressing(corev1api.ReasonWaitingForCluster,
 			"The first backup waits until the pods of the Cluster %s/%s have the plugin %s.",
-			in.Cluster.Namespace, in.Cluster.Name, b.Plugin.Name).After(settled)
+			in.Cluster.Namespace, in.Cluster.Name, b.Plugin.Name).After(noticeTime)
 	case b != nil && cnpg.Up(in.Cluster):
 		step = cnpg.Write(cnpg.Sync(in.Input, s.Schedule, For(dojo, b)))
 		if needsFirst(in.Cluster, s.Schedule) {
@@ -43,8 +43,8 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return step
 }
 
-// settled is the time in which CloudNativePG notices a changed Cluster, with a reserve.
-const settled = 10 * time.Second
+// noticeTime is the time in which CloudNativePG notices a changed Cluster, with a reserve.
+const noticeTime = 10 * time.Second
 
 // accepts reports whether a Cluster can take a backup now. A pod that is older than its plugin fails
 // the Backup, and CloudNativePG repeats no Backup (invokeStart in
@@ -62,7 +62,7 @@ func accepts(in Input, b *corev1api.Backup) bool {
 		cnpgv1.PhaseUpgrade, cnpgv1.PhaseSwitchover,
 		cnpgv1.PhaseInplacePrimaryRestart, cnpgv1.PhaseInplaceDeletePrimaryRestart,
 	}, in.Cluster.Status.Phase) ||
-		changed.After(in.Cluster.CreationTimestamp.Time) && max(age, -age) < settled
+		changed.After(in.Cluster.CreationTimestamp.Time) && max(age, -age) < noticeTime
 	return loaded && !rolling
 }
 

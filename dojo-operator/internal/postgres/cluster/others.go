@@ -23,19 +23,20 @@ import (
 // Cluster is deleted or hibernated. Before a hibernation, it omits suspended Dojos, and Databases
 // that deleted Dojos have left. A Dojo that is being deleted with its database needs Postgres, even
 // if it is suspended.
-func ObserveOthers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, readable bool) (all []string, err error) {
+//
+// It also returns all guests, which are the other Dojos with a database in the Cluster.
+func ObserveOthers(
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, readable bool,
+) (all []string, guests []corev1api.Dojo, err error) {
 	if !shutsDown(dojo) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	deleting := dojo.DeletionTimestamp != nil
-	guests, err := Guests(ctx, r, dojo)
-	if err != nil {
-		return nil, err
+	if guests, err = listGuests(ctx, r, dojo); err != nil {
+		return nil, nil, err
 	}
-	known := map[string]bool{cnpg.ObjectName(dojo): true}
 	for i := range guests {
 		guest := &guests[i]
-		known[cnpg.ObjectName(guest)] = true
 		if deleting || !guest.Spec.Suspend || guest.DeletionTimestamp != nil && cnpg.Reclaims(guest) {
 			all = append(all, "Dojo "+guest.Name)
 		}
@@ -43,32 +44,46 @@ func ObserveOthers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, re
 	if readable {
 		var list cnpgv1.DatabaseList
 		if err := r.Cache.List(ctx, &list, client.InNamespace(dojo.Namespace)); err != nil {
-			return nil, fmt.Errorf("list Databases: %w", err)
+			return nil, nil, fmt.Errorf("list Databases: %w", err)
 		}
-		for i := range list.Items {
-			db := &list.Items[i]
-			used := deleting || !ownership.Managed(db)
-			if db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo) && !known[db.Name] && used {
-				all = append(all, "Database "+db.Name)
-			}
-		}
+		used := slices.DeleteFunc(list.Items, func(db cnpgv1.Database) bool { return !deleting && ownership.Managed(&db) })
+		all = append(all, Databases(dojo, guests, used)...)
 	}
 	users, err := loginUsers(ctx, r, dojo)
 	slices.Sort(all)
-	return append(all, users...), err
+	return append(all, users...), guests, err
 }
 
-// Guests lists the other Dojos with a database in the Dojo's own Cluster.
-func Guests(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) ([]corev1api.Dojo, error) {
+// Databases names the Databases in a Dojo's own Cluster that belong to no Dojo, such as "Database
+// reports".
+func Databases(dojo *corev1api.Dojo, guests []corev1api.Dojo, databases []cnpgv1.Database) (all []string) {
+	known := map[string]bool{cnpg.ObjectName(dojo): true}
+	for i := range guests {
+		known[cnpg.ObjectName(&guests[i])] = true
+	}
+	for i := range databases {
+		if db := &databases[i]; db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo) && !known[db.Name] {
+			all = append(all, "Database "+db.Name)
+		}
+	}
+	return all
+}
+
+// Guests returns the other Dojos with a database in the Dojo's own Cluster.
+func Guests(dojo *corev1api.Dojo, dojos []corev1api.Dojo) []corev1api.Dojo {
+	return slices.DeleteFunc(slices.Clone(dojos), func(other corev1api.Dojo) bool {
+		return other.UID == dojo.UID || cnpg.ClusterName(&other) != cnpg.ClusterName(dojo)
+	})
+}
+
+func listGuests(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) ([]corev1api.Dojo, error) {
 	var dojos corev1api.DojoList
 	name := types.NamespacedName{Namespace: dojo.Namespace, Name: cnpg.ClusterName(dojo)}
 	if err := r.Cache.List(ctx, &dojos, client.InNamespace(dojo.Namespace),
 		client.MatchingFields{ownership.References: name.String()}); err != nil {
 		return nil, fmt.Errorf("list Dojos in the Cluster %s: %w", name, err)
 	}
-	return slices.DeleteFunc(dojos.Items, func(other corev1api.Dojo) bool {
-		return other.UID == dojo.UID || cnpg.ClusterName(&other) != name.Name
-	}), nil
+	return Guests(dojo, dojos.Items), nil
 }
 
 func shutsDown(dojo *corev1api.Dojo) bool {
