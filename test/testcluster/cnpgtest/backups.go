@@ -183,21 +183,29 @@ func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) 
 		if !up || to == BackupPending || s.waitsForOther(ctx, o, name) {
 			return s.setStatus(ctx, o, map[string]any{"phase": string(BackupPending)})
 		}
-		if err := s.setLastBackup(ctx, cluster, "False", "BackupStarted", "New Backup starting up"); err != nil {
-			return err
-		}
-		s.copyRows(o, cluster)
-		status := map[string]any{
-			"phase": string(BackupStarted), "reconciliationStartedAt": time.Now().UTC().Format(time.RFC3339),
-		}
-		if data, ok, _ := unstructured.NestedMap(cluster.Object, "status", "pgDataImageInfo"); ok {
-			status["majorVersion"] = data["majorVersion"]
-		}
-		return s.setStatus(ctx, o, status)
+		return s.startBackup(ctx, o, cluster)
 	}
 	if cluster == nil || to == BackupStarted {
 		return nil
 	}
+	return s.endBackup(ctx, o, cluster, to)
+}
+
+func (s *StandIn) startBackup(ctx context.Context, o, cluster *unstructured.Unstructured) error {
+	if err := s.setLastBackup(ctx, cluster, "False", "BackupStarted", "New Backup starting up"); err != nil {
+		return err
+	}
+	s.copyRows(o, cluster)
+	status := map[string]any{
+		"phase": string(BackupStarted), "reconciliationStartedAt": time.Now().UTC().Format(time.RFC3339),
+	}
+	if data, ok, _ := unstructured.NestedMap(cluster.Object, "status", "pgDataImageInfo"); ok {
+		status["majorVersion"] = data["majorVersion"]
+	}
+	return s.setStatus(ctx, o, status)
+}
+
+func (s *StandIn) endBackup(ctx context.Context, o, cluster *unstructured.Unstructured, to BackupPhase) error {
 	result := map[string]any{"phase": string(to), "stoppedAt": time.Now().UTC().Format(time.RFC3339)}
 	if to == BackupFailed {
 		result["error"] = backupError
