@@ -42,7 +42,7 @@ func (a *Asking) Confirm(ctx context.Context, p *Plugin, text string) error {
 	}
 	for {
 		p.Print("Apply? [y/N/yaml] ")
-		answer, err := a.read(ctx, p)
+		answer, err := a.read(ctx, p, "--yes")
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (a *Asking) ConfirmName(ctx context.Context, p *Plugin, object, name, quest
 	if answer == "" {
 		p.Print("%s Type the name of %s to go on: ", question, object)
 		var err error
-		if answer, err = a.read(ctx, p); err != nil {
+		if answer, err = a.read(ctx, p, "--confirm "+name); err != nil {
 			return err
 		}
 	}
@@ -74,8 +74,9 @@ func (a *Asking) ConfirmName(ctx context.Context, p *Plugin, object, name, quest
 	return nil
 }
 
-// read reads a line. It returns ErrNotConfirmed at the end of the input.
-func (a *Asking) read(ctx context.Context, p *Plugin) (string, error) {
+// read reads a line. At the end of the input, it returns ErrNotConfirmed and names the flag that
+// answers the question in advance.
+func (a *Asking) read(ctx context.Context, p *Plugin, flag string) (string, error) {
 	if a.in == nil {
 		a.in = bufio.NewReader(p.In)
 	}
@@ -94,7 +95,7 @@ func (a *Asking) read(ctx context.Context, p *Plugin) (string, error) {
 	case got := <-lines:
 		if got.err != nil && (!errors.Is(got.err, io.EOF) || got.text == "") {
 			p.Print("\n")
-			return "", fmt.Errorf("no answer: %w; --yes does not ask", ErrNotConfirmed)
+			return "", fmt.Errorf("no answer: %w; %s answers in advance", ErrNotConfirmed, flag)
 		}
 		if !term.IsTerminal(p.In) { // a terminal echoes the user's line break; other inputs do not
 			p.Print("\n")

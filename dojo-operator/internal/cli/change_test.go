@@ -118,8 +118,8 @@ func TestNothingWithoutYes(t *testing.T) {
 		"a wrong confirm":           {"accept-loss sendai --confirm osaka", "", `"osaka" is not sendai: nothing was changed`, lost},
 		"restore, no":               {"restore sendai", "n\n", "nothing was changed", nil},
 		"restore, and not the name": {"restore sendai", "y\nno\n", `"no" is not sendai: nothing was changed`, nil},
-		"restore with yes alone":    {"restore sendai -y", "", "no answer: nothing was changed", nil},
-		"upgrade with yes alone":    {"upgrade sendai --to 19 --without-backup -y", "", "no answer: nothing was changed", nil},
+		"restore with yes alone":    {"restore sendai -y", "", "no answer: nothing was changed; --confirm sendai answers in advance", nil},
+		"upgrade with yes alone":    {"upgrade sendai --to 19 --without-backup -y", "", "no answer: nothing was changed; --confirm sendai answers in advance", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -119,6 +119,7 @@ func TestUndeleteNot(t *testing.T) {
 		"no adoption":      {func(s *school) { s.server.Spec.AllowAdoption = false }, args, "kubectl annotate discordchannel tokyo-alerts -n team-a"},
 		"a tenant's role":  {func(s *school) { s.role.Namespace, s.role.Spec.ServerRef.Namespace = "team-a", "platform" }, "undelete role on-call -n team-a -y", "cannot be adopted, so its deletion cannot be taken back"},
 		"not confirmed":    {nil, "undelete group alerts", "no answer: nothing was changed"},
+		"yes alone":        {nil, "undelete group alerts -y", "no answer: nothing was changed; --confirm alerts answers in advance"},
 		"another name":     {nil, "undelete group alerts -y --confirm alert", `"alert" is not alerts: nothing was changed`},
 		"outdated reading": {func(s *school) { s.group.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonPaused, "x") }, "undelete group alerts -y", "has not seen yet that"},
 	} {
