@@ -85,8 +85,8 @@ func (r *resident) lives(ctx context.Context) {
 	}
 }
 
-// undisturbed calls lives during an attack, and expects that the attack changes none of the
-// resident's belongings.
+// undisturbed calls attack and then the method lives. It expects that the attack changes none of
+// the resident's belongings.
 func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	GinkgoHelper()
 	before := r.belongings(ctx)
@@ -229,7 +229,8 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 		})
 	})
 
-// Serial, because ten processes on one core leave too little of it for the edits to use up a share.
+// This container is Serial. With ten processes on one core, the edits would be too slow to use up
+// a share.
 var _ = Describe("A granted tenant that edits its channels all the time", Serial, func() {
 	const (
 		// perSecond is Discord's limit for the bot. It is so low that the edits use up the tenant's

@@ -238,7 +238,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Consistently(renames).WithTimeout(3 * time.Second).Should(Equal(2))
 	})
 
-	It("stays Available while something about it cannot be read", func(ctx context.Context) {
+	It("stays Available while its webhooks cannot be read", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", withWebhook)
 		ready(ctx, w.server(), c)

@@ -70,7 +70,7 @@ var _ = Describe("Community", func() {
 		Expect(features()).To(BeEmpty())
 	})
 
-	It("needs a bot that is administrator, and blocks nothing else without one", func(ctx context.Context) {
+	It("waits until the bot is administrator, while all other settings apply", func(ctx context.Context) {
 		s.Spec.Name = "Tokyo"
 		create(ctx, s, rules, moderators)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)).

@@ -13,7 +13,7 @@ import (
 )
 
 var _ = Describe("The status reports who has access", func() {
-	It("to a channel that was moved into a private group, until it is closed", func(ctx context.Context) {
+	It("to a channel moved into a private group, until overwrites make the channel private", func(ctx context.Context) {
 		w := newWorld(ctx)
 		w.user("Yuji")
 		g, c := w.group("private", groupOverwrites(denying("@everyone", "ViewChannel"))), w.channel("", "alerts")

@@ -40,8 +40,8 @@ func withMember(user string) func(*roleSpec) {
 	return func(s *roleSpec) { s.Members = append(s.Members, v1alpha1.UserID(user)) }
 }
 
-var _ = Describe("A tenant with a grant for roles", func() {
-	It("may create no role with a grant for groups and channels only", func(ctx context.Context) {
+var _ = Describe("A tenant with DiscordRoles", func() {
+	It("gets no role from a grant for groups and channels only", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermAdministrator)
 		a, toji := w.newTenant(ctx, nil), w.user("Toji")
@@ -87,7 +87,7 @@ var _ = Describe("A tenant with a grant for roles", func() {
 		Entry("Administrator itself", []v1alpha1.Permission{"Administrator"}, []v1alpha1.Permission{"Administrator"}, ""),
 	)
 
-	It("loses each permission that the owner does not list, and gives such a role to no user", func(ctx context.Context) {
+	It("loses each permission that the owner does not list, and its role gets no new member meanwhile", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, toji, mai := w.newTenant(ctx, nil), w.user("Toji"), w.user("Mai")
 		s := w.server(allowsRoles("SendMessages", "ViewChannel"))

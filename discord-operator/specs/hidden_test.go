@@ -89,7 +89,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(2))
 	})
 
-	It("is reported when its last event precedes the answer to its create", func(ctx context.Context) {
+	It("is reported if Discord hides it before it answers the create", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
 		answer := w.holdAnswer(postChannel)

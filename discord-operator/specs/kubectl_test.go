@@ -54,7 +54,7 @@ var _ = Describe("kubectl", func() {
 			[]string{"Message"}),
 	)
 
-	DescribeTable("explains every field, and fits into an annotation", func(ctx context.Context, resource string) {
+	DescribeTable("explains every field of a CRD that is small enough for kubectl apply's annotation", func(ctx context.Context, resource string) {
 		crd := &unstructured.Unstructured{}
 		crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 		Expect(k8s.Get(ctx, nameOf("", resource+"."+v1alpha1.GroupVersion.Group), crd)).To(Succeed())

@@ -22,10 +22,10 @@ func (w *world) channelNames() (names []string) {
 	return names
 }
 
-var _ = Describe("A leader that is stopped beyond its Lease", func() {
+var _ = Describe("A leader whose process is suspended until its Lease has expired", func() {
 	const old, fresh = 6, 6
 
-	It("ends, and creates nothing that its successor creates", func(ctx context.Context) {
+	It("exits when it resumes, and creates nothing that its successor creates", func(ctx context.Context) {
 		flags := []string{"--lease-duration=20s", "--lease-renew-deadline=15s", "--lease-retry-period=500ms"}
 		operator.Restart(ctx, flags...)
 		w := newWorld(ctx)

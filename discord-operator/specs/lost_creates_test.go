@@ -218,7 +218,7 @@ var _ = Describe("A create without a response", func() {
 			To(Equal([]int{1, 0}), "created and deleted, ever")
 	})
 
-	It("is recovered if it takes effect long after the answer", func(ctx context.Context) {
+	It("is recovered if it takes effect long after Discord has answered 504", func(ctx context.Context) {
 		// The operator looks for a lost webhook at once, and again before it creates a second
 		// webhook.
 		late := discordtest.GiveUp(504, recoveryWait*3/4)

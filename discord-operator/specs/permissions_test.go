@@ -49,7 +49,7 @@ var _ = Describe("A call that Discord does not permit", func() {
 
 var _ = Describe("The operator's permissions", func() {
 	It("include list, for API servers without streaming lists (before Kubernetes 1.34)", func(ctx context.Context) {
-		// Cleanups run in reverse order: this one after GinkgoT has reset the variable.
+		// Cleanups run in reverse order, so this one runs after GinkgoT has reset the variable.
 		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) })
 		GinkgoT().Setenv("KUBE_FEATURE_WatchListClient", "false")
 		operator.Restart(ctx)

@@ -19,8 +19,8 @@ const (
 	// refusedEdits is the number of a tenant's edits that Discord refuses. If these refusals
 	// counted for the namespace of the DiscordServer, the bot would stop before the last.
 	refusedEdits = 230
-	// tenantRefusals is the limit of refusals for one namespace: a twentieth of the limit of 9,000
-	// for all namespaces, because no other namespace causes refusals.
+	// tenantRefusals is the limit of refusals for one namespace. It is a twentieth of the limit of
+	// 9,000 for all namespaces, because no other namespace causes refusals.
 	tenantRefusals = 9000 / 20
 )
 

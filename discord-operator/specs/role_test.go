@@ -452,14 +452,14 @@ var _ = Describe("An overwrite's roleRef", func() {
 		r := (&world{ns: "default"}).role("invalid", change)
 		Expect(k8s.Create(ctx, r, client.DryRunAll)).To(MatchError(ContainSubstring(message)))
 	},
-		Entry("a colour", func(s *roleSpec) { s.Color = new("red") }, "six hexadecimal digits"),
+		Entry("a colour by name", func(s *roleSpec) { s.Color = new("red") }, "six hexadecimal digits"),
 		Entry("a gradient without a colour", func(s *roleSpec) { s.SecondaryColor = new("#000000") }, "needs color"),
-		Entry("a holographic one of other colours", func(s *roleSpec) {
+		Entry("a holographic role of other colours", func(s *roleSpec) {
 			s.Color, s.SecondaryColor, s.TertiaryColor = new("#000001"), new("#000002"), new("#000003")
 		}, "#A9C9FF"),
 		Entry("a reserved name", func(s *roleSpec) { s.Name = "@everyone" }, "reserves"),
 		Entry("white space around a name", func(s *roleSpec) { s.Name = " a" }, "white space"),
-		Entry("a user's name", func(s *roleSpec) { s.Members = []v1alpha1.UserID{"Yuji"} }, "id of a Discord user"),
+		Entry("a member by name", func(s *roleSpec) { s.Members = []v1alpha1.UserID{"Yuji"} }, "id of a Discord user"),
 		Entry("too many members", func(s *roleSpec) {
 			for i := range 101 {
 				s.Members = append(s.Members, v1alpha1.UserID(strconv.Itoa(1000000+i)))

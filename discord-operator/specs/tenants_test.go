@@ -98,7 +98,7 @@ func namespaces(s *v1alpha1.DiscordServer) func(context.Context) (int32, error) 
 }
 
 var _ = Describe("Several namespaces with one server", func() {
-	It("use it as far as it allows, and keep their resources when it withdraws that", func(ctx context.Context) {
+	It("use the server as far as it allows, and keep their resources when it withdraws the permission", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.newTenant(ctx, nil), w.newTenant(ctx, nil)
 		s, g := w.server(), w.group("alerts")

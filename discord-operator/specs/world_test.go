@@ -178,7 +178,7 @@ func (w *world) expectIdle(ctx context.Context) {
 // a duration.
 func (w *world) expectIdleFor(ctx context.Context, while time.Duration) {
 	GinkgoHelper()
-	const most = 200 * time.Millisecond // limit for one poll, because all processes may pause
+	const most = 200 * time.Millisecond // the most that one poll adds to idle, because all processes may pause
 	idle, last, count := time.Duration(0), time.Now(), len(w.traffic())
 	Eventually(ctx, func() time.Duration {
 		idle += min(time.Since(last), most)

@@ -299,7 +299,7 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 		Entry("monitoring without enabled", ownDojo, at("monitoring.enabled", nil),
 			"spec.monitoring.enabled: Required value"),
 		Entry("alerts without monitoring", ownDojo, at("monitoring.enabled", false),
-			"alerts needs what monitoring makes: leave monitoring.enabled true"),
+			"alerts needs the objects of monitoring: set monitoring.enabled to true"),
 		Entry("alerts without a receiver", ownDojo, at("alerts.discord", nil), "spec.alerts.discord: Required value"),
 		Entry("neither channel nor group", ownDojo, at("alerts.discord.groupRef", nil), "name exactly one: the channelRef"),
 		Entry("both channel and group", ownDojo, at("alerts.discord.channelRef", map[string]any{"name": "a"}),

@@ -293,7 +293,7 @@ var _ = Describe("The children of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	Context("with a HorizontalPodAutoscaler", func() {
+	Context("when a HorizontalPodAutoscaler scales", func() {
 		scaler := func(kind, api string) *autoscalingv2.HorizontalPodAutoscaler {
 			return &autoscalingv2.HorizontalPodAutoscaler{
 				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tokyo"},
@@ -304,7 +304,7 @@ var _ = Describe("The children of a Dojo", func() {
 			}
 		}
 
-		It("of the Dojo follows its replicas", func(ctx context.Context) {
+		It("the Dojo, follow its spec.replicas", func(ctx context.Context) {
 			dojo := runningDojo(ctx, ns)
 			Expect(k8s.Create(ctx, scaler("Dojo", corev1api.GroupVersion.String()))).To(Succeed())
 			Eventually(ctx, refetch(dojo)).Should(HaveField("Spec.Replicas", HaveValue(Equal(int32(3)))))
@@ -312,7 +312,7 @@ var _ = Describe("The children of a Dojo", func() {
 			Eventually(ctx, refetch(dojo)).Should(HaveField("Status.ReadyStatus", "3/3"))
 		})
 
-		It("of the Deployment owns the replicas until it is deleted", func(ctx context.Context) {
+		It("the Deployment, keep its replicas until it is deleted", func(ctx context.Context) {
 			dojo := runningDojo(ctx, ns)
 			theirs := scaler("Deployment", "apps/v1")
 			Expect(k8s.Create(ctx, theirs)).To(Succeed())

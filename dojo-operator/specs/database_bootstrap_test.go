@@ -96,9 +96,10 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		Expect(k8s.Delete(ctx, theCluster)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonDatabaseLost)
 		absent(ctx, "Cluster", "tokyo-db")
-		Expect(message(dojo, "Degraded")).To(And(ContainSubstring("it is not made again from kyoto-db in"),
-			ContainSubstring("If nothing can be restored, begin with what kyoto-db in"),
-			HaveSuffix("core.jutsu.com/recreate-database="+lost+"`. This loses all data that is newer.")))
+		Expect(message(dojo, "Degraded")).To(And(ContainSubstring("it is not created again from kyoto-db in"),
+			ContainSubstring("If nothing can be restored, begin with the data of kyoto-db in"),
+			HaveSuffix("core.jutsu.com/recreate-database="+lost+"` and set another serverName in "+
+				"spec.postgres.cluster.backup.plugin.parameters. This loses all data that is newer.")))
 		was := ofKind("Database", ns, "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(was), was)).To(Succeed())
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {

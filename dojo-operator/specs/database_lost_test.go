@@ -38,7 +38,7 @@ var _ = Describe("A Dojo with a lost Cluster", func() {
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("Cluster " + ns + "/tokyo-db is gone, with the data of the Dojo"))
 		Expect(message(dojo, "Degraded")).To(HaveSuffix(fmt.Sprintf(
 			"Restore it: `kubectl dojo restore tokyo -n %[1]s`. If nothing can be restored, begin with an empty database: "+
-				"`kubectl dojo accept-loss tokyo -n %[1]s`, or `kubectl annotate dojos.core.jutsu.com tokyo -n %[1]s --overwrite "+
+				"`kubectl dojo accept-loss tokyo -n %[1]s`; or run `kubectl annotate dojos.core.jutsu.com tokyo -n %[1]s --overwrite "+
 				"core.jutsu.com/recreate-database=%[2]s`. This loses all data of the Dojo.", ns, uid)))
 		return uid
 	}

@@ -97,7 +97,7 @@ var _ = Describe("The settings of a Dojo's own Cluster", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterRefused)
 		Expect(message(dojo, "DatabaseReady")).To(And(
 			ContainSubstring("spec.postgresql.parameters.port: Invalid value: \"6432\": Can't set fixed configuration parameter. "),
-			HaveSuffix("correct the field that the error names; the names of both are almost the same.")))
+			HaveSuffix("with almost the same name as the field in the error.")))
 		Expect(dojo).To(And(HaveCondition("Available", "True", ""),
 			HaveCondition("DatabaseReady", "False", corev1api.ReasonClusterRefused)))
 		now := ofKind("Cluster", ns, "tokyo-db")

@@ -279,14 +279,14 @@ var _ = Describe("An exposed Dojo", func() {
 		Entry("a certificate with a Gateway", all(at("exposure", byGateway(public)),
 			at("exposure.tls", map[string]any{"secretName": "a"})), "the Gateway has the certificate, in the tls of its listener"),
 		Entry("no Gateway", at("exposure", byGateway()), "spec.exposure.gateway.parentRefs: Required value"),
-		Entry("a Gateway twice", at("exposure", byGateway(public, public)), "a Gateway is named once"),
-		Entry("a Gateway and one of its listeners", at("exposure", byGateway(public, listener("https"))), "a Gateway is named once"),
-		Entry("two listeners", at("exposure", byGateway(listener("http"), listener("https"))), ""),
-		Entry("two Gateways", at("exposure", byGateway(public, map[string]any{"name": "public"})), ""),
+		Entry("a Gateway twice", at("exposure", byGateway(public, public)), "only with another sectionName each time"),
+		Entry("a Gateway and one of its listeners", at("exposure", byGateway(public, listener("https"))), "only with another sectionName each time"),
+		Entry("accepted: two listeners of one Gateway", at("exposure", byGateway(listener("http"), listener("https"))), ""),
+		Entry("accepted: two Gateways of one name in different namespaces", at("exposure", byGateway(public, map[string]any{"name": "public"})), ""),
 		Entry("the operator's annotation", at("exposure", byIngress(map[string]any{"jutsu.com/created-shape": "x"})),
-			"annotations of jutsu.com are the operator's own"),
+			"annotations that begin with jutsu.com/ or core.jutsu.com/ are the operator's own"),
 		Entry("the class as an annotation", at("exposure", byIngress(map[string]any{"kubernetes.io/ingress.class": "x"})),
-			"the class belongs into className"),
+			"name the class in className, not in the annotation kubernetes.io/ingress.class"),
 	)
 
 	It("refuses to remove the className of an existing Ingress", func(ctx context.Context) {

@@ -150,7 +150,7 @@ var _ = Describe("kubectl dojo", func() {
 		Expect(refetch(dojo)(ctx)).To(HaveCondition("Available", "True", ""))
 	})
 
-	It("backs up, restores a lost Cluster, and restores in place, without a condition of the operator against it",
+	It("backs up, restores a lost Cluster, restores in place, and leaves the Dojo without a Degraded condition",
 		func(ctx context.Context) {
 			created(ctx)
 			Expect(dojoctl(ctx, "backup", "tokyo", "--yes", "--wait", "--timeout=1m")).To(ContainSubstring(": completed\n"))

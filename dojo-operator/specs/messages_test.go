@@ -24,7 +24,7 @@ func causes(err error) (all []string) {
 	return all
 }
 
-var _ = Describe("A refused Dojo", func() {
+var _ = Describe("The validation of a Dojo", func() {
 	submit := func(ctx context.Context, manifest string, change func(map[string]any)) error {
 		GinkgoHelper()
 		o := &unstructured.Unstructured{}
@@ -41,7 +41,7 @@ var _ = Describe("A refused Dojo", func() {
 		size     = "spec.postgres.cluster.storage.size"
 		quantity = "must be a quantity: a number and a unit without a space, such as 10Gi"
 	)
-	DescribeTable("has one message, a sentence that says what to write",
+	DescribeTable("answers with one sentence that says what to write",
 		func(ctx context.Context, manifest string, change func(map[string]any), message string) {
 			Expect(causes(submit(ctx, manifest, change))).To(ConsistOf(message))
 		},
@@ -71,7 +71,7 @@ var _ = Describe("A refused Dojo", func() {
 				`must be one line: remove the line breaks`),
 	)
 
-	DescribeTable("has no quantity that blocks a client",
+	DescribeTable("refuses a quantity that would block clients",
 		func(ctx context.Context, change func(map[string]any), field string) {
 			Expect(causes(submit(ctx, firstUsersDojo, change))).To(ConsistOf(HavePrefix(field + ": Invalid value: ")))
 		},
@@ -82,7 +82,7 @@ var _ = Describe("A refused Dojo", func() {
 			"spec.env[0].valueFrom.resourceFieldRef.divisor"),
 	)
 
-	DescribeTable("is not refused for a quantity in any form that Kubernetes documents",
+	DescribeTable("accepts a quantity in each form that Kubernetes documents",
 		func(ctx context.Context, value any) {
 			Expect(submit(ctx, ownDojo, at("postgres.cluster.storage.size", value))).To(Succeed())
 			Expect(submit(ctx, firstUsersDojo, quantityOf("limits", value))).To(Succeed())

@@ -142,7 +142,7 @@ var _ = Describe("A Dojo with options of its pods", func() {
 		},
 		Entry("a mount of a missing volume", func(s *corev1api.DojoSpec) {
 			s.VolumeMounts = []corev1api.VolumeMount{{Name: "files", MountPath: "/etc/files"}}
-		}, "a volumeMount refers to none of volumes by its name"),
+		}, "the name of each volumeMount must be the name of one of volumes"),
 		Entry("a mount over the working directory", func(s *corev1api.DojoSpec) {
 			s.Volumes = []corev1api.Volume{{Name: "files", EmptyDir: &corev1api.EmptyDir{SizeLimit: "1Mi"}}}
 			s.VolumeMounts = []corev1api.VolumeMount{{Name: "files", MountPath: "/tmp"}}

@@ -185,18 +185,18 @@ var _ = Describe("The comparison of a plan with the writes of the operator", fun
 		Entry("a Dojo that becomes Ready against the plan", plan(false, nil), window{Ready: true}, "the Dojo is Ready"),
 		Entry("a write that is not planned", plan(true, nil), window{Written: []string{"create services/tokyo"}},
 			"not planned: create services/tokyo"),
-		Entry("a write that no policy can undo", plan(true, nil), window{Rewritten: true,
+		Entry("an unplanned create, although a policy rewrites objects", plan(true, nil), window{Rewritten: true,
 			Written: []string{"patch services/tokyo", "create services/tokyo"}}, "not planned: create services/tokyo"),
 		Entry("a planned write that is missing", plan(true, nil, create), window{Ready: true},
 			"not written: create services/tokyo"),
-		Entry("another known hash", plan(true, nil, plannedWrite{Verb: "create", Resource: "jobs", Name: "tokyo-0"}),
+		Entry("a Job with another name than planned", plan(true, nil, plannedWrite{Verb: "create", Resource: "jobs", Name: "tokyo-0"}),
 			window{Ready: true, Written: []string{"create jobs/tokyo-1"}}, "not planned: create jobs/tokyo-1",
 			"not written: create jobs/tokyo-0"),
-		Entry("a problem of a Dojo that is Ready", plan(false, []string{"Invalid"}), window{Ready: true},
+		Entry("a planned problem that does not occur", plan(false, []string{"Invalid"}), window{Ready: true},
 			"the Dojo is Ready"),
 		Entry("a planned write that is missing though the Dojo is Degraded as planned",
 			plan(false, []string{"Invalid: x"}, create), window{Degraded: "Invalid"}, "not written: create services/tokyo"),
-		Entry("nothing missing for another reason", plan(false, []string{"Invalid: x"}, create), window{Degraded: "Other"}),
+		Entry("no missing write if the Dojo is Degraded for an unplanned reason", plan(false, []string{"Invalid: x"}, create), window{Degraded: "Other"}),
 		Entry("a child that the API server refuses", plan(true, nil, create), window{Degraded: "ChildRefused"},
 			"the Dojo is Degraded: ChildRefused"),
 		Entry("nothing if another controller fails", plan(true, nil, create), window{Degraded: "DatabaseFailed"}),
@@ -205,7 +205,7 @@ var _ = Describe("The comparison of a plan with the writes of the operator", fun
 		Entry("a planned refusal that is none", planOutcome{Refused: true}, window{Ready: true}, "plan true, apply false"),
 	)
 
-	It("plans the removal of fields by nulls", func(context.Context) {
+	It("has a manifest with nulls in place of removed fields", func(context.Context) {
 		live := map[string]any{
 			"metadata": map[string]any{"name": "tokyo", "uid": "1", "annotations": map[string]any{"a": "1"}},
 			"spec": map[string]any{

@@ -97,7 +97,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		Expect(host(ctx)).To(Equal(bouncer))
 	})
 
-	It("is added and removed without a pod that has the host of a missing Pooler", func(ctx context.Context) {
+	It("is added and removed while no pod gets the host of a missing Pooler", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster())
 		Expect(host(ctx)).To(Equal("tokyo-db-rw"))
 		revision := func(ctx context.Context) string {

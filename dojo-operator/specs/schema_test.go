@@ -69,7 +69,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("waits for a key when names have the greatest length", func(ctx context.Context) {
+	It("waits for a missing key, and names it in full even at the greatest length", func(ctx context.Context) {
 		name, key := strings.Repeat("n", 253), strings.Repeat("k", 253)
 		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}})).To(Succeed())
 		existingCluster(ctx, ns, "pg")

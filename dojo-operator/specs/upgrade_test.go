@@ -210,7 +210,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Eventually(ctx, refetch(dojo)).Should(And(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed),
 			haveMessage("DatabaseReady", And(ContainSubstring("from Postgres 16 to 17 has failed, and no pod runs. See "+
 				"`kubectl logs job/tokyo-db-1-major-upgrade -n "+ns+"`. "), ContainSubstring("set the version to 16 again"),
-				ContainSubstring("the data is as it was, and the Cluster starts with it. If it does, or is gone,")))))
+				ContainSubstring("the data is as it was, and the Cluster starts with it. If the log names pg_control.old, or no longer exists,")))))
 		runs(ctx, 0)
 		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable))
 		upgrade(ctx, pg16)
@@ -229,7 +229,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgrade(ctx, pg17)
 		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(ContainSubstring("has failed, and no pod runs"),
-			ContainSubstring("If it does, or is gone, Postgres 16 may not start with the data any more. "+
+			ContainSubstring("If the log names pg_control.old, or no longer exists, Postgres 16 may not start with the data any more. "+
 				"To go back, restore the archive of Postgres 16"))))
 		Expect(dojo.Status.Database.Upgrade.Backup).To(HavePrefix("tokyo-before-"))
 	})

@@ -74,7 +74,7 @@ func (w *world) run(objects ...*apply.Object) apply.Results {
 	return w.applier.Run(testContext, w.owner, p)
 }
 
-// written returns the writes since the last call that changed an object.
+// written returns the requests that have changed an object since the last call of written.
 func (w *world) written() []string {
 	writes := w.server.Writes
 	w.server.Writes = nil

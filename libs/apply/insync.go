@@ -27,8 +27,8 @@ import (
 // created by POST.
 const ShapeAnnotation = "jutsu.com/created-shape"
 
-// InSync reports whether, by managedFields, we own exactly the desired fields of the live object,
-// and whether they have our values.
+// InSync reports whether, by the live object's managedFields, we own exactly the desired fields,
+// and all of them have our values.
 func InSync(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	applied, updated := ownedFields(owner, live)
 	owned, same := compare(values(live), ownable(desired), union(applied, updated))

@@ -55,8 +55,8 @@ func Refused(err error) bool {
 }
 
 // denied reports whether a 401 is a denial by a ValidatingAdmissionPolicy, which names the object.
-// A 401 of the API server's authentication names no object. To a 401 of a proxy, client-go adds the
-// cause UnexpectedServerResponse.
+// A 401 of the API server's authentication names no object. client-go adds the cause
+// UnexpectedServerResponse to a 401 of a proxy.
 func denied(err error) bool {
 	return StatusDetails(err).Name != "" && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -215,7 +215,7 @@ func TestDeletingGuilds(t *testing.T) {
 	}
 	wantClass(t, newRig(t).client.DeleteGuild(ctx, r.guild), discordclient.ClassGone)
 	closed := newRig(t)
-	// Without AllowGuildDeletion, as on Discord.
+	// This server lacks AllowGuildDeletion, so it refuses the deletion as Discord does.
 	wantClass(t, closed.client.DeleteGuild(ctx, closed.guild), discordclient.ClassDenied)
 }
 

@@ -207,7 +207,7 @@ func Exactly(n int, missing string) cobra.PositionalArgs {
 		case len(args) < n:
 			return Usage("%s is missing: %s", missing, cmd.UseLine())
 		case len(args) > n:
-			return Usage("%q is too much: %s", args[n], cmd.UseLine())
+			return Usage("unexpected argument %q: %s", args[n], cmd.UseLine())
 		}
 		return nil
 	}

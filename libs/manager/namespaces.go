@@ -68,10 +68,11 @@ func (p probe) permitted(ctx context.Context, namespace string) bool {
 	return !apierrors.IsForbidden(p.reader.List(ctx, list, client.InNamespace(namespace), client.Limit(1)))
 }
 
-// split divides the listed namespaces into those to watch and those to omit. The cache never syncs
-// while one namespace is forbidden. So without this, a team that deletes its namespace, and the Role
-// in it, would keep the operator from its next start in all namespaces. If all are forbidden, split
-// omits none: the Roles may be created later than the operator.
+// split divides the listed namespaces into the namespaces to watch and the namespaces to omit. The
+// cache never syncs while it watches a forbidden namespace. So if split omitted none, a team that
+// deletes its namespace with the operator's Role would prevent the operator's next start in all
+// namespaces. If all namespaces are forbidden, split omits none, because the Roles may be created
+// later than the operator.
 func (p probe) split(ctx context.Context, namespaces []string) (watch, omit []string) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -160,8 +160,8 @@ func forgedSecret() client.Object {
 	return &corev1.Secret{Data: map[string][]byte{"data": bytes.Repeat([]byte("d"), filling)}}
 }
 
-// forgedKinds returns large objects of the kinds that dojo-operator watches. No object starts a
-// container.
+// Each function of forgedKinds returns a large object of a kind that dojo-operator watches. No
+// object starts a container.
 var forgedKinds = []func() client.Object{
 	forgedSecret,
 	func() client.Object {

@@ -102,8 +102,8 @@ var groups = map[string]group{
 	},
 }
 
-// TestRun runs the scenarios small, several groups at once. scenarioGuilds is scenarioDiscord with
-// more guilds.
+// TestRun runs the scenarios with few objects, and several groups in parallel. It does not run
+// scenarioGuilds, which is scenarioDiscord with more guilds.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")

@@ -19,9 +19,9 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// A process cannot end a CPU profile early, so a longer profile is merged from slices of this
-// length. Each slice costs CPU time, and it costs the API server more, so the API server's slices
-// are longer.
+// A process cannot end a CPU profile early, so the bench merges a longer profile from slices of
+// this length. Each slice costs CPU time. A slice of the API server costs more than a slice of an
+// operator, so the API server's slices are longer.
 const (
 	slice          = 2 * time.Second
 	apiServerSlice = 5 * time.Second

@@ -190,7 +190,7 @@ func (b *bench) discordParts() []part {
 			}
 		}
 	}
-	// With one bot per guild, the operator limits the speed, and not Discord's rate limit.
+	// With one bot per guild, the operator limits the speed. Discord's rate limit does not.
 	if b.wants(scenarioGuilds) {
 		matrix(scenarioGuilds, crowd{guilds: b.guilds, channels: perGroup, bots: b.guilds, webhooks: true})
 	}

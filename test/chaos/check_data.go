@@ -100,7 +100,8 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 		return expectation{[]string{corev1api.ReasonFinalBackupFailed, corev1api.ReasonDeletionStalled}}
 	case d.DeletionTimestamp != nil:
 		return isReady
-	// The Dojo may have both ChildRefused and an error of its Cluster. Its condition names one.
+	// The Dojo may have both ChildRefused and an error of its Cluster, but its condition names
+	// only one of the two.
 	case w.databaseElsewhere(d) && cluster != nil && own != nil:
 		return expectation{append(w.expectVersion(d, cluster).reasons, corev1api.ReasonChildRefused)}
 	case w.databaseElsewhere(d):
@@ -154,8 +155,8 @@ func (w *dataWorld) expectVersion(d *corev1api.Dojo, cluster *unstructured.Unstr
 }
 
 // missing returns the reason why a committed row is lost, or "" if the row is not lost. A row is
-// not lost if a database that starts or a Backup in the Dojo's status has it, or if a user has
-// deleted the database or upgraded it without a backup.
+// not lost if it is in a database that starts, or in a Backup of the Dojo's status. A row is also
+// not lost if a user has deleted its database, or has upgraded the database without a backup.
 func (w *dataWorld) missing(row acknowledged) string {
 	cluster := w.byUID(row.cluster)
 	there := cluster != nil && slices.Contains(w.postgres.Rows(row.cluster, row.database), row.text)
@@ -234,8 +235,8 @@ func (w *dataWorld) inBackup(row acknowledged, prefixes ...string) bool {
 	})
 }
 
-// giveUpFinalBackups turns off the final backups, as the messages of Dojos whose deletion is
-// blocked advise.
+// giveUpFinalBackups turns off the final backups of all Dojos. If a final backup blocks a
+// deletion, the message of the Dojo advises users to turn the final backup off.
 func (r *run) giveUpFinalBackups(ctx context.Context) error {
 	var dojos corev1api.DojoList
 	if err := r.Admin.List(ctx, &dojos, client.InNamespace(archive)); err != nil {

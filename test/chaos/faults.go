@@ -84,8 +84,8 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	r.later(ctx, away, func(ctx context.Context) {
 		for err := r.Cluster.Restart(ctx, component); err != nil &&
 			ctx.Err() == nil; err = r.Cluster.Restart(ctx, component) {
-			// A restart of the controllers also fails while the API server is down, so it is
-			// repeated.
+			// A restart of the controllers also fails while the API server is down, so the loop
+			// repeats the restart.
 			r.journal.say("  %s is restarted: %s", component, firstLine(err.Error()))
 			_ = wait(ctx, probeInterval)
 		}

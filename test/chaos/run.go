@@ -164,8 +164,8 @@ func (r *run) endFaults(ctx context.Context) error {
 
 // restoreCollector restarts the controllers if the API server was killed. If an owner was deleted
 // and recreated while the API server was down, the garbage collector sees only an update of the
-// owner, because its UpdateFunc (k8s.io/kubernetes/pkg/controller/garbagecollector) does not
-// compare UIDs. It then keeps the dependents of the former owner until it restarts.
+// owner, because UpdateFunc in k8s.io/kubernetes/pkg/controller/garbagecollector does not compare
+// UIDs. The garbage collector then keeps the dependents of the former owner until it restarts.
 func (r *run) restoreCollector(ctx context.Context) error {
 	if !r.apiServerKilled {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// all runs all steps of .ci/run with fake programs. Make targets only print their names, and the
+// all runs all steps of .ci/run with fake programs. Each make target only prints its name. The
 // target with the name in `fails` then fails. all returns the output, and whether the run passed.
 func (s *scratch) all(fails string) (string, bool) {
 	s.t.Helper()

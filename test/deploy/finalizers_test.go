@@ -49,8 +49,8 @@ func finalizers(n int) []string {
 	return all
 }
 
-// The API server must refuse many finalizers, because the operators' caches keep them. Users must be
-// able to edit and clean up an object that has too many.
+// The API server must refuse an object with many finalizers, because the operators' caches keep
+// them. Users must be able to edit and clean up an existing object that has too many.
 func TestFinalizersAreBounded(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -89,8 +89,8 @@ func TestFinalizersAreBounded(t *testing.T) {
 	}
 }
 
-// No deletion must leave the AlertmanagerConfig and the Secret of a Dojo: dojo-operator would no
-// longer check the URL in that Secret.
+// A deletion of a Dojo must not leave the Dojo's AlertmanagerConfig and Secret behind, because
+// dojo-operator would no longer check the URL in that Secret.
 func TestDojosAreNotOrphaned(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

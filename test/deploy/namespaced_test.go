@@ -170,8 +170,9 @@ func TestNamespaced(t *testing.T) {
 	}
 }
 
-// A team that deletes its namespace deletes the operators' Roles in it too. A standby must then
-// start, and must end once it may read the namespace again, so that its next start watches it.
+// A team that deletes its namespace also deletes the operators' Roles in the namespace. A standby
+// must start even without these Roles. The standby must end when it may read the namespace again,
+// because only its next start watches the namespace.
 func (n *namespaced) startsWithoutRole(t *testing.T, o environment.Operator) {
 	g := NewWithT(t)
 	var all, removed rbacv1.RoleBindingList

@@ -169,9 +169,9 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// accepted remembers the objects that the API server has accepted, as JSON. The tests then apply
-// each object only once, although overlays share most objects. Large CustomResourceDefinitions take
-// long.
+// accepted remembers, as JSON, the objects that the API server has accepted. Overlays share most
+// objects, and large CustomResourceDefinitions take long, so the tests apply each object only
+// once.
 type accepted struct {
 	config *rest.Config
 	mapper meta.RESTMapper
@@ -389,7 +389,8 @@ func TestOverlaysDiffer(t *testing.T) {
 			}
 			namespaced := render(t, variant{o, "overlays/production", components}.write(t))
 			for _, name := range roles {
-				// Both must be there, so that an apply takes away the rights that they gave before.
+				// The rendered objects must include both, so that an apply removes the rights that
+				// the ClusterRole and the ClusterRoleBinding gave before.
 				var role rbacv1.ClusterRole
 				g.Expect(pick(namespaced, "ClusterRole", name, &role)).To(Succeed())
 				g.Expect(role.Rules).To(BeEmpty(), "it may act everywhere")

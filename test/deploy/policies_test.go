@@ -192,8 +192,10 @@ func TestPolicySamples(t *testing.T) {
 	})
 }
 
-// The sample policies must check changes of a Dojo, also by kubectl scale, and of the fields that
-// they rule also while the Dojo is being deleted. They must ignore unchanged values, so that the operator can remove the finalizer of a Dojo that violates them.
+// The sample policies must check each change of a Dojo's spec, including a change by kubectl
+// scale. While a Dojo is being deleted, each policy must check only changes of the fields that it
+// rules. The policies must accept an edit that does not change the spec, so that the operator can
+// remove the finalizer of a Dojo that violates them.
 func TestPolicySamplesRuleChanges(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

@@ -21,8 +21,8 @@ import (
 
 var replacesToken = regexp.MustCompile(`(?s)\n\$ (kubectl create secret generic discord-bot .*?)\n\$`)
 
-// The command with which docs/troubleshooting.md replaces a leaked token must keep the annotation
-// that lists the token's servers, and other keys.
+// docs/troubleshooting.md has a command that replaces a leaked token. The command must keep the
+// annotation that lists the token's servers, and the other keys of the Secret.
 func TestReplacedTokenKeepsItsServers(t *testing.T) {
 	g := NewWithT(t)
 	cluster, admin := start(t, testcluster.Options{})

@@ -105,7 +105,7 @@ func (s *Server) EditRoleByHand(guildID, roleID string, edit func(*Role)) {
 	s.discord.ReplaceRole(g, after, g.OwnerID, "")
 }
 
-// DeleteRoleByHand removes a role as [Server.DeleteRole] does, with an audit log entry.
+// DeleteRoleByHand removes a role as [Server.DeleteRole] does, and writes an audit log entry.
 func (s *Server) DeleteRoleByHand(guildID, roleID string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

@@ -41,8 +41,9 @@
 //     returns limits with all of these.
 //   - Options.Altered ignores or changes sent values: topics, slowmode of announcement channels,
 //     icons, and locale and description outside Community guilds. [D] names the types and guilds
-//     for which these fields are valid. It is a guess that Discord ignores them for other types
-//     and guilds without an error, and that a new channel may lack its category's overwrites.
+//     for which these fields are valid. It is a guess that Discord ignores the fields, without an
+//     error, for other types and guilds, and that a new channel may lack its category's
+//     overwrites.
 //   - Limits.GuildsPerSession requires shards from 2,500 guilds on. GET /gateway/bot then
 //     recommends several shards, and the Gateway closes a session with too many guilds (4011) [D].
 //   - Options.Compatible simulates a server with a Discord-compatible API, as one such server was

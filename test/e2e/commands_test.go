@@ -24,9 +24,9 @@ var (
 	nameOf   = regexp.MustCompile(`\bNAME\b`) // matches the word NAME, but not DBNAME
 )
 
-// runDocumented runs all commands in a section of a page of docs/do, with a Dojo's name in place of
-// NAME. values are pairs of texts. runDocumented replaces the first text of each pair, which the
-// commands must contain, by the second.
+// runDocumented runs all commands in a section of a page of docs/do, with a Dojo's name in place
+// of NAME. values has pairs of texts. The commands must contain the first text of each pair, and
+// runDocumented replaces this text by the second.
 func (w *world) runDocumented(ctx context.Context, page, section, dojo string, values ...string) string {
 	GinkgoHelper()
 	var script strings.Builder

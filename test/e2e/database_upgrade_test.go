@@ -80,8 +80,9 @@ spec:
 		Expect(version(ctx)).To(Equal("15|1"))
 	}, SpecTimeout(15*time.Minute))
 
-	// A user sets the former version again after pg_upgrade has begun. If the operator passed it on,
-	// CloudNativePG would delete the Job and leave data that the former version cannot read.
+	// A user sets the former version again after pg_upgrade has begun. If the operator wrote this
+	// version to the Cluster, CloudNativePG would delete the Job and leave data that the former
+	// version cannot read.
 	It("continues when it is reverted during pg_upgrade or later", func(ctx SpecContext) {
 		for _, name := range []string{"mai", "naoya"} {
 			w.apply(ctx, strings.NewReplacer("maki", name, "instances: 2", "instances: 1").Replace(maki))

@@ -66,8 +66,8 @@ var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 		Expect(page).NotTo(BeNil())
 		channel := strings.TrimSpace(shell.run(ctx, "kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts.channelId}'"))
 		const title = "DojoDown · default/sendai-jujutsu-high"
-		// The Dojo is healthy at this point of the page. Prometheus does not scrape the operators of
-		// `make dev`, so DojoDown fires only if Prometheus has scraped the Dojo before.
+		// The Dojo is healthy at this point of the page. Prometheus does not scrape the operators
+		// of `make dev`, so DojoDown fires only if Prometheus has scraped the Dojo before.
 		Eventually(ctx, func() string {
 			return shell.run(ctx, "kubectl get --raw '/api/v1/namespaces/jutsu-monitoring/services/prometheus-operated:web/"+
 				"proxy/api/v1/query?query="+url.QueryEscape(`up{service="sendai-jujutsu-high"} == 1`)+"'")

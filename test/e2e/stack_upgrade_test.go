@@ -44,8 +44,8 @@ func BuildFormer(ctx context.Context, o environment.Operator, registry, folder s
 	return b, err
 }
 
-// Downgrade installs the former releases and their
-// CustomResourceDefinitions. It returns when the operators are ready.
+// Downgrade installs the former releases and their CustomResourceDefinitions. It returns when the
+// operators are ready.
 func (s *Stack) Downgrade(ctx context.Context, operators ...*FormerOperator) error {
 	for _, b := range operators {
 		if err := s.installOperator(ctx, b.Operator, b.Release.Folder, b.Image, s.addresses(b.Operator)); err != nil {

@@ -113,8 +113,8 @@ func (d *DiscordProcess) URL() string { return d.url }
 // APIURL implements DiscordAPI.
 func (d *DiscordProcess) APIURL() string { return d.url + "/api/v10" }
 
-// TokenFile returns the file with the token of the operator's
-// bot. The bot has the permissions of the operator's invite URL.
+// TokenFile returns the file with the token of the operator's bot. The bot has the permissions of
+// the operator's invite URL.
 func (d *DiscordProcess) TokenFile() string { return d.token }
 
 // AdminTokenFile returns the file with the token of a second bot. This bot has all permissions, for

@@ -31,8 +31,8 @@ import (
 
 // Options configure an Environment.
 type Options struct {
-	// Operators are the operators whose kinds the cluster
-	// serves. StartOperator installs and starts them.
+	// Operators are the operators whose kinds the cluster serves. StartOperator installs and
+	// starts them.
 	Operators []Operator
 	// Overlay (default "base") and Components select the manifests of an operator. If Deployed is
 	// set, processes get the arguments and the environment of the operator's Deployment.

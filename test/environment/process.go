@@ -25,8 +25,8 @@ type Process struct {
 // MetricsURL returns the URL of the metrics. A client needs the permission to get /metrics.
 func (p *Process) MetricsURL() string { return "https://" + p.metrics + "/metrics" }
 
-// AwaitReady waits until the operator is ready. It returns
-// an error if the operator or the context ends first.
+// AwaitReady waits until the operator is ready. It returns an error if the operator or the context
+// ends first.
 func (p *Process) AwaitReady(ctx context.Context) error {
 	return p.Await(ctx, func(ctx context.Context) error {
 		return process.Serves(ctx, http.DefaultClient, "http://"+p.probes+"/readyz")

@@ -141,8 +141,9 @@ func (t *territory) flatten(f fields, path string, value any, values bool) {
 
 func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
-// index returns the text that stands for a list's element in a path: the element's id as scrub
-// replaces it, because the order of many lists has no meaning. Without an id, it is the index.
+// index returns the text that stands for an element of a list in a path. The order of many lists
+// has no meaning, so the text is the element's id, as scrub replaces it. For an element without an
+// id, the text is the element's index.
 func (t *territory) index(i int, element any) string {
 	if id := text(asObject(element), "id"); id != "" {
 		return t.scrub(id)

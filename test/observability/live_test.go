@@ -89,8 +89,9 @@ func (s *stage) metricsExist(t *testing.T, what, expr string) {
 	}
 }
 
-// Series of these metrics have a label only after a call was refused, or while such an alert is
-// active.
+// The test may find no series of these metrics with a label. kubernetes_requests_forbidden_total
+// has no label before the API server refuses a call, and ALERTS has the labels of an alert only
+// while the alert is active.
 var unlabelled = []string{"kubernetes_requests_forbidden_total", "ALERTS"}
 
 // walk checks a node of an expression's syntax tree, which Prometheus' API returns. It returns the

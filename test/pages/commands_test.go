@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// applied matches a command that writes an existing Secret by an apply. The apply removes the
-// Secret's annotations if an earlier apply had the same field manager, and annotations restrict
-// who may use the Secret.
+// applied matches a command that overwrites a Secret by kubectl apply or kubectl replace. Such a
+// command may remove the Secret's annotations: an apply removes them if an earlier apply had the
+// same field manager. Annotations restrict who may use the Secret.
 var applied = regexp.MustCompile(`create secret [^|]*\|\s*kubectl (?:apply|replace)`)
 
 func TestCommandsKeepAnnotationsOfSecrets(t *testing.T) {

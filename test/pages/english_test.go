@@ -134,7 +134,8 @@ func title(argument ast.Expr) (text string) {
 	return text
 }
 
-// riddles returns the places in a text that match riddle. line is the text's first line in the file.
+// riddles returns the places in a text that match riddle. line is the line of the file at which
+// the text begins.
 func riddles(file string, line int, text string) (places []string) {
 	for _, at := range riddle.FindAllStringIndex(text, -1) {
 		phrase := strings.Join(strings.Fields(text[at[0]:at[1]]), " ")

@@ -274,9 +274,10 @@ func readyOf(o *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// written returns, for each object that the operators have written, the UID and the generation, the
-// resourceVersion of a Secret, or the id on Discord. It omits the generations of PrometheusRules,
-// because the text of alerts may differ between versions, and of Deployments and ReplicaSets,
+// written describes each object that the operators have written, by its UID and its generation. A
+// Secret has its resourceVersion instead of the generation, and an object of a Discord kind has
+// its id on Discord. written omits the generations of PrometheusRules, because the text of alerts
+// may differ between versions. It also omits the generations of Deployments and ReplicaSets,
 // because the test scales them. A change of the pod template shows as an additional ReplicaSet.
 func (s *skew) written() map[string]string {
 	s.t.Helper()

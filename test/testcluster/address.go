@@ -29,9 +29,9 @@ var nextFreePort = func() *atomic.Uint32 {
 	return n
 }()
 
-// FreeAddress returns a free address on 127.0.0.1, as host:port,
-// for a program with a port argument. Nothing reserves the port,
-// but the kernel gives it only to programs that ask for its number.
+// FreeAddress returns a free address on 127.0.0.1, as host:port, for a program with a port
+// argument. Nothing reserves the port, but the kernel gives the port only to programs that ask for
+// its number.
 func FreeAddress(ctx context.Context) (string, error) {
 	for range freePorts {
 		port := firstFreePort + nextFreePort.Add(1)%freePorts
@@ -47,8 +47,8 @@ func FreeAddress(ctx context.Context) (string, error) {
 	return "", errors.New("find a free port: all are taken")
 }
 
-// isFree listens on the address for a moment. The lock prevents a fork meanwhile: until its exec, a
-// child process would keep a copy of the listener open.
+// isFree listens on the address for a moment. The lock prevents a fork during this moment, because
+// a child process would keep a copy of the listener open until its exec.
 func isFree(ctx context.Context, address string) (bool, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

@@ -194,9 +194,9 @@ func (c *Cluster) installCRDs() error {
 // logs in logs/NAME.log. The folder is removed with the cluster.
 func (c *Cluster) Dir() string { return c.dir }
 
-// AuditLog returns the path of the API server's audit log with Options.Audit: one audit.k8s.io/v1
-// Event per line, level Metadata, at the stages ResponseStarted and ResponseComplete, without
-// health checks.
+// AuditLog returns the path of the API server's audit log, which exists with Options.Audit. Each
+// line is one audit.k8s.io/v1 Event of the level Metadata, at the stage ResponseStarted or
+// ResponseComplete. The log omits health checks.
 func (c *Cluster) AuditLog() string { return c.file(filepath.Join("logs", "audit.log")) }
 
 // Kill ends a component as a crash does. The component stays down until Restart. Kill does nothing

@@ -140,7 +140,8 @@ func entriesOf(resources []*resource.Resource, file func(*resource.Resource) str
 }
 
 // grantsNothing reports whether a ClusterRole has no rules, or a ClusterRoleBinding no subjects.
-// components/namespaced empties them, because kubectl apply deletes nothing. Helm deletes them.
+// components/namespaced empties these objects, because kubectl apply would not delete them. A
+// chart omits them, so Helm deletes them.
 func grantsNothing(r *resource.Resource) bool {
 	list := map[string]string{"ClusterRole": "rules", "ClusterRoleBinding": "subjects"}[r.GetKind()]
 	if list == "" {

@@ -7,8 +7,8 @@
 // A package counts once for each way to compile it. The compiler must run again for another version
 // of the package or of an import, for another set of files, and for the race detector.
 //
-// The command fails if a make target exceeds its budget. A change with a new dependency, or with a
-// second version of a library, is then noticed.
+// The command fails if a make target exceeds its budget. This reveals a change with a new
+// dependency, or with a second version of a library.
 package main
 
 import (

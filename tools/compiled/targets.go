@@ -13,8 +13,8 @@ type build struct {
 	packages []string // as the go command names packages
 	tags     string
 	race     bool
-	tests    bool // also compiles the imports of the packages' tests
-	alone    bool // without the workspace
+	tests    bool // whether to compile the imports of the packages' tests too
+	alone    bool // whether to build without the workspace
 }
 
 const mega = 1_000_000

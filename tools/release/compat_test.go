@@ -55,7 +55,7 @@ func TestCompare(t *testing.T) {
 		kind   string // the kind with a changed definition
 		change func(definition)
 		want   string // part of a finding; empty if there must be none
-		warns  bool   // a warning, not an error: the change breaks no user
+		warns  bool   // whether the finding is only a warning, because the change breaks no user
 	}{
 		"no change": {kind: dojos, change: func(definition) {}},
 		"a new optional field": {kind: dojos, change: func(d definition) {

@@ -106,7 +106,7 @@ func (p published) references() ([]string, error) {
 	return all, nil
 }
 
-// sboms maps the file of each SBOM to the image that it describes. There is one image per platform.
+// sboms maps each image to the file of its SBOM. There is one image per platform.
 func (p published) sboms(folder string) map[string]string {
 	all := map[string]string{}
 	for _, image := range p.images {

@@ -53,10 +53,11 @@ type Recovery struct {
 	TargetTime string `json:"targetTime,omitempty"`
 
 	// database is the name of the restored database and of its owner in Postgres:
-	// status.database.name of the Dojo that was backed up. The Dojo keeps both
-	// names. Defaults to the database's name for a Dojo of this name and
-	// namespace. If the data has no such database, the Dojo is Degraded with the
-	// reason DatabaseNotRestored, and no empty one is created.
+	// status.database.name of the Dojo that was backed up. The restored database
+	// and its owner keep this name. Defaults to the name that the operator derives
+	// from the namespace and the name of this Dojo. If the data has no such
+	// database, the Dojo is Degraded with the reason DatabaseNotRestored, and no
+	// empty database is created.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z_][a-zA-Z0-9_-]*$')",message="must be the name of a database of Postgres: letters, digits, '_' and '-', starting with a letter or '_'"
@@ -120,7 +121,7 @@ type RecoveryPlugin struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 253 && size(self[key]) <= 4096)",message="a parameter has a name of at most 253 and a value of at most 4096 characters"
-	// +kubebuilder:validation:XValidation:rule="!('serverName' in self)",message="serverName has a field of its own, beside plugin"
+	// +kubebuilder:validation:XValidation:rule="!('serverName' in self)",message="name the serverName in objectStore.serverName, not in the parameters of the plugin"
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 

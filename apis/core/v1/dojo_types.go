@@ -27,9 +27,10 @@ const (
 // delete its data, the deletion waits until the annotation is removed.
 const PausedAnnotation = "core.jutsu.com/paused"
 
-// AllowedNamespacesAnnotation on a Secret names the other namespaces whose Dojos may read it
-// through spec.credentialsRef: a comma-separated list, or "*" for all. Without the annotation, no
-// other namespace may: a user who may create Dojos must not read every Secret of the cluster.
+// AllowedNamespacesAnnotation on a Secret names the other namespaces whose Dojos may read the
+// Secret through spec.credentialsRef: a comma-separated list, or "*" for all. Without the
+// annotation, only Dojos of the Secret's namespace may read it. Otherwise a user who may create
+// Dojos could read every Secret of the cluster.
 const AllowedNamespacesAnnotation = "core.jutsu.com/allowed-namespaces"
 
 // SecretReference names a Secret.
@@ -59,9 +60,9 @@ type SecretReference struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.release) || !has(self.release.migrations) || !has(self.database) || self.database == 'Postgres'",message="with release.migrations, database can only be Postgres: use release.command"
 // +kubebuilder:validation:XValidation:rule="!has(self.database) || self.database != 'Mongo' || !has(self.env) || !self.env.exists(e, e.name == 'DB_URI')",message="with the database Mongo, DB_URI is set by the operator"
 // +kubebuilder:validation:XValidation:rule="has(self.postgres) == has(oldSelf.postgres)",message="credentialsRef and postgres cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/do/migrate-database.md says"
-// +kubebuilder:validation:XValidation:rule="!has(self.alerts) || !has(self.monitoring) || self.monitoring.enabled",message="alerts needs what monitoring makes: leave monitoring.enabled true, or monitoring out"
+// +kubebuilder:validation:XValidation:rule="!has(self.alerts) || !has(self.monitoring) || self.monitoring.enabled",message="alerts needs the objects of monitoring: set monitoring.enabled to true, or leave monitoring out"
 // +kubebuilder:validation:XValidation:rule="!(oldSelf.?exposure.?ingress.?className.hasValue() && self.?exposure.?ingress.hasValue()) || self.?exposure.?ingress.?className.hasValue()",message="className of the Ingress cannot be taken away: the cluster's default class is given to new objects only, and the Ingress would have none. Name the class, or remove exposure and add it again"
-// +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",message="a volumeMount refers to none of volumes by its name"
+// +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",message="the name of each volumeMount must be the name of one of volumes"
 type DojoSpec struct {
 	// accountId identifies the owner of the Dojo, in any form of 1 to 128
 	// characters. The application receives it as DOJO_ACCOUNT_ID.
@@ -97,11 +98,11 @@ type DojoSpec struct {
 	// database, in CloudNativePG's form for the owner of a database
 	// (`<cluster>-app`). Its keys are host, port, dbname, user (or username) and
 	// password; none may be empty. With the database Mongo, the pods also have
-	// DB_URI, and the Secret has the same keys, or a connection string under uri,
-	// connectionString.standard, connectionString.standardSrv or, from Percona's
-	// operator, a key that ends with _connectionString. The operator copies the
-	// credentials into a Secret of the Dojo. The pods roll when the credentials
-	// change.
+	// DB_URI, and the Secret can have a connection string instead of these keys.
+	// The key of the connection string is uri, connectionString.standard,
+	// connectionString.standardSrv or, in a Secret of Percona's operator, a name
+	// that ends with _connectionString. The operator copies the credentials into a
+	// Secret of the Dojo. The pods roll when the credentials change.
 	// +optional
 	CredentialsRef *SecretReference `json:"credentialsRef,omitempty"`
 
@@ -235,9 +236,10 @@ type DojoSpec struct {
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 
 	// autoscaling creates a HorizontalPodAutoscaler, which sets the number of
-	// pods. It needs metrics of the pods, such as those of metrics-server. Until
-	// it has set a number, replicas applies, but at least minReplicas and at most
-	// maxReplicas. With replicas 0 the application stops.
+	// pods. It needs metrics of the pods, for example from metrics-server. Until
+	// the autoscaler has set a number, the number of pods is replicas, but at
+	// least minReplicas and at most maxReplicas. With replicas 0 the application
+	// stops.
 	// +optional
 	Autoscaling *Autoscaling `json:"autoscaling,omitempty"`
 

@@ -54,20 +54,21 @@ type IngressExposure struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="an annotation has a name of at most 317 and a value of at most 4096 characters"
-	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('jutsu.com/') && !key.startsWith('core.jutsu.com/'))",message="annotations of jutsu.com are the operator's own"
-	// +kubebuilder:validation:XValidation:rule="!('kubernetes.io/ingress.class' in self)",message="the class belongs into className"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('jutsu.com/') && !key.startsWith('core.jutsu.com/'))",message="annotations that begin with jutsu.com/ or core.jutsu.com/ are the operator's own"
+	// +kubebuilder:validation:XValidation:rule="!('kubernetes.io/ingress.class' in self)",message="name the class in className, not in the annotation kubernetes.io/ingress.class"
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // GatewayExposure names the Gateways of a Dojo.
 type GatewayExposure struct {
 	// parentRefs are the Gateways for the HTTPRoute, at most 8. A Gateway of
-	// another namespace must allow it, in allowedRoutes of its listener.
+	// another namespace must allow routes of the Dojo's namespace, in allowedRoutes
+	// of its listener.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.name == b.name && (has(a.__namespace__) ? has(b.__namespace__) && a.__namespace__ == b.__namespace__ : !has(b.__namespace__)) && (!has(a.sectionName) || has(b.sectionName) && a.sectionName == b.sectionName)))",message="a Gateway is named once, or each time with another sectionName"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.name == b.name && (has(a.__namespace__) ? has(b.__namespace__) && a.__namespace__ == b.__namespace__ : !has(b.__namespace__)) && (!has(a.sectionName) || has(b.sectionName) && a.sectionName == b.sectionName)))",message="a Gateway may be listed more than once only with another sectionName each time"
 	ParentRefs []GatewayReference `json:"parentRefs"`
 }
 

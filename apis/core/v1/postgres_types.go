@@ -112,8 +112,8 @@ type PostgresCluster struct {
 	Size SizeName `json:"size,omitempty"`
 
 	// instances is the number of Postgres servers, 1 to 9: one primary, and
-	// standbys that replicate it and take over. Defaults to the number of size, or
-	// 1.
+	// standbys that replicate it and take over. Defaults to the preset's number if
+	// size is set, and otherwise to 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
@@ -126,18 +126,18 @@ type PostgresCluster struct {
 	Synchronous *Synchronous `json:"synchronous,omitempty"`
 
 	// version is the major version of Postgres, 2 digits such as "17"; 14 or
-	// newer. The image is the one that the operator's catalog has for it at the
-	// creation of the Cluster; versionPolicy says when it changes. If the catalog
-	// has none, the Dojo is Degraded with the reason UnknownVersion, and the
+	// newer. A new Cluster gets the image that the operator's catalog has for this
+	// version; versionPolicy says when the image changes. If the catalog has no
+	// image for it, the Dojo is Degraded with the reason UnknownVersion, and the
 	// Cluster is not changed. A higher version upgrades in place: the operator
 	// takes a backup and stops the pods, CloudNativePG upgrades the data, and the
 	// pods start after a test query (see status.database.upgrade). Without
 	// cluster.backup, an upgrade needs the annotation
-	// core.jutsu.com/upgrade-without-backup. A lower version is refused; until the
-	// upgrade has changed the data, status.database.upgrade.from is allowed again.
-	// Without version and imageName, the image is CloudNativePG's default at the
-	// time of the creation. Once one of the two is set, they cannot both be
-	// removed.
+	// core.jutsu.com/upgrade-without-backup. A lower version is refused. But until
+	// an upgrade has changed the data, the version can be set back to
+	// status.database.upgrade.from. Without version and imageName, a new Cluster
+	// gets CloudNativePG's default image. Once one of the two fields is set, they
+	// cannot both be removed.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(1[4-9]|[2-9][0-9])$')",message="must be a major version of Postgres, 14 or newer, such as \"17\""
 	// +kubebuilder:validation:MaxLength=2
@@ -339,9 +339,9 @@ type PostgresAffinity struct {
 // failover quorum.
 type Synchronous struct {
 	// number of standbys that must have a commit before it succeeds, 1 to 8 and
-	// less than instances. Writes wait while fewer standbys are ready: to keep
-	// writing after the loss of one instance, instances must be larger by 2. A
-	// standby that may lack such a commit never takes over.
+	// less than instances. Writes wait while fewer standbys are ready. So that
+	// writes continue after the loss of one instance, instances must be at least
+	// number + 2. A standby that may lack such a commit never takes over.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=8
@@ -592,8 +592,9 @@ type UpgradeStep string
 const (
 	// UpgradeWaiting waits until the Cluster has a primary. Nothing has been changed.
 	UpgradeWaiting UpgradeStep = "Waiting"
-	// UpgradeBackingUp takes a backup. Nothing has been changed yet. The application keeps running,
-	// except with the method VolumeSnapshot: a snapshot lacks later writes.
+	// UpgradeBackingUp takes a backup. Nothing has been changed yet. If a plugin archives the
+	// write-ahead log, the application keeps running. Otherwise the application is stopped before
+	// the backup, because the backup lacks later writes.
 	UpgradeBackingUp UpgradeStep = "BackingUp"
 	// UpgradeStopping waits until no pod of the application runs.
 	UpgradeStopping UpgradeStep = "Stopping"

@@ -276,8 +276,9 @@ const (
 	ReasonSchemaFailed = "SchemaFailed"
 	// ReasonSchemaStalled (Degraded): the Job that applies the SQL does not start, runs longer than
 	// --database-deadline, or does not end after the SQL has succeeded. Or a former Job does not
-	// end. Or the Job has used up its retries without an error of the SQL, as when Postgres was away;
-	// the operator creates it again after --database-deadline. The message has the cause.
+	// end. Or the Job has used up its retries without an error of the SQL, for example because
+	// Postgres did not respond; the operator creates the Job again after --database-deadline. The
+	// message has the cause.
 	ReasonSchemaStalled = "SchemaStalled"
 	// ReasonClusterInUse (Degraded): the Dojo is being deleted with its Cluster, or suspended, but
 	// other Dojos or Databases use the Cluster; the message names them. Until they are gone,

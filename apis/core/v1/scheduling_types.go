@@ -3,8 +3,8 @@
 package v1
 
 // These types have the JSON of Kubernetes' Affinity and TopologySpreadConstraint, but every list
-// has a bound: the operator holds every Dojo in memory, where an empty term, three bytes of JSON,
-// takes a hundred bytes.
+// has a bound, because the operator holds every Dojo in memory. An empty term has three bytes as
+// JSON, but takes a hundred bytes of memory.
 
 // Affinity has the scheduling constraints of pods towards nodes and other
 // pods.
@@ -142,7 +142,7 @@ type PodAffinityTerm struct {
 	LabelSelector *LabelSelector `json:"labelSelector,omitempty"`
 
 	// namespaces of the pods, at most 16. namespaceSelector adds others. Without
-	// both, the Dojo's own namespace.
+	// both, only pods of the Dojo's own namespace are selected.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

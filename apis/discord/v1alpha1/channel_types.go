@@ -230,7 +230,7 @@ type ChannelWebhook struct {
 // DiscordChannelSpec is the desired state of a channel.
 // +kubebuilder:validation:XValidation:rule="has(self.groupRef) != has(self.serverRef)",message="name either the groupRef or, for a channel outside of any group, the serverRef"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.adopt) || (has(self.adopt) && self.adopt.id == oldSelf.adopt.id)",message="adopt cannot be changed or removed once it is set: create a new object"
-// +kubebuilder:validation:XValidation:rule="(has(self.type) ? self.type : 'Text') == (has(oldSelf.type) ? oldSelf.type : 'Text') || (has(self.type) ? self.type : 'Text') in ['Text', 'Announcement'] && (has(oldSelf.type) ? oldSelf.type : 'Text') in ['Text', 'Announcement']",message="type cannot be changed, but from Text to Announcement and back, since Discord cannot convert the channel: create a new object",fieldPath=".type"
+// +kubebuilder:validation:XValidation:rule="(has(self.type) ? self.type : 'Text') == (has(oldSelf.type) ? oldSelf.type : 'Text') || (has(self.type) ? self.type : 'Text') in ['Text', 'Announcement'] && (has(oldSelf.type) ? oldSelf.type : 'Text') in ['Text', 'Announcement']",message="type can change only between Text and Announcement, because Discord converts no other channel: create a new object",fieldPath=".type"
 // +kubebuilder:validation:XValidation:rule="!has(self.voice) || has(self.type) && self.type in ['Voice', 'Stage']",message="voice is for channels of the type Voice or Stage",fieldPath=".voice"
 // +kubebuilder:validation:XValidation:rule="!has(self.voice) || !has(self.voice.userLimit) || self.voice.userLimit <= 99 || has(self.type) && self.type == 'Stage'",message="voice.userLimit is at most 99 in a Voice channel; 0 is no limit",fieldPath=".voice.userLimit"
 // +kubebuilder:validation:XValidation:rule="!has(self.voice) || !has(self.voice.bitrate) || self.voice.bitrate <= 64000 || has(self.type) && self.type == 'Voice'",message="voice.bitrate is at most 64000 in a Stage channel",fieldPath=".voice.bitrate"
@@ -436,9 +436,9 @@ type DiscordChannelStatus struct {
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
-	// observed reports that the operator has only observed the channel since it
-	// last managed it, so another object may manage it. If managementPolicy is
-	// Manage again, that other object keeps it.
+	// observed reports that the operator only observes the channel, so another
+	// object may manage it. That other object keeps the channel if managementPolicy
+	// of this object becomes Manage again.
 	// +optional
 	Observed bool `json:"observed,omitempty"`
 
@@ -469,8 +469,8 @@ type DiscordChannelStatus struct {
 	// close it. A channel that is moved into a private group keeps its overwrites,
 	// and so stays open. To close it, deny ViewChannel in
 	// spec.permissionOverwrites, or synchronize the channel with its category on
-	// Discord. At most 32 lines of at most 256 characters; the last one counts the
-	// rest. It may be a few minutes old.
+	// Discord. At most 32 lines of at most 256 characters; the last line counts
+	// the rest. The list may be a few minutes old.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -478,8 +478,8 @@ type DiscordChannelStatus struct {
 	OpenTo []string `json:"openTo,omitempty"`
 
 	// tags lists the tags of spec.forum.tags with their ids, in the same order, at
-	// most 20. It is updated once Discord has all tags. By the ids, renamed tags
-	// keep their posts.
+	// most 20. The list is updated once Discord has all tags. The operator renames
+	// a tag by its id, so that the tag keeps its posts.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
@@ -521,7 +521,7 @@ type DiscordChannelStatus struct {
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.channelURL`,priority=1,description="Address of the channel in Discord"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="Message of the condition Ready"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.adopt) || has(oldSelf.spec.adopt) || !has(oldSelf.status) || !has(oldSelf.status.channelId) || self.spec.adopt.id == oldSelf.status.channelId",message="spec.adopt cannot be another channel than the one that this object has already, see status.channelId"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.adopt) || has(oldSelf.spec.adopt) || !has(oldSelf.status) || !has(oldSelf.status.channelId) || self.spec.adopt.id == oldSelf.status.channelId",message="spec.adopt.id must be the id in status.channelId, because this object already has that channel"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.webhook) || has(self.spec.webhook.secretName) || size(self.metadata.name) <= 245",message="metadata.name is too long for a Secret with the suffix \"-webhook\": set spec.webhook.secretName"
 type DiscordChannel struct {
 	metav1.TypeMeta `json:",inline"`

@@ -110,9 +110,9 @@ type DiscordGroupStatus struct {
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
-	// observed reports that the operator has only observed the category since it
-	// last managed it, so another object may manage it. If managementPolicy is
-	// Manage again, that other object keeps it.
+	// observed reports that the operator only observes the category, so another
+	// object may manage it. That other object keeps the category if
+	// managementPolicy of this object becomes Manage again.
 	// +optional
 	Observed bool `json:"observed,omitempty"`
 
@@ -152,7 +152,7 @@ type DiscordGroupStatus struct {
 // +kubebuilder:printcolumn:name="Group",type=string,JSONPath=`.spec.name`,description="Name of the category on Discord"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="Message of the condition Ready"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.adopt) || has(oldSelf.spec.adopt) || !has(oldSelf.status) || !has(oldSelf.status.groupId) || self.spec.adopt.id == oldSelf.status.groupId",message="spec.adopt cannot be another category than the one that this object has already, see status.groupId"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.adopt) || has(oldSelf.spec.adopt) || !has(oldSelf.status) || !has(oldSelf.status.groupId) || self.spec.adopt.id == oldSelf.status.groupId",message="spec.adopt.id must be the id in status.groupId, because this object already has that category"
 type DiscordGroup struct {
 	metav1.TypeMeta `json:",inline"`
 

@@ -20,12 +20,14 @@ const TypeInSync = "InSync"
 // The reasons of these kinds' conditions, beside conditions.ReasonReconciled and
 // conditions.ReasonRetrying, which all kinds share.
 const (
-	// ReasonOnDiscord (Available=True): it exists on Discord and the bot can manage it.
+	// ReasonOnDiscord (Available=True): the object's resource exists on Discord, and the bot can
+	// manage it.
 	ReasonOnDiscord = "OnDiscord"
-	// ReasonNotOnDiscord (Available=False): it does not exist on Discord, or not yet.
+	// ReasonNotOnDiscord (Available=False): the object's resource does not exist on Discord, or
+	// does not exist yet.
 	ReasonNotOnDiscord = "NotOnDiscord"
-	// ReasonNotManageable (Available=False): the bot cannot manage it now; the condition Ready has
-	// the cause.
+	// ReasonNotManageable (Available=False): the bot cannot manage the object's resource now; the
+	// condition Ready has the cause.
 	ReasonNotManageable = "NotManageable"
 
 	// ReasonWaitingForServer (Progressing): the DiscordServer does not exist, or is not Available
@@ -80,8 +82,9 @@ const (
 	// ReasonTokenNotFound (Degraded): the Secret of spec.tokenSecretRef does not exist or lacks the
 	// key. Create the Secret with that key.
 	ReasonTokenNotFound = "TokenNotFound"
-	// ReasonAuthenticationFailed (Degraded): Discord refuses the bot's token. It is tried
-	// again when the Secret changes, and after one, ten and sixty minutes. Replace the token.
+	// ReasonAuthenticationFailed (Degraded): Discord refuses the bot's token. The operator tries
+	// the token again when the Secret changes, and after one, ten and sixty minutes. Replace the
+	// token.
 	ReasonAuthenticationFailed = "AuthenticationFailed"
 	// ReasonBotNotInServer (Degraded): the bot is not a member of the server, or the server does
 	// not exist. Add the bot by status.inviteURL.
@@ -139,8 +142,8 @@ const (
 	// server's settings on Discord, Roles.
 	ReasonRoleTooHigh = "RoleTooHigh"
 	// ReasonMemberNotFound (Degraded): users of spec.members are not in the server; the message
-	// names them. The others have the role. It is retried. Remove them from the list, or have them
-	// join.
+	// names them. All other users of the list have the role. The operator tries again. Remove the
+	// missing users from the list, or have them join.
 	ReasonMemberNotFound = "MemberNotFound"
 	// ReasonLimitReached (Degraded): Discord allows 500 channels and categories in a server, 250
 	// roles, 50 categories, 50 channels in a category, 15 webhooks in a channel, and 100 permission
@@ -159,9 +162,10 @@ const (
 	// ReasonIconNotFound (Degraded): the ConfigMap of spec.icon does not exist or lacks the key. Create
 	// the ConfigMap with that key. Everything else is reconciled.
 	ReasonIconNotFound = "IconNotFound"
-	// ReasonIconUnusable (Degraded): Discord does not accept the image of spec.icon: it is not a
-	// PNG, JPEG or GIF, is text, has more than 1024 by 1024 pixels, or is animated and the server
-	// may not have that; the message says which. Everything else is reconciled. Replace the image.
+	// ReasonIconUnusable (Degraded): Discord does not accept the image of spec.icon: it is text in
+	// data instead of binaryData, is not a PNG, JPEG or GIF, has more than 1024 by 1024 pixels, or
+	// is animated although the server may not have an animated icon; the message has the cause.
+	// Everything else is reconciled. Replace the image.
 	ReasonIconUnusable = "IconUnusable"
 	// ReasonNameConflict (Degraded): a Secret that the channel does not own has the name of the
 	// webhook's Secret, or the metadata of the webhook's Secret takes more than 128 KiB of memory.

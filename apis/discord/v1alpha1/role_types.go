@@ -156,9 +156,9 @@ type DiscordRoleStatus struct {
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
-	// observed reports that the operator has only observed the role since it last
-	// managed it, so another object may manage it. If managementPolicy is Manage
-	// again, that other object keeps it.
+	// observed reports that the operator only observes the role, so another object
+	// may manage it. That other object keeps the role if managementPolicy of this
+	// object becomes Manage again.
 	// +optional
 	Observed bool `json:"observed,omitempty"`
 
@@ -205,7 +205,7 @@ type DiscordRoleStatus struct {
 // +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.spec.name`,description="Name of the role on Discord"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="Message of the condition Ready"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.adopt) || has(oldSelf.spec.adopt) || !has(oldSelf.status) || !has(oldSelf.status.roleId) || self.spec.adopt.id == oldSelf.status.roleId",message="spec.adopt cannot be another role than the one that this object has already, see status.roleId"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.adopt) || has(oldSelf.spec.adopt) || !has(oldSelf.status) || !has(oldSelf.status.roleId) || self.spec.adopt.id == oldSelf.status.roleId",message="spec.adopt.id must be the id in status.roleId, because this object already has that role"
 type DiscordRole struct {
 	metav1.TypeMeta `json:",inline"`
 

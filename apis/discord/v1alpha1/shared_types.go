@@ -138,8 +138,8 @@ type AllowedNamespaces struct {
 	// +default="Same"
 	From FromNamespaces `json:"from,omitempty"`
 
-	// selector selects namespaces by their labels; {} selects all. So any user who
-	// may label a namespace can allow it. The operator must watch all namespaces
+	// selector selects namespaces by their labels; {} selects all. A user who may
+	// label a namespace can thus allow it. The operator must watch all namespaces
 	// and read their labels (its component namespace-selectors). Otherwise the
 	// selector selects none, and the object is Degraded with the reason
 	// SelectorUnusable. At most 16 labels and 16 expressions, with keys of at most

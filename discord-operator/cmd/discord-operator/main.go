@@ -6,7 +6,7 @@ package main
 import (
 	"context"
 
-	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities for an image with this program only
+	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities, for an image with only this program
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -20,8 +20,8 @@ import (
 var version string
 
 // Permissions outside the watched namespaces: leader election writes a Lease and Events, and the
-// metrics endpoint authenticates and authorizes its clients. Markers in internal/ have all other
-// permissions.
+// metrics endpoint authenticates and authorizes its clients. The markers in internal/ have all
+// other permissions.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,resourceNames=discord-operator.discord.jutsu.com,verbs=get;update

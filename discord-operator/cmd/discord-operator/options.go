@@ -40,11 +40,11 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.DurationVar(&o.resyncLive, "live-resync-period", time.Hour,
 		"how often Discord is read while its Gateway reports changes, in case it has lost one; 1s to 24h")
 	flags.DurationVar(&o.eventTimeout, "event-timeout", 15*time.Second,
-		"how late the Gateway may report what the operator has changed; a server of which nothing is reported is read "+
-			"as often as without the Gateway; 1s to 10m")
+		"how long the operator waits for the Gateway to report its own change; without a report it reads the server as "+
+			"often as without the Gateway, until an event arrives; 1s to 10m")
 	flags.DurationVar(&o.recoveryWait, "recovery-wait", recovery.DefaultPropagation,
-		"how long after a create of unknown outcome, or after a start, a channel that Discord does not list "+
-			"counts as absent; 1s to 10m. Discord's clock may be behind by four times as long, at most one minute")
+		"how long the operator waits, after a create of unknown outcome or after a start, before a channel that Discord "+
+			"does not list counts as absent; 1s to 10m. Discord's clock may be behind by four times as long, at most one minute")
 	flags.DurationVar(&o.unverified, "unverified-period", 5*time.Minute,
 		"how long an object that was Ready stays Ready while Discord cannot be asked whether it matches its spec still; "+
 			"0s to 24h")

@@ -57,7 +57,7 @@ func (s *session) backups(w *world.World, format kubectl.Output) error {
 func backupText(w *world.World, report backupReport, style term.Style) string {
 	var out strings.Builder
 	if len(report.Restorable) == 0 {
-		out.WriteString("No moment can be restored by its time.\n")
+		out.WriteString("No point in time can be restored.\n")
 	} else {
 		rows := [][]string{{"RESTORABLE (UTC)", "FROM", ""}}
 		for _, window := range report.Restorable {
@@ -88,7 +88,7 @@ func backupRow(b recovery.Backup, now time.Time, style term.Style) []string {
 	case b.Usable:
 		state = style.Good("ok")
 	case b.Phase == cnpgv1.BackupPhaseCompleted:
-		state = "completed; found by its time alone"
+		state = "completed; restorable by its time, not with --backup"
 	case b.Error != "":
 		state = style.Bad(b.Phase + ": " + b.Error)
 	}

@@ -161,8 +161,8 @@ func (w *waiting) bind(cmd *cobra.Command, timeout time.Duration) {
 	cmd.Flags().DurationVar(&w.timeout, "timeout", timeout, "how long to wait at most")
 }
 
-// until reads a Dojo repeatedly until done returns true or an error. It prints progress whenever it
-// changes.
+// until reads a Dojo repeatedly until done returns true or an error. It prints the progress
+// whenever the progress changes.
 func (s *session) until(
 	ctx context.Context, name string, timeout time.Duration,
 	done func(*corev1api.Dojo) (progress string, ok bool, err error),
@@ -176,8 +176,8 @@ func (s *session) until(
 	})
 }
 
-// poll calls done repeatedly until ok is true or it returns an error. It prints progress, with the
-// time, whenever it changes.
+// poll calls done repeatedly until done returns true or an error. It prints the progress, with the
+// time, whenever the progress changes.
 func (s *session) poll(
 	ctx context.Context, timeout time.Duration, done func(context.Context) (progress string, ok bool, err error),
 ) error {

@@ -66,10 +66,10 @@ func TestWrongUse(t *testing.T) {
 	cases := map[string]string{
 		"stat":                       `there is no command "stat"; did you mean status?`,
 		"nonsense":                   `there is no command "nonsense"; see kubectl dojo --help`,
-		"list sendai":                `"sendai" is too much: kubectl dojo list`,
+		"list sendai":                `unexpected argument "sendai": kubectl dojo list`,
 		"list -o table":              `must be json or yaml; see kubectl dojo list --help`,
 		"list --all":                 `unknown flag: --all; see kubectl dojo list --help`,
-		"status a b":                 `"b" is too much: kubectl dojo status NAME`,
+		"status a b":                 `unexpected argument "b": kubectl dojo status NAME`,
 		"status a -w -o json":        `--watch and --output exclude each other`,
 		"logs a database":            `"database" has no logs: say application, schema, postgres`,
 		"restore a --to yesterday":   `--to: "yesterday" is no time: say 02:45,`,
@@ -203,7 +203,7 @@ func TestNotNow(t *testing.T) {
 		"restore what is of others":   {"restore sendai", "is not the operator's: spec.credentialsRef names it", others},
 		"restore a Cluster of others": {"restore sendai", "is in the Cluster shared, which is not its own", inCluster},
 		"restore the future":          {"restore sendai --to 2027-01-01T00:00:00Z", "1 Jan 2027 00:00:00 UTC is in the future", nil},
-		"restore before the first":    {"restore sendai --to 2026-11-22T00:59:00Z", "cannot be restored to 22 Nov 2026 00:59:00 UTC; it can to: 22 Nov 01:00 to now", nil},
+		"restore before the first":    {"restore sendai --to 2026-11-22T00:59:00Z", "cannot be restored to 22 Nov 2026 00:59:00 UTC. It can be restored to: 22 Nov 01:00 to now", nil},
 		"restore an unknown backup":   {"restore sendai --backup x", "there is no Backup x of sendai; kubectl dojo backups sendai -n team-a", nil},
 		"restore as itself":           {"restore sendai --as sendai", "--as names sendai itself", nil},
 		"restore while suspended":     {"restore sendai", "sendai is suspended: restore beside it with --as", asleep},
@@ -228,7 +228,7 @@ func TestNotNow(t *testing.T) {
 		"a test without alerts":        {"test-alert sendai", "has no spec.alerts", others},
 		"a test without Alertmanager":  {"test-alert sendai", "there is no Alertmanager of prometheus-operator", nil},
 		"a test at a wrong Service":    {"test-alert sendai --alertmanager x", `--alertmanager is "x", it must be NAMESPACE/SERVICE`, nil},
-		"a change that nobody answers": {"rotate sendai", "no answer: nothing was changed; --yes does not ask", nil},
+		"a change that nobody answers": {"rotate sendai", "no answer: nothing was changed; --yes answers in advance", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -83,10 +83,10 @@ func (s *session) newLogs() *cobra.Command {
 		return s.logs(ctx, args[0], part, l)
 	})
 	flags := cmd.Flags()
-	flags.BoolVarP(&l.follow, "follow", "f", false, "follow them until you press Ctrl-C")
-	flags.BoolVarP(&l.previous, "previous", "p", false, "those of the containers that ended before")
-	flags.Int64Var(&l.tail, "tail", -1, "the last `LINES` alone; by default all")
-	flags.DurationVar(&l.since, "since", 0, "those alone that are not older, such as 10m")
+	flags.BoolVarP(&l.follow, "follow", "f", false, "follow the logs until you press Ctrl-C")
+	flags.BoolVarP(&l.previous, "previous", "p", false, "print the logs of the former run of each container")
+	flags.Int64Var(&l.tail, "tail", -1, "print only the last `LINES`; by default all")
+	flags.DurationVar(&l.since, "since", 0, "print only lines that are newer than this, such as 10m")
 	return cmd
 }
 
@@ -157,8 +157,8 @@ func (p *prefixed) copy(from io.ReadCloser, prefix string) error {
 	}
 }
 
-// sources finds the containers whose logs the user asks for: of the application, the SQL or
-// Postgres.
+// sources finds the containers whose logs the user asks for: the containers of the application, of
+// the Jobs that run SQL, or of Postgres.
 func (s *session) sources(ctx context.Context, w *world.World, part string) ([]logSource, error) {
 	var labels client.MatchingLabels
 	of := schemaSources
@@ -199,7 +199,7 @@ func schemaSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	return all, nil
 }
 
-// latestPods returns the pods of the Job whose pod is the newest.
+// latestPods returns all pods of the Job that has the newest pod.
 func latestPods(pods []corev1.Pod) []corev1.Pod {
 	slices.SortFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	if len(pods) == 0 {

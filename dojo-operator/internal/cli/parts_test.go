@@ -144,8 +144,8 @@ func TestNoPrimary(t *testing.T) {
 	}
 }
 
-// TestPsqlElsewhere shows that psql does not run in a pod of a Cluster with the same name as that of
-// the database, which is in another namespace.
+// TestPsqlElsewhere shows that psql refuses a database in another namespace, even if the Dojo's
+// namespace has a Cluster with the same name.
 func TestPsqlElsewhere(t *testing.T) {
 	t.Parallel()
 	for host, problem := range map[string]string{

@@ -61,11 +61,11 @@ func (f *planFlags) validate(own string, args []string) error {
 	}
 	switch {
 	case len(args) > 1:
-		return kubectl.Usage("%q is too much: kubectl dojo plan NAME", args[1])
+		return kubectl.Usage("unexpected argument %q: kubectl dojo plan NAME", args[1])
 	case named == 0:
 		return kubectl.Usage("the name of a Dojo is missing: kubectl dojo plan NAME, or -f FILE, or -A for all")
 	case named > 1:
-		return kubectl.Usage("name one of a file with -f, a Dojo, and all Dojos with -A")
+		return kubectl.Usage("name only one: a file with -f, a Dojo, or all Dojos with -A")
 	case f.version != "" && strings.TrimPrefix(f.version, "v") != strings.TrimPrefix(own, "v"):
 		return kubectl.Usage("this is kubectl-dojo %s, which has the code of dojo-operator %s alone. To plan dojo-operator "+
 			"%s, run the plugin of its release: kubectl-dojo %s", own, own, f.version, f.version)

@@ -25,9 +25,9 @@ func TestWrongUseOfPlan(t *testing.T) {
 	s := sendai(t)
 	for args, want := range map[string]string{
 		"plan":                                      "the name of a Dojo is missing: kubectl dojo plan NAME, or -f FILE, or -A for all",
-		"plan sendai osaka":                         `"osaka" is too much: kubectl dojo plan NAME`,
-		"plan sendai -A":                            "name one of a file with -f, a Dojo, and all Dojos with -A",
-		"plan sendai -f x.yaml":                     "name one of a file with -f, a Dojo, and all Dojos with -A",
+		"plan sendai osaka":                         `unexpected argument "osaka": kubectl dojo plan NAME`,
+		"plan sendai -A":                            "name only one: a file with -f, a Dojo, or all Dojos with -A",
+		"plan sendai -f x.yaml":                     "name only one: a file with -f, a Dojo, or all Dojos with -A",
 		"plan -A --operator-version 2":              "this is kubectl-dojo v1.2.3, which has the code of dojo-operator v1.2.3 alone",
 		"plan sendai -o text":                       "must be json or yaml",
 		"plan sendai --operator-args --dojo-image=": "--operator-args: --dojo-image must not be empty",

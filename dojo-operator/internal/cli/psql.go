@@ -135,9 +135,9 @@ func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host strin
 	return name, nil
 }
 
-// clusterIn returns the name of the Cluster if the host is a Cluster's Service for its primary, such
-// as pg-rw or pg-rw.team-a.svc, in the namespace. A Cluster of this name may exist there although
-// the host names another namespace; its pods must not get the password.
+// clusterIn returns the name of a Cluster in the namespace if host is the Service of the Cluster's
+// primary, such as pg-rw or pg-rw.team-a.svc. If host names another namespace, ok is false: a
+// Cluster with the same name may exist in this namespace, and its pods must not get the password.
 func clusterIn(namespace, host string) (name string, ok bool) {
 	labels := strings.Split(host, ".")
 	name, ok = strings.CutSuffix(labels[0], "-rw")

@@ -56,7 +56,7 @@ create and patch Dojos. Here --as is no user.`,
 	flags.StringVar(&r.as, "as", "", "`NAME` of another Dojo, which is created with the data")
 	flags.StringVar(&r.backup, "backup", "", "`NAME` of the Backup to restore; by default it is found by the time")
 	flags.StringVar(&r.image, "postgres-image", "",
-		"`IMAGE` of Postgres of a lost Cluster or of an unknown archive, or without a tag the mirror of all images")
+		"`IMAGE` of Postgres with its tag, for a lost Cluster or an unknown archive; without a tag, a mirror")
 	flags.BoolVar(&r.planOnly, "plan", false, "print the plan and the manifest, and change nothing")
 	flags.DurationVar(&r.timeout, "timeout", time.Hour, "how long each step may take at most")
 	r.Bind(cmd)
@@ -160,9 +160,9 @@ func (s *session) checkNoCluster(ctx context.Context, plan *recovery.Plan) error
 		name, name, plan.Object.GetNamespace())
 }
 
-// create creates the object of a plan and returns its UID. It applies a Cluster with the operator's
-// field manager, so that the operator can later remove fields that the Dojo's spec no longer has. An
-// apply would also change an existing Cluster, so create reads it first.
+// create creates the object of a plan and returns its UID. It applies a Cluster with the
+// operator's field manager, so that the operator can later remove fields that the Dojo's spec no
+// longer has. An apply would also change an existing Cluster, so create reads it first.
 func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) (types.UID, error) {
 	o := plan.Object.DeepCopy()
 	if !plan.InPlace {
@@ -211,7 +211,7 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, failed b
 	if !plan.To.IsZero() { // a --to of 10m would mean another time by now
 		flags = append(flags, "--to "+plan.To.Format(time.RFC3339Nano))
 	}
-	if plan.Backup != "" { // the newest Backup may be that of the data to replace by now
+	if plan.Backup != "" { // by now, the newest Backup may have the data to replace
 		flags = append(flags, "--backup "+plan.Backup)
 	}
 	command := "the command"
@@ -335,8 +335,8 @@ var (
 	unusable = []string{
 		corev1api.ReasonRestoreFailed, corev1api.ReasonDatabaseNotRestored, corev1api.ReasonBackupNotUsable,
 	}
-	// blocking are other reasons that only a user can remove. OriginMismatch is one of them, because
-	// the operator reports it for a Cluster that the restore has not created.
+	// blocking are other reasons that only a user can remove. OriginMismatch is one of them,
+	// because the operator reports it for a Cluster that the restore has not created.
 	blocking = []string{
 		corev1api.ReasonOriginMismatch, corev1api.ReasonClusterRefused, corev1api.ReasonSchemaFailed,
 		corev1api.ReasonNameConflict, corev1api.ReasonChildRefused, corev1api.ReasonVersionTooLow,
@@ -357,9 +357,10 @@ func (r *restoreRun) verify(ctx context.Context) error {
 	})
 }
 
-// verified reports whether the status of a Dojo says that the data is restored. Without the UID of
-// the created Cluster, the Dojo is new. A status of the former Cluster, or of a former spec, says
-// nothing.
+// verified reports whether the status of a Dojo says that the data is restored. created is the UID
+// of the Cluster that the restore has created, or empty if the restore has created a new Dojo.
+// verified ignores a status of a former spec. It also ignores a status of the former Cluster,
+// except the reason OriginMismatch.
 func verified(d *corev1api.Dojo, created types.UID) (progress string, ok bool, err error) {
 	ready, db := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady), d.Status.Database
 	if ready == nil || d.Status.ObservedGeneration < d.Generation {

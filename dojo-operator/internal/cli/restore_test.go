@@ -300,8 +300,8 @@ func TestRestoreOfWhatExists(t *testing.T) {
 	}
 }
 
-// TestRestoreBesideACluster shows that restore --as does not take the Cluster of an earlier copy for
-// restored data.
+// TestRestoreBesideACluster shows that restore --as does not take the Cluster of an earlier copy
+// for restored data.
 func TestRestoreBesideACluster(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)

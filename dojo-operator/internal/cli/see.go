@@ -30,8 +30,8 @@ exit code is then 3 if there is one.`,
 			return s.list(ctx, everywhere, broken, format)
 		}),
 	}
-	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "list those of all namespaces")
-	cmd.Flags().BoolVar(&broken, "broken", false, "list those alone that need you")
+	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "list the Dojos of all namespaces")
+	cmd.Flags().BoolVar(&broken, "broken", false, "list only the Dojos that need you")
 	format.Bind(cmd)
 	return cmd
 }

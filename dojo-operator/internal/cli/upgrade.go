@@ -132,7 +132,8 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 		ch.Annotations = map[string]any{corev1api.UpgradeWithoutBackupAnnotation: strconv.Itoa(to)}
 		ch.Loses = "Without a backup there is no way back."
 	} else if _, had := d.Annotations[corev1api.UpgradeWithoutBackupAnnotation]; had {
-		// The operator takes no backup while an earlier upgrade's annotation names this version.
+		// Remove the annotation of an earlier upgrade. If the annotation named the new version,
+		// the operator would take no backup.
 		ch.Annotations = map[string]any{corev1api.UpgradeWithoutBackupAnnotation: nil}
 	}
 	ch.Spec = map[string]any{"postgres": map[string]any{"cluster": fields}}

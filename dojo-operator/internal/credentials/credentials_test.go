@@ -574,8 +574,8 @@ func (h hiding) Get(ctx context.Context, name client.ObjectKey, o client.Object,
 	return h.Reader.Get(ctx, name, o, opts...)
 }
 
-// The cache lacks the Dojo's own Secret. The operator no longer waits for the cache, because the
-// expectation of its write has expired.
+// If the cache lacks the Dojo's own Secret, the operator does not overwrite the Secret. The
+// operator no longer waits for the cache here, because the expectation of its write has expired.
 func TestNoOtherSecretWhileTheCacheLags(t *testing.T) {
 	t.Parallel()
 	released := func(s *corev1.Secret) { s.OwnerReferences, s.Labels = nil, nil }

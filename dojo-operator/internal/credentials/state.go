@@ -63,7 +63,8 @@ type State struct {
 	SourceSecret, OwnSecret *corev1.Secret
 }
 
-// Hosts has the hosts that the source Secret does not name. Pooler replaces the source's host.
+// Hosts has hosts that the source Secret does not name. ReadOnly is the host of the standbys.
+// Pooler replaces the host in the source Secret.
 type Hosts struct {
 	ReadOnly string
 	Pooler   string

@@ -13,7 +13,8 @@ import (
 // with the longest names.
 const maxGrant = 64 << 10
 
-// Strip keeps a foreign Secret's identity, and the annotation with the namespaces that may use it.
+// Strip is like [ownership.Strip], but keeps the annotation with the namespaces that may use the
+// Secret.
 func Strip(secret *metav1.PartialObjectMetadata) {
 	grant, granted := secret.Annotations[corev1api.AllowedNamespacesAnnotation]
 	ownership.Strip(secret)

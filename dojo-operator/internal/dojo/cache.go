@@ -96,7 +96,8 @@ func stripDojo(dojo *corev1api.Dojo) {
 	}
 	for _, name := range requestAnnotations() {
 		if requested, ok := all[name]; ok {
-			// Half a character at the end would never equal the value that JSON stores for it.
+			// Remove half a character at the end. JSON would store another value for it, so the
+			// stored value would never equal this one.
 			cut := strings.ToValidUTF8(requested[:min(len(requested), maxRequest)], "")
 			metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, name, strings.Clone(cut))
 		}

@@ -162,7 +162,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, dojo *corev1api.Dojo) (recon
 	state, err := r.observe(ctx, dojo)
 	state.Postgres.Unsized = unsized
 	if err != nil {
-		// Alertmanager must not post to an unchecked URL, although other objects cannot be read.
+		// Alertmanager must not post to an unchecked URL, even if other objects cannot be read.
 		r.reportWrites(dojo, r.applier.Run(ctx, dojo, monitoring.Safeguards(dojo, state.Monitoring, r.Config.Monitoring)))
 	}
 	if errors.Is(err, apply.ErrStale) {
@@ -260,7 +260,8 @@ func (r *Reconciler) observe(ctx context.Context, dojo *corev1api.Dojo) (s State
 	if err != nil {
 		return s, err
 	}
-	s.Monitoring = observed // only a complete state, because [monitoring.Safeguards] follows also after an error
+	// Keep only a complete state, because Reconcile applies the safeguards even after an error.
+	s.Monitoring = observed
 	generated, err := r.observePostgres(ctx, reader, dojo, &s, now)
 	if err != nil {
 		return s, err

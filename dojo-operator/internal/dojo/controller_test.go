@@ -231,7 +231,7 @@ func TestStaleIsNotReported(t *testing.T) {
 	}
 }
 
-// While other objects of a Dojo cannot be read, Alertmanager's URL is checked all the same.
+// The operator checks Alertmanager's URL even while it cannot read other objects of the Dojo.
 func TestTheURLIsCheckedWhileOthersAreUnreadable(t *testing.T) {
 	t.Parallel()
 	for _, unreadable := range []error{apply.ErrStale, errUnreachable} {

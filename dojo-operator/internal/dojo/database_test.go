@@ -560,7 +560,8 @@ func (k kinded) GetKind() string {
 	return gvk.Kind
 }
 
-// The cache holds, and its indexes find, the Jobs that run the database's SQL, and their pods.
+// The cache holds the Jobs that run the database's SQL, and the pods of these Jobs. An index finds
+// the Jobs of a Dojo.
 func TestTheCacheShowsThePodsOfTheSchema(t *testing.T) {
 	t.Parallel()
 	labels := ownership.Labels(withDatabase(), ownership.Schema)

@@ -17,7 +17,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// resume says how to resume the Dojo, and first how to keep data that would then be deleted.
+// resume returns advice with the command that resumes the Dojo. If this would delete data, the
+// advice begins with the command that keeps the data.
 func resume(dojo *corev1api.Dojo) string {
 	command := fmt.Sprintf("`kubectl annotate dojos.core.jutsu.com %s -n %s %s-`",
 		dojo.Name, dojo.Namespace, corev1api.PausedAnnotation)

@@ -10,7 +10,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// TestResume shows that a paused deletion first names the command that keeps the data.
+// TestResume shows that the advice for a paused deletion of data begins with the command that
+// keeps the data.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	const command = "To resume: `kubectl annotate dojos.core.jutsu.com tokyo -n school core.jutsu.com/paused-`."

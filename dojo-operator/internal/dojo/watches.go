@@ -61,8 +61,8 @@ func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.R
 	requests := r.dojosMatching(ctx, func(*corev1api.Dojo) bool { return true },
 		client.MatchingFields{ownership.References: client.ObjectKeyFromObject(o).String()})
 	switch o := o.(type) {
-	// CloudNativePG generates the names of scheduled Backups, so no Dojo refers to a Backup by name.
-	// The Backup's Cluster leads to the Dojo.
+	// CloudNativePG generates the names of scheduled Backups, so no Dojo refers to a Backup by
+	// name. The Backup's Cluster leads to the Dojo.
 	case *cnpgv1.Backup:
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.Cluster.Name)...)
 	case *batchv1.Job: // a Job of CloudNativePG may upgrade a Cluster
@@ -117,7 +117,8 @@ func (r *Reconciler) waitingDojoOfPod(ctx context.Context, pod client.Object) []
 		if r.Client.Get(ctx, request.NamespacedName, &dojo) == nil && (dojo.DeletionTimestamp != nil || dojo.Spec.Suspend ||
 			dojo.Status.Database != nil && (dojo.Status.Database.FormerLogin != "" || dojo.Status.Database.Pooler != nil ||
 				dojo.Status.Database.Upgrade != nil)) {
-			// The owner of the Dojo's Cluster may wait for the pod too, before a hibernation.
+			// The owner of the Dojo's Cluster may also wait for the end of the pod, to hibernate
+			// the Cluster.
 			return append([]reconcile.Request{request}, r.ownerOfCluster(ctx, dojo.Namespace, cnpg.ClusterName(&dojo))...)
 		}
 	}
@@ -130,8 +131,9 @@ var deletedOnly = predicate.Funcs{
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
-// mayLeaveCluster accepts events after which a Dojo may no longer use the Cluster of another Dojo,
-// or may need that Cluster although it is suspended.
+// mayLeaveCluster accepts events after which a Dojo may no longer use the Cluster or the login of
+// another Dojo. It also accepts events after which a suspended Dojo may need that Cluster: the
+// Dojo resumes, or is being deleted with its database.
 var mayLeaveCluster = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {

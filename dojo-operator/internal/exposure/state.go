@@ -29,8 +29,8 @@ func Kinds() []optionalkinds.Kind { return []optionalkinds.Kind{routeKind} }
 
 // Config holds the operator's flags that this package uses.
 type Config struct {
-	// ProgressDeadline is the longest wait for a Gateway's controller to report on an HTTPRoute, and
-	// for an Ingress to get an address.
+	// ProgressDeadline is the longest wait for a Gateway's controller to report on an HTTPRoute,
+	// and for an Ingress to get an address.
 	ProgressDeadline time.Duration
 }
 

@@ -76,9 +76,9 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 }
 
 // downExpr is true if no pod answers, unless the Dojo is scaled to zero, suspended, or has never
-// started. Without the operator's series, pods must exist, and one must have been up within the
-// last hour. The value of dojo_condition does not matter: a Dojo can be Available although
-// Prometheus reaches no pod.
+// started. If the operator's series are missing, downExpr is true only if pods exist and one was
+// up within the last hour. The value of dojo_condition does not matter: a Dojo can be Available
+// although Prometheus reaches no pod.
 func downExpr(appLabels, operatorLabels string) string {
 	up, available := "up{"+appLabels+"}", "dojo_condition{"+operatorLabels+`,type="Available"`
 	inactive := strings.Join([]string{

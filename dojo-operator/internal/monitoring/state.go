@@ -63,12 +63,12 @@ type State struct {
 	Missing []optionalkinds.Kind
 
 	ServiceMonitor, Rule, Route *unstructured.Unstructured
-	// Channel is the DiscordChannel that gets the alerts by the spec. OwnChannel is the
+	// Channel is the DiscordChannel to which the spec sends the alerts. OwnChannel is the
 	// DiscordChannel with the Dojo's name and the suffix "-alerts", even if the spec no longer
 	// needs it.
 	Channel, OwnChannel *discordv1alpha1.DiscordChannel
 	// Secret is the metadata of the Secret that Alertmanager reads. OwnSecret is the same Secret
-	// with its data. It is nil if the Dojo does not control the Secret.
+	// with its data. OwnSecret is nil if the Dojo does not control the Secret.
 	Secret    *metav1.PartialObjectMetadata
 	OwnSecret *corev1.Secret
 	// ChannelSecret is the Secret into which discord-operator writes the URL of the channel's
@@ -106,7 +106,7 @@ func Observe(
 	return s, err
 }
 
-// observeSecrets also reads the data of the Secrets. The metadata is not enough: it does not show
+// observeSecrets reads the Secrets with their data. The metadata is not enough: it does not show
 // that a client with the operator's field manager has changed a URL.
 func (s *State) observeSecrets(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (err error) {
 	secret := func(name string) (client.ObjectKey, *metav1.PartialObjectMetadata, error) {

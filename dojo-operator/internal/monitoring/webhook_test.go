@@ -215,7 +215,8 @@ func TestWithoutAlertsTheSecretIsAbandoned(t *testing.T) {
 	}
 }
 
-// If another kind of prometheus-operator is missing, the AlertmanagerConfig still needs its guard.
+// If another kind of prometheus-operator is missing, the operator still checks the URL to which
+// Alertmanager posts.
 func TestTheURLIsCheckedWithoutTheOtherKinds(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Kinds() {

@@ -29,7 +29,8 @@ func Shared(dojo *corev1api.Dojo, secret metav1.Object) bool {
 	return false
 }
 
-// Naming lists the Dojos that name a Secret in spec.credentialsRef, including Dojos that may not use it.
+// Naming lists the Dojos that name a Secret in spec.credentialsRef, including Dojos that may not
+// use the Secret.
 func Naming(ctx context.Context, cache client.Reader, secret types.NamespacedName) ([]corev1api.Dojo, error) {
 	var dojos corev1api.DojoList
 	if err := cache.List(ctx, &dojos, client.MatchingFields{References: secret.String()}); err != nil {

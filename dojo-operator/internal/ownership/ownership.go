@@ -41,9 +41,9 @@ const (
 	Release = "dojo-release"
 )
 
-// RevisionAnnotation is a random word, on the credentials Secret and on the pod template. It
-// changes with the credentials, so that the pods roll. A hash of the credentials would let readers
-// of Deployments guess weak passwords.
+// RevisionAnnotation holds a random word, on the credentials Secret and on the pod template. The
+// word changes with the credentials, so that the pods roll. A hash of the credentials would let
+// readers of Deployments guess weak passwords.
 const RevisionAnnotation = "core.jutsu.com/credentials-revision"
 
 // Selector selects the application's pods.
@@ -184,7 +184,7 @@ func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 		return issue
 	}
 	return conditions.Degraded(corev1api.ReasonNameConflict,
-		"The %s %s/%s exists and does not belong to this Dojo. %s Otherwise give the Dojo another name.",
+		"The %s %s/%s exists and does not belong to this Dojo. If it should not, give the Dojo another name. %s",
 		kind, dojo.Namespace, live.GetName(), HandOver(dojo, kind, live))
 }
 
@@ -207,7 +207,7 @@ func Resource(kind string) string {
 	return name
 }
 
-// HandOver returns a sentence for a message: how to make an existing object belong to the Dojo.
+// HandOver returns advice for a message: how to make an existing object belong to the Dojo.
 func HandOver(dojo *corev1api.Dojo, kind string, live metav1.Object) string {
 	words := []string{"kubectl label", Resource(kind), live.GetName(), "-n", dojo.Namespace, "--overwrite"}
 	for _, key := range []string{NameLabel, InstanceLabel, managedByLabel} {
@@ -216,10 +216,10 @@ func HandOver(dojo *corev1api.Dojo, kind string, live metav1.Object) string {
 	command := strings.Join(words, " ")
 	owner := ""
 	if c := metav1.GetControllerOfNoCopy(live); c != nil {
-		owner = fmt.Sprintf(", once the %s %s does not control it any more (metadata.ownerReferences)", c.Kind, c.Name)
+		owner = fmt.Sprintf(" first remove the %s %s from its metadata.ownerReferences, then", c.Kind, c.Name)
 	}
-	return fmt.Sprintf("If it should, as after a restore, add the Dojo's labels with `%s`%s; with the reclaimPolicy "+
-		"Delete it is then deleted with the Dojo.", command, owner)
+	return fmt.Sprintf("If it should, as after a restore,%s add the Dojo's labels: `%s`. With the reclaimPolicy Delete "+
+		"it is then deleted with the Dojo.", owner, command)
 }
 
 func conflict(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {

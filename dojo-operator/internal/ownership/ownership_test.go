@@ -105,12 +105,13 @@ func TestDataIsHandedOver(t *testing.T) {
 		want string
 	}{
 		"foreign": {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}},
-			"The Service school/tokyo exists and does not belong to this Dojo. If it should, as after a restore, add the Dojo's labels with " + command +
-				"; with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."},
+			"The Service school/tokyo exists and does not belong to this Dojo. If it should not, give the Dojo another name. " +
+				"If it should, as after a restore, add the Dojo's labels: " + command +
+				". With the reclaimPolicy Delete it is then deleted with the Dojo."},
 		"of another Dojo": {controlledBy(kyoto),
-			"The Service school/tokyo exists and does not belong to this Dojo. If it should, as after a restore, add the Dojo's labels with " + command +
-				", once the Dojo kyoto does not control it any more (metadata.ownerReferences); " +
-				"with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."},
+			"The Service school/tokyo exists and does not belong to this Dojo. If it should not, give the Dojo another name. " +
+				"If it should, as after a restore, first remove the Dojo kyoto from its metadata.ownerReferences, then add the Dojo's labels: " +
+				command + ". With the reclaimPolicy Delete it is then deleted with the Dojo."},
 		"of the former Dojo": {controlledBy(former), "The former Service school/tokyo is still being deleted."},
 	} {
 		t.Run(name, func(t *testing.T) {

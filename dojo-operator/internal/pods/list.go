@@ -47,7 +47,7 @@ func Ours() labels.Selector {
 	return labels.SelectorFromSet(ownership.ManagedLabels()).Add(*names)
 }
 
-// Strip removes, before a pod enters the cache, the fields that this package does not read.
+// Strip removes the fields that this package does not read, before a pod enters the cache.
 func Strip(pod *corev1.Pod) {
 	was := *pod
 	ownership.Strip(pod)

@@ -15,8 +15,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// crashLoopRestarts is the number of restarts from which a container counts as crash-looping. One
-// or two restarts are normal while a database starts.
+// crashLoopRestarts is the minimum number of restarts of a container that counts as crash-looping.
+// One or two restarts are normal while a database starts.
 const crashLoopRestarts = 3
 
 // BackoffReset is the time after which the kubelet forgets a container's restarts.
@@ -74,7 +74,7 @@ func startOfRevisions(pods []corev1.Pod) (started map[string]time.Time, latest t
 	return started, latest
 }
 
-// Of returns the trouble of a pod, without a reason if there is none.
+// Of returns the trouble of a pod. The Reason is empty if the pod has no trouble.
 func Of(now time.Time, pod *corev1.Pod) Trouble {
 	if pod.DeletionTimestamp != nil {
 		return Trouble{}

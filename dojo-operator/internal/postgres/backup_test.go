@@ -177,7 +177,8 @@ func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	}
 }
 
-// A pod that is older than the plugin fails a Backup, and CloudNativePG does not repeat the first one.
+// A pod that is older than the plugin fails a Backup, and CloudNativePG does not repeat the first
+// one.
 func TestTheFirstBackupWaitsForThePlugin(t *testing.T) {
 	t.Parallel()
 	w := inSync(t, tokyo(ownPG))

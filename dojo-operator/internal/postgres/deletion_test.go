@@ -175,8 +175,8 @@ func TestPendingFinalBackupNamesItsCluster(t *testing.T) {
 	}
 }
 
-// CloudNativePG takes one Backup after another. If the final one waits for an older one, the message
-// names the older one, and a way on without a loss of data.
+// CloudNativePG takes one Backup after another. If the final Backup waits for an older one, the
+// message names the older one, and says how to continue without a loss of data.
 func TestFinalBackupWaitsForAnOlderOne(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, dropping, backedUp)
@@ -281,7 +281,7 @@ func TestFinalBackup(t *testing.T) {
 	want := "The Backup " + name + " has failed, so no data is deleted: no space left. " +
 		"Retry it with `kubectl delete backups.postgresql.cnpg.io " + name + " -n school`, " +
 		"or set spec.postgres.reclaimPolicy to Retain, which keeps the data. " +
-		"To delete without it, set spec.postgres.cluster.backup.finalBackup to false. This loses the data since the last backup."
+		"To delete without a final backup, set spec.postgres.cluster.backup.finalBackup to false. This loses the data since the last backup."
 	if diff := cmp.Diff(want, FinalBackup(dojo, w.observe(dojo), testConfig).Issues[0].Message); diff != "" {
 		t.Error(diff)
 	}
@@ -366,7 +366,8 @@ func TestInUse(t *testing.T) {
 	}
 	w.Cluster.Others = users
 	want := "The Dojo is being deleted with its Cluster tokyo-db, but others have databases in it: Database reports, Dojo kyoto, Dojo sendai. " +
-		"Nothing is deleted until they are gone. With the reclaimPolicy Retain the Cluster stays."
+		"Nothing is deleted until these are gone. To keep the Cluster instead: `kubectl patch dojos.core.jutsu.com tokyo -n school " +
+		`--type=merge -p '{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'` + "`."
 	if issue := InUse(dojo, w.observe(dojo)); issue == nil || issue.Message != want || !issue.IsDegraded() {
 		t.Errorf("%+v", issue)
 	}

@@ -42,8 +42,8 @@ var asleep = chain{
 	waitForHibernation, // the instances have stopped
 }
 
-// guestAsleep lists the steps of a suspended Dojo while the Cluster of another owner, which has its
-// database, is hibernated.
+// guestAsleep lists the steps of a suspended Dojo whose database is in another owner's Cluster,
+// while this Cluster is hibernated.
 var guestAsleep = chain{
 	checkInstalled,
 	checkNames,

@@ -449,7 +449,7 @@ func TestMessages(t *testing.T) {
 		"Cluster is lost": {tokyo(ownPG), func(w *world) { w.Cluster.Live = nil },
 			"The Cluster school/tokyo-db is gone, with the data of the Dojo, and no empty one is created in its place. Restore it: " +
 				"`kubectl dojo restore tokyo -n school`. If nothing can be restored, begin with an empty database: " +
-				"`kubectl dojo accept-loss tokyo -n school`, or `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite " +
+				"`kubectl dojo accept-loss tokyo -n school`; or run `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite " +
 				"core.jutsu.com/recreate-database=uid of tokyo`. This loses all data of the Dojo."},
 		"Cluster with barman-cloud is lost": {tokyo(ownPG, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
@@ -458,8 +458,8 @@ func TestMessages(t *testing.T) {
 		}), func(w *world) { w.Cluster.Live = nil },
 			"The Cluster school/tokyo-db is gone, with the data of the Dojo, and no empty one is created in its place. Restore it: " +
 				"`kubectl dojo restore tokyo -n school`. If nothing can be restored, begin with an empty database: " +
-				"`kubectl dojo accept-loss tokyo -n school`, or `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite " +
-				"core.jutsu.com/recreate-database=uid of tokyo` and another serverName in " +
+				"`kubectl dojo accept-loss tokyo -n school`; or run `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite " +
+				"core.jutsu.com/recreate-database=uid of tokyo` and set another serverName in " +
 				"spec.postgres.cluster.backup.plugin.parameters. This loses all data of the Dojo."},
 		"Cluster is new": {tokyo(ownPG), func(w *world) { w.Cluster.Live, w.Database.Live = nil, nil },
 			"0 of 3 instances of the Cluster school/tokyo-db are ready."},
@@ -478,10 +478,11 @@ func TestMessages(t *testing.T) {
 			"Postgres still lacks the role dojo_school_tokyo after more than 10m0s. CloudNativePG does not say why. " +
 				"See `kubectl describe databaseroles.postgresql.cnpg.io tokyo-db -n school`."},
 		"foreign role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = nil },
-			"The DatabaseRole school/tokyo-db exists and does not belong to this Dojo. If it should, as after a restore, add the Dojo's labels with " +
+			"The DatabaseRole school/tokyo-db exists and does not belong to this Dojo. If it should not, give the Dojo another name. " +
+				"If it should, as after a restore, add the Dojo's labels: " +
 				"`kubectl label databaseroles.postgresql.cnpg.io tokyo-db -n school --overwrite app.kubernetes.io/name=dojo " +
-				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`; " +
-				"with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."},
+				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`. " +
+				"With the reclaimPolicy Delete it is then deleted with the Dojo."},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -268,10 +268,11 @@ func TestRequestsOfRotation(t *testing.T) {
 			w.secrets[second].Name, w.secrets[second].Labels = "tokyo-db-2", nil
 			return w
 		}, tokyo(inPG, rotating), result{rotation(owner, second, false), ownerName, "",
-			"The Secret school/tokyo-db-2 exists and does not belong to this Dojo. If it should, as after a restore, add the Dojo's labels with " +
+			"The Secret school/tokyo-db-2 exists and does not belong to this Dojo. If it should not, give the Dojo another name. " +
+				"If it should, as after a restore, add the Dojo's labels: " +
 				"`kubectl label secret tokyo-db-2 -n school --overwrite app.kubernetes.io/name=dojo " +
-				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`; " +
-				"with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."}},
+				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`. " +
+				"With the reclaimPolicy Delete it is then deleted with the Dojo."}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -25,8 +25,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 )
 
-// ReadOnlyHost returns the name of the standbys' Service, or "". If neither the spec nor the Cluster
-// has the number of instances, it returns the name in the Dojo's status.
+// ReadOnlyHost returns the name of the standbys' Service, or "". If neither the spec nor the
+// Cluster has the number of instances, it returns the name in the Dojo's status.
 func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
 	own, live, known := dojo.Spec.Postgres.Cluster, s.Cluster.Live, dojo.Status.Database
 	// The size that has the number of instances may be missing from the platform's ConfigMap.

@@ -208,7 +208,8 @@ func planSecond(in input) cnpg.Step {
 }
 
 // awaitsBackup reports whether SQL must not start before the backup of an upgrade. The SQL may be
-// written for the new version, and an upgrade by snapshot deletes a Job before its backup.
+// written for the new version. If the upgrade stops the application before the backup, a new Job
+// would also lead back to the step Stopping, which deletes Jobs.
 func (in input) awaitsBackup(sql schema.Step) bool {
 	return sql.Begins() && UpgradeStep(in.dojo, in.state) == corev1api.UpgradeBackingUp
 }

@@ -132,7 +132,8 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// A suspended Dojo's Cluster is hibernated only after the pods of the other, suspended Dojos in it.
+// The Cluster of a suspended Dojo is hibernated only after the pods of the other suspended Dojos
+// with databases in the Cluster have ended.
 func TestGuestsEndFirst(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG)
@@ -170,7 +171,8 @@ func podsOfGuests(t *testing.T, objects reading, dojo *corev1api.Dojo) ([]corev1
 	return observeGuests(t.Context(), readerOf(objects, nil), guests)
 }
 
-// CloudNativePG fails a Backup of a hibernated Cluster, so a Backup ends first, unless it is stalled.
+// CloudNativePG fails a Backup of a hibernated Cluster. So the operator first waits for the end of
+// a Backup, unless the Backup is stalled.
 func TestABackupEndsBeforeTheHibernation(t *testing.T) {
 	t.Parallel()
 	awake, dojo := tokyo(ownPG, backedUp), tokyo(ownPG, backedUp, suspended)

@@ -67,7 +67,8 @@ func TestVerifying(t *testing.T) {
 	}
 }
 
-// A Job of the login would end the wait for the backup of an upgrade, which would delete the Job.
+// While an upgrade waits for its backup, a rotation starts no Job. The Job would lead the upgrade
+// back to the step Stopping, which deletes Jobs.
 func TestARotationStartsNoJobBeforeTheBackupOfAnUpgrade(t *testing.T) {
 	t.Parallel()
 	w := running(t, tokyo(ownPG, backedUp))

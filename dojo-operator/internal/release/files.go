@@ -64,7 +64,7 @@ func (s *State) observeFiles(ctx context.Context, r apply.Reader, dojo *corev1ap
 	switch err := migrations.Check(slices.Collect(maps.Keys(all))); {
 	case s.Missing != "":
 	case len(all) == 0:
-		s.Missing = "key that ends with " + migrations.Suffix
+		s.Missing = "key with the suffix " + migrations.Suffix + " in the ConfigMaps"
 	case err != nil:
 		s.Invalid = cmp.Or(s.Invalid, err.Error())
 	case size > migrations.MaxSize:

@@ -232,8 +232,8 @@ func (p *planner) waitForFormer(former map[string]time.Time) *conditions.Issue {
 	deadline := timeoutOf(p.dojo) + p.cfg.ProgressDeadline
 	return conditions.WaitUntil(p.Now, since, deadline,
 		p.progressing("waits until an earlier one has ended: "+what),
-		p.stalled("An earlier release step has not ended, so no other one begins: %s. Find out what keeps it running, and "+
-			"delete that.", what))
+		p.stalled("An earlier release step has not ended, so no other one begins: %s. Find out why with `kubectl describe "+
+			"jobs.batch,pods -n %s`, and remove the cause.", what, p.dojo.Namespace))
 }
 
 func (p *planner) stalled(format string, args ...any) *conditions.Issue {

@@ -496,7 +496,7 @@ func TestFiles(t *testing.T) {
 	}{
 		"all there":    {[]*corev1.ConfigMap{files("files", "1_a.sql"), files("more", "2_b.sql")}, "", ""},
 		"one missing":  {[]*corev1.ConfigMap{files("files", "1_a.sql")}, "ConfigMap school/more", ""},
-		"no file":      {[]*corev1.ConfigMap{files("files"), files("more")}, "key that ends with .sql", ""},
+		"no file":      {[]*corev1.ConfigMap{files("files"), files("more")}, "key with the suffix .sql in the ConfigMaps", ""},
 		"twice":        {[]*corev1.ConfigMap{files("files", "1_a.sql"), files("more", "1_a.sql")}, "", "is in two ConfigMaps"},
 		"same number":  {[]*corev1.ConfigMap{files("files", "1_a.sql"), files("more", "01_b.sql")}, "", "the same number"},
 		"without name": {[]*corev1.ConfigMap{files("files", "a.sql"), files("more", "1_a.sql")}, "", "not named as goose"},

@@ -66,8 +66,8 @@ func rollbackMessage(next *corev1api.ReleaseStatus, s State) string {
 	if next.Migration != "" {
 		has = "the migration " + next.Migration
 	}
-	return fmt.Sprintf("The release step of the image %s succeeded before that of a later image, so it does not run "+
-		"again. Nothing migrates the database down: it still has %s.", s.Target.Image, has)
+	return fmt.Sprintf("The release step of the image %s does not run again: it succeeded earlier, and the step of a "+
+		"later image has run since. Nothing migrates the database down, so the database still has %s.", s.Target.Image, has)
 }
 
 func record(next *corev1api.ReleaseStatus, step string, at metav1.Time, report string) {

@@ -88,8 +88,9 @@ func scalerIssue(dojo *corev1api.Dojo, s State) *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonAutoscalingInactive, "The HorizontalPodAutoscaler %s/%s cannot scale (%s)"+
-		": %s. Install metrics-server (https://github.com/kubernetes-sigs/metrics-server) where "+
-		"`kubectl top pods -n %[1]s` has no metrics; spec.resources needs a request of cpu. Or remove spec.autoscaling.",
+		": %s. If `kubectl top pods -n %[1]s` shows no metrics, install metrics-server "+
+		"(https://github.com/kubernetes-sigs/metrics-server). If spec.resources has no request of cpu, add one. Or remove "+
+		"spec.autoscaling.",
 		dojo.Namespace, dojo.Name, c.Reason, strings.TrimSuffix(cmp.Or(c.Message, "no message"), "."))
 }
 

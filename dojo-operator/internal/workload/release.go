@@ -48,7 +48,7 @@ func CommandPod(
 }
 
 // keepTemplate replaces the desired pod template by the live template's fields that the operator
-// owns. It changes only the image and the revision of the credentials.
+// owns. In these fields, it changes only the image and the revision of the credentials.
 func keepTemplate(desired *unstructured.Unstructured, live *appsv1.Deployment, image, revision string) {
 	owned := apply.Owned(ownership.FieldOwner, live)
 	template, found, _ := unstructured.NestedMap(owned, "spec", "template")

@@ -211,8 +211,7 @@ func TestNoRollback(t *testing.T) {
 	}
 }
 
-// If another client sets the refusal annotation or the image, this does not decide which image
-// serves.
+// Another client that sets the refusal annotation or the image does not decide which image serves.
 func TestRollbackIgnoresOtherClients(t *testing.T) {
 	t.Parallel()
 	st := served(t)

@@ -6,8 +6,8 @@
 // An operator that trusts a lagging cache repeats its last write without effect, or undoes it.
 // [Set] holds the last write of each object until the cache shows the write or a timeout ends. A
 // Set need not survive a restart: without it, the operator only repeats a write without effect.
-// The exception is a write of a random value, such as a new password: before it, read from the
-// API server.
+// The exception is a write of a random value, such as a new password: before such a write, read
+// the object from the API server.
 //
 // controller-runtime 0.25 has the same as an experimental option, EnableReadYourWritesConsistency.
 // We do not use that option. Its source (pkg/client/consistency.go, internal/consistencyhandler)

@@ -101,8 +101,8 @@ type Timing struct {
 	// Invalid is the shortest pause after op 9 (Invalid Session). A random time of up to four times
 	// Invalid is added. Default 1 s.
 	Invalid time.Duration
-	// Closed is the time that the caller of Run should wait after a *[Fatal], until it calls Run.
-	// Run itself does not use Closed. Package guildcache does, with a default of 1 h.
+	// Closed is the time that the caller of Run should wait after a *[Fatal] before it calls Run
+	// again. Run itself does not use Closed. Package guildcache does, with a default of 1 h.
 	Closed time.Duration
 }
 

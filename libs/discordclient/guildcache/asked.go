@@ -9,9 +9,9 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxAnswers is the maximum number of cached audit log look-ups about the channels of a guild,
-// and again about its roles. A guild has at most 500 channels and 250 roles, so any further
-// look-ups are about deleted channels and roles.
+// maxAnswers is the maximum number of cached audit log look-ups for a guild, counted separately
+// for its channels and for its roles. A guild has at most 500 channels and 250 roles, so any
+// further look-ups are about deleted channels and roles.
 const maxAnswers = 1000
 
 type answer struct {

@@ -60,11 +60,13 @@ type createsRead struct {
 
 // OwnCreates returns the audit log entries of the channels or roles that the bot itself created
 // since from, oldest first. action selects channels or roles. Entries before from may be included.
-// read is the time up to which the log was read. OwnCreates calls Discord, and continues the last
-// reading, only if the last reading ended before the time complete. Until that time, it calls
-// Discord at most once a second. So after a crash, many lost creates cost few calls. A log that
-// Discord does not show the bot counts as empty. Errors: [ErrReading] while another caller reads,
-// [ErrRefused].
+// read is the time up to which the log was read.
+//
+// If the log was already read up to the time complete, OwnCreates returns the cached entries.
+// Otherwise it calls Discord and continues the last reading. Before the time complete, it calls
+// Discord at most once a second, so many lost creates after a crash cost few calls. If Discord
+// does not show the log to the bot, the log counts as empty. Errors: [ErrReading] while another
+// caller reads, [ErrRefused].
 func (c *Client) OwnCreates(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
@@ -191,12 +193,12 @@ func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) b
 	return !c.createsOf(createsKey{guildID, action}).denied.Load()
 }
 
-// CreateOf looks up the creator of a channel or role: it returns the audit log entry of the create,
-// and whether the entry exists. Call it when the log surely has the entry. If the
-// server ignores the filter for the object's id, CreateOf reads the log from this id on, because
-// the entry is newer than the object. A log that Discord does not show the bot has no entry.
-// [Client.KnownCreate] returns cached results. Errors: [ErrReading] while another caller looks up
-// the id, [ErrRefused].
+// CreateOf looks up the creator of a channel or role. It returns the audit log entry of the
+// create, and whether the entry exists. Call CreateOf only when the log surely has the entry. If
+// the server ignores the filter for the object's id, CreateOf reads the log from this id on,
+// because the entry is newer than the object. If Discord does not show the log to the bot,
+// CreateOf finds no entry. [Client.KnownCreate] returns cached results. Errors: [ErrReading] while
+// another caller looks up the id, [ErrRefused].
 func (c *Client) CreateOf(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, now time.Time,
 ) (discordclient.AuditEntry, bool, error) {

@@ -29,9 +29,10 @@
 //   - Resync (poller.go): a live view is read by REST about once an hour, in case an event was lost
 //     without a gap in the events' sequence numbers.
 //
-// The Gateway sends the state of all guilds when a session starts, but only guilds with a view keep
-// it: after [Client.Guild], or if [Options].Keep allows it. If [Client.Guild] is called later in
-// the session, the guild is read twice by REST, and the view follows the events from then on.
+// The Gateway sends the state of all guilds when a session starts. The Client keeps the state of a
+// guild only if [Client.Guild] was called for the guild before, or if [Options].Keep returns true.
+// If [Client.Guild] is called later in the session, the guild is read twice by REST, and the view
+// follows the events from then on.
 //
 // # Files
 //

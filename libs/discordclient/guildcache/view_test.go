@@ -196,8 +196,8 @@ func TestBotPermissions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := cachetest.New(t, func(d *discordtest.Options, o *guildcache.Options) {
-				// ShowHidden, because the test reads permissions in a channel that the bot may not
-				// view.
+				// The test sets ShowHidden, because it reads permissions in a channel that the bot
+				// may not view.
 				d.ShowHidden, o.DisableGateway = true, gatewayDown
 			})
 			v := r.Client.Guild(r.Guild) // request the view before the Gateway sends the bot's roles

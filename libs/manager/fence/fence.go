@@ -5,10 +5,11 @@
 // client-go stops a leader that cannot renew its Lease. But a process that was frozen for longer
 // than the lease duration could still write for up to the renew deadline, beside its successor.
 //
-// A candidate takes over at the earliest one lease duration after it has seen a renewal. So a write
-// must be sent before the renew deadline, counted from before the renewal was sent. The write is
-// cancelled halfway between the renew deadline and the lease duration. The second half of that
-// time is for requests that were sent before the cancellation and have not arrived yet.
+// A candidate takes over at the earliest one lease duration after it has seen a renewal. The fence
+// counts from a time just before the renewal was sent. A write must be sent before the renew
+// deadline, and is cancelled halfway between the renew deadline and the lease duration. The second
+// half of that time is for requests that were sent before the cancellation and have not arrived
+// yet.
 //
 // With the default flags, in seconds after the last successful renewal:
 //

@@ -50,7 +50,8 @@ func (g *Gateway) Mount(mux *http.ServeMux) {
 
 // Stats are numbers of connections, sessions and actions of clients.
 type Stats struct {
-	// Opened connections, IDENTIFYs that started a session, successful RESUMEs, heartbeats.
+	// Connections counts opened connections, Identifies counts IDENTIFYs that started a
+	// session, Resumes counts successful RESUMEs, and Heartbeats counts heartbeats of clients.
 	Connections, Identifies, Resumes, Heartbeats int
 	// Open counts open connections, Sessions the connected and the resumable sessions.
 	Open, Sessions int

@@ -25,9 +25,10 @@ type session struct {
 	conn    *conn
 	gateway *Gateway
 	shard   *[2]int
-	// hidden is true for a channel if the last event about it to the client was obfuscated.
+	// hidden maps the id of a channel to true if the last event that the client got about the
+	// channel was obfuscated.
 	hidden map[string]bool
-	// known is true for the channels that existed when the session started.
+	// known has the ids of the channels that existed when the session started.
 	known map[string]bool
 	// compress reports whether large payloads are compressed, as IDENTIFY asked.
 	compress bool

@@ -250,8 +250,8 @@ func TestSpuriousRefusal(t *testing.T) {
 	w.want(0, "READY")
 }
 
-// A user can take from a bot the role that its invitation created, change the role's permissions,
-// and give it back. The bot then has the changed permissions.
+// The invitation of a bot creates a role. A user can take this role from the bot, change the
+// role's permissions, and give the role back. The bot then has the changed permissions.
 func TestPermissionsOfARoleTaken(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -22,8 +22,8 @@ import (
 // screenshots is the folder for screenshots, in the repository's folder out, which git ignores.
 const screenshots = "../../../out/discordtest"
 
-// browser starts a headless Chromium. Without one, the test is skipped, or fails with
-// REQUIRE_BROWSER.
+// browser starts a headless Chromium. If Chromium is not installed, browser skips the test, or
+// fails the test if REQUIRE_BROWSER is set.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	var path string

@@ -53,8 +53,8 @@ var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 		return text, args, nil
 	})
 
-// Operator is an operator under test. A suite sets the embedded
-// field and Plugins before Build, and Flags before Start.
+// Operator is an operator under test. A suite sets the embedded field and Plugins before Build,
+// and Flags before Start.
 type Operator struct {
 	environment.Operator
 

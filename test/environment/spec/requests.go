@@ -63,8 +63,8 @@ func (o *Operator) readRequests() {
 	})).To(gomega.Succeed())
 }
 
-// WritesAtRest returns Writes after five reads without a new write. It waits, because the API server
-// may log a request after the request's effect, and because the simulation of CloudNativePG may
+// WritesAtRest returns Writes after five reads without a new write. It waits for two reasons. The
+// API server may log a request after the request's effect. The simulation of CloudNativePG may
 // pause for a second between two steps.
 func (o *Operator) WritesAtRest(namespace string) []string {
 	ginkgo.GinkgoHelper()

@@ -25,7 +25,8 @@ const (
 	// SourceEnv is "auto" (default: download, otherwise build), "build" or "download" (never
 	// build).
 	SourceEnv = "JUTSU_TESTCLUSTER_SOURCE"
-	// MirrorEnv is the URL of a mirror, which has https://HOST/PATH at MIRROR/HOST/PATH.
+	// MirrorEnv is the URL of a mirror. The mirror has the file https://HOST/PATH at
+	// MIRROR/HOST/PATH.
 	MirrorEnv = "JUTSU_TESTCLUSTER_MIRROR"
 )
 

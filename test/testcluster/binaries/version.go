@@ -89,8 +89,8 @@ func (b *build) pin() error {
 	return nil
 }
 
-// ldflags returns linker flags that omit symbols and set the version. Otherwise, Kubernetes calls
-// itself v0.0.0-master, which clients that compare versions cannot parse.
+// ldflags returns linker flags that omit symbols and set the version. Without these flags,
+// Kubernetes has the version v0.0.0-master. Clients that compare versions cannot parse it.
 func (b build) ldflags() string {
 	flags := []string{"-s", "-w"}
 	for _, variable := range b.stamp {

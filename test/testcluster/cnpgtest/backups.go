@@ -29,8 +29,9 @@ const (
 	BackupInvalid   BackupPhase = "invalid backup definition"
 )
 
-// Errors of a Backup that cannot begin (checkPrerequisites in internal/controller/backup_controller.go,
-// and invokeStart in pkg/management/postgres/webserver/plugin_backup.go).
+// Errors of a Backup that cannot begin (checkPrerequisites in
+// internal/controller/backup_controller.go, and invokeStart in
+// pkg/management/postgres/webserver/plugin_backup.go).
 const (
 	hibernatedError = "cannot backup a hibernated cluster"
 	noPluginError   = "cannot proceed with the backup as the cluster has no plugin configured"
@@ -120,8 +121,9 @@ func (s *StandIn) formerImmediate(
 }
 
 // mayBegin reports whether CloudNativePG makes the immediate Backup of a schedule. For a volume
-// snapshot, the Cluster must be healthy; with a plugin, CloudNativePG does not wait for the pods to
-// have it (internal/controller/scheduledbackup_controller.go).
+// snapshot, the Cluster must be healthy. With the method plugin, CloudNativePG waits neither for a
+// healthy Cluster nor for pods with the plugin
+// (internal/controller/scheduledbackup_controller.go).
 func (s *StandIn) mayBegin(ctx context.Context, o *unstructured.Unstructured) bool {
 	if method, _, _ := unstructured.NestedString(o.Object, "spec", "method"); method == "plugin" {
 		return true
@@ -248,8 +250,9 @@ func (s *StandIn) refusal(backup, cluster *unstructured.Unstructured, phase Back
 	return ""
 }
 
-// waitsForOther reports whether an older Backup of the Cluster has not ended, whatever it waits for
-// (waitIfOtherBackupsRunning in internal/controller/backup_controller.go).
+// waitsForOther reports whether a Backup must wait for another Backup of the Cluster. The other
+// Backup has not ended, and it is older or started (waitIfOtherBackupsRunning in
+// internal/controller/backup_controller.go).
 func (s *StandIn) waitsForOther(ctx context.Context, o *unstructured.Unstructured, cluster string) bool {
 	return slices.ContainsFunc(s.list(ctx, "Backup", o.GetNamespace()), func(other unstructured.Unstructured) bool {
 		of, _, _ := unstructured.NestedString(other.Object, "spec", "cluster", "name")

@@ -157,8 +157,8 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 	return s.setStatus(ctx, o, status)
 }
 
-// haltedBy returns the status of a Cluster with an unknown plugin, or nil. CloudNativePG then changes
-// nothing else, not even the rest of the status.
+// haltedBy returns the status of a Cluster with an unknown plugin, or nil. CloudNativePG then
+// changes nothing else, not even the rest of the status.
 func haltedBy(o *unstructured.Unstructured) map[string]any {
 	for _, plugin := range pluginsOf(o) {
 		if plugin != barmanCloud {

@@ -104,8 +104,8 @@ func (s *StandIn) Accepts(namespace, cluster, role, password string) bool {
 	return ok && known == password
 }
 
-// SetRole does ALTER ROLE role SET ROLE TO other: later sessions of role act as other. A new
-// Cluster of the same name does not have the setting, and CloudNativePG does not restore it.
+// SetRole simulates `ALTER ROLE role SET ROLE TO other`. Later sessions of role act as other. A
+// new Cluster of the same name does not have the setting, and CloudNativePG does not restore it.
 func (s *StandIn) SetRole(ctx context.Context, namespace, cluster, role, other string) {
 	key := s.roleKey(ctx, namespace, cluster, role)
 	s.mu.Lock()
@@ -113,7 +113,7 @@ func (s *StandIn) SetRole(ctx context.Context, namespace, cluster, role, other s
 	s.acting[key] = other
 }
 
-// ActsAs returns the role as which the SQL of new sessions runs after a login with the given role.
+// ActsAs returns the role that runs the SQL of new sessions after a login with the given role.
 func (s *StandIn) ActsAs(ctx context.Context, namespace, cluster, role string) string {
 	key := s.roleKey(ctx, namespace, cluster, role)
 	s.mu.Lock()

@@ -14,9 +14,9 @@
 //     StandIn.FailPrimary, Promote, FillDisk and FailArchiving cause or end faults.
 //   - Only the plugin barman-cloud is installed. With another plugin, CloudNativePG changes nothing
 //     of the Cluster but its phase.
-//   - After a change of the image (within a major version), of the resources, of the plugins, or of
-//     a parameter that Postgres reads only at its start, the pods are replaced one after another, the primary
-//     last. Meanwhile the phase is "Upgrading cluster".
+//   - After a change of the image (within a major version), of the resources, of the plugins, or
+//     of a parameter that Postgres reads only at its start, CloudNativePG replaces the pods one
+//     after another, the primary last. Meanwhile the phase is "Upgrading cluster".
 //   - Only a healthy Cluster can hibernate. It then has no ready instance and stays Ready=True.
 //   - With an image of a higher major version no instance runs, and a Job upgrades the data.
 //     StandIn.SetUpgrades selects how the Job ends. After a failure no instance runs until the
@@ -42,13 +42,13 @@
 //   - A ScheduledBackup makes Backups. With immediate it makes the first Backup at once, unless an
 //     earlier ScheduledBackup of the same name left an immediate Backup. A schedule without six
 //     fields is refused in the status.
-//   - A Backup is pending while its Cluster is down or an older Backup has not ended. Then it is
-//     started, and then completed or in the phase of StandIn.SetBackups. A Backup fails for good if
-//     its Cluster is hibernated or has no plugin, or if a pod is older than the plugin. While a
-//     Backup runs, the Cluster's condition LastBackupSucceeded is False with the reason
-//     BackupStarted. When a Cluster archives
-//     under another serverName, its completed Backups under the former serverName are deleted, as
-//     the plugin barman-cloud does.
+//   - A Backup is pending while its Cluster is down, or while another Backup that is older or
+//     started has not ended. Then it is started, and then completed or in the phase of
+//     StandIn.SetBackups. A Backup fails for good if its Cluster is hibernated or has no plugin,
+//     or if a pod is older than the plugin. While a Backup runs, the Cluster's condition
+//     LastBackupSucceeded is False with the reason BackupStarted. When a Cluster archives under
+//     another serverName, its completed Backups under the former serverName are deleted, as the
+//     plugin barman-cloud does.
 //   - A Pooler gets a Service, and a Deployment with one replica per instance. Kubernetes runs the
 //     pods. Without its Cluster, the Pooler is inactive. If a Cluster or another owner's object has
 //     the Pooler's name, the Pooler gets no status.

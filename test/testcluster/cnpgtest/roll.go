@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// roll is the replacement of a Cluster's pods, one after another, after their image or resources
-// or plugins have changed, or a parameter that Postgres reads only at its start.
+// roll is the replacement of a Cluster's pods, one after another. It begins after a change of the
+// image, the resources, the plugins, or a parameter that Postgres reads only at its start.
 type roll struct {
 	of   types.UID // the Cluster
 	from string    // image, resources, parameters and plugins of pods that are not replaced yet

@@ -78,7 +78,7 @@ type pinning struct {
 }
 
 // pin writes a module's go.mod and go.sum into the index, and stores the module's own sums for
-// other modules. The project's modules that it requires must be pinned before.
+// other modules. The caller must first pin the project's modules that the module requires.
 func (p *pinning) pin(ctx context.Context, m Module) error {
 	text, err := m.pinned(p.l, p.version)
 	if err != nil {

@@ -140,7 +140,7 @@ func (s *session) replace(ctx context.Context, p *recreate.Plan, text string, ti
 			"run this again", err)
 	}
 	s.Print("3. remove the finalizer, so that Kubernetes forgets the object and Discord keeps what it has\n")
-	// An interruption between the two steps would lose the object with its spec.
+	// An interruption between release and recreate would lose the object with its spec.
 	steps := context.WithoutCancel(ctx)
 	if lost, err := s.release(steps, p, o, timeout); err != nil {
 		if lost {
@@ -227,15 +227,16 @@ func (s *session) creatable(ctx context.Context, p *recreate.Plan) error {
 	return err
 }
 
-// exceedsQuota reports whether a quota refuses an object. The old object counts until Kubernetes
-// has counted again. Source of the texts: k8s.io/apiserver, pkg/admission/plugin/resourcequota.
+// exceedsQuota reports whether a quota refuses an object. The quota may still count the old
+// object, so it may accept the new object later. Source of the texts: k8s.io/apiserver,
+// pkg/admission/plugin/resourcequota.
 func exceedsQuota(err error) bool {
 	return apierrors.IsForbidden(err) &&
 		(strings.Contains(err.Error(), "exceeded quota: ") || strings.Contains(err.Error(), "status unknown for quota: "))
 }
 
-// dryRunUnsupported reports whether a dry run shows nothing, because an admission webhook does not
-// support it. Source of the text: k8s.io/apiserver, pkg/admission/plugin/webhook/errors.
+// dryRunUnsupported reports whether a dry run failed because an admission webhook does not support
+// dry runs. Source of the text: k8s.io/apiserver, pkg/admission/plugin/webhook/errors.
 func dryRunUnsupported(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }

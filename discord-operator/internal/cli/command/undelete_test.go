@@ -139,7 +139,8 @@ func TestUndeleteNot(t *testing.T) {
 	}
 }
 
-// TestUndeleteMeanwhile shows what happens if the operator or another client acts first, or never.
+// TestUndeleteMeanwhile shows what happens if the operator or another client acts first, or if no
+// operator runs.
 func TestUndeleteMeanwhile(t *testing.T) {
 	t.Parallel()
 	const path = "discordgroups/alerts"

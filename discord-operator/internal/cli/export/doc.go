@@ -5,8 +5,8 @@
 // Applying the manifests unchanged changes nothing on Discord: every object adopts an existing
 // resource with its settings. The export leaves out, or comments out, settings that the schemas
 // refuse, such as a channel name from before Discord required lower case. It does the same with
-// settings that the operator would change, such as overwrites without access for the bot. It writes
-// the reason and the remedy into a comment and to standard error.
+// settings that the operator would change, such as overwrites that give the bot no access. It
+// writes the reason and the remedy into a comment and to standard error.
 //
 // The controllers' tables of fields fill the specs; fit.go leaves out fields that the schema
 // refuses. Only export.go (the command) and read.go (Discord) do I/O. manifests.go builds the

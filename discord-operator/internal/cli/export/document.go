@@ -101,7 +101,8 @@ func (d *document) yaml() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// toYAML writes a value as JSON if it has line breaks on which YAML's versions disagree.
+// toYAML writes a value as YAML, or as JSON if the value has line breaks on which YAML's versions
+// disagree.
 func toYAML(value any) ([]byte, error) {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -110,7 +111,7 @@ func toYAML(value any) ([]byte, error) {
 	var escaped bytes.Buffer
 	for _, r := range string(text) {
 		if r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff {
-			_, _ = fmt.Fprintf(&escaped, `\u%04x`, r) // only strings contain them
+			_, _ = fmt.Fprintf(&escaped, `\u%04x`, r) // only strings contain these characters
 			continue
 		}
 		escaped.WriteRune(r)

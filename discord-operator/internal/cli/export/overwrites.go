@@ -18,9 +18,10 @@ import (
 const maxOverwrites = 100 // limit of the CustomResourceDefinitions
 
 // overwrites returns the permissionOverwrites for the spec of an exported channel. It leaves them
-// out if the schema cannot express one, or if the operator would change them. A copy would then be
-// open to more users than the original, so it is commented out instead (disabled). If the schema
-// cannot express one, the commented-out copy denies everyone.
+// out if the schema cannot express one of them, or if the operator would change them. A copy
+// without overwrites would be open to more users than the original. So disabled reports whether
+// the copy must be commented out instead. If the schema cannot express an overwrite, the
+// overwrites of this copy deny everyone.
 func (e *exporter) overwrites(
 	notes *notes, c *discordclient.Channel, needed permissions.Bits,
 ) (list []v1alpha1.PermissionOverwrite, disabled bool) {

@@ -16,7 +16,7 @@ import (
 
 // bindAll finds the resources of objects in the order of these constants: by an id in the status,
 // by spec.adopt, by name. So an object with a resource's id in its status has precedence over an
-// object that adopts this resource or has its name.
+// object that adopts the resource, and over an object that has the resource's name.
 const (
 	byStatus = iota
 	byAdoption
@@ -77,19 +77,19 @@ func (w *world) bind(s *step) {
 // conflict returns the issue of an object whose resource belongs to holder. It never advises a user
 // to delete an object: the operator could delete the resource too.
 func conflict(s *step, id string, holder status.Object) *conditions.Issue {
-	what, noun := "id in its status", s.kind.Noun
+	field, noun := "status", s.kind.Noun
 	remedy := "Remove the status from its manifest"
 	if s.kind.Identity(s.object).Adopt != nil {
-		what = "id in its spec.adopt"
+		field = "spec.adopt"
 		remedy = "Name another " + noun + " in spec.adopt, or leave that out, and a new one is created"
 	}
 	observe := ""
 	if holder.GetNamespace() == s.object.GetNamespace() {
-		observe = " To compare it alone, set spec.managementPolicy to Observe."
+		observe = " To only compare it with Discord, set spec.managementPolicy to Observe."
 	}
 	return conditions.Degraded(v1alpha1.ReasonConflict,
-		"The %s %s on Discord, the %s, is managed by %s, which keeps it. %s.%s",
-		noun, id, what, title(holder), remedy, observe)
+		"The %s of this object names the %s %s on Discord, which %s manages and keeps. %s.%s",
+		field, noun, id, title(holder), remedy, observe)
 }
 
 // assign writes a resource's id into the object's status, where plans of other objects read it.

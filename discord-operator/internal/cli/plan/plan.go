@@ -112,8 +112,8 @@ func parseFlags(args []string, out io.Writer) (*options, error) {
 		"`file` with manifests, or a folder with such files (.yaml, .yml, .json), or - for standard input; required")
 	flags.StringVar(&o.before, "before", "",
 		"`file` or folder with what was applied before: the manifests of the branch that a change is for, or the output "+
-			"of kubectl get -o yaml. What is no longer in -f is then deleted, and what is new is created. Without it an "+
-			"object has what has its name on Discord, and nothing is deleted")
+			"of kubectl get -o yaml. The plan then deletes the objects that are no longer in -f, and creates the new ones. "+
+			"Without --before, it assumes that each object owns the resource of its name on Discord, and deletes nothing")
 	o.Bind(flags)
 	flags.StringVar(&o.namespace, "namespace", "default", "`namespace` of manifests that name none")
 	flags.StringVar(&o.output, "o", "text", "`format` of the output, text or json")

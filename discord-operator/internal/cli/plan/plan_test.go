@@ -382,7 +382,8 @@ func (r *rig) createWebhook(t *testing.T, channelID, name string) (id string) {
 	return hook.ID
 }
 
-// A webhook that the manifests no longer have is deleted: everyone who has its URL must know that.
+// The plan shows the deletion of a webhook that the manifests no longer have, because the deletion
+// breaks the webhook's URL for everyone who uses it.
 func TestPlanOfRemovedWebhooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -462,8 +463,8 @@ func TestPlanWithoutPermissions(t *testing.T) {
 	}
 }
 
-// A plan reads more members than the client may read in a second. A rate limit delays it, and an
-// error of Discord ends it: neither is a problem of the role's manifest.
+// A plan reads more members than the client may read in a second. A rate limit delays the plan,
+// and an error of Discord ends it. Neither is a problem of the role's manifest.
 func TestPlanOfManyMembers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -651,8 +652,8 @@ func TestPlanOfAConflict(t *testing.T) {
 		`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}, allowAdoption: true`)
 	for name, c := range map[string]struct{ is, want, not string }{
 		"an adopting object": {is: theServer + wants + has,
-			want: "managed by DiscordChannel default/has, which keeps it. Name another channel in spec.adopt, or leave that out.*Observe"},
-		"of another namespace": {is: shared + elsewhere + has, want: "managed by DiscordChannel default/has, which keeps it", not: "Observe"},
+			want: "which DiscordChannel default/has manages and keeps. Name another channel in spec.adopt, or leave that out.*Observe"},
+		"of another namespace": {is: shared + elsewhere + has, want: "which DiscordChannel default/has manages and keeps", not: "Observe"},
 		"a copy of a status": {is: theServer + has + strings.Replace(has, "{name: has}", "{name: a2}", 1),
 			want: "Remove the status from its manifest"},
 	} {

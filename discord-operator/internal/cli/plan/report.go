@@ -114,8 +114,9 @@ func (w *world) notes() (all []string) {
 		all = append(all, fmt.Sprintf("%d objects of other Discord servers are left out.", w.skipped))
 	}
 	if w.before == nil && len(w.byName) > 0 {
-		all = append(all, fmt.Sprintf("%d objects are assumed to own the resources with their names on Discord. An object "+
-			"that was never applied would create another one: --before tells these apart.", len(w.byName)))
+		all = append(all, fmt.Sprintf("The plan assumes that %d objects own the resources of their names on Discord. An "+
+			"object that was never applied would create a new one instead: name the applied manifests with --before.",
+			len(w.byName)))
 	}
 	if len(w.iconless) > 0 {
 		all = append(all, fmt.Sprintf("The icon of DiscordServer %s is not compared: its ConfigMap is not here.",
@@ -184,7 +185,7 @@ func (r *Report) json() (string, error) {
 func (r *Report) err() error {
 	switch s := r.Summary; {
 	case s.Problems > 0:
-		return fmt.Errorf("objects that an apply would not bring to match their specs: %d", s.Problems)
+		return fmt.Errorf("objects that would not match their specs after an apply: %d", s.Problems)
 	case s != Summary{Observed: s.Observed}:
 		return ErrDiffers
 	}

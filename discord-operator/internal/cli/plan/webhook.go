@@ -51,8 +51,9 @@ func (w *world) hadWebhook(c *v1alpha1.DiscordChannel) bool {
 	return ok && hasWebhook(was)
 }
 
-// assignWebhook writes the id of the webhook that a channel of --before has on Discord into the
-// status of the object, before and after. The plan then shows if the operator deletes this webhook.
+// assignWebhook finds the webhook of a channel in --before, and writes the webhook's id into the
+// status of that object. If the object also has a new manifest, assignWebhook writes the id there
+// too. The plan then shows whether the operator deletes this webhook.
 func (w *world) assignWebhook(s *step) {
 	was, ok := s.object.(*v1alpha1.DiscordChannel)
 	if !ok || s.binding.Live == nil || was.Spec.Webhook == nil || was.Status.Webhook != nil || status.Observed(was) {

@@ -54,7 +54,7 @@ type step struct {
 	kind    *lifecycle.Kind
 	from    *objects // the set of manifests that has the object
 	removed bool     // whether the object is only in --before
-	named   bool     // whether only its name can tell the object's resource
+	named   bool     // whether the object's resource can be found only by name
 	guild   *bot.Guild
 	binding lifecycle.Binding
 	plan    lifecycle.Plan
@@ -64,7 +64,8 @@ type step struct {
 
 var kinds = []*lifecycle.Kind{&role.Kind, &group.Kind, &channel.Kind}
 
-// compute returns an error if Discord could not be read: that is no problem of an object.
+// compute plans the changes of all objects. It returns an error if Discord could not be read,
+// because such a failure is not a problem of an object.
 func compute(ctx context.Context, l *live, serverID string, after, before *objects) (*Report, error) {
 	w := &world{
 		live: l, serverID: serverID, after: after, before: before, snap: l.snapshot, withDeleted: l.snapshot,
@@ -99,7 +100,7 @@ func (w *world) takeOverStatus() {
 		if is == nil || *idOf(is) != "" {
 			continue
 		}
-		if is.GetCreationTimestamp().Time.IsZero() { // by its time, the operator knows the webhooks that it has created
+		if is.GetCreationTimestamp().Time.IsZero() { // no webhook of the operator is older than its object
 			is.SetCreationTimestamp(was.GetCreationTimestamp())
 		}
 		switch is := is.(type) {

@@ -174,8 +174,9 @@ func (p *Plan) keepRoles(spec []v1alpha1.PermissionOverwrite, recorded []v1alpha
 }
 
 // retain sets the deletion policy Retain if nothing proves that the resource was created for the
-// object: spec.adopt of the new object names it, so that a deletion could delete another user's. It
-// also adds a note if a deletion will leave the resource on Discord, the default for adopted ones.
+// object. The new object adopts the resource, so with the policy Delete it could delete a resource
+// of another user. retain also adds a note if the object has no policy, because a deletion then
+// leaves an adopted resource on Discord.
 func (p *Plan) retain(policy *v1alpha1.DeletionPolicy, adopted *v1alpha1.Adoption, matched bool) {
 	switch {
 	case matched && (adopted == nil || adopted.ID != p.ID):

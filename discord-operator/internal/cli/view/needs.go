@@ -193,8 +193,8 @@ func (in Invitation) Text(w *world.World, style term.Style) string {
 	out.WriteString(style.Bold(in.URL) + "\n")
 	out.WriteString("A user who may manage the server opens it. It asks for:\n" + term.Table(rows(in.Asks), 2))
 	if len(in.NotAsked) > 0 {
-		out.WriteString("It does not ask for what only objects of other namespaces need, so the bot may lose it " +
-			"(-A adds it):\n" + term.Table(rows(in.NotAsked), 2))
+		out.WriteString("It does not ask for these permissions, which only objects of other namespaces need, so the " +
+			"bot may lose them (-A adds them):\n" + term.Table(rows(in.NotAsked), 2))
 	}
 	if len(in.Administrator) > 0 {
 		out.WriteString("It does not ask for Administrator (--administrator adds it), which these need: " +

@@ -400,7 +400,7 @@ func TestPlanDeletionInACommunity(t *testing.T) {
 		channel  string
 		policy   v1alpha1.DeletionPolicy
 		disabled bool
-		going    bool // the server is being deleted
+		going    bool // whether the server is being deleted
 		by       string
 		want     string // part of the message; empty if the plan deletes the channel
 	}{

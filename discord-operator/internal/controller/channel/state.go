@@ -211,9 +211,9 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 
 func retained(c *v1alpha1.DiscordChannel) bool { return Kind.Identity(c).Retained() }
 
-// ownsWebhook reports whether a deletion that retains the channel deletes its webhook. It is false
-// for an object that has only observed the channel since it last managed it: another object may use
-// the webhook since then.
+// ownsWebhook reports whether a deletion that retains the channel deletes its webhook. It returns
+// false if the object has only observed the channel since it last managed it, because another
+// object may have taken the webhook meanwhile.
 func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
 	return c.Spec.DeletionPolicy == "" && !status.Observed(c) && !c.Status.Observed && webhook.Created(c)
 }

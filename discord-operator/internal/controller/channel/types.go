@@ -74,7 +74,8 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 // https://docs.discord.com/developers/resources/channel#modify-channel.
 var bitrates = []int{96000, 128000, 256000, 384000}
 
-// refusedBitrate needs no limit for stage channels, because the CRD's schema limits their bitrate.
+// refusedBitrate returns an issue if the server's boost level does not allow a bitrate. The CRD's
+// schema has the lower limit of stage channels.
 func refusedBitrate(s State, want int) *conditions.Issue {
 	guild := s.Guild.Snapshot.Guild
 	most := bitrates[min(max(guild.PremiumTier, 0), len(bitrates)-1)]

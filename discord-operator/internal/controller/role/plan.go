@@ -39,8 +39,8 @@ func NewPlan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
 	return planEdit(p, role.Spec, ceiling, s)
 }
 
-// PlanBounds plans only the changes that bring a role of a namespace other than the server's within
-// the permissions and positions that the server allows.
+// PlanBounds plans the changes that bring a role within the permissions and positions that the
+// server allows to other namespaces. It plans no other change, and none in the server's namespace.
 func PlanBounds(role *v1alpha1.DiscordRole, s State) (p lifecycle.Plan) {
 	ceiling := s.ceiling(role)
 	if !ceiling.Bounded() || s.Binding.Live == nil {

@@ -96,8 +96,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 	return r.updateStatus(ctx, role, state, results)
 }
 
-// reduce removes forbidden permissions that are left after Apply: a refused color, for example, has
-// then also stopped the removal.
+// reduce removes forbidden permissions that the role still has after Apply. For example, if
+// Discord refuses a color, it refuses the whole edit, and with it the removal of permissions.
 func (r *Reconciler) reduce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results) {
 	s.Binding.Live = results.Live
 	plan := PlanBounds(role, s)

@@ -23,7 +23,7 @@ func TestPlanDeletion(t *testing.T) {
 		policy  v1alpha1.DeletionPolicy
 		guild   string
 		manager string // UID of the server that manages the guild
-		claimed bool   // another DiscordServer names the guild
+		claimed bool   // whether another DiscordServer names the guild
 		known   []conditions.Issue
 		want    *lifecycle.Deletion
 	}{

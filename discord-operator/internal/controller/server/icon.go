@@ -34,7 +34,7 @@ const animatedIcons = "ANIMATED_ICON"
 // Icon is the image that a spec names.
 type Icon struct {
 	Hash     string            // the image's hash; empty if the image cannot be used
-	Animated bool              // the image has several frames
+	Animated bool              // whether the image has several frames
 	Issue    *conditions.Issue // why the image cannot be used; nil if it can
 
 	version string // identifies the version of the ConfigMap and the key in it

@@ -22,7 +22,7 @@ type Plan struct {
 	Fields     []string
 	Icon       discordclient.Change[string] // the hash of the new image
 	Changes    []resource.Change            // the changes of Edit, even if Edit cannot be sent
-	Manageable bool                         // groups and channels can be managed
+	Manageable bool                         // whether groups and channels can be managed
 	Issues     []conditions.Issue
 }
 

@@ -57,9 +57,9 @@ func Referenced(
 	return all, nil
 }
 
-// referenced returns the Discord id of a channel that a field of the spec names. It returns no
-// channel that is being deleted: Discord keeps a rules or updates channel until a user chooses
-// another one or disables Community, and the operator must not undo that choice.
+// referenced returns the Discord id of a channel that a field of the spec names. If the channel is
+// being deleted, it returns an issue instead. Discord keeps a rules or updates channel until a
+// user chooses another channel or disables Community. The operator must not undo that choice.
 func (s *State) referenced(field, name string) (string, *conditions.Issue) {
 	c := s.Referenced[name]
 	if c != nil && !c.DeletionTimestamp.IsZero() {

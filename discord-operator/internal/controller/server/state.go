@@ -31,10 +31,10 @@ type State struct {
 	InviteURL     string // asks for all permissions of invited; empty while the bot's role is unknown
 	GuildID       string
 	Snapshot      *guildcache.Snapshot
-	TooManyGuilds bool                    // the bot is in more guilds than one Gateway session may have
+	TooManyGuilds bool                    // whether the bot is in more guilds than one Gateway session may have
 	Stored        resource.StoredForms    // the values that Discord stores in another form
 	Manager       *v1alpha1.DiscordServer // the server that manages the guild; nil for none
-	Claimed       bool                    // another DiscordServer that is not being deleted names the guild
+	Claimed       bool                    // whether another DiscordServer that is not being deleted names the guild
 	// Groups, Channels and Roles have the objects that Include accepts.
 	Groups     []v1alpha1.DiscordGroup
 	Channels   []v1alpha1.DiscordChannel
@@ -298,9 +298,9 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 func waitingFor(server *v1alpha1.DiscordServer, names []string, deleted bool) *conditions.Issue {
 	so := "Nothing is deleted on Discord yet."
 	if deleted {
-		so = "Some of them are being deleted too, and channels and roles do not wait: `kubectl annotate " +
-			"discordchannels.discord.jutsu.com,discordroles.discord.jutsu.com --all -n " + server.Namespace + " " +
-			v1alpha1.PausedAnnotation + "=true` stops that."
+		so = "Some of these objects are being deleted too, and the operator deletes channels and roles without waiting. " +
+			"To stop that: `kubectl annotate discordchannels.discord.jutsu.com,discordroles.discord.jutsu.com --all -n " +
+			server.Namespace + " " + v1alpha1.PausedAnnotation + "=true`."
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"Waiting for: %s. %s To undo the deletion: `kubectl discord undelete server %s -n "+

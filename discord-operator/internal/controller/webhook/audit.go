@@ -24,8 +24,8 @@ import (
 const (
 	readingRetry = time.Second
 	// maxUnlisted limits how many webhooks the operator reads by id if the audit log shows them but
-	// the list lacks them. The operator need not read older webhooks: before each create, the
-	// status or the Secret already named the webhook of the previous create.
+	// the list lacks them. The newest webhooks are enough, because before each create, the status
+	// or the Secret already named the webhook of the previous create.
 	maxUnlisted = 3
 )
 
@@ -61,8 +61,8 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 }
 
 // loggedAt returns the time at which the audit log has the create of a webhook. If the object's
-// own webhook is known, loggedAt ignores clock skew: the log then only shows duplicates, and a
-// duplicate that the log shows late may stay.
+// own webhook is known, the operator only looks for duplicates in the log. loggedAt then ignores
+// clock skew, because a duplicate that the log shows too late may stay.
 func (w *Webhooks) loggedAt(id string, ownKnown bool) time.Time {
 	if ownKnown {
 		return discordclient.CreatedAt(id).Add(w.Records.Wait)

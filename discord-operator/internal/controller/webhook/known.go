@@ -52,7 +52,7 @@ func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel,
 
 type candidate struct {
 	id         string
-	fromSecret bool // only the Secret names the webhook; a user may have edited it
+	fromSecret bool // whether only the Secret names the webhook; a user may have edited it
 }
 
 // known returns the webhooks that the process's record, the status and the Secret name, in this
@@ -82,8 +82,8 @@ func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	return id
 }
 
-// listSince returns the time from which a list of webhooks is new enough; zero if any list is. It
-// is not zero if an earlier list lacked a known webhook that Discord returned by id.
+// listSince returns the time from which a list of webhooks is new enough; zero if every list is.
+// It is not zero if an earlier list lacked a known webhook that Discord returned by id.
 func (w *Webhooks) listSince(known []candidate) (since time.Time) {
 	for _, k := range known {
 		if at := w.inconsistent.ConfirmAt(k.id); at.After(since) && !at.After(w.Status.Clock.Now()) {

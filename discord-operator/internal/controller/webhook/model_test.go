@@ -33,7 +33,7 @@ type history struct {
 
 	// record and complete are lost when the process ends.
 	record   lifecycle.Record
-	complete bool // lists show the result of a lost create
+	complete bool // whether lists show the result of a lost create
 
 	// reported has the ids of all webhooks that a status has ever named. forsaken has the ids of
 	// webhooks that no status named before the spec stopped requesting them.

@@ -39,7 +39,7 @@ var secretLabels = map[string]string{
 type Plan struct {
 	Create, Rename bool
 	Use            *discordclient.Webhook // the existing webhook
-	Write          bool                   // writes the Secret; Live is the existing Secret or nil
+	Write          bool                   // whether to write the Secret; Live is the existing Secret or nil
 	Live           *metav1.PartialObjectMetadata
 	Remove         string                         // id of the webhook that the spec no longer requests
 	Duplicates     []string                       // ids of further webhooks that were created for the object

@@ -42,7 +42,7 @@ type State struct {
 	Application  string                         // id of the bot's application
 	Hooks        []discordclient.Webhook        // all webhooks of the channel
 	Record       lifecycle.Record
-	Complete     bool            // the list and the audit log show all earlier creates
+	Complete     bool            // whether the list and the audit log show all earlier creates
 	Ours, Others map[string]bool // webhooks that the audit log attributes to this object, and to other objects
 	RetryAfter   time.Duration   // delay until the audit log may show more; 0 for never
 	Err          error           // why Discord could not be read; it does not block the channel
@@ -54,8 +54,8 @@ func (w *Webhooks) Observe(
 	ctx context.Context, c *v1alpha1.DiscordChannel, guild *bot.Guild, ch *discordclient.Channel,
 ) (s State, err error) {
 	// The first call of Records.Of sets the time until which another process may have sent creates.
-	// This early call, made even without a webhook in the spec, spares a later webhook the wait for
-	// the results of those creates.
+	// Observe calls it even if the spec has no webhook, so that a webhook that a user adds later
+	// need not wait for the results of these creates.
 	s = State{Guild: guild, Channel: ch, Record: w.Records.Of(c.UID)}
 	if c.Spec.Webhook == nil && c.Status.Webhook == nil {
 		return s, nil

@@ -135,12 +135,13 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 			"Discord refused too many calls for the objects of this namespace in the last ten minutes, so all of them are "+
 				"delayed. Correct the objects whose edits it refuses: their Degraded condition says why.").After(l.After)
 	}
-	limit := fmt.Sprintf("Discord's rate limit (%s)", l.Scope)
+	cause := fmt.Sprintf("Discord's rate limit (%s) delays the call %q", l.Scope, l.Op)
 	if l.ExceedsShare() {
-		limit = "The share that the objects of this namespace have of the calls of another namespace's bot"
+		cause = fmt.Sprintf("The objects of this namespace have used their share of the calls of another namespace's bot, "+
+			"so the call %q is delayed", l.Op)
 	}
-	return conditions.Progressing(v1alpha1.ReasonRateLimited, "%s delays the call %q. The operator retries it by %s.",
-		limit, l.Op, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
+	return conditions.Progressing(v1alpha1.ReasonRateLimited, "%s. The operator retries it by %s.",
+		cause, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
 }
 
 // Full is the issue of a reached limit.

@@ -64,7 +64,7 @@ func TestOf(t *testing.T) {
 			`Discord's rate limit (global) delays the call "edit channel". The operator retries it by 2026-08-09 09:12 UTC.`).After(maxQueued + time.Second)},
 		"a place in the call queue for a share": {exceeding(maxQueued), Transient(38*time.Second + 500*time.Millisecond)},
 		"a place far back in the call queue for a share": {exceeding(maxQueued + time.Second), conditions.Progressing("RateLimited",
-			`The share that the objects of this namespace have of the calls of another namespace's bot delays the call "edit channel". `+
+			`The objects of this namespace have used their share of the calls of another namespace's bot, so the call "edit channel" is delayed. `+
 				`The operator retries it by 2026-08-09 09:12 UTC.`).After(maxQueued + time.Second)},
 		"a bad token":                     {refusal(discordclient.ClassBadToken), conditions.Progressing("WaitingForServer", "Discord refuses the bot's token. The owner of the DiscordServer must replace it.")},
 		"denied":                          {refusal(discordclient.ClassDenied), conditions.Degraded("MissingPermissions", "").After(deniedRetry)},

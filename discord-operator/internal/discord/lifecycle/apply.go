@@ -27,11 +27,11 @@ const arrangeRetry = 200 * time.Millisecond // delay while another reconcile sor
 type Results struct {
 	Live             resource.Resource     // the resource after the reconcile; nil for none
 	Created, Changed bool                  // whether the reconcile created or changed the resource
-	Blocked          bool                  // the resource cannot be used yet, so a channel's webhook must wait
-	Deleted          bool                  // the deletion has ended, and the finalizer is removed
+	Blocked          bool                  // whether the resource cannot be used yet, so a channel's webhook must wait
+	Deleted          bool                  // whether the deletion has ended and the finalizer is removed
 	Differences      []resource.Difference // for an observed object
 	Issues           []conditions.Issue    // of the plan and of failed calls
-	Stale            bool                  // the cache lags behind: reconcile again without a status update
+	Stale            bool                  // whether the cache lags behind; if so, only reconcile again
 }
 
 // Fail adds the issues of an error, or sets Stale if the error shows an outdated cache. It reports

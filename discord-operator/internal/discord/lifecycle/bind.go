@@ -36,7 +36,7 @@ type Kind struct {
 	NotRecreated string                   // the parts that a recreated resource lacks
 	Fields       resource.Rows
 	Calls        resource.Calls
-	FromBottom   bool                     // ranks count from the bottom, where new siblings appear
+	FromBottom   bool                     // whether ranks count from the bottom, where new siblings appear
 	List         func() client.ObjectList // an empty list
 	ByID         string                   // index of the ids in the status and in spec.adopt
 	Identity     func(client.Object) Identity
@@ -49,11 +49,11 @@ type Identity struct {
 	StatusID string
 	Adopt    *v1alpha1.Adoption
 	Position *int32 // the desired position; nil for none
-	Matched  bool   // StatusID was bound without proof in the audit log
-	Adopted  bool   // the resource StatusID existed before the object
+	Matched  bool   // whether StatusID was bound without proof in the audit log
+	Adopted  bool   // whether the resource StatusID existed before the object
 	Policy   v1alpha1.DeletionPolicy
-	Observed bool // the spec asks only to observe the resource
-	Released bool // the status says that the resource was only observed, so another object may manage it
+	Observed bool // whether the spec asks only to observe the resource
+	Released bool // whether the status says that the resource was only observed; another object may manage it
 }
 
 // Retained reports whether a deletion leaves the resource on Discord. By default, a deletion leaves
@@ -113,16 +113,16 @@ type Binding struct {
 	Identity
 	Live     resource.Resource
 	Stored   resource.StoredForms // the values that Discord stores in another form
-	Inherits bool                 // the channel is new and lacks overwrites of its category
+	Inherits bool                 // whether the channel is new and lacks overwrites of its category
 	// Adopted reports whether this reconcile binds an existing resource. Recovered reports whether
 	// it binds the result of a create whose response was lost.
 	Adopted, Recovered bool
-	Guessed            bool              // this or an earlier reconcile recovered Live without proof
-	Absent             bool              // certainly no resource exists, so it may be created
+	Guessed            bool              // whether this or an earlier reconcile recovered Live without proof
+	Absent             bool              // whether certainly no resource exists, so that a create is safe
 	HiddenID           string            // an existing resource that the bot may not view
 	Mismatch           *conditions.Issue // why the resource is not the deleted object's own
 	ClaimedBy          string            // another object that names the resource and is not deleted
-	ClaimedHere        bool              // all other objects that name the resource are in this namespace
+	ClaimedHere        bool              // whether all other objects that name the resource are in this namespace
 }
 
 // Claim records that another object, named by, claims the resource too. here reports whether that

@@ -18,9 +18,9 @@ type claim struct {
 	name     types.NamespacedName
 	uid      types.UID
 	created  time.Time
-	inStatus bool // the status names the resource, not only the spec
-	released bool // the object has only observed the resource since it last managed it
-	managed  bool // the object has a finalizer, so it may have written to the resource
+	inStatus bool // whether the status names the resource, not only the spec
+	released bool // whether the object has only observed the resource since it last managed it
+	managed  bool // whether the object has a finalizer, so that it may have written to the resource
 	deleted  bool
 }
 

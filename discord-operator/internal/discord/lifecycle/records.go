@@ -33,7 +33,7 @@ type Records struct {
 
 // Record has this process's knowledge of the creates of one object.
 type Record struct {
-	Known       bool      // the object has no resources except ID and the one in its status
+	Known       bool      // whether the object has no resources except ID and the one in its status
 	ID          string    // id of the bound resource; the cached status may lack it
 	LastAttempt time.Time // latest time of a possible create, if not Known
 }

@@ -69,8 +69,9 @@ func TestRefusedFields(t *testing.T) {
 	}
 }
 
-// Discord refuses to hide a channel of the onboarding, and its error names no field. The other fields
-// are not applied without the overwrites: everyone could read a topic that is meant for a few.
+// Discord refuses to hide a channel of the onboarding, and its error names no field. The operator
+// then does not send the other fields without the overwrites, because everyone could read a topic
+// that is meant for a few users.
 func TestNothingIsShownIfTheOverwritesAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -84,7 +85,7 @@ func TestNothingIsShownIfTheOverwritesAreRefused(t *testing.T) {
 		fields     []string
 		topic      string // after the edit
 		refused    bool   // whether the edit returns an error
-		issues     bool   // whether the results report one
+		issues     bool   // whether the results have an issue
 		calls      int
 	}{
 		"overwrites and other fields": {onboarding: true, fields: []string{"name", "topic", "permissionOverwrites"}, refused: true, issues: true, calls: 2,

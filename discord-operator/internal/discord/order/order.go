@@ -23,7 +23,7 @@ type Ranks map[string]int32
 type Sibling struct {
 	ID       string
 	Position int
-	Unknown  bool // Discord did not report the position
+	Unknown  bool // whether Discord did not report the position
 }
 
 // InOrder reports whether the managed siblings are sorted by rank. It also returns true if a
@@ -72,10 +72,10 @@ func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	return moves
 }
 
-// Initial returns the position for a new sibling: its rank if that position keeps the
-// siblings in order, otherwise the position of the managed sibling above. At this position too, the
-// new sibling is below the older one: of siblings with one position, Discord shows the highest id
-// last.
+// Initial returns the position for a new sibling. It is the rank if that position keeps the
+// siblings in order, and otherwise the position of the managed sibling above. The new sibling is
+// then below that sibling: Discord sorts siblings with the same position by id, and the new
+// sibling has the highest id.
 func Initial(siblings []Sibling, ranks Ranks, rank int32) *int {
 	above, below := -1, -1 // positions of the neighbours
 	for _, c := range managed(siblings, ranks) {

@@ -28,7 +28,7 @@ func TestInherited(t *testing.T) {
 	for name, c := range map[string]struct {
 		guild  *guildtest.Guild
 		list   []live
-		copied bool // only Discord can copy the overwrites
+		copied bool // whether only Discord can copy the overwrites
 	}{
 		"a private category":                     {guild: bot, list: []live{role(bot.ID, 0, view), member("99999999", view, 0)}},
 		"denies a permission that the bot lacks": {guild: bot, list: []live{role(bot.ID, 0, ban)}, copied: true},

@@ -28,7 +28,7 @@ var idPattern = regexp.MustCompile(`^[1-9][0-9]{16,19}$`)
 
 // Names resolves role names in a spec. The zero value has no recorded roles.
 type Names struct {
-	Observed bool                    // Recorded and Others are known
+	Observed bool                    // whether Recorded and Others are known
 	Recorded []v1alpha1.ResolvedRole // in the object's status
 	Others   Others                  // roles of DiscordRoles in other namespaces
 }
@@ -37,7 +37,7 @@ type Names struct {
 // name must not resolve to one of these roles.
 type Others struct {
 	ids     map[string]bool
-	pending bool // some DiscordRole may have created a role whose id no status has yet
+	pending bool // whether some DiscordRole may have created a role whose id no status has yet
 	now     time.Time
 }
 

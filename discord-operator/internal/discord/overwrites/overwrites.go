@@ -128,9 +128,10 @@ func allowBot(
 	return append(want, discordclient.Overwrite{ID: self, Type: discordgo.PermissionOverwriteTypeMember, Allow: denied})
 }
 
-// protectBot returns want with the bot's own live overwrite. It is for a polled snapshot, whose
-// roles of the bot may be outdated, so any role in want may be a role of the bot. If want differs
-// from the live overwrites, denied has all permissions that want could deny the bot.
+// protectBot adds the bot's own live overwrite to want if want has no overwrite for the bot. It is
+// for a polled snapshot, in which the bot's roles may be outdated, so each role in want may be a
+// role of the bot. denied has all permissions that the result could deny the bot; 0 if the result
+// equals the live overwrites.
 func protectBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, self string,
 ) (result []discordclient.Overwrite, denied permissions.Bits) {

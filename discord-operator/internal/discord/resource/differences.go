@@ -24,7 +24,7 @@ type StoredForms map[string]StoredForm
 // StoredForm has the requested and the stored value, in JSON.
 type StoredForm struct {
 	Asked, Stored string
-	Ignored       bool   // the change was not applied
+	Ignored       bool   // whether the change was not applied
 	Features      string // features of the guild at that time; empty for other resources
 	At            time.Time
 	Generation    int64 // generation of the requesting object

@@ -18,8 +18,8 @@ import (
 type Row struct {
 	Name, Wire string // name in the spec, and name in Discord's API
 	Path       string // path in the spec; empty for a field that [Table.Fill] does not set
-	Guard      bool   // the field decides who may view the resource, so a refused other field must not block it
-	Limited    bool   // Discord limits the rate of its changes separately
+	Guard      bool   // whether the field decides who may view the resource; a refused field must not block it
+	Limited    bool   // whether Discord limits the rate of the field's changes separately
 }
 
 // Rows describes all managed fields of a kind.
@@ -148,8 +148,8 @@ func (f Field[S, L, E]) Filled(fill func(s *S, live *L) error) Field[S, L, E] {
 	return f
 }
 
-// Of limits the field to the resources for which has returns true. The specs of other resources
-// lack the field.
+// Of limits the field to the resources that a function accepts. The specs of other resources lack
+// the field.
 func (f Field[S, L, E]) Of(has func(live *L) bool) Field[S, L, E] {
 	if all := f.has; all != nil {
 		f.has = func(live *L) bool { return all(live) && has(live) }
@@ -188,8 +188,8 @@ func (t Table[S, L, E]) Rows() (rows Rows) {
 	return rows
 }
 
-// In moves the fields below a member of the spec, and limits them to the resources for which has
-// returns true.
+// In moves the fields below a member of the spec, and limits them to the resources that a function
+// accepts.
 func (t Table[S, L, E]) In(parent string, has func(live *L) bool) Table[S, L, E] {
 	t = slices.Clone(t)
 	for i, f := range t {

@@ -75,7 +75,7 @@ type Edit interface {
 // Inheritance records whether a new channel lacks overwrites of its category (Inherit), and whether
 // Discord has refused to create the channel with these overwrites (Refuse).
 type Inheritance interface {
-	Refused() bool // Discord has refused a create with the category's overwrites
+	Refused() bool // whether Discord has refused a create with the category's overwrites
 	Refuse()
 	Inherit()
 }

@@ -24,8 +24,8 @@ type Namespace struct {
 	Labels labels.Set // nil if unknown; every known namespace has a label with its name
 }
 
-// Allows reports whether objects of the namespace by may refer to an object of the namespace owner,
-// whose spec allows these namespaces.
+// Allows reports whether objects of one namespace (by) may refer to an object of another (owner).
+// allowed has the namespaces that the spec of this object allows.
 func Allows(owner string, allowed *v1alpha1.AllowedNamespaces, by Namespace) bool {
 	switch {
 	case by.Name == owner:
@@ -41,9 +41,9 @@ func Allows(owner string, allowed *v1alpha1.AllowedNamespaces, by Namespace) boo
 	return err == nil && selector.Matches(by.Labels)
 }
 
-// Uses reports whether the namespace by may use a server: directly (group is nil), or through a
-// group in the namespace via. A group cannot pass on a grant: the server must allow both
-// namespaces.
+// Uses reports whether a namespace (by) may use a server: directly if group is nil, and otherwise
+// through the group in the namespace via. A group cannot pass on a grant: the server must allow
+// both namespaces.
 func Uses(server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, via, by Namespace) bool {
 	owner, allowed := server.Namespace, server.Spec.AllowedNamespaces
 	if group == nil {
@@ -91,7 +91,7 @@ func Refused(err error) *conditions.Issue {
 }
 
 // AdoptionRefused returns an issue if objects of a namespace may not adopt existing resources of a
-// server, or nil.
+// server; otherwise nil.
 func AdoptionRefused(server *v1alpha1.DiscordServer, by string) *conditions.Issue {
 	if by == server.Namespace || server.Spec.AllowAdoption {
 		return nil
@@ -102,8 +102,8 @@ func AdoptionRefused(server *v1alpha1.DiscordServer, by string) *conditions.Issu
 		server.Namespace, server.Name)
 }
 
-// TokenRefused returns an issue if the server's token may not be used for the guild with the id, or
-// nil.
+// TokenRefused returns an issue if the server's token may not be used for the guild with the id;
+// otherwise nil.
 func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *conditions.Issue {
 	if guilds.Allow(id) {
 		return nil
@@ -113,8 +113,8 @@ func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *con
 		v1alpha1.AllowedServersAnnotation, server.Spec.TokenSecretRef.Name, id)
 }
 
-// selectorUnusable returns an issue if the selector in a field can select no namespace, or nil.
-// unread says why the labels of namespaces are unknown.
+// selectorUnusable returns an issue if the selector in a field can select no namespace; otherwise
+// nil. unread says why the labels of namespaces are unknown.
 func selectorUnusable(field string, allowed *v1alpha1.AllowedNamespaces, unread string) *conditions.Issue {
 	if allowed == nil || allowed.From != v1alpha1.FromSelector {
 		return nil

@@ -74,8 +74,8 @@ func (r *Reader) namespace(ctx context.Context, name string) (Namespace, error) 
 	return found, nil
 }
 
-// Server returns a server if the namespace by may refer to it directly (group is nil) or through
-// the group. The error may be a *conditions.Issue.
+// Server returns a server if a namespace (by) may refer to it: directly if group is nil, and
+// otherwise through the group. The error may be a *conditions.Issue.
 func (r *Reader) Server(
 	ctx context.Context, name types.NamespacedName, group *v1alpha1.DiscordGroup, by string,
 ) (*v1alpha1.DiscordServer, error) {
@@ -84,7 +84,7 @@ func (r *Reader) Server(
 	return server, r.get(ctx, reference{"DiscordServer", name, fieldNamespaces}, server, by, allowed, noServer(name))
 }
 
-// ServerOfRoles returns a server if the namespace by may have roles there. Roles need their own
+// ServerOfRoles returns a server if a namespace (by) may have roles there. Roles need their own
 // grant (spec.allowedRoles). The error may be a *conditions.Issue.
 func (r *Reader) ServerOfRoles(
 	ctx context.Context, name types.NamespacedName, by string,
@@ -99,7 +99,7 @@ func noServer(name types.NamespacedName) *conditions.Issue {
 		v1alpha1.ReasonWaitingForServer, "DiscordServer %s does not exist. Create the DiscordServer.", name.Name)
 }
 
-// Group returns a group if channels of the namespace by may refer to it. The error may be a
+// Group returns a group if channels of a namespace (by) may refer to it. The error may be a
 // *conditions.Issue.
 func (r *Reader) Group(ctx context.Context, name types.NamespacedName, by string) (*v1alpha1.DiscordGroup, error) {
 	group := &v1alpha1.DiscordGroup{}
@@ -198,8 +198,8 @@ func waitForRole(namespace, name string, exists bool) *conditions.Issue {
 		"DiscordRole %s does not exist. Create it, or name another one in roleRef.", name)
 }
 
-// SelectorUnusable returns an issue if the selector of allowedNamespaces can select no namespace,
-// or nil.
+// SelectorUnusable returns an issue if the selector of allowedNamespaces can select no namespace;
+// otherwise nil.
 func (r *Reader) SelectorUnusable(allowed *v1alpha1.AllowedNamespaces) *conditions.Issue {
 	return selectorUnusable(fieldNamespaces, allowed, r.Unread)
 }

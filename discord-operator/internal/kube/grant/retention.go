@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// RetentionRefused returns an issue if a deleted object of the namespace by may not leave its
-// resource on Discord, or nil. noun names the resource.
+// RetentionRefused returns an issue if a deleted object of a namespace (by) may not leave its
+// resource on Discord; otherwise nil. noun names the resource.
 func RetentionRefused(server *v1alpha1.DiscordServer, by, noun string) *conditions.Issue {
 	if retains(server, by) {
 		return nil
@@ -24,13 +24,13 @@ func RetentionRefused(server *v1alpha1.DiscordServer, by, noun string) *conditio
 		deletes += " with its messages"
 	}
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "DiscordServer %s/%s does not allow deleted objects of other "+
-		"namespaces to leave their %s on Discord (spec.allowRetention). Set spec.deletionPolicy to Delete and "+
-		"spec.managementPolicy to Manage, which %s; or ask the owner of the server to allow it.",
+		"namespaces to leave their %s on Discord (spec.allowRetention). Ask the owner of the server to allow it; "+
+		"or set spec.deletionPolicy to Delete and spec.managementPolicy to Manage, which %s.",
 		server.Namespace, server.Name, noun, deletes)
 }
 
-// RetainRefused returns an issue if the server does not allow the object's deletion policy, or nil.
-// The operator creates nothing on Discord for an object with this issue.
+// RetainRefused returns an issue if the server does not allow the object's deletion policy;
+// otherwise nil. The operator creates nothing on Discord for an object with this issue.
 func RetainRefused(server *v1alpha1.DiscordServer, by string, policy v1alpha1.DeletionPolicy) *conditions.Issue {
 	if policy != v1alpha1.DeletionPolicyRetain || retains(server, by) {
 		return nil

@@ -80,7 +80,7 @@ func (c Ceiling) Exceeded(asked []v1alpha1.Permission) *conditions.Issue {
 }
 
 // RoleAdoptionRefused returns an issue if DiscordRoles of a namespace may not adopt roles of a
-// server, or nil.
+// server; otherwise nil.
 func RoleAdoptionRefused(server types.NamespacedName, by string) *conditions.Issue {
 	if by == server.Namespace {
 		return nil

@@ -121,7 +121,7 @@ func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 }
 
 // Recreated warns that a resource was deleted on Discord, and that the operator created it again
-// without its content. what names the resource, lost the content.
+// without its content. what names the resource, and lost names the content.
 func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, oldID, newID, lost string) {
 	r.Metrics.Drift(r.Kind, o.GetNamespace(), "existence")
 	message := fmt.Sprintf("A user or another program deleted %s (%s) on Discord, and the operator created it again "+

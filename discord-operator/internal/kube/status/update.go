@@ -125,8 +125,8 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 	return nil
 }
 
-// news has the new objects that were not Ready yet when their status got its first id. The status
-// keeps the id, so an object that had one is not new. A restart forgets these objects.
+// news has the objects that were not Ready when their status got its first id, and are not Ready
+// yet. A restart forgets these objects, so becomeReady does not report them.
 type news struct {
 	mu      sync.Mutex
 	unready map[types.UID]bool

@@ -58,7 +58,7 @@ func TestUpdate(t *testing.T) {
 		report Report
 		was    []metav1.Condition
 		age    time.Duration
-		others bool  // another client writes at the same time
+		others bool  // whether another client writes at the same time
 		failed error // error of the write
 		writes bool
 		again  time.Duration

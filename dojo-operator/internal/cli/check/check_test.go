@@ -111,7 +111,7 @@ func TestLines(t *testing.T) {
 		}, "ok  Alertmanager         monitoring/main selects what Dojos of team-a make", false},
 		"no selector":         {func(f *Facts) { f.Alertmanagers[0].Object["spec"] = map[string]any{} }, "does not select AlertmanagerConfigs of the namespace", true},
 		"one server suffices": {func(f *Facts) { f.Prometheuses = append(f.Prometheuses, server(kinds.Prometheus, nil)) }, "--  Prometheus           monitoring/main does not select", false},
-		"no server":           {func(f *Facts) { f.Prometheuses = []unstructured.Unstructured{} }, "there is none of prometheus-operator's", true},
+		"no server":           {func(f *Facts) { f.Prometheuses = []unstructured.Unstructured{} }, "prometheus-operator has no object of this kind", true},
 		"servers unseen":      {func(f *Facts) { f.Prometheuses = nil }, "?   Prometheus           you may not list them in all namespaces", false},
 		"nobody scrapes":      {func(f *Facts) { f.Scraped = new(false) }, "-> add the component prometheus", true},
 		"no default class":    {func(f *Facts) { f.Classes = []storagev1.StorageClass{} }, "--  StorageClass         there is no default one", false},

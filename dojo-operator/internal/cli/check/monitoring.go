@@ -43,7 +43,7 @@ func (f Facts) scrapeLine(needed bool) Line {
 	case *f.Scraped:
 		line.Mark, line.Text = OK, "a ServiceMonitor reads them"
 	case needed:
-		line.Mark, line.Text = Fix, "no ServiceMonitor reads them, and rules of Dojos do"
+		line.Mark, line.Text = Fix, "no ServiceMonitor reads them, but the alert rules of Dojos need them"
 		line.Do = "add the component prometheus of deploy/dojo-operator"
 	default:
 		line.Mark, line.Text = None, "no ServiceMonitor reads them"
@@ -60,9 +60,9 @@ func (f Facts) selectorLines(subject string, servers []unstructured.Unstructured
 	case servers == nil:
 		return []Line{{Mark: Unseen, Subject: subject, Text: "you may not list them in all namespaces"}}
 	case len(servers) == 0 && needed:
-		return []Line{{Mark: Fix, Subject: subject, Text: "there is none of prometheus-operator's", Do: "create one"}}
+		return []Line{{Mark: Fix, Subject: subject, Text: "prometheus-operator has no object of this kind", Do: "create one"}}
 	case len(servers) == 0:
-		return []Line{{Mark: None, Subject: subject, Text: "there is none of prometheus-operator's"}}
+		return []Line{{Mark: None, Subject: subject, Text: "prometheus-operator has no object of this kind"}}
 	}
 	var all []Line
 	selected := false

@@ -237,8 +237,8 @@ func readyCluster(o *object, now time.Time) (status map[string]any, what string)
 	return status, "is ready"
 }
 
-// loadedPlugins returns status.pluginStatus after CloudNativePG has loaded the plugins of a Cluster's
-// spec. It returns nil if the status already lists them.
+// loadedPlugins returns status.pluginStatus after CloudNativePG has loaded the plugins of a
+// Cluster's spec. It returns nil if the status already lists them.
 func loadedPlugins(o *object) (all []any) {
 	plugins, _, _ := unstructured.NestedSlice(o.Object, "spec", "plugins")
 	known, _, _ := unstructured.NestedSlice(o.Object, statusOf, "pluginStatus")

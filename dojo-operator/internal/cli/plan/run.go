@@ -92,7 +92,8 @@ func (s served) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error
 // writes nothing.
 type stageClock struct{ now time.Time }
 
-// stageTime is long enough for what the operator waits for after CloudNativePG's last change.
+// stageTime is the simulated time between two stages. It is longer than package backup waits after
+// the last change of a Cluster.
 const stageTime = time.Minute
 
 func (c *stageClock) Now() time.Time { return c.now }

@@ -21,9 +21,10 @@ import (
 //
 // If the user may not read a Secret, the plan assumes that the Secret has not changed. If another
 // program writes the Secret, standIn makes up its values. If the operator writes the Secret, the
-// model begins without it, and the operator creates it there. The Deployment records the revision
-// of the real Secret, or the DatabaseRole its resourceVersion. standIn copies this value to the
-// new Secret, so that the plan does not change the Deployment and the DatabaseRole.
+// model begins without the Secret, and the operator creates it in the model. The Deployment
+// records the revision of the real Secret with credentials. A DatabaseRole records the
+// resourceVersion of the real Secret of its login. standIn copies the recorded value to the new
+// Secret, so that the plan changes neither the Deployment nor the DatabaseRole.
 type standIn struct {
 	now time.Time
 	// webhookBase is the prefix of Discord's webhook URLs.

@@ -185,8 +185,8 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, config)
 }
 
-// Delete implements [client.Writer]. If the object has finalizers, it only gets a deletion
-// timestamp, and the method answer removes it later.
+// Delete implements [client.Writer]. If the object has finalizers, Delete only sets a deletion
+// timestamp. Model.answer removes the object later.
 func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteOption) error {
 	k, _, live, err := m.existing(ctx, o)
 	if err != nil {

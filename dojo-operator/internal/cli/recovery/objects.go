@@ -73,8 +73,8 @@ func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	}
 }
 
-// majorOf returns the major version of the data in the live Cluster, or of the Cluster that replaces
-// a lost one; 0 if it is not known.
+// majorOf returns the major version of the data in the live Cluster, or of the Cluster that
+// replaces a lost one; 0 if it is not known.
 func majorOf(d *corev1api.Dojo, live *cnpgv1.Cluster, r Request) (major int) {
 	if live != nil {
 		_, _, major = images.Majors(d, live, images.Input{Catalog: r.catalog()})
@@ -127,14 +127,15 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 	live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(w.Dojo))
 	switch has := majorOf(w.Dojo, live, r); {
 	case w.Unreadable(kinds.Cluster):
-		return fmt.Errorf("you may not get %s in the namespace %s: whether there is one decides what is done",
+		return fmt.Errorf("you may not get %s in the namespace %s, so it is unknown if the restore would replace a Cluster",
 			kinds.Cluster.Resource(), w.Dojo.Namespace)
 	case !ours(w.Dojo, live):
-		return fmt.Errorf("the Cluster %s is not the Dojo's by its labels: see kubectl dojo status %s",
-			live.Name, w.Dojo.Name)
+		return fmt.Errorf("the Cluster %s lacks the labels of the Dojo: see kubectl dojo status %s -n %s",
+			live.Name, w.Dojo.Name, w.Dojo.Namespace)
 	case live != nil && (w.Unreadable(kinds.Dojo) || w.Unreadable(kinds.Database)):
-		return fmt.Errorf("you may not list %s and %s in the namespace %s: whether others have data in the Cluster %s "+
-			"decides what is done", kinds.Dojo.Resource(), kinds.Database.Resource(), w.Dojo.Namespace, live.Name)
+		return fmt.Errorf("you may not list %s and %s in the namespace %s, so it is unknown if others have data in the "+
+			"Cluster %s, which the restore would replace",
+			kinds.Dojo.Resource(), kinds.Database.Resource(), w.Dojo.Namespace, live.Name)
 	case live != nil && len(w.Others) > 0:
 		return fmt.Errorf("the Cluster %s has data of others (%s): restore beside it with --as; in place, their data would "+
 			"be lost too", live.Name, strings.Join(w.Others, ", "))
@@ -145,7 +146,7 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 	case live != nil && w.Dojo.Spec.Postgres.Cluster.Backup == nil:
 		return fmt.Errorf("%s has no backups, so the current data would be lost: restore beside it with --as", w.Dojo.Name)
 	case live != nil && r.To.After(from.until(w)):
-		return fmt.Errorf("the log of %s is known until %s only: restore beside it with --as first",
+		return fmt.Errorf("the log of serverName %s is known to reach only to %s: restore beside it with --as first",
 			from.place().ServerName, term.Exact(from.until(w)))
 	case has > 0 && from.major > 0 && has != from.major:
 		return fmt.Errorf("the backup is of Postgres %d, and %s has %d: restore beside it with --as",

@@ -33,7 +33,7 @@ type Request struct {
 	Image string
 }
 
-// catalog returns the images from which to choose if a lost Cluster is replaced.
+// catalog returns the Postgres images for a Cluster that replaces a lost Cluster.
 func (r Request) catalog() images.Catalog {
 	if images.VersionOf(r.Image) != "" {
 		return images.BuiltIn("")
@@ -169,7 +169,7 @@ func databaseOf(d *corev1api.Dojo) string {
 }
 
 // Restorable reports whether any data of the Dojo can be restored. former reports whether the
-// newest such data is in a former archive, without the writes since then.
+// newest restorable data is in a former archive, which lacks all later writes.
 func Restorable(w *world.World) (ok, former bool) {
 	if refused(w.Dojo) != nil {
 		return false, false
@@ -202,8 +202,8 @@ func busy(w *world.World) error {
 // ours reports whether the Cluster c has labels that mark it as the Dojo's data, or is nil.
 func ours(d *corev1api.Dojo, c *cnpgv1.Cluster) bool { return c == nil || ownership.Holds(d, c) }
 
-// ArchivesApart reports whether a new Cluster, or the same one after an upgrade to another major
-// version of Postgres, needs a new serverName. The plugin barman-cloud requires this.
+// ArchivesApart reports whether the Dojo needs a new serverName for a new Cluster, and for an
+// upgrade to another major version of Postgres. The plugin barman-cloud requires a new one.
 func ArchivesApart(d *corev1api.Dojo) bool {
 	now := archive(d)
 	return now != nil && now.Plugin == cnpg.BarmanCloud

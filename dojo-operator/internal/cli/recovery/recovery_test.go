@@ -113,7 +113,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestPlan shows plans whose manifests the golden files of the commands do not show.
+// TestPlan shows manifests that are not in the golden files of the commands.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	d := apitest.Sendai
@@ -182,7 +182,7 @@ func TestPlan(t *testing.T) {
 			pg.Version, pg.ImageName = "", "registry/pg:17.6"
 		})), []client.Object{old}, recovery.Request{As: "past"}, "imageName: registry/pg:17.6\n", "", "version: ", ""},
 		"a foreign Cluster": {d(), []client.Object{last, foreign}, recovery.Request{}, "",
-			"the Cluster sendai-db is not the Dojo's by its labels", "", ""},
+			"the Cluster sendai-db lacks the labels of the Dojo", "", ""},
 		"a Cluster without a primary": {d(), []client.Object{last, func() *cnpgv1.Cluster {
 			c := apitest.Cluster(d())
 			c.Status.CurrentPrimary = ""
@@ -249,8 +249,9 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestEndOfTheLog shows that a restore in place deletes no live Cluster for a moment after the known
-// end of a log. A copy, and the restore of a lost Cluster, may try.
+// TestEndOfTheLog shows that a restore in place to a moment after the known end of the log is
+// refused, because it would delete the live Cluster. A copy and the restore of a lost Cluster are
+// allowed.
 func TestEndOfTheLog(t *testing.T) {
 	t.Parallel()
 	turned := func(d *corev1api.Dojo) {
@@ -276,8 +277,8 @@ func TestEndOfTheLog(t *testing.T) {
 	}
 	inside, after := apitest.At(24, 0, 30).Time, apitest.At(24, 2, 0).Time
 	const later = "22 Nov 01:00 to 01:00  later only if the log is there\n"
-	const tooLate = "the log of sendai-db is known until 24 Nov 2026 01:00:00 UTC only: restore beside it with --as first"
-	const backupsAlone = "cannot be restored to 24 Nov 2026 00:30:00 UTC; it can to: " +
+	const tooLate = "the log of serverName sendai-db is known to reach only to 24 Nov 2026 01:00:00 UTC: restore beside it with --as first"
+	const backupsAlone = "cannot be restored to 24 Nov 2026 00:30:00 UTC. It can be restored to: " +
 		"--backup last (01:00), or --backup first (22 Nov 01:00)"
 	for name, c := range map[string]struct{ got, want string }{
 		"inside a former archive":     {plan(recovery.Request{To: inside}, live, turned), "22 Nov 01:00 to 01:00  ok\n"},
@@ -293,7 +294,7 @@ func TestEndOfTheLog(t *testing.T) {
 		"without a log, its Backup":   {plan(recovery.Request{To: after, Backup: "last"}, live, logless), "the Backup last has no log"},
 		"without a log, the newest":   {plan(recovery.Request{}, live, logless), "from Backup team-a/last to"},
 		"without a log, by its name":  {plan(recovery.Request{Backup: "first"}, live, logless), "from Backup team-a/first to"},
-		"lost, from a former archive": {plan(recovery.Request{}, nil, turned, apitest.Lost), "later writes are not restored."},
+		"lost, from a former archive": {plan(recovery.Request{}, nil, turned, apitest.Lost), "which has no backup, so the writes since then are not"},
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%s: %s, want %q", name, c.got, c.want)
@@ -301,8 +302,9 @@ func TestEndOfTheLog(t *testing.T) {
 	}
 }
 
-// TestUnknownVersion shows that an archive whose version of Postgres is not known replaces no live
-// Cluster. The Dojo was upgraded, and barman-cloud has deleted the Backups of the former version.
+// TestUnknownVersion shows that a restore deletes no live Cluster if the archive's version of
+// Postgres is unknown. In most cases the Dojo was upgraded, and barman-cloud has deleted the
+// Backups of the former version.
 func TestUnknownVersion(t *testing.T) {
 	t.Parallel()
 	upgraded := func(d *corev1api.Dojo) {

@@ -100,7 +100,7 @@ func nothing(w *world.World, r Request, windows []Window) error {
 	if len(can) == 0 {
 		return fmt.Errorf("%s has no backup that has completed: nothing can be restored", w.Dojo.Name)
 	}
-	return fmt.Errorf("%s cannot be restored to %s; it can to: %s",
+	return fmt.Errorf("%s cannot be restored to %s. It can be restored to: %s",
 		w.Dojo.Name, term.Exact(r.To), strings.Join(can, ", or "))
 }
 
@@ -142,8 +142,8 @@ func findBackup(w *world.World, r Request) (s source, err error) {
 		r.Backup, w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
 }
 
-// majorIn returns the major version of the last backup in a place before a moment. Without one, it
-// returns that of the first backup, or 0.
+// majorIn returns the major version of the last backup in a place before a moment. Without such a
+// backup, it returns the version of the first backup in the place, or 0.
 func majorIn(w *world.World, place Place, to time.Time) (major int) {
 	for _, b := range Completed(w) {
 		if b.Place == nil || !b.Place.equal(place) || b.Major == 0 {
@@ -184,10 +184,11 @@ func (s source) former(d *corev1api.Dojo) bool {
 	return place != nil && (now == nil || !place.equal(*now))
 }
 
-// version returns the major version of the source, or 0 if only CloudNativePG knows it. A former
-// archive whose Backup objects are gone is usually of a former version: barman-cloud deletes them
-// after an upgrade, but not after a restore. A Cluster with another version cannot start, so the
-// user must name the version of such an archive, and a live Cluster is never deleted for it.
+// version returns the major version of the source, or 0 if only CloudNativePG knows it. The
+// version of a former archive is unknown if the Backup objects are gone. It is then usually a
+// former version: barman-cloud deletes the Backup objects after an upgrade, but not after a
+// restore. A Cluster of another version cannot start. So the user must name an image of the right
+// version, and a restore from such an archive never deletes a live Cluster.
 func (s source) version(w *world.World, r Request) (int, error) {
 	if s.major > 0 || !s.former(w.Dojo) {
 		return s.major, nil

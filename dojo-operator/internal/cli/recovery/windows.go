@@ -127,10 +127,10 @@ type storeStatus struct {
 	} `json:"serverRecoveryWindow,omitempty"`
 }
 
-// addStores adds the windows in the status of ObjectStores. They stay there after a Cluster has
-// switched to another serverName, although barman-cloud then deletes the Backup objects. Other
-// Dojos may use the same ObjectStore, so addStores adds only windows with a serverName of this
-// Dojo.
+// addStores adds the windows in the status of ObjectStores. A window stays in the status after a
+// Cluster has switched to another serverName, although barman-cloud then deletes the Backup
+// objects. Other Dojos may use the same ObjectStore, so addStores adds only windows with a
+// serverName of this Dojo.
 func addStores(w *world.World, all []Window) []Window {
 	for i := range w.Stores {
 		store := &w.Stores[i]

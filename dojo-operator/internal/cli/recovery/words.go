@@ -32,11 +32,13 @@ func (p *Plan) notes(w *world.World, from source) {
 			term.Exact(from.window.To), strings.TrimSuffix(archiveInterval.String(), "0s"))
 	}
 	if now := archive(w.Dojo); p.To.IsZero() && from.window != nil && from.former(w.Dojo) && now != nil {
-		note("All of the log of serverName %s is restored, also what a restore has undone since. The Dojo archives to "+
-			"serverName %s now, which has no backup: later writes are not restored.", from.window.ServerName, now.ServerName)
+		note("All of the log of serverName %s is restored, including writes that a later restore has undone. The Dojo now "+
+			"archives to serverName %s, which has no backup, so the writes since then are not restored.",
+			from.window.ServerName, now.ServerName)
 	}
 	if from.window != nil && from.window.Live && !p.Replaces {
-		note("The log is archived at least every %s: a later moment needs kubectl dojo backup %s -n %s first.",
+		note("Postgres archives its log at least every %s. To restore a moment that is not archived yet, first run "+
+			"kubectl dojo backup %s -n %s.",
 			strings.TrimSuffix(archiveInterval.String(), "0s"), w.Dojo.Name, w.Dojo.Namespace)
 	}
 	_, image, _ := unstructured.NestedString(p.Object.Object, "spec", "imageName")

@@ -65,8 +65,9 @@ func forms(text string) []string {
 		text, url.QueryEscape(text), url.PathEscape(text), strings.Trim(string(quoted), `"`),
 		base64.StdEncoding.EncodeToString([]byte(text)), base64.URLEncoding.EncodeToString([]byte(text)),
 	}
-	// A longer text may begin with the value. Its base64 then differs from the value's base64 in the
-	// last characters. So the result also has the value's base64 without its last four characters.
+	// A longer text may begin with the value. Its base64 then differs from the value's base64 in
+	// the last characters. So the result also has the value's base64 without its last four
+	// characters.
 	for _, encoded := range all[4:] {
 		if n := len(encoded) - 4; n >= minLine {
 			all = append(all, encoded[:n])

@@ -180,8 +180,8 @@ func (m Mark) paint(style term.Style, text string) string {
 	return text
 }
 
-// Summary returns the number of children and those not in sync, such as "12, all in sync but the
-// Cluster tokyo-db".
+// Summary returns the number of children, and the children that are not in sync, such as "12, all
+// in sync but the Cluster tokyo-db".
 func Summary(children []Child) string {
 	var not []string
 	blind := 0

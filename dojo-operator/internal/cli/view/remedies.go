@@ -87,8 +87,8 @@ func lost(w *world.World, run func(string, ...any) string) (all []Remedy) {
 	return append(all, Remedy{"Careful", run("accept-loss"), "an empty database"})
 }
 
-// newest describes the latest data that a restore can bring back. where says in which archive it
-// is.
+// newest describes the latest data that a restore can bring back. where names the archive, such as
+// " in a former archive", or is empty.
 func newest(w *world.World, where string) string {
 	lostAt := recovery.LostAt(w.Dojo)
 	windows := recovery.Windows(w)

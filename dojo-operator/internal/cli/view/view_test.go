@@ -85,8 +85,8 @@ func TestRemediesOfPausedDeletion(t *testing.T) {
 	}
 }
 
-// TestRemediesOfALostCluster shows that status calls a restore safe only from the archive of the lost
-// Cluster.
+// TestRemediesOfALostCluster shows that the command status labels a restore as Safe only if the
+// restore uses the archive of the lost Cluster.
 func TestRemediesOfALostCluster(t *testing.T) {
 	t.Parallel()
 	const accept = "; Careful kubectl dojo accept-loss sendai -n team-a (an empty database)"
@@ -204,8 +204,8 @@ func TestReleaseLine(t *testing.T) {
 	}
 }
 
-// TestAbsentCluster shows for which missing Clusters the status says MISSING. A missing Cluster of
-// the Dojo's own is MISSING only if it existed before.
+// TestAbsentCluster shows for which missing Clusters the status says MISSING. A Cluster of the
+// Dojo's own is MISSING only if the Cluster existed before.
 func TestAbsentCluster(t *testing.T) {
 	t.Parallel()
 	never := func(d *corev1api.Dojo) {

@@ -66,7 +66,7 @@ type reader struct {
 	free    chan struct{}
 	mu      sync.Mutex
 	failed  []error
-	// dojos and databases are all of the namespace.
+	// dojos and databases hold all Dojos and Databases of the namespace.
 	dojos     []corev1api.Dojo
 	databases []cnpgv1.Database
 }
@@ -143,8 +143,8 @@ func (r *reader) lists(ctx context.Context, d *corev1api.Dojo, in client.ListOpt
 	read(kinds.Database, &databases, func() { r.databases = databases.Items })
 }
 
-// othersIn names the other users of a Dojo's own Cluster. The Database of a Dojo counts as the
-// Dojo.
+// othersIn names the other users of a Dojo's own Cluster: other Dojos, and Databases that belong
+// to no Dojo.
 func othersIn(d *corev1api.Dojo, dojos []corev1api.Dojo, databases []cnpgv1.Database) (all []string) {
 	guests := cluster.Guests(d, dojos)
 	for i := range guests {

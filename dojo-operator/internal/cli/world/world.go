@@ -40,7 +40,7 @@ type World struct {
 	// Backups are the Backup objects of the Cluster, and of former Clusters with the same name.
 	Backups []cnpgv1.Backup
 	// Others names the other Dojos with a database in the Dojo's own Cluster, and the Databases in
-	// it that are no Dojo's, such as "Dojo kyoto" and "Database reports".
+	// this Cluster that belong to no Dojo, such as "Dojo kyoto" and "Database reports".
 	Others []string
 	// Stores are the ObjectStores of the barman-cloud plugin in the namespace.
 	Stores []unstructured.Unstructured

@@ -17,7 +17,7 @@ import (
 )
 
 // withoutFinal is the last advice in a message, because a user who follows it loses data.
-const withoutFinal = "To delete without it, set spec.postgres.cluster.backup.finalBackup to false. " +
+const withoutFinal = "To delete without a final backup, set spec.postgres.cluster.backup.finalBackup to false. " +
 	"This loses the data since the last backup."
 
 const orRetain = "or set spec.postgres.reclaimPolicy to Retain, which keeps the data. "
@@ -72,8 +72,9 @@ func resumes(cluster *cnpgv1.Cluster) bool {
 	return meta.IsStatusConditionTrue(cluster.Status.Conditions, cnpg.HibernationAnnotation)
 }
 
-// finalStalled returns the issue of a final Backup that takes too long. If the Backup has not
-// started, CloudNativePG waits for an older Backup or for the primary, so the issue points to it.
+// finalStalled returns the issue of a final Backup that takes too long. If CloudNativePG has not
+// started the Backup, it may wait for an older Backup or for a healthy Cluster. The issue then
+// names the older Backup or the Cluster.
 func finalStalled(dojo *corev1api.Dojo, s State, cluster *cnpgv1.Cluster) *conditions.Issue {
 	name := cnpg.FinalBackupName(dojo)
 	what, see := "the Backup "+name+" to complete", "backups.postgresql.cnpg.io "+name

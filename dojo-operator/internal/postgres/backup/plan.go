@@ -46,8 +46,8 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 // noticeTime is the time in which CloudNativePG notices a changed Cluster, with a reserve.
 const noticeTime = 10 * time.Second
 
-// accepts reports whether a Cluster can take a backup now. A pod that is older than its plugin fails
-// the Backup, and CloudNativePG repeats no Backup (invokeStart in
+// accepts reports whether a Cluster can take a backup now. A pod that is older than its plugin
+// fails the Backup, and CloudNativePG repeats no Backup (invokeStart in
 // pkg/management/postgres/webserver/plugin_backup.go).
 func accepts(in Input, b *corev1api.Backup) bool {
 	if b.Method != corev1api.BackupPlugin {

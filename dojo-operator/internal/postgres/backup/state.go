@@ -28,12 +28,13 @@ type State struct {
 	// Last is the latest completed Backup. First is the first Backup of the Cluster if the operator
 	// has taken it (needsFirst).
 	Last, First *cnpgv1.Backup
-	// Unfinished are the Cluster's Backups that CloudNativePG has yet to take or to end, the oldest
-	// first. It takes one after another.
+	// Unfinished has the Cluster's Backups that have neither completed nor failed, the oldest
+	// first. CloudNativePG takes one Backup after another.
 	Unfinished []*cnpgv1.Backup
 }
 
-// Before returns the oldest Backup for which a Backup waits that has not started, or nil.
+// Before returns the oldest unfinished Backup, which CloudNativePG takes before b. It returns nil
+// if b has started, or if no other Backup is older.
 func (s *State) Before(b *cnpgv1.Backup) *cnpgv1.Backup {
 	if b == nil || cnpg.BackupStarted(b) != nil || len(s.Unfinished) == 0 || s.Unfinished[0].Name == b.Name {
 		return nil
@@ -41,7 +42,7 @@ func (s *State) Before(b *cnpgv1.Backup) *cnpgv1.Backup {
 	return s.Unfinished[0]
 }
 
-// Running returns the name of a Backup that may still end well, or "".
+// Running returns the name of a Backup that may still succeed, or "".
 func (s *State) Running(now time.Time, deadline time.Duration) string {
 	for _, b := range s.Unfinished {
 		if since, limit := cnpg.BackupLimit(b, deadline); now.Sub(since) < limit && !cnpg.BackupFailed(b) {

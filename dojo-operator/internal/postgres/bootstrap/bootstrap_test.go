@@ -395,8 +395,8 @@ func TestProgress(t *testing.T) {
 			"Degraded/RestoreFailed", "more than 6h0m0s"},
 		"a pod has failed": {tokyo(t, withTime), job(1, 1), cnpgv1.ClusterStatus{}, "Degraded/RestoreFailed",
 			"pods of the Job tokyo-db-1-full-recovery have failed (1). See `kubectl logs job/tokyo-db-1-full-recovery -n school " +
-				"--all-containers` and `kubectl describe clusters.postgresql.cnpg.io tokyo-db -n school`. A targetTime is later than the end of a backup, " +
-				"and earlier than the last transaction in the log."},
+				"--all-containers` and `kubectl describe clusters.postgresql.cnpg.io tokyo-db -n school`. " +
+				"bootstrap.recovery.targetTime must be later than the end of a backup, and earlier than the last transaction in the log."},
 		"an import has failed": {tokyo(t, fromElsewhere), job(0, 7), cnpgv1.ClusterStatus{}, "Degraded/ImportFailed",
 			"which has no data yet: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`."},
 		"the Job has given up": {tokyo(t, fromElsewhere), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable}, "Degraded/ImportFailed",

@@ -28,17 +28,17 @@ func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *condi
 	}
 	instead, accepts, loses := "no empty one is created in its place", "an empty database", "all data of the Dojo"
 	if origin != "" {
-		instead = "it is not made again from " + origin + ", which has less"
-		accepts, loses = "what "+origin+" has", "all data that is newer"
+		instead = "it is not created again from " + origin + ", which lacks all newer data"
+		accepts, loses = "the data of "+origin, "all data that is newer"
 	}
 	archive := ""
 	if b := dojo.BackupPolicy(); b != nil && b.Plugin != nil && b.Plugin.Name == cnpg.BarmanCloud {
-		archive = " and another serverName in spec.postgres.cluster.backup.plugin.parameters"
+		archive = " and set another serverName in spec.postgres.cluster.backup.plugin.parameters"
 	}
 	return conditions.Degraded(corev1api.ReasonDatabaseLost,
 		"The Cluster %[1]s/%[2]s is gone, with the data of the Dojo, and %[3]s. "+
 			"Restore it: `kubectl dojo restore %[4]s -n %[1]s`. If nothing can be restored, begin with %[5]s: "+
-			"`kubectl dojo accept-loss %[4]s -n %[1]s`, or "+
+			"`kubectl dojo accept-loss %[4]s -n %[1]s`; or run "+
 			"`kubectl annotate dojos.core.jutsu.com %[4]s -n %[1]s --overwrite %[6]s=%[7]s`%[9]s. This loses %[8]s.",
 		dojo.Namespace, cnpg.ClusterName(dojo), instead, dojo.Name, accepts,
 		corev1api.RecreateDatabaseAnnotation, token, loses, archive)

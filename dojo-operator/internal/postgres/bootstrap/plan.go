@@ -108,7 +108,8 @@ func Progress(
 	if b.Import != nil {
 		waiting, failed, verb = corev1api.ReasonImporting, corev1api.ReasonImportFailed, "imported"
 	} else if b.Recovery.TargetTime != "" {
-		hint = " A targetTime is later than the end of a backup, and earlier than the last transaction in the log."
+		hint = " bootstrap.recovery.targetTime must be later than the end of a backup, and earlier than the last " +
+			"transaction in the log."
 	}
 	job := cnpg.BootstrapJobs(dojo)[0]
 	if s.Job != nil {

@@ -131,8 +131,8 @@ func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	}
 	return conditions.Degraded(corev1api.ReasonClusterInUse,
 		"The Dojo is being deleted with its Cluster %s, but others have databases in it: %s. Nothing is deleted until "+
-			"they are gone. With the reclaimPolicy Retain the Cluster stays.",
-		s.Live.Name, strings.Join(s.Others, ", "))
+			"these are gone. To keep the Cluster instead: `%s`.",
+		s.Live.Name, strings.Join(s.Others, ", "), cnpg.RetainCommand(dojo))
 }
 
 func inUseSuspended(cluster string, others []string) *conditions.Issue {

@@ -18,8 +18,8 @@ import (
 func webhookRefusal() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonClusterRefused,
-		Advice: "The Cluster stays as it is. In spec.postgres.cluster, correct the field that the error names; the names " +
-			"of both are almost the same.",
+		Advice: "The Cluster stays as it is. Correct the field of spec.postgres.cluster with almost the same name as the " +
+			"field in the error.",
 	}
 }
 

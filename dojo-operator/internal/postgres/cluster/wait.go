@@ -51,8 +51,9 @@ func missing(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 			"The %s of CloudNativePG does not exist. %s", object, adviceForMissing(dojo)).For(object))
 }
 
-// adviceForMissing depends on whether the Dojo had credentials for a database in the Cluster: a new
-// Cluster lacks the data of that database.
+// adviceForMissing returns advice for a Cluster that does not exist. If the Dojo had credentials
+// for a database in this Cluster, the advice is to restore the Cluster, because a new Cluster
+// would lack the data.
 func adviceForMissing(dojo *corev1api.Dojo) string {
 	known := dojo.Status.Database
 	if known == nil || known.Login == "" {
@@ -79,14 +80,15 @@ func waitForCloudNativePG(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) 
 	return conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.ProgressDeadline,
 		conditions.Progressing(corev1api.ReasonWaitingForCluster, "%s", message).For(object),
 		conditions.Degraded(corev1api.ReasonClusterNotReady,
-			"%s See `kubectl describe clusters.postgresql.cnpg.io %s -n %s`; for a plugin, spec.postgres.cluster.backup.",
+			"%s See `kubectl describe clusters.postgresql.cnpg.io %s -n %s`. If the error names a plugin, correct "+
+				"spec.postgres.cluster.backup.",
 			message, live.Name, live.Namespace).For(object))
 }
 
-// waitForPrimary starts its deadline at the later of [cnpg.ReadySince] and the start of the wait in
-// the Dojo's status. ReadySince is too early after a hibernation, because Ready stays True in it.
-// The Cluster's last write is too late: CloudNativePG rewrites a failing Cluster every second
-// (targetPrimary in internal/controller/cluster_status.go).
+// waitForPrimary starts its deadline at the later of [cnpg.ReadySince] and the start of the wait
+// in the Dojo's status. ReadySince is too early after a hibernation, because Ready stays True
+// during a hibernation. The Cluster's last write is too late: CloudNativePG rewrites a failing
+// Cluster every second (targetPrimary in internal/controller/cluster_status.go).
 func waitForPrimary(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(dojo, live)
 	if live.Status.CurrentPrimary != "" { // otherwise the Cluster never had a primary
@@ -107,7 +109,7 @@ func waitForStandbys(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *cond
 }
 
 func notReady(live *cnpgv1.Cluster, waiting *conditions.Issue, in Input) *conditions.Issue {
-	if cnpg.Hibernates(live) { // its Dojo may be deleted, so that the operator does not resume it
+	if cnpg.Hibernates(live) { // if the Cluster's Dojo is deleted, nothing resumes the Cluster
 		return hibernated(live)
 	}
 	return conditions.Degraded(corev1api.ReasonClusterNotReady,

@@ -57,8 +57,8 @@ func (b build) newer(former build) bool {
 	return b.minor > former.minor || b.minor == former.minor && len(b.date) == len(former.date) && b.date > former.date
 }
 
-// Newer returns the version of the catalog's image if it is a newer minor version, or a newer
-// build, than the Cluster's image; else "".
+// Newer returns the version of the catalog's image if this image has a newer minor version than
+// the Cluster's image, or is a newer build of the same version; else "".
 func Newer(dojo *corev1api.Dojo, live *cnpgv1.Cluster, catalog Catalog) string {
 	own := dojo.Spec.Postgres.Cluster
 	if own == nil || own.Version == "" || own.ImageName != "" {

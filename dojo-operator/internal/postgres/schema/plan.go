@@ -220,8 +220,9 @@ func (p *planner) run() *conditions.Issue {
 	return p.progress(trouble)
 }
 
-// exhausted returns when a Job has failed although no SQL was wrong: all its pods ended for another
-// reason, such as a Postgres that was not reachable for all of the Job's retries. Else nil.
+// exhausted returns the time at which a Job failed although no SQL was wrong, or nil. All pods of
+// such a Job ended for another reason, for example because Postgres was unreachable during all
+// retries.
 func exhausted(job *batchv1.Job) *metav1.Time {
 	for _, c := range job.Status.Conditions {
 		failed := c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue
@@ -290,7 +291,8 @@ func (p *planner) waitForFormer() *conditions.Issue {
 	what := strings.Join(names, ", ")
 	return p.stalledAfter(p.config.Deadline, since,
 		conditions.Progressing(corev1api.ReasonApplyingSchema, "Waiting for the end of former SQL: %s.", what),
-		"Former SQL has not ended, so no new SQL runs: %s. Find out what keeps it running, and delete that.", what)
+		"Former SQL has not ended, so no new SQL runs: %s. Find out why with `kubectl describe jobs.batch,pods -n %s`, "+
+			"and remove the cause.", what, p.dojo.Namespace)
 }
 
 func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
@@ -312,7 +314,7 @@ func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
 	failed := func(c corev1.ContainerState) bool { return c.Terminated != nil }
 	if pod, _ := p.findContainer(failed); pod != nil {
 		return p.stalledAfter(p.config.Deadline, since, applying,
-			"The SQL could not run for more than %s: %s. See `kubectl describe job %s -n %s`.", p.config.Deadline,
+			"The SQL has not been able to run for more than %s: %s. See `kubectl describe job %s -n %s`.", p.config.Deadline,
 			strings.TrimRight(cmp.Or(pods.TerminationMessage(p.pods), "its pods fail"), ".\n "), p.job.Name, p.dojo.Namespace)
 	}
 	why := cmp.Or(trouble.Message, fmt.Sprintf("see `kubectl describe job %s -n %s`", p.job.Name, p.dojo.Namespace))

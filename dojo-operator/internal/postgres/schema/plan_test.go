@@ -275,7 +275,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// StopIdle deletes a Job whose SQL is not running yet but could still start. It keeps any other Job.
+// StopIdle deletes a Job whose SQL is not running yet but could still start. It keeps any other
+// Job.
 func TestStopIdle(t *testing.T) {
 	t.Parallel()
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}

@@ -18,8 +18,8 @@ type Input struct {
 	cnpg.Input
 	Cluster *cnpgv1.Cluster
 	Step    corev1api.UpgradeStep
-	// Running describes the pods that have yet to end. Idle deletes the Jobs whose SQL is not running
-	// but could start.
+	// Running describes the pods that have yet to end. Idle deletes the Jobs whose SQL is not
+	// running but could start.
 	Running string
 	Idle    []apply.Deletion
 	// Older is the Backup that CloudNativePG takes before the Backup of the upgrade, or nil.
@@ -35,8 +35,8 @@ type Input struct {
 type Step struct {
 	cnpg.Step
 	Change cnpg.Change
-	// Last has the writes that end the upgrade. If one fails, the Cluster must keep the annotation of
-	// the upgrade, so that the next reconcile plans them again.
+	// Last has the writes that end the upgrade. If one fails, the Cluster must keep the annotation
+	// of the upgrade, so that the next reconcile plans them again.
 	Last []*apply.Object
 }
 

@@ -408,9 +408,9 @@ func adviceAfterFailure(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, 
 	if neverStarted(s.Pods) {
 		return adviceBeforeStart(dojo, s, from)
 	}
-	return fmt.Sprintf("See `kubectl logs job/%[1]s -n %[2]s`. If its log does not name pg_control.old, set the version "+
-		"to %[3]d again%[5]s: the data is as it was, and the Cluster starts with it. If it does, or is gone, Postgres "+
-		"%[3]d may not start with the data any more. %[4]s",
+	return fmt.Sprintf("See `kubectl logs job/%[1]s -n %[2]s`. If the log does not name pg_control.old, set the version "+
+		"to %[3]d again%[5]s: the data is as it was, and the Cluster starts with it. If the log names pg_control.old, or "+
+		"no longer exists, Postgres %[3]d may not start with the data any more. %[4]s",
 		s.Job.Name, dojo.Namespace, from, restoreAdvice(dojo, cluster, s, from), thenBackUp(dojo))
 }
 

@@ -207,8 +207,9 @@ func TestSteps(t *testing.T) {
 	running, done, failed := State{Backup: backup("started")}, State{Backup: backup("completed")}, State{Backup: backup("failed")}
 	upgrading, broken := State{Backup: done.Backup, Job: job(false)}, State{Backup: done.Backup, Job: job(true)}
 	const restored = fromArchive
-	const linked = "If its log does not name pg_control.old, set the version to 16 again" + toBackUp +
-		": the data is as it was, and the Cluster starts with it. If it does, or is gone, Postgres 16 may not start with the data any more. " + restored
+	const linked = "If the log does not name pg_control.old, set the version to 16 again" + toBackUp +
+		": the data is as it was, and the Cluster starts with it. If the log names pg_control.old, or no longer exists, " +
+		"Postgres 16 may not start with the data any more. " + restored
 	cases := map[string]struct {
 		dojo    *corev1api.Dojo
 		cluster *cnpgv1.Cluster

@@ -144,7 +144,8 @@ func readToken(path string) (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// If had is empty, writeToken stores the token in a file that only the owner can read.
+// writeToken stores a token in a file that only the owner can read. If had is not empty, the file
+// already has a token, and writeToken does nothing.
 func writeToken(path, had, token string) error {
 	if had != "" {
 		return nil

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// ReplaceChannel changes a channel. If the overwrites of a category change, its synced channels,
-// which had the same overwrites, get the new overwrites too.
+// ReplaceChannel changes a channel. A channel is synced if it has the same overwrites as its
+// category. If the overwrites of a category change, its synced channels get the new overwrites
+// too.
 func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 	before := ch.Clone()
 	*ch = after
@@ -57,7 +58,8 @@ func (g *GuildState) Bottom(ch *Channel) int {
 	return at
 }
 
-// Required reports whether a Community guild needs the channel: its rules or updates channel.
+// Required reports whether the channel is the rules or updates channel of a Community guild, which
+// must have both.
 func (g *GuildState) Required(id string) bool {
 	return g.Feature("COMMUNITY") && (id == g.RulesChannelID || id == g.PublicUpdatesChannelID)
 }

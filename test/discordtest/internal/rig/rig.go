@@ -110,7 +110,8 @@ func (r *Rig) Do(method, path string, body any, header ...string) Answer {
 	return r.As("Bot "+r.Bot.Token, method, path, body, header...)
 }
 
-// As is like [Rig.Do] with this Authorization header, or none if auth is "".
+// As is like [Rig.Do], but sends auth as the Authorization header. If auth is "", the call has no
+// such header.
 func (r *Rig) As(auth, method, path string, body any, header ...string) Answer {
 	r.T.Helper()
 	var data io.Reader

@@ -61,8 +61,8 @@ func Edit(c *call.Call) (int, any, error) {
 }
 
 // ignoresCommunityChannels reports whether an edit leaves the rules and updates channel unchanged
-// without an error. Users report this for a Community guild and an edit without COMMUNITY in
-// features.
+// without an error. Users report this for an edit of a Community guild that does not send
+// COMMUNITY in features. Altered.CommunityChannels has the same effect in other guilds.
 func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) bool {
 	if slices.Contains(after.Features, community) {
 		return g.Feature(community) && !f.Given("features")

@@ -140,7 +140,7 @@ type guildEvent struct {
 	settings discordclient.Guild
 	more     struct {
 		Channels []*discordclient.Channel `json:"channels"` // GUILD_CREATE only
-		// GUILD_CREATE only; without the members intent only the bot.
+		// Only GUILD_CREATE has members. Without the members intent, the only member is the bot.
 		Members     []memberEvent `json:"members"`
 		Unavailable *bool         `json:"unavailable"` // missing in GUILD_DELETE if the bot was removed
 	}
