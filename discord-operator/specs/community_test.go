@@ -102,7 +102,7 @@ var _ = Describe("Community", func() {
 			HaveField("Features", ConsistOf("COMMUNITY", "NEWS", "INVITES_DISABLED", "VERIFIED"))))
 	})
 
-	It("blocks the deletion of its channels without a call until a user has disabled it",
+	It("blocks the deletion of its channels, and sends no request to Discord, until a user disables Community",
 		func(ctx context.Context) {
 			administrator()
 			other := w.channel("", "principles")

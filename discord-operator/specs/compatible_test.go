@@ -17,9 +17,9 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// A server of another vendor with Discord's API has other error codes, no audit log and no roles in
+// Another vendor's implementation of Discord's API has other error codes, no audit log and no roles in
 // its guild objects. It sends events only for few channels, and sends each event twice.
-var _ = Describe("With a server that is compatible with Discord", Ordered, ContinueOnFailure, SpecPriority(1), func() {
+var _ = Describe("With another vendor's implementation of Discord's API", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 	BeforeAll(func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, "--resync-period=3s")
 	})

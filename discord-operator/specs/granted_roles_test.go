@@ -194,7 +194,7 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		create(ctx, adopts, none, observes, forged, guesses)
 		eventuallyNotAllowed(ctx, adopts, none, observes, forged)
 		Expect(message(none, "Degraded")).To(Equal(message(adopts, "Degraded")), "what exists, it does not learn")
-		Expect(eventuallyDegraded(ctx, guesses, v1alpha1.ReasonNothingToObserve)).NotTo(ContainSubstring("of this name"))
+		Expect(eventuallyDegraded(ctx, guesses, v1alpha1.ReasonNothingToObserve)).NotTo(ContainSubstring("with the object's name"))
 		deleteAndWait(ctx, adopts, none, observes, forged)
 		Expect(w.edits()).To(BeEmpty())
 		Expect(w.rolesNamed("Mods")).To(HaveExactElements(And(HaveField("ID", mods), HaveField("Permissions", permBan))))

@@ -136,7 +136,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 				HaveCondition("Available", "False", v1alpha1.ReasonNotOnDiscord)))
 			Expect(o.GetFinalizers()).To(BeEmpty())
 		}
-		Expect(message(c, "Degraded")).To(ContainSubstring("one of this name, " + byName))
+		Expect(message(c, "Degraded")).To(ContainSubstring("with the object's name: id " + byName))
 		w.expectInSync(ctx, g, c, r)
 		Expect(w.edits()).To(BeEmpty())
 		manages(ctx, g, c, r)

@@ -97,7 +97,7 @@ var _ = Describe("The token of a bot", func() {
 		w.bot = second
 	})
 
-	Describe("that is gone when an object is deleted", func() {
+	Describe("without its Secret when an object is deleted", func() {
 		var c *v1alpha1.DiscordChannel
 		BeforeEach(func(ctx context.Context) {
 			c = w.channel("", "alerts")

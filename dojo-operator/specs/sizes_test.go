@@ -108,7 +108,7 @@ var _ = Describe("The size of a database", func() {
 		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", change))).To(MatchError(ContainSubstring(want)))
 	},
 		Entry("neither size nor storage", sized(""), "storage or size is required"),
-		Entry("no name of a size", sized("../x"), "must be the name of a size"),
+		Entry("a size that is not a valid name", sized("../x"), "must be the name of a size"),
 	)
 
 	It("keeps the storage class when a size or storage is set", func(ctx context.Context) {

@@ -193,9 +193,9 @@ func TestPolicySamples(t *testing.T) {
 }
 
 // The sample policies must check each change of a Dojo's spec, including a change by kubectl
-// scale. While a Dojo is being deleted, each policy must check only changes of the fields that it
-// rules. The policies must accept an edit that does not change the spec, so that the operator can
-// remove the finalizer of a Dojo that violates them.
+// scale. While a Dojo is being deleted, each policy must check the Dojo only if a field changes
+// that this policy restricts. The policies must accept an edit that does not change the spec, so
+// that the operator can remove the finalizer of a Dojo that violates them.
 func TestPolicySamplesRuleChanges(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

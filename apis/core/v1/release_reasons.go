@@ -10,10 +10,10 @@ const (
 	// ReasonWaitingForMigrations (Progressing): a ConfigMap of
 	// spec.release.migrations does not exist yet.
 	ReasonWaitingForMigrations = "WaitingForMigrations"
-	// ReasonMigrationsNotFound (Degraded): a ConfigMap of
-	// spec.release.migrations does not exist after --progress-deadline, or these
-	// ConfigMaps have no file. Create the ConfigMap, add a file to it, or remove
-	// the reference.
+	// ReasonMigrationsNotFound (Degraded): after --progress-deadline, a ConfigMap
+	// of spec.release.migrations still does not exist, or all of its ConfigMaps
+	// together have no file. Create the ConfigMap, add a file to one of them, or
+	// remove the reference.
 	ReasonMigrationsNotFound = "MigrationsNotFound"
 	// ReasonMigrationsInvalid (Degraded): goose cannot order the files of
 	// spec.release.migrations, or the operator cannot run them; the message has

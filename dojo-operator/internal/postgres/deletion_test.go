@@ -278,7 +278,7 @@ func TestFinalBackup(t *testing.T) {
 	w := inSync(t, dojo)
 	phase(cnpgv1.BackupPhaseFailed)(w)
 	name := cnpg.FinalBackupName(dojo)
-	want := "The Backup " + name + " has failed, so no data is deleted: no space left. " +
+	want := "The Backup " + name + " has failed: no space left. No data is deleted. " +
 		"Retry it with `kubectl delete backups.postgresql.cnpg.io " + name + " -n school`, " +
 		"or set spec.postgres.reclaimPolicy to Retain, which keeps the data. " +
 		"To delete without a final backup, set spec.postgres.cluster.backup.finalBackup to false. This loses the data since the last backup."

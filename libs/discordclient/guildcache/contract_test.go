@@ -137,8 +137,8 @@ func TestRequestsKeepTheContract(t *testing.T) {
 	ok(err)
 }
 
-// carriesAll fails the test unless the request has all fields of its type, except the fields in
-// without.
+// carriesAll returns the request. It fails the test unless the request has every field of its type
+// except the fields in the list without, which it must not have.
 func carriesAll[T any](t *testing.T, request T, without ...string) T {
 	t.Helper()
 	raw, err := json.Marshal(request)

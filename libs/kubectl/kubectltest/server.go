@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package kubectltest is a fake Kubernetes API server for tests of kubectl plugins. It serves
-// objects over HTTP and refuses the requests that a test denies. It does not validate objects: each
-// operator's specs/ test validation on a real API server.
+// objects over HTTP and refuses the requests that a test denies. It does not validate objects. The
+// tests of validation are in the folder specs of each operator, and use a real API server.
 package kubectltest
 
 import (

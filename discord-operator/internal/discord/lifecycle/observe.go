@@ -86,15 +86,15 @@ func requiredToChange(issue conditions.Issue) bool {
 func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *conditions.Issue {
 	hint := "" // if the object may not adopt the resource, it must not learn the id
 	if id := k.FindByName(snap, b.Lookup, b.Name, nil); id != "" && b.Adopt == nil && b.NoAdoption == nil {
-		hint = fmt.Sprintf(" The server has one of this name, %s.", id)
+		hint = fmt.Sprintf(" The server has a %s with the object's name: id %s.", k.Noun, id)
 	}
-	advice := "Name"
+	advice := "Set spec.adopt to"
 	if b.Adopt != nil || b.StatusID != "" {
-		advice = "Create a new object that names" // spec.adopt cannot be changed, nor set for another resource
+		advice = "Create a new object whose spec.adopt is" // spec.adopt cannot be changed, nor set for another resource
 	}
 	return conditions.Degraded(v1alpha1.ReasonNothingToObserve,
-		"The object has no %s on Discord, and spec.managementPolicy is Observe, so none is created.%s %s an existing one "+
-			"in spec.adopt, or set spec.managementPolicy to Manage, which creates a new %[1]s.", k.Noun, hint, advice)
+		"The object has no %s on Discord, and spec.managementPolicy is Observe, so none is created.%s %s the id of an "+
+			"existing %[1]s, or set spec.managementPolicy to Manage, which creates a new %[1]s.", k.Noun, hint, advice)
 }
 
 // FindByName returns the id of the resource with this name that has the object's parent and type.

@@ -22,7 +22,7 @@ type Records struct {
 	since   time.Time // time of the first use, after the leader election; a former leader may have sent creates before
 	records map[types.UID]Record
 	// foreign has the time when this process first saw a finalizer that another process had stored.
-	// The other process may have sent a create until this time.
+	// The other process may have sent its last create just before.
 	foreign           map[types.UID]time.Time
 	holders           map[string]types.UID // UID of the object that has a resource, by resource id
 	guesses           map[types.UID]string
@@ -70,8 +70,8 @@ func (r *Records) Of(uid types.UID) Record {
 }
 
 // Finalized records that an object has a finalizer. Call it before Of. If this process has no
-// record of the object, another process has stored the finalizer, and may have sent a create until
-// now: a former leader, or a process that has not noticed the loss of its Lease.
+// record of the object, another process has stored the finalizer: a former leader, or a process
+// that has not noticed the loss of its Lease. That process may have sent a create just before.
 func (r *Records) Finalized(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,7 +25,8 @@ func (b *Binding) IsAdopted(results Results) bool {
 
 // unretained returns the issue of a deletion that would leave a resource on Discord although the
 // DiscordServer does not allow that. It also returns an issue if another object of the namespace
-// names the resource, because a user could delete that object later.
+// claims the resource. The resource would then stay for the other object, and a later deletion of
+// that object could leave it on Discord.
 func (k *Kind) unretained(retained bool, b Binding) *conditions.Issue {
 	switch {
 	case b.NoRetention == nil || b.Guessed || b.Mismatch != nil || b.Live == nil:

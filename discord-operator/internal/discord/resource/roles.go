@@ -71,7 +71,7 @@ func (roles) Mismatch(live Resource, guildID string, _ []discordgo.ChannelType) 
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonAdoptMismatch, "Discord assigns the role %q (%s) itself: to a bot, an "+
-		"integration, all boosters of the server, or all members. Create a new object that adopts another one.",
+		"integration, all boosters of the server, or all members. Create a new object that adopts another role.",
 		role.Name, role.ID)
 }
 
@@ -117,8 +117,8 @@ func (e RoleEdit) Send(ctx context.Context, api *guildcache.Client, guildID, id,
 	return &role, err
 }
 
-// Without implements Edit. It removes no field, because roles have no overwrites that a refused
-// field could block.
+// Without implements Edit. It removes no field. Other resources need it so that a refused field
+// does not block their overwrites, but roles have no overwrites.
 func (e RoleEdit) Without(...string) Edit { return e }
 
 // RoleCreate creates a role.

@@ -44,7 +44,7 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 			strings.TrimPrefix(orRetain, "o")+withoutFinal)
 	case s.Final != nil && cnpg.BackupFailed(s.Final):
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
-			"The Backup %s has failed, so no data is deleted: %s. "+
+			"The Backup %s has failed: %s. No data is deleted. "+
 				"Retry it with `kubectl delete backups.postgresql.cnpg.io %s -n %s`, "+orRetain+withoutFinal,
 			name, strings.TrimSuffix(s.Final.Status.Error, "."), name, dojo.Namespace)
 	case cnpg.Hibernates(cluster):
