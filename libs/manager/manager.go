@@ -9,7 +9,6 @@
 package manager
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -43,11 +42,9 @@ type Options struct {
 	Version string
 	Lease   string
 	Kinds   []func(*runtime.Scheme) error
-	// Cache returns the options of a cache for some namespaces; for all if none are given.
-	Cache  func(namespaces []string) cache.Options
-	Client client.Options
-	// Watched are the kinds whose caches must sync before the process is ready. The first one is the
-	// operator's own.
+	Cache   cache.Options
+	Client  client.Options
+	// Watched are the kinds whose caches must sync before the process is ready.
 	Watched []client.Object
 }
 
@@ -59,8 +56,7 @@ type Manager struct {
 }
 
 // New sets up logging and returns a manager for the cluster that the flags or the environment name.
-// It removes from f.Namespaces each namespace that the operator may not read.
-func New(ctx context.Context, f *Flags, o Options) (*Manager, error) {
+func New(f *Flags, o Options) (*Manager, error) {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&f.log)))
 	klog.SetLogger(ctrl.Log) // client-go's leader election logs through klog
 	kubeconfig, err := clientconfig.GetConfig()
@@ -76,17 +72,13 @@ func New(ctx context.Context, f *Flags, o Options) (*Manager, error) {
 	if err := kinds.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("register kinds: %w", err)
 	}
-	omitted, err := f.omitForbidden(ctx, kubeconfig, scheme, o.Watched[0])
-	if err != nil {
-		return nil, fmt.Errorf("read the namespaces: %w", err)
-	}
 	settings := f.managerOptions(o.Lease)
-	settings.Scheme, settings.Cache, settings.Client = scheme, o.Cache(f.Namespaces), o.Client
+	settings.Scheme, settings.Cache, settings.Client = scheme, o.Cache, o.Client
 	mgr, err := f.fenced(kubeconfig, settings)
 	if err != nil {
 		return nil, fmt.Errorf("set up the manager: %w", err)
 	}
-	err = errors.Join(mgr.Add(omitted), mgr.AddHealthzCheck("ping", healthz.Ping),
+	err = errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("cache", synced(mgr.GetCache(), o.Watched)),
 		metrics.Registry.Register(buildInfo(o.Name, o.Version)), metrics.Registry.Register(refused))
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,8 +44,6 @@ type namespaced struct {
 	admin     client.Client
 	operators map[string]*environment.Process
 	discord   *environment.DiscordProcess
-	objects   []*unstructured.Unstructured // the rendered manifests
-	logs      string                       // the folder of the operators' logs
 }
 
 func startNamespaced(t *testing.T) *namespaced {
@@ -80,24 +77,18 @@ func startNamespaced(t *testing.T) *namespaced {
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { g.Expect(n.discord.Shutdown(context.Background())).To(Succeed()) })
 
-	n.objects, n.logs = render(t, n.kustomization(t)), logs
-	g.Expect(manifests.Apply(t.Context(), n.admin, manifests.Without(n.objects, "Deployment", "PodDisruptionBudget"))).
+	objects := render(t, n.kustomization(t))
+	g.Expect(manifests.Apply(t.Context(), n.admin, manifests.Without(objects, "Deployment", "PodDisruptionBudget"))).
 		To(Succeed())
 	for _, o := range environment.All {
-		n.operators[o.Name] = n.start(t, o, o.Name+".log")
-		t.Cleanup(func() { g.Expect(n.operators[o.Name].Stop(20 * time.Second)).To(Succeed()) })
+		p, err := o.Start(t.Context(), n.cluster,
+			environment.Command{Objects: objects, Log: filepath.Join(logs, o.Name+".log")})
+		g.Expect(err).NotTo(HaveOccurred())
+		t.Cleanup(func() { g.Expect(p.Stop(20 * time.Second)).To(Succeed()) })
+		g.Expect(p.AwaitReady(t.Context())).To(Succeed())
+		n.operators[o.Name] = p
 	}
 	return n
-}
-
-func (n *namespaced) start(t *testing.T, o environment.Operator, log string) *environment.Process {
-	t.Helper()
-	g := NewWithT(t)
-	p, err := o.Start(t.Context(), n.cluster,
-		environment.Command{Objects: n.objects, Log: filepath.Join(n.logs, log)})
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(p.AwaitReady(t.Context())).To(Succeed())
-	return p
 }
 
 // kustomization writes a kustomization that installs the sample, and connects it to the simulated
@@ -165,37 +156,6 @@ func TestNamespaced(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name+" asks for nothing else", func(t *testing.T) { n.expectConfined(t, o) })
 	}
-	for _, o := range environment.All {
-		t.Run(o.Name+" starts without its Role in a namespace", func(t *testing.T) { n.startsWithoutRole(t, o) })
-	}
-}
-
-// A team that deletes its namespace also deletes the operators' Roles in the namespace. A standby
-// must start even without these Roles. The standby must end when it may read the namespace again,
-// because only its next start watches the namespace.
-func (n *namespaced) startsWithoutRole(t *testing.T, o environment.Operator) {
-	g := NewWithT(t)
-	var all, removed rbacv1.RoleBindingList
-	g.Expect(n.admin.List(t.Context(), &all, client.InNamespace(teams[1]))).To(Succeed())
-	for _, binding := range all.Items {
-		if slices.ContainsFunc(binding.Subjects, func(s rbacv1.Subject) bool { return s.Name == o.Name }) {
-			g.Expect(n.admin.Delete(t.Context(), &binding)).To(Succeed())
-			binding.ObjectMeta = metav1.ObjectMeta{Namespace: binding.Namespace, Name: binding.Name}
-			removed.Items = append(removed.Items, binding)
-		}
-	}
-	g.Expect(removed.Items).NotTo(BeEmpty())
-	standby := n.start(t, o, o.Name+"-standby.log")
-	t.Cleanup(func() { _ = standby.Stop(20 * time.Second) })
-	for i := range removed.Items {
-		g.Expect(n.admin.Create(t.Context(), &removed.Items[i])).To(Succeed())
-	}
-	g.Eventually(standby.Exited()).WithTimeout(waitLimit).Should(BeClosed(), "once it may read the namespace")
-	g.Expect(standby.ExitCode()).To(Equal(1))
-	log, err := os.ReadFile(standby.Log())
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(string(log)).To(And(ContainSubstring("The operator omits namespaces that it may not read"),
-		ContainSubstring("restart to watch the namespaces "+teams[1]+":")))
 }
 
 // applyTenants applies the sample and returns the objects that the operators reconcile.

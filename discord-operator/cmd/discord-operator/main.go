@@ -32,10 +32,10 @@ var version string
 func main() { manager.Main("discord-operator", buildversion.Of(version), parse, run) }
 
 func run(ctx context.Context, o *options) error {
-	mgr, err := manager.New(ctx, &o.manager, manager.Options{
+	mgr, err := manager.New(&o.manager, manager.Options{
 		Name: "discord-operator", Version: buildversion.Of(version), Lease: "discord-operator.discord.jutsu.com",
 		Kinds: []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme},
-		Cache: cacheOptions, Watched: watched(o),
+		Cache: cacheOptions(o.manager.Namespaces), Watched: watched(o),
 	})
 	if err != nil {
 		return err

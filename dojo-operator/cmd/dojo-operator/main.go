@@ -63,13 +63,13 @@ func run(ctx context.Context, o *options.Options) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 	}
-	mgr, err := manager.New(ctx, &o.Manager, manager.Options{
+	mgr, err := manager.New(&o.Manager, manager.Options{
 		Name: "dojo-operator", Version: buildversion.Of(version), Lease: "dojo-operator.core.jutsu.com",
 		Kinds: []func(*runtime.Scheme) error{
 			corev1api.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme,
 			networkingv1.AddToScheme, batchv1.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
 		},
-		Cache: dojo.CacheOptions,
+		Cache: dojo.CacheOptions(o.Manager.Namespaces),
 		// Without Unstructured, the client would read the unstructured objects of optional kinds
 		// from the API server instead of the cache.
 		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}},
