@@ -67,6 +67,10 @@ func (e *RateLimited) Queued() bool {
 // [WithTenant].
 func (e *RateLimited) ExceedsShare() bool { return e.Scope == ratelimit.ScopeTenant }
 
+// Blocked reports whether a proxy in front of Discord's API refuses calls, or whether Discord has
+// refused too many calls. Such a block may begin again each time that it ends.
+func (e *RateLimited) Blocked() bool { return e.Scope == ratelimit.ScopeBlocked }
+
 func (e *RateLimited) Error() string {
 	return fmt.Sprintf("%s: rate limited (%s) for another %s", e.Op, e.Scope, e.After.Round(time.Millisecond))
 }

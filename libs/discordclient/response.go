@@ -23,7 +23,7 @@ import (
 const maxResponse = 64 << 20
 
 // blockedPause is the time to wait after a 429 that names no time, such as Cloudflare's HTML page,
-// and after [codeBlocked].
+// and before another try of a call with the answer [codeBlocked].
 const blockedPause = time.Minute
 
 // maxConnections is the number of connections that one call may use. Without this limit, net/http

@@ -168,17 +168,18 @@ func (c *Client) ask(req *http.Request, cl *call, ticket ratelimit.Ticket) ([]by
 	}
 	answer := ratelimit.ParseHeader(resp.header)
 	answer.Foreign = err != nil || resp.cut || !resp.ofDiscord()
-	switch {
-	case resp.status == http.StatusTooManyRequests:
+	if resp.status == http.StatusTooManyRequests {
 		answer.Refused = refusal(resp.header, resp.body)
-	case resp.blocked():
-		answer.Refused = &ratelimit.Refusal{Scope: ratelimit.ScopeBlocked, After: blockedPause}
 	}
 	c.limiter.Done(ticket, &answer)
 	if err != nil {
 		return nil, err
 	}
-	return resp.body, c.judge(cl, resp, answer.Refused)
+	refused := answer.Refused
+	if resp.blocked() { // the limiter must not delay other calls, which Cloudflare may let pass
+		refused = &ratelimit.Refusal{Scope: ratelimit.ScopeBlocked, After: blockedPause}
+	}
+	return resp.body, c.judge(cl, resp, refused)
 }
 
 func (c *Client) admit(cl *call) error {

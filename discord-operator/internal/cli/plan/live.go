@@ -80,12 +80,13 @@ func read(ctx context.Context, options discordclient.Options, serverID string, w
 // maxWait is the longest rate limit that a plan waits for.
 const maxWait = time.Minute
 
-// patient repeats a call that a rate limit refuses, as soon as the limit ends.
+// patient repeats a call that a rate limit refuses, as soon as the limit ends. It does not wait for
+// the end of a block by Cloudflare, because a block has no known end.
 func patient[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	for {
 		result, err := call()
 		limited, ok := errors.AsType[*discordclient.RateLimited](err)
-		if !ok || limited.After > maxWait {
+		if !ok || limited.After > maxWait || limited.Blocked() {
 			return result, err
 		}
 		timer := time.NewTimer(limited.After)
