@@ -264,6 +264,11 @@ func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.D
 	return created, err
 }
 
+// errUnguarded ends a replacement whose new object another client has created from a manifest that
+// lacks the fields of [recreate.Plan.Guarded].
+var errUnguarded = errors.New("another client has created it first, from a manifest without the changes that the notes " +
+	"above name. Make these changes and add spec.adopt in that manifest")
+
 func (s *session) createOnce(ctx context.Context, p *recreate.Plan, created status.Object) (done bool, err error) {
 	if err := s.Create(ctx, created); !apierrors.IsAlreadyExists(err) {
 		return err == nil, err
@@ -275,6 +280,9 @@ func (s *session) createOnce(ctx context.Context, p *recreate.Plan, created stat
 	adopt := p.Adopt()
 	if adopt == nil || p.Adopted(live) { // the answer to an earlier create was lost
 		return true, nil
+	}
+	if p.Guarded {
+		return false, errUnguarded
 	}
 	s.Note("Another client has created it already. It adopts what the former one had.\n")
 	return true, s.merge(ctx, created, map[string]any{"spec": map[string]any{"adopt": adopt}})

@@ -194,6 +194,28 @@ func TestUndeleteMeanwhile(t *testing.T) {
 	}
 }
 
+// TestUndeleteUnguarded shows that undelete does not let another client's object adopt a resource
+// that may belong to another user: with its own deletion policy, that object could delete it.
+func TestUndeleteUnguarded(t *testing.T) {
+	t.Parallel()
+	matched := func(s *school) { s.group.Status.Matched = true }
+	s := company(deleted, matched).in(t)
+	operate(s)
+	operator := s.AfterWrite
+	s.AfterWrite = func(write string) {
+		operator(write)
+		if len(s.Writes()) == 2 { // the second write removes the finalizer
+			g := company().group
+			g.UID, g.Status = "another", v1alpha1.DiscordGroupStatus{}
+			s.Put(g)
+		}
+	}
+	got := run(t, s, "", "undelete", "group", "alerts", "-y", "--confirm", "alerts")
+	if got.code != 1 || !strings.Contains(got.err, "another client has created it first") || len(s.Writes()) != 2 {
+		t.Errorf("%s after %v", got, s.Writes())
+	}
+}
+
 // TestUndeleteLostAnswer shows that the object is created again although the answer to the patch
 // that removes its finalizer was lost.
 func TestUndeleteLostAnswer(t *testing.T) {

@@ -485,6 +485,21 @@ func TestPlanOfManyMembers(t *testing.T) {
 	if stdout, _, err := r.plan(t, "-f", manifests); err == nil || !strings.Contains(err.Error(), "HTTP 500") || stdout != "" {
 		t.Errorf("%v\n%s", err, stdout)
 	}
+	r.srv.Faults().Clear()
+	reads = 0
+	afterOwn := func(discordtest.Request) bool { reads++; return reads > 1 } // the plan first reads the bot's own member
+	r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/members/{user_id}", Match: afterOwn, Action: discordtest.Action{
+		Status: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: `{"code":50035,"message":"Invalid Form Body","errors":{"user_id":{"_errors":[{"code":"NUMBER_TYPE_MAX","message":"too large"}]}}}`,
+	}})
+	if stdout, _, err := r.plan(t, "-f", manifests); err == nil || !strings.Contains(stdout, "DiscordRole default/on-call") {
+		t.Errorf("an id that Discord refuses: %v\n%s", err, stdout)
+	}
+	r.srv.Faults().Clear()
+	r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/members/{user_id}", Action: discordtest.Banned(0)})
+	if stdout, _, err := r.plan(t, "-f", manifests); err == nil || !strings.Contains(err.Error(), "rate limited (blocked)") || stdout != "" {
+		t.Errorf("a block by Cloudflare: %v\n%s", err, stdout)
+	}
 }
 
 func TestErrors(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/controller/role"
 	"jutsu.com/operators/discord-operator/internal/controller/server"
 	"jutsu.com/operators/discord-operator/internal/discord/bot"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
@@ -288,6 +289,9 @@ func (w *world) plan(ctx context.Context, s *step) {
 		})
 		var unread error
 		s.further, unread = role.MemberChanges(o, resource.Role(s.binding.Live), w.member)
+		if discordclient.ClassOf(unread) == discordclient.ClassInvalid { // an id in spec.members that Discord refuses
+			err, unread = conditions.Worst(issues.Of(unread, time.Time{})), nil
+		}
 		w.unread = cmp.Or(w.unread, unread)
 	case *v1alpha1.DiscordGroup:
 		s.plan = group.NewPlan(o, group.State{

@@ -32,9 +32,12 @@ import (
 type Plan struct {
 	Old, New status.Object
 	// ID is the id of the resource on Discord.
-	ID    string
-	notes []string
-	now   time.Time
+	ID string
+	// Guarded reports whether New differs from Old in a field that keeps the resource from harm: the
+	// deletion policy, or the roles of overwrites.
+	Guarded bool
+	notes   []string
+	now     time.Time
 }
 
 // NewPlan plans to replace an object. server is the object's DiscordServer if it is in another
@@ -166,7 +169,7 @@ func (p *Plan) keepRoles(spec []v1alpha1.PermissionOverwrite, recorded []v1alpha
 	for i, o := range spec {
 		is := func(r v1alpha1.ResolvedRole) bool { return r.Name == o.Role }
 		if at := slices.IndexFunc(recorded, is); at >= 0 && !listed(recorded[at].ID) {
-			spec[i].Role = recorded[at].ID
+			spec[i].Role, p.Guarded = recorded[at].ID, true
 			p.notes = append(p.notes, fmt.Sprintf("spec.permissionOverwrites names the role %q by its id %s, so that it stays "+
 				"the same role. Write the id in a repository too.", o.Role, spec[i].Role))
 		}
@@ -180,6 +183,7 @@ func (p *Plan) keepRoles(spec []v1alpha1.PermissionOverwrite, recorded []v1alpha
 func (p *Plan) retain(policy *v1alpha1.DeletionPolicy, adopted *v1alpha1.Adoption, matched bool) {
 	switch {
 	case matched && (adopted == nil || adopted.ID != p.ID):
+		p.Guarded = p.Guarded || *policy != v1alpha1.DeletionPolicyRetain
 		*policy = v1alpha1.DeletionPolicyRetain
 		p.notes = append(p.notes, fmt.Sprintf("%s may belong to another user (status.matched), so the new object has "+
 			"spec.deletionPolicy Retain: its deletion leaves that on Discord. If it is yours, set Delete afterwards.", p.ID))
