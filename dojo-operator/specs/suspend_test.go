@@ -199,6 +199,12 @@ var _ = Describe("A suspended Dojo", func() {
 		eventuallyGone(ctx, guest)
 		Expect(k8s.Get(ctx, nameOf(ns, "kyoto-db"), ofKind("Database", ns, ""))).NotTo(Succeed())
 		eventuallySuspended(ctx, dojo)
+		By("creating another Dojo while the Cluster is hibernated")
+		guest = newDojo(ns, "kyoto", inCluster)
+		guest.Spec.Postgres.ClusterRef.Name = "tokyo-db"
+		Expect(k8s.Create(ctx, guest)).To(Succeed())
+		eventuallyReady(ctx, guest)
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterInUse)
 		edit(ctx, dojo, suspend(false))
 		eventuallyReady(ctx, dojo)
 	})

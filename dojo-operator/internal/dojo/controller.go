@@ -132,7 +132,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 		WatchesMetadata(&corev1.ConfigMap{}, objects).
 		WatchesMetadata(&corev1.Secret{}, children).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(dojoOfPod), builder.WithPredicates(pods.Changed)).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.waitingDojoOfPod), builder.WithPredicates(deletedOnly)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.waitingDojoOfPod), builder.WithPredicates(podEnds)).
 		Watches(&corev1api.Dojo{}, handler.EnqueueRequestsFromMapFunc(r.ownerOfClusterOf),
 			builder.WithPredicates(mayLeaveCluster)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(dojoOfAutoscaler),

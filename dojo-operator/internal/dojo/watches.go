@@ -10,6 +10,7 @@ import (
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -125,17 +126,23 @@ func (r *Reconciler) waitingDojoOfPod(ctx context.Context, pod client.Object) []
 	return nil
 }
 
-var deletedOnly = predicate.Funcs{
-	CreateFunc:  func(event.CreateEvent) bool { return false },
-	UpdateFunc:  func(event.UpdateEvent) bool { return false },
+// podEnds accepts the deletion of a pod, and the end of its containers.
+var podEnds = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return !pods.Ended(e.ObjectOld.(*corev1.Pod)) && pods.Ended(e.ObjectNew.(*corev1.Pod))
+	},
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
 // mayLeaveCluster accepts events after which a Dojo may no longer use the Cluster or the login of
-// another Dojo. It also accepts events after which a suspended Dojo may need that Cluster: the
-// Dojo resumes, or is being deleted with its database.
+// another Dojo. It also accepts events after which a Dojo may need that Cluster although its owner
+// is suspended: the Dojo is new, resumes, or is being deleted with its database.
 var mayLeaveCluster = predicate.Funcs{
-	CreateFunc: func(event.CreateEvent) bool { return false },
+	CreateFunc: func(e event.CreateEvent) bool {
+		dojo := e.Object.(*corev1api.Dojo)
+		return dojo.Spec.Postgres != nil && dojo.Spec.Postgres.ClusterRef != nil
+	},
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*corev1api.Dojo), e.ObjectNew.(*corev1api.Dojo)
 		return before.Spec.Suspend != after.Spec.Suspend ||

@@ -281,6 +281,20 @@ func TestMayLeaveCluster(t *testing.T) {
 		map[string]bool{"created": false, "deleted": true, "suspended": true, "edited": false, "another Secret": true},
 		map[string]client.Object{"suspended": dojotest.Dojo(isSuspended), "edited": edited,
 			"another Secret": dojotest.Dojo(referring("elsewhere"))})
+	guest := dojotest.Dojo(func(d *corev1api.Dojo) {
+		d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "shared"}}
+	})
+	checkPredicate(t, mayLeaveCluster, guest, map[string]bool{"created": true, "deleted": true}, nil)
+}
+
+func TestPodEnds(t *testing.T) {
+	t.Parallel()
+	in := func(phase corev1.PodPhase) *corev1.Pod { return &corev1.Pod{Status: corev1.PodStatus{Phase: phase}} }
+	updates := map[string]client.Object{"runs": in(corev1.PodRunning), "succeeds": in(corev1.PodSucceeded), "fails": in(corev1.PodFailed)}
+	checkPredicate(t, podEnds, in(corev1.PodPending),
+		map[string]bool{"created": false, "deleted": true, "runs": false, "succeeds": true, "fails": true}, updates)
+	checkPredicate(t, podEnds, in(corev1.PodSucceeded),
+		map[string]bool{"created": false, "deleted": true, "runs": false, "succeeds": false, "fails": false}, updates)
 }
 
 // checkPredicate checks which events the predicate accepts: the creation and the deletion of

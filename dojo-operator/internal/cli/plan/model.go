@@ -213,6 +213,9 @@ func (m *Model) List(ctx context.Context, list client.ObjectList, opts ...client
 // readList reads all objects of a kind in a namespace. It uses no field selector, because only the
 // operator's cache has the indexes.
 func (m *Model) readList(ctx context.Context, of listed) error {
+	if m.elsewhere && of.Kind == kinds.Dojo.Kind {
+		of.namespace = m.stand.dojo.Namespace
+	}
 	if m.lists[of] || m.lists[listed{of.GroupVersionKind, ""}] {
 		return nil
 	}
@@ -220,8 +223,8 @@ func (m *Model) readList(ctx context.Context, of listed) error {
 	all.SetGroupVersionKind(of.GroupVersion().WithKind(of.Kind + "List"))
 	err := m.live.List(ctx, all, client.InNamespace(of.namespace))
 	if apierrors.IsForbidden(err) && of.namespace == "" && of.Kind == kinds.Dojo.Kind {
-		// Dojos in the plan's own namespace are listed separately.
-		m.elsewhere, err = true, nil
+		m.elsewhere = true // the user may only know the Dojos of the plan's own namespace
+		return m.readList(ctx, of)
 	}
 	if err != nil {
 		m.failed = errors.Join(m.failed, err)

@@ -193,6 +193,15 @@ func (m *Model) endPods(dojo *corev1api.Dojo, deployment *object) {
 	}
 }
 
+// conditionsOfReady also ends the condition of a hibernation. CloudNativePG removes that condition.
+func conditionsOfReady(o *object, now time.Time) []any {
+	all := []any{condition("Ready", "True", "ClusterIsReady", now)}
+	if isTrue(o, cnpg.HibernationAnnotation) {
+		all = append(all, condition(cnpg.HibernationAnnotation, "False", "Resumed", now))
+	}
+	return all
+}
+
 func readyCluster(o *object, now time.Time) (status map[string]any, what string) {
 	wanted := nestedInt(o, "spec", "instances")
 	primary, _, _ := nestedString(o, statusOf, "currentPrimary")
@@ -218,7 +227,7 @@ func readyCluster(o *object, now time.Time) (status map[string]any, what string)
 		"phase": cnpgv1.PhaseHealthy, "instances": wanted, "readyInstances": wanted,
 		"currentPrimary": primary, "targetPrimary": primary,
 		"instancesStatus": map[string]any{"healthy": healthy},
-		"conditions":      []any{condition("Ready", "True", "ClusterIsReady", now)},
+		"conditions":      conditionsOfReady(o, now),
 	}
 	image, named, _ := nestedString(o, "spec", "imageName")
 	if known, _, _ := nestedString(o, statusOf, "image"); !named {

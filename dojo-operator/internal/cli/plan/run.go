@@ -117,7 +117,7 @@ func (p *Planner) Plan(ctx context.Context, namespace, name string) (*Dojo, erro
 	if err != nil {
 		return nil, err
 	}
-	p.model.stand.dojo = target
+	p.model.stand.dojo, p.clock.now = target, p.model.stand.now
 	planned := &Dojo{Namespace: namespace, Name: name}
 	before := maps.Clone(p.model.objects)
 	if live, applied := p.before[k]; applied {
