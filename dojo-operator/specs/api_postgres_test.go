@@ -270,7 +270,7 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 		Entry("a store without serverName", ownDojo, at("postgres.cluster.bootstrap.recovery.objectStore.serverName", nil),
 			"bootstrap.recovery.objectStore.serverName: Required value"),
 		Entry("a store with two serverNames", ownDojo,
-			at("postgres.cluster.bootstrap.recovery.objectStore.plugin.parameters.serverName", "b"), "serverName has a field of its own"),
+			at("postgres.cluster.bootstrap.recovery.objectStore.plugin.parameters.serverName", "b"), "name the serverName in objectStore.serverName"),
 		Entry("a restore without an archive of its own", ownDojo, at("postgres.cluster.backup.plugin.parameters.serverName", nil),
 			"backup.plugin.parameters needs a serverName of its own"),
 		Entry("a restore that archives to its source", ownDojo, at("postgres.cluster.backup.plugin.parameters.serverName", "own-db"),

@@ -276,7 +276,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 		becomes(corev1.ConditionFalse)
 		operator.Start(ctx) // a new process reconciles all Dojos at once
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonAutoscalingInactive)
-		Expect(message(dojo, "Degraded")).To(And(ContainSubstring("("+inactive+")"), ContainSubstring("Install metrics-server")))
+		Expect(message(dojo, "Degraded")).To(And(ContainSubstring("("+inactive+")"), ContainSubstring("install metrics-server")))
 		Expect(dojo).To(HaveCondition("Available", "True", ""))
 
 		By("getting metrics")

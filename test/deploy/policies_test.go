@@ -341,10 +341,10 @@ func TestAdmission(t *testing.T) {
 		}
 		tries := map[string]refusal{
 			"a Secret of its own": {secret("team-a", o.Name, ""), ""},
-			"a Secret of others":  {secret("team-a", "helm", ""), "without the label"},
+			"a Secret of others":  {secret("team-a", "helm", ""), "only its own Secrets"},
 			"a token": {
 				secret("team-a", o.Name, "type: kubernetes.io/service-account-token"),
-				"no Secret of this type",
+				"only Secrets of the type",
 			},
 			"a Secret in kube-system": {
 				secret("kube-system", o.Name, ""),

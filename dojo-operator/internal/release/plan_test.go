@@ -390,8 +390,8 @@ func TestStatus(t *testing.T) {
 	}
 	dojo.Status.Release = got
 	back := Status(dojo, State{Now: noon, Step: "before", Target: Target{Image: "dojo:now"}})
-	if back.Image != "dojo:now" || !strings.Contains(back.Message, "Nothing migrates the database down: "+
-		"it still has the migration 20261120_add-index.") || len(back.Succeeded) != 2 {
+	if back.Image != "dojo:now" || !strings.Contains(back.Message, "Nothing migrates the database down, "+
+		"so the database still has the migration 20261120_add-index.") || len(back.Succeeded) != 2 {
 		t.Errorf("after a rollback: %+v", back)
 	}
 	if forth := Status(dojo, State{Now: noon, Step: step, Target: target}); !cmp.Equal(forth, got) {

@@ -100,7 +100,7 @@ func TestAutoscalerWithoutMetrics(t *testing.T) {
 			if got := AwaitsMetrics(dojo, s); got != c.again {
 				t.Errorf("again after %s, want %s", got, c.again)
 			}
-			if issue != nil && !strings.Contains(issue.Message, "(FailedGetResourceMetric): no metrics known for pods. Install") {
+			if issue != nil && !strings.Contains(issue.Message, "(FailedGetResourceMetric): no metrics known for pods. If `kubectl top pods -n ") {
 				t.Error(issue.Message)
 			}
 		})
