@@ -266,8 +266,8 @@ func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.D
 
 // errUnguarded ends a replacement whose new object another client has created from a manifest that
 // lacks the fields of [recreate.Plan.Guarded].
-var errUnguarded = errors.New("another client has created it first, from a manifest without the changes that the notes " +
-	"above name. Make these changes and add spec.adopt in that manifest")
+var errUnguarded = errors.New("another client has created it first, from a manifest without the changes that " +
+	"the notes above name. Make these changes and add spec.adopt in that manifest")
 
 func (s *session) createOnce(ctx context.Context, p *recreate.Plan, created status.Object) (done bool, err error) {
 	if err := s.Create(ctx, created); !apierrors.IsAlreadyExists(err) {
