@@ -213,7 +213,7 @@ func (m *Model) List(ctx context.Context, list client.ObjectList, opts ...client
 // readList reads all objects of a kind in a namespace. It uses no field selector, because only the
 // operator's cache has the indexes.
 func (m *Model) readList(ctx context.Context, of listed) error {
-	if m.elsewhere && of.Kind == kinds.Dojo.Kind {
+	if m.elsewhere && of.namespace == "" && of.Kind == kinds.Dojo.Kind {
 		of.namespace = m.stand.dojo.Namespace
 	}
 	if m.lists[of] || m.lists[listed{of.GroupVersionKind, ""}] {
