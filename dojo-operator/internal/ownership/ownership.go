@@ -216,7 +216,7 @@ func HandOver(dojo *corev1api.Dojo, kind string, live metav1.Object) string {
 	command := strings.Join(words, " ")
 	owner := ""
 	if c := metav1.GetControllerOfNoCopy(live); c != nil {
-		owner = fmt.Sprintf(" first remove the %s %s from its metadata.ownerReferences, then", c.Kind, c.Name)
+		owner = fmt.Sprintf(" wait until the %s %s no longer controls it (metadata.ownerReferences), then", c.Kind, c.Name)
 	}
 	return fmt.Sprintf("If it should, as after a restore,%s add the Dojo's labels: `%s`. With the reclaimPolicy Delete "+
 		"it is then deleted with the Dojo.", owner, command)

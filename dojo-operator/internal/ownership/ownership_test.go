@@ -110,7 +110,7 @@ func TestDataIsHandedOver(t *testing.T) {
 				". With the reclaimPolicy Delete it is then deleted with the Dojo."},
 		"of another Dojo": {controlledBy(kyoto),
 			"The Service school/tokyo exists and does not belong to this Dojo. If it should not, give the Dojo another name. " +
-				"If it should, as after a restore, first remove the Dojo kyoto from its metadata.ownerReferences, then add the Dojo's labels: " +
+				"If it should, as after a restore, wait until the Dojo kyoto no longer controls it (metadata.ownerReferences), then add the Dojo's labels: " +
 				command + ". With the reclaimPolicy Delete it is then deleted with the Dojo."},
 		"of the former Dojo": {controlledBy(former), "The former Service school/tokyo is still being deleted."},
 	} {
