@@ -402,7 +402,7 @@ func expectForeignSecretsKept(t *testing.T, admin, operator client.Client, name 
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: name + suffix}}
 	}
 	g.Expect(admin.Create(t.Context(), secret("-foreign"))).To(Succeed())
-	g.Expect(operator.Patch(t.Context(), secret("-foreign"), label)).To(MatchError(ContainSubstring("without the label")))
+	g.Expect(operator.Patch(t.Context(), secret("-foreign"), label)).To(MatchError(ContainSubstring("with the label")))
 	g.Expect(operator.Delete(t.Context(), secret("-foreign"))).To(MatchError(ContainSubstring("forbidden")))
 	g.Expect(admin.Create(t.Context(), secret("-own"), client.FieldOwner(name))).To(Succeed())
 	g.Expect(operator.Patch(t.Context(), secret("-own"), label)).To(Succeed(), "it has written that")
