@@ -260,7 +260,7 @@ var _ = Describe("The API", func() {
 			`spec.serverRef.namespace: Invalid value: "team.a": must be the name of a namespace`),
 		Entry("a missing selector", "DiscordServer", `{allowedNamespaces: {from: Selector}}`,
 			`selector is required where from is Selector, and not allowed otherwise`),
-		Entry("an unused selector", "DiscordGroup", `{allowedNamespaces: {selector: {}}}`,
+		Entry("a selector of namespaces without from: Selector", "DiscordGroup", `{allowedNamespaces: {selector: {}}}`,
 			`spec.allowedNamespaces: Invalid value: selector is required where from is Selector, and not allowed otherwise`),
 		Entry("allowedNamespaces.from None, as in Gateway API", "DiscordGroup", `{allowedNamespaces: {from: None}}`,
 			`spec.allowedNamespaces.from: Unsupported value: "None": supported values: "Same", "All", "Selector"`),

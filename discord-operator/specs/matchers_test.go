@@ -75,7 +75,7 @@ func eventuallyProgressing(ctx context.Context, o client.Object, reason string) 
 	return eventually(ctx, o, "Progressing", reason)
 }
 
-// eventually waits until the condition kind of an object is True with a reason, and returns the
+// eventually waits until the condition of the type kind is True with a reason, and returns the
 // condition's message.
 func eventually(ctx context.Context, o client.Object, kind, reason string) string {
 	GinkgoHelper()

@@ -26,8 +26,8 @@ func (b *bench) one(ctx context.Context, s *stage, beside int) float64 {
 	})
 }
 
-// oneDirect does the same as one without the operator: it creates the children of one Dojo at a
-// time.
+// oneDirect creates the children of one Dojo at a time without the operator, for a comparison with
+// the method one.
 func (b *bench) oneDirect(ctx context.Context, s *stage) float64 {
 	b.say("%s: creating the children of %d Dojos without the operator", s.scenario, b.repeat)
 	made := childrenOf(ctx, s, 1)[0]

@@ -29,13 +29,13 @@ type step struct {
 // topic in ten minutes, so all steps together may make at most two changes of one channel.
 var steps = []step{
 	{"create", "create the category, and the channel alerts in it", create},
-	{"edit", "create the channel edited, and edit its nsfw, slowmode and archive time", edit},
+	{"edit", "create a channel named edited, and edit its nsfw, slowmode and archive time", edit},
 	{"order", "create the channels first, second and third, order them, and reverse their order", order},
-	{"hide", "create the channel private, which @everyone may not view", hide},
+	{"hide", "create a channel named private, which @everyone may not view", hide},
 	{"role", "create a role without members, edit it, and let it view private", role},
-	{"adopt", "create the channel adopted as the bot, and adopt it with a topic", adopt},
+	{"adopt", "create a channel named adopted with the bot's token, then adopt it with a topic", adopt},
 	{"webhook", "create a webhook for alerts", webhook},
-	{"lost answer", "create the channel lost; the proxy drops the answer", lostAnswer},
+	{"lost answer", "create a channel named lost; the proxy drops the answer", lostAnswer},
 	{"drift", "change topic and overwrites of the channel drift as the bot; the operator corrects both", drift},
 	{"deleted", "delete the channel drift as the bot; the operator creates it again", deleted},
 	{"errors", "make calls that Discord refuses: too long a name, a wrong slowmode, a deleted channel", refusals},

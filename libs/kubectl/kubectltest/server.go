@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -55,6 +56,7 @@ type Server struct {
 	denied  map[string]bool
 	absent  map[string]bool
 	writes  []string
+	version int // the last metadata.resourceVersion of a changed object
 }
 
 // New starts a server that serves these kinds and objects. It stops at the end of the test.
@@ -126,8 +128,17 @@ func (s *Server) Put(objects ...client.Object) {
 			panic(err)
 		}
 		u.SetGroupVersionKind(gvk)
-		s.objects[s.pathOf(u)] = u
+		s.store(s.pathOf(u), u)
 	}
+}
+
+// store needs mu. A first version keeps the resourceVersion of the test.
+func (s *Server) store(path string, o *unstructured.Unstructured) {
+	if s.objects[path] != nil {
+		s.version++
+		o.SetResourceVersion(strconv.Itoa(s.version))
+	}
+	s.objects[path] = o
 }
 
 // Remove deletes an object.
@@ -382,13 +393,17 @@ func (s *Server) refuses(w http.ResponseWriter, write string, dry bool) bool {
 	return message != ""
 }
 
-func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
-	body, _ := io.ReadAll(r.Body)
+func dryRun(r *http.Request, body []byte) bool {
 	var deletion metav1.DeleteOptions
 	if r.Method == http.MethodDelete {
 		_ = json.Unmarshal(body, &deletion)
 	}
-	dry := slices.Contains(append(r.URL.Query()["dryRun"], deletion.DryRun...), "All")
+	return slices.Contains(append(r.URL.Query()["dryRun"], deletion.DryRun...), "All")
+}
+
+func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
+	body, _ := io.ReadAll(r.Body)
+	dry := dryRun(r, body)
 	applies := strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch")
 	written := &unstructured.Unstructured{}
 	if q.verb == "create" || applies {
@@ -412,12 +427,17 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
 		notFound(w, q)
 		return
 	case q.verb == "patch" && !applies:
-		written = patched(live, body)
+		if written = patched(live, body); written.GetResourceVersion() != live.GetResourceVersion() {
+			s.mu.Unlock()
+			fail(w, http.StatusConflict, metav1.StatusReasonConflict, "the object has been modified; please apply your changes "+
+				"to the latest version and try again")
+			return
+		}
 	case q.verb == "delete":
 		written = live
 	}
 	if !dry {
-		if s.objects[path] = written; q.verb == "delete" {
+		if s.store(path, written); q.verb == "delete" {
 			delete(s.objects, path)
 		}
 		s.writes = append(s.writes, write)

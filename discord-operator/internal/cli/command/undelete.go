@@ -162,17 +162,21 @@ func (s *session) replace(ctx context.Context, p *recreate.Plan, text string, ti
 func (s *session) release(
 	ctx context.Context, p *recreate.Plan, o status.Object, timeout time.Duration,
 ) (lost bool, err error) {
-	finalizers := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == v1alpha1.CleanupFinalizer })
 	patching, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err = s.merge(patching, o, map[string]any{"metadata": map[string]any{
-		"finalizers": finalizers, "resourceVersion": o.GetResourceVersion(),
-	}})
+	for {
+		err = s.removeFinalizer(patching, o)
+		if !apierrors.IsConflict(err) || !s.stillHeld(patching, o) {
+			break
+		}
+	}
 	held := fmt.Errorf("%w; the deletion stays held, run this again", err)
 	switch {
 	case err == nil:
 		return false, nil
-	case apierrors.IsConflict(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+	case apierrors.IsConflict(err):
+		return false, errChanged
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 		return false, held
 	}
 	live, released := kinds.New(kinds.Of(o)), false
@@ -190,8 +194,25 @@ func (s *session) release(
 	return true, held
 }
 
+func (s *session) removeFinalizer(ctx context.Context, o status.Object) error {
+	finalizers := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == v1alpha1.CleanupFinalizer })
+	return s.merge(ctx, o, map[string]any{"metadata": map[string]any{
+		"finalizers": finalizers, "resourceVersion": o.GetResourceVersion(),
+	}})
+}
+
+// stillHeld reads o again after a conflict. It reports whether o has the same spec, is still paused,
+// and the operator still holds the deletion.
+func (s *session) stillHeld(ctx context.Context, o status.Object) bool {
+	uid, generation := o.GetUID(), o.GetGeneration()
+	err := s.Get(ctx, client.ObjectKeyFromObject(o), o)
+	return err == nil && o.GetUID() == uid && o.GetGeneration() == generation &&
+		o.GetAnnotations()[v1alpha1.PausedAnnotation] == "true" && recreate.Held(o)
+}
+
 var (
 	errGone      = errors.New("the operator was faster")
+	errChanged   = errors.New("another client has changed the object meanwhile, so its finalizer stays. Run this again")
 	errNamespace = errors.New("its namespace is being deleted, so nothing can be created there; the deletion stays held")
 )
 

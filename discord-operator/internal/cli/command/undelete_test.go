@@ -194,6 +194,49 @@ func TestUndeleteMeanwhile(t *testing.T) {
 	}
 }
 
+// TestUndeleteConflict lets another client write the object between its last reading and the
+// removal of its finalizer.
+func TestUndeleteConflict(t *testing.T) {
+	t.Parallel()
+	const patch, post = "PATCH discordgroups/alerts", "POST discordgroups/alerts"
+	for name, c := range map[string]struct {
+		change  func(*v1alpha1.DiscordGroup)
+		problem string
+		writes  []string
+		code    int
+	}{
+		"the operator writes the status": {func(g *v1alpha1.DiscordGroup) { g.Status.Conditions[0].Message = "another" },
+			"", []string{patch, patch, post}, 0},
+		"a user edits the spec": {func(g *v1alpha1.DiscordGroup) { g.Generation++; g.Spec.Name = "another" },
+			"so its finalizer stays. Run this again", []string{patch}, 1},
+		"a user resumes the deletion": {func(g *v1alpha1.DiscordGroup) { delete(g.Annotations, v1alpha1.PausedAnnotation) },
+			"so its finalizer stays. Run this again", []string{patch}, 1},
+		"the operator resumes the deletion": {func(g *v1alpha1.DiscordGroup) {
+			g.Status.Conditions = conditionsOf("Progressing", v1alpha1.ReasonWaitingForDependents, "It goes on.")
+		}, "so its finalizer stays. Run this again", []string{patch}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := company(deleted).in(t)
+			operate(s)
+			s.Refuse = func(write string, dryRun bool) string {
+				if g := (&v1alpha1.DiscordGroup{}); write == post && dryRun && s.Get(kinds.Group, "platform", "alerts", g) {
+					c.change(g)
+					s.Put(g)
+				}
+				return ""
+			}
+			got := run(t, s, "", "undelete", "group", "alerts", "-y", "--confirm", "alerts")
+			if got.code != c.code || !strings.Contains(got.err, c.problem) {
+				t.Errorf("%s, want %q", got, c.problem)
+			}
+			if diff := cmp.Diff(c.writes, s.Writes()); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestUndeleteUnguarded shows that undelete does not let another client's object adopt a resource
 // that may belong to another user: with its own deletion policy, that object could delete it.
 func TestUndeleteUnguarded(t *testing.T) {

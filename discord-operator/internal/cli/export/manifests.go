@@ -141,8 +141,8 @@ func (e *exporter) head() []string {
 	}
 	if e.o.copyTo != "" {
 		effect = []string{
-			fmt.Sprintf("Applied, this creates the same in the server %s, beside what that has. Members, messages, emojis and "+
-				"roles of", e.o.copyTo),
+			fmt.Sprintf("If you apply this, the server %s gets copies of these objects, beside its own. Members, messages, "+
+				"emojis and roles of", e.o.copyTo),
 			"bots are not copied. To apply it, with the bot's token in a file TOKEN-FILE:",
 		}
 	}

@@ -29,8 +29,8 @@ func (e *exporter) overwrites(
 	switch denied := e.denied(c, needed); {
 	case why != "" && e.o.copyTo != "":
 		notes.disable(fmt.Sprintf("its permissionOverwrites cannot be copied: %s. Without them it would be open to more "+
-			"users than the original. Fix that on Discord and run this again; or write the overwrites here, which now deny "+
-			"everyone, and remove the comment signs.", why))
+			"users than the original. Correct them on Discord and run this again. Or replace the overwrites in this "+
+			"manifest, which deny everyone the view, by the right ones, and uncomment it.", why))
 		return []v1alpha1.PermissionOverwrite{{Role: everyone, Deny: overwrites.Permissions(permissions.ViewChannel)}}, true
 	case why != "":
 		notes.omit("permissionOverwrites", why)
