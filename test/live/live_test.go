@@ -159,7 +159,7 @@ func TestPlan(t *testing.T) {
 	text, err := plan()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(text).To(And(ContainSubstring(`In the server "Jujutsu High" (`+simulated.guild+`) at 127.0.0.1`),
-		ContainSubstring("hide         create the channel private, which @everyone may not view"),
+		ContainSubstring("hide         create a channel named private, which @everyone may not view"),
 		Not(ContainSubstring(simulated.token)), Not(ContainSubstring("A killed run"))))
 
 	d.CreateChannelByHand(simulated.guild, discordtest.Channel{Name: "jutsu-live-0123abcd-alerts"})
