@@ -168,7 +168,8 @@ func (l *lifeTimes) addTo(at sheet, phase string) {
 	}
 }
 
-// bound adds the times in l, which were measured without an operator, as lower bounds of figures.
+// bound adds the times in l, measured without an operator, as lower bounds of the figures of a
+// phase.
 func (l *lifeTimes) bound(at sheet, phase string) {
 	if len(l.created) == 0 {
 		return

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// The attackers' objects are in these namespaces. audit-policy.yaml names them, too.
+	// The attackers' objects are in these namespaces. audit-policy.yaml names the namespaces, too.
 	abuseNamespace, quotaNamespace = "abuse", "abuse-quota"
 	// keptChannel is the DiscordChannel of the victim, which is the tenant that the attackers try
 	// to harm.
@@ -35,8 +35,8 @@ const (
 	attackPace = 20 * time.Millisecond
 
 	// An attack of size n creates n Dojos, n/forgedOf objects that look like an operator's
-	// children, or n/serversOf DiscordServers. It can also create n/serversOf objects that refer to
-	// objects of the victim.
+	// children, n/serversOf DiscordServers, or n/serversOf objects that refer to objects of the
+	// victim.
 	serversOf, forgedOf = 20, 10
 )
 
@@ -106,7 +106,6 @@ func refusedDojos(ctx context.Context, s *stage, n int) background {
 	})
 }
 
-// forgedForDojos creates objects of 1 MiB that look like children of a Dojo.
 func forgedForDojos(ctx context.Context, s *stage, n int) background {
 	owner := dojo(0)
 	owner.Spec.Replicas = new(int32(0))
@@ -117,7 +116,6 @@ func forgedForDojos(ctx context.Context, s *stage, n int) background {
 	}, client.FieldOwner(environment.Dojo.Name))
 }
 
-// forgedForChannels creates Secrets of 1 MiB that look like children of a DiscordChannel.
 func forgedForChannels(ctx context.Context, s *stage, n int) background {
 	owner := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: abuseNamespace, Name: "owner"},
 		Spec: v1alpha1.DiscordChannelSpec{Name: "owner", ServerRef: &v1alpha1.ServerReference{Name: "none"}}}
@@ -127,8 +125,8 @@ func forgedForChannels(ctx context.Context, s *stage, n int) background {
 		client.FieldOwner(environment.Discord.Name))
 }
 
-// forge adds labels, an owner reference, annotations that the operators read, and 470 KiB of
-// metadata.
+// forge adds 470 KiB of metadata: labels, annotations that the operators read, and owner
+// references.
 func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerReference) client.Object {
 	o.SetNamespace(abuseNamespace)
 	o.SetName(fmt.Sprintf("forged-%04d", i))
@@ -211,8 +209,8 @@ func dojoReferences(_ context.Context, s *stage, n int) background {
 	})
 }
 
-// refusedTokens creates servers with a token that Discord refuses, and edits their Secret each
-// second.
+// refusedTokens creates DiscordServers with a token that Discord refuses, and then edits the
+// token's Secret each second.
 func refusedTokens(ctx context.Context, s *stage, n int) background {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "bot"},
 		StringData: map[string]string{"token": wrongToken(0)}}
@@ -254,8 +252,8 @@ func refusedServer(s *stage, i int) client.Object {
 	}
 }
 
-// wrongToken returns a text in the form of a bot token. The operator sends no other text to
-// Discord.
+// wrongToken returns a text in the form of a bot token, because the operator sends Discord only
+// tokens of this form.
 func wrongToken(i int) string { return fmt.Sprintf("wrong.token.%027d", i) }
 
 // channelReferences creates channels in the victim's group and server. Each channel tries to adopt

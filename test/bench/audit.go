@@ -34,7 +34,6 @@ type request struct {
 	noop bool
 }
 
-// resource returns the resource, with its subresource if there is one, such as "dojos/status".
 func (r *request) resource() string {
 	if r.Object.Subresource != "" {
 		return r.Object.Resource + "/" + r.Object.Subresource
@@ -132,7 +131,6 @@ type tally struct {
 	refused   int // writes that the API server refused, such as conflicts
 }
 
-// writes returns the number of writes, except for leader election and access reviews.
 func (t tally) writes() int {
 	return t.byClass[classStatus] + t.byClass[classIntent] + t.byClass[classChild] + t.byClass[classEvent]
 }

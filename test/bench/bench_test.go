@@ -15,8 +15,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// group is a group of scenarios that one test runs. It lists only figures that are the same on
-// every machine.
+// group is the scenarios that one test runs, with checks that hold on every machine: exact values
+// of some figures, and figures that must be greater than 0.
 type group struct {
 	scenarios []string
 	exact     map[string]float64
@@ -102,8 +102,7 @@ var groups = map[string]group{
 	},
 }
 
-// TestRun runs the scenarios with few objects, and several groups in parallel. It does not run
-// scenarioGuilds, which is scenarioDiscord with more guilds.
+// TestRun does not run scenarioGuilds, which is scenarioDiscord with more guilds.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")

@@ -20,7 +20,6 @@ const (
 	// runs (p < 0.05).
 	differs significance = "DIFFERS"
 	noise   significance = "noise"
-	// unknown means too few runs for p < 0.05.
 	unknown significance = "too few runs"
 )
 
@@ -33,7 +32,7 @@ type compared struct {
 	significance  significance
 }
 
-// change returns the relative change. It is infinite if the value was zero.
+// change returns the relative change. It is infinite if only the value before the change is 0.
 func (c compared) change() float64 {
 	switch c.before.Value {
 	case c.after.Value:

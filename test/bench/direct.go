@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// children are the child objects of a Dojo with one replica, without the API server's defaults.
+// children are the child objects of a Dojo with one replica, without owner references and without
+// fields such as the UID, which a create must not have.
 type children struct {
 	secret     *corev1.Secret
 	deployment *appsv1.Deployment
@@ -30,8 +31,6 @@ func (c children) create(ctx context.Context, by client.Client) error {
 	return nil
 }
 
-// direct creates the children of n Dojos without an operator. The times are lower bounds for the
-// scenario load.
 func (b *bench) direct(ctx context.Context, s *stage, at sheet, made []children) {
 	b.say("%s: creating the children of %d Dojos without the operator", at.scenario, at.n)
 	watch := newStopwatch(ctx, s, &appsv1.Deployment{}, at.n, rolledOut)

@@ -16,7 +16,8 @@ import (
 
 const (
 	// Discord allows 50 calls per second. The operator reserves a fifth for creates and deletes, so
-	// it makes at most 40 edits and reads per second. With driftPause, repairs need 25 per second.
+	// it makes at most 40 edits and reads per second. With driftPause, repairs need 25 edits per
+	// second.
 	drifts     = 100
 	driftPause = 40 * time.Millisecond
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command bench measures the operators: `make bench`. It prints a table, and writes profiles and
-// out/bench/figures.json. No value of a figure makes it fail.
+// out/bench/figures.json. It fails only on errors, whatever the values of the figures are.
 //
 // The API server (whose audit log counts requests), the controllers and the operator's binary are
 // real; nodes and Discord are simulated. Metrics and profiles come from the operator's own

@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// granted is the attack of a tenant that has every grant that a DiscordServer can give.
+// granted is the attack of a tenant that may use the victim's DiscordServer and DiscordGroup, and
+// may create roles.
 func granted(ctx context.Context, s *stage, n int) background {
 	all := &v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "server-0"}}

@@ -82,7 +82,6 @@ func addLastChild(s *stage, at sheet, moment time.Time) {
 
 type requiredWrites struct{ status, child float64 }
 
-// addRequests reports the operator's requests per Dojo since moment, without leader election.
 func addRequests(s *stage, at sheet, moment time.Time, least requiredWrites) {
 	requests := must(s.audit.since(moment))
 	t := count(requests)
@@ -114,8 +113,8 @@ func addResident(at sheet, p *process) {
 	at.add("operator's peak RSS", peak/mib, "MiB")
 }
 
-// createAll calls create n times. It returns the time when each call began, by the name that the
-// call returned.
+// createAll calls create n times. It returns the time when each call began. The keys are the names
+// that the calls returned.
 func createAll(ctx context.Context, n int, create func(context.Context, int) (string, error)) map[string]time.Time {
 	began := make(map[string]time.Time, n)
 	var mu sync.Mutex

@@ -13,8 +13,6 @@ import (
 // follow the creates with lost responses.
 const foreignCreates = 10_000
 
-// lost drops Discord's responses to the creates of all channels. The guild's audit log has many
-// entries of other users.
 func (b *bench) lost(ctx context.Context, s *stage, at sheet) {
 	d := s.discord
 	d.FillAuditLog(d.guilds[0], foreignCreates/2)

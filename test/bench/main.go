@@ -25,7 +25,8 @@ import (
 type options struct {
 	dojos   []int
 	secrets int
-	// channels is the number of channels per guild, without the groups' categories.
+	// channels has numbers of channels per guild, without the groups' categories. The bench runs
+	// one series for each number.
 	channels  []int
 	guilds    int // the number of guilds with 50 channels each
 	webhooks  []bool

@@ -46,8 +46,6 @@ func (b *bench) memory(ctx context.Context, s *stage, at sheet) {
 
 type usage struct{ rss, peak, heap float64 }
 
-// footprint starts b.repeat operator processes one after the other. It returns the medians of their
-// memory usage at rest.
 func (b *bench) footprint(ctx context.Context, s *stage) usage {
 	var rss, peak, heap []float64
 	for range b.repeat {

@@ -43,9 +43,9 @@ func (b *bench) oneBeside(ctx context.Context, s *stage, at sheet) {
 	at.add("its children, made directly: created to available", b.oneDirect(ctx, s), "s")
 }
 
-// single measures b.repeat times, each time with a new name. It creates the objects that made
-// returns, waits until done returns true for the named object of the type of kind, and deletes the
-// objects. It returns the median time of the waits in seconds.
+// single measures b.repeat times, each time with a new name. It creates the objects that made(name)
+// returns, waits until done accepts the object of this name and of the type of kind, and deletes
+// the objects. It returns the median of the waits in seconds.
 func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client.Object,
 	done func(client.Object) bool, made func(name string) []client.Object) float64 {
 	var took []float64
@@ -67,7 +67,8 @@ func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client
 	return quantile(took, 0.5)
 }
 
-// renamed copies a child object, and replaces the first Dojo's name in it by name.
+// renamed returns a copy of a child object in which the parameter name replaces the first Dojo's
+// name.
 func renamed[O client.Object](child O, name string) O {
 	text := must(json.Marshal(child))
 	var other O

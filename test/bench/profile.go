@@ -67,8 +67,8 @@ func heapAlloc(text string) (float64, error) {
 type fetch func(ctx context.Context, query string) ([]byte, error)
 
 // profiled runs work. It writes the process's CPU profile (FILE.cpu.pb.gz) and all allocations
-// since the start (FILE.allocs.pb.gz). The profiler interrupts the process 100 times per second of
-// CPU time, which does not distort the figures.
+// since the process started (FILE.allocs.pb.gz). The profiler interrupts the process 100 times per
+// second of CPU time, which does not distort the figures.
 func (p *process) profiled(ctx context.Context, file string, work func()) {
 	fetch(p.get).during(ctx, file, slice, work)
 }
@@ -153,7 +153,6 @@ func (get fetch) keep(ctx context.Context, file string, slices []*profile.Profil
 	return os.WriteFile(file+".allocs.pb.gz", allocs, 0o600)
 }
 
-// keepHeap collects garbage and writes the live heap to FILE.heap.pb.gz.
 func (p *process) keepHeap(ctx context.Context, file string) error {
 	heap, err := p.get(ctx, "heap?gc=1")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 type figure struct {
 	Scenario string `json:"scenario"`
-	// N is the number of objects in the scenario. 0 means that the scenario has none.
+	// N is the number of objects in the scenario. 0 means that the scenario has no objects.
 	N     int     `json:"n,omitempty"`
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -49,7 +49,7 @@ type report struct {
 	When      time.Time `json:"when"`
 	Operators []string  `json:"operators"` // with their versions
 	Machine   string    `json:"machine"`
-	// Flags are the operators' flags with a value other than the default.
+	// Flags are the flags for the operators that the user gave after "--".
 	Flags   []string `json:"flags,omitempty"`
 	Figures []figure `json:"figures"`
 }

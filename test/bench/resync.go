@@ -44,10 +44,10 @@ func (d *simulated) readings(ctx context.Context, times int) (callsEach float64)
 	return callsEach
 }
 
-// callsPerReading returns the GET calls that the operator makes each time it reads a guild, without
-// calls about the Gateway. Each such reading lists the channels once, so the lists separate the
-// readings. A late reconcile can read the bot's roles after the next list, so the average of each
-// route is rounded.
+// callsPerReading returns the number of GET calls that the operator makes each time it reads a
+// guild, without calls about the Gateway. Each such reading lists the channels once, so the lists
+// separate the readings. A late reconcile can read the bot's roles after the next list, so the
+// average of each route is rounded.
 func callsPerReading(requests []discordtest.Request, times int) (callsEach float64, complete bool) {
 	lists, calls := 0, map[string]int{}
 	for _, r := range requests {

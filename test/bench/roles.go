@@ -138,8 +138,8 @@ func (d *simulated) since(before map[string]int) map[string]int {
 	return now
 }
 
-// rolesInOrder returns an error unless the roles 0 to n-1 follow the bot's role, from the highest
-// to the lowest.
+// rolesInOrder checks that the roles 0 to n-1 follow the bot's role, from the highest to the
+// lowest.
 func (d *simulated) rolesInOrder(n int) error {
 	guild := d.Guild(d.guilds[0])
 	ranked := guild.RankedRoles() // the lowest is @everyone, the highest the bot's

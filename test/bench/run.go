@@ -82,7 +82,6 @@ const (
 	scenarioAbuse    = "abuse"
 )
 
-// scenarios lists all scenarios in the order in which they run.
 var scenarios = []string{
 	scenarioLoad, scenarioOne, scenarioIdle, scenarioRotation, scenarioRestart, scenarioTakeover, scenarioDirect,
 	scenarioMemory,
@@ -190,7 +189,8 @@ func (b *bench) discordParts() []part {
 			}
 		}
 	}
-	// With one bot per guild, the operator limits the speed. Discord's rate limit does not.
+	// With one bot per guild, the operator limits the speed, because Discord's rate limit applies
+	// to each bot.
 	if b.wants(scenarioGuilds) {
 		matrix(scenarioGuilds, crowd{guilds: b.guilds, channels: perGroup, bots: b.guilds, webhooks: true})
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -55,15 +56,17 @@ func (w *stopwatch) check(o client.Object) {
 
 func (w *stopwatch) await(ctx context.Context) map[string]time.Time {
 	defer func() { _ = w.informer.RemoveEventHandler(w.handle) }()
+	err := errors.New("the time limit has passed")
 	select {
 	case <-w.complete:
 		return w.at
 	case <-time.After(waitLimit + time.Duration(w.want)*waitMore):
 	case <-ctx.Done():
+		err = ctx.Err()
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	panic(failure{fmt.Errorf("%d of %d are done, and no more for now: %w", len(w.at), w.want, ctx.Err())})
+	panic(failure{fmt.Errorf("%d of %d are done, and no more for now: %w", len(w.at), w.want, err)})
 }
 
 type spread struct{ p50, p99, total float64 }

@@ -13,8 +13,6 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// takeover runs two operator processes. It measures how fast the second one leads after the leader
-// was stopped, and after the leader was killed.
 func (b *bench) takeover(ctx context.Context, s *stage, at sheet) {
 	for _, how := range []struct {
 		name string

@@ -39,8 +39,6 @@ func (t *target) check(ctx context.Context, o environment.Operator) error {
 	return errors.Join(t.mayImpersonate(ctx, o), t.idle(ctx, o))
 }
 
-// mayImpersonate returns an error if the context's user may not impersonate the operator's
-// ServiceAccount.
 func (t *target) mayImpersonate(ctx context.Context, o environment.Operator) error {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -59,8 +57,8 @@ func (t *target) mayImpersonate(ctx context.Context, o environment.Operator) err
   kubectl -n %[1]s create rolebinding impersonate-%[2]s --role=impersonate-%[2]s --user=YOU`, o.Namespace, o.Name)
 }
 
-// undeployed returns an error if an operator is deployed in the cluster, or if one runs elsewhere
-// and uses the cluster.
+// undeployed returns an error if the operator is deployed in the cluster, or runs elsewhere and
+// holds its Lease in the cluster.
 func (t *target) undeployed(ctx context.Context, o environment.Operator) error {
 	deployment, err := t.deployment(ctx, o)
 	if err != nil {

@@ -137,7 +137,6 @@ func (c *cluster) prints(t *testing.T, status int, line string, variables ...str
 	return text
 }
 
-// anyOf runs a shell command and returns its output. It ignores the exit status.
 func (c *cluster) anyOf(t *testing.T, line string) string {
 	t.Helper()
 	session, _ := c.command(t, line)

@@ -97,9 +97,9 @@ func counted(objects []*unstructured.Unstructured) string {
 	return strings.Join(kinds, ", ")
 }
 
-// uninstall returns an error if an operator runs or is deployed. Unless keepKinds is set, it also
-// returns an error if objects of our kinds exist. The deletion of a CustomResourceDefinition would
-// delete these objects.
+// uninstall deletes the installed objects. It returns an error if an operator runs or is deployed.
+// Unless keepKinds is set, it also returns an error if objects of our kinds exist, because the
+// deletion of a CustomResourceDefinition would delete these objects.
 func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error {
 	var users []*unstructured.Unstructured
 	for _, operator := range environment.All {
@@ -130,7 +130,6 @@ func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error 
 	return nil
 }
 
-// refusal returns an error that lists the objects that would be deleted, with advice.
 func refusal(objects []*unstructured.Unstructured) error {
 	const most = 10
 	var lines []string

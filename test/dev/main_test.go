@@ -83,12 +83,12 @@ func TestRemoteClusterNeedsConfirmation(t *testing.T) {
 	if err := far.confirmed(&options{command: "run"}, nothing, io.Discard); err != nil {
 		t.Error(err)
 	}
-	for answer, confirmed := range map[string]bool{"y\n": true, "Yes\n": true, "prod\n": true, "\n": false, "n\n": false, "": false} {
+	for answer, confirmed := range map[string]bool{"y\n": true, "Yes\n": true, "Prod-EU\n": true, "prod-eu\n": false, "\n": false, "n\n": false, "": false} {
 		var out bytes.Buffer
-		if err := ask(strings.NewReader(answer), &out, "prod"); (err == nil) != confirmed {
+		if err := ask(strings.NewReader(answer), &out, "Prod-EU"); (err == nil) != confirmed {
 			t.Errorf("%q: %v", answer, err)
 		}
-		if !strings.Contains(out.String(), "Go on with prod? [y/N]") {
+		if !strings.Contains(out.String(), "Go on with Prod-EU? [y/N]") {
 			t.Error(out.String())
 		}
 	}

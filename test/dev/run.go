@@ -28,7 +28,7 @@ const (
 	refresh = 200 * time.Millisecond
 	// readyTimeout limits the time in which an operator must fill its caches.
 	readyTimeout = 2 * time.Minute
-	// cleaning limits the time of the requests that remove objects from the cluster.
+	// cleaning limits the clean-up after a run, and the wait until the API server serves new kinds.
 	cleaning = 10 * time.Second
 	// simulatedServer is the Discord server id in the samples.
 	simulatedServer = "1401681709430341704"
@@ -50,7 +50,8 @@ type session struct {
 	mu      sync.Mutex // guards running and out
 }
 
-// run runs both operators until Ctrl-C, or until one of the operators ends.
+// run runs both operators until Ctrl-C, or until a process ends: an operator or the simulated
+// Discord.
 func run(ctx context.Context, o *options, t *target, out io.Writer) (err error) {
 	for _, operator := range environment.All {
 		if err := t.check(ctx, operator); err != nil {
@@ -123,7 +124,7 @@ func (s *session) start(ctx context.Context) error {
 // startDiscord starts the simulated Discord on an address that pods can reach, because Alertmanager
 // posts alerts to it.
 func (s *session) startDiscord(ctx context.Context) (err error) {
-	// The file stays, so that the token in the user's Secret stays valid.
+	// The file stays after the run, so that the token in the user's Secret stays valid.
 	token, err := project.Path("out", "dev", "discord-bot.token")
 	if err != nil {
 		return err

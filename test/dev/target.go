@@ -86,8 +86,8 @@ func (t *target) confirm(o *options, in *os.File, out io.Writer) error {
 	return t.confirmed(o, in, out)
 }
 
-// confirmed returns an error unless the user has named or confirms the cluster. A cluster on this
-// machine needs no confirmation.
+// confirmed returns an error if the cluster is not on this machine, and the user has neither named
+// nor confirmed it.
 func (t *target) confirmed(o *options, in *os.File, out io.Writer) error {
 	switch {
 	case t.named || isLocal(t.context, t.server):
@@ -106,21 +106,20 @@ func makeTarget(command string) string {
 	return command
 }
 
-// ask asks on the terminal for a confirmation: y, yes or the name of the context.
 func ask(in io.Reader, out io.Writer, context string) error {
 	_, _ = fmt.Fprintf(out, "This is not a cluster of this machine. Go on with %s? [y/N] ", context)
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if !slices.Contains([]string{"y", "yes", context}, strings.ToLower(strings.TrimSpace(answer))) {
+	answer = strings.TrimSpace(answer)
+	if answer != context && !slices.Contains([]string{"y", "yes"}, strings.ToLower(answer)) {
 		return errors.New("not confirmed; nothing was changed")
 	}
 	return nil
 }
 
-// isLocal reports whether a cluster is on this machine, by the prefix of its context's name or by
-// its address.
+// isLocal reports whether a cluster is on this machine, by its context's name or by its address.
 func isLocal(context, server string) bool {
 	for _, prefix := range []string{"kind-", "k3d-"} {
 		if strings.HasPrefix(context, prefix) {

@@ -44,8 +44,8 @@ func SimulatedDiscord(log string, guild Guild, more ...Guild) func(context.Conte
 }
 
 // StartDiscord starts a simulated Discord with at least one server (guild), and returns when it
-// serves. It first builds the program discordtest, if necessary. The build and discordtest write to
-// the file log.
+// serves. It first builds the program discordtest, if necessary. The parameter log is the path of
+// the file for the output of the build and of discordtest.
 func StartDiscord(ctx context.Context, log string, guild Guild, more ...Guild) (*DiscordProcess, error) {
 	return DiscordCommand{Log: log, Guild: guild, More: more}.Start(ctx)
 }

@@ -200,7 +200,11 @@ func (e *Environment) Install(ctx context.Context, o Operator) error {
 }
 
 // Deployed returns the objects with which an operator was installed, its Deployment included.
-func (e *Environment) Deployed(o Operator) []*unstructured.Unstructured { return e.deployed[o.Name] }
+func (e *Environment) Deployed(o Operator) []*unstructured.Unstructured {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.deployed[o.Name]
+}
 
 // StartOperator installs an operator if necessary. It starts a process of the operator, but does
 // not wait until the process is ready. The process uses the environment's Discord and logs to a
@@ -211,7 +215,7 @@ func (e *Environment) StartOperator(ctx context.Context, o Operator, log string,
 	}
 	c := Command{Binary: e.options.Binary, Log: filepath.Join(e.options.Folder, log), Args: args}
 	if e.options.Deployed {
-		c.Objects = e.deployed[o.Name]
+		c.Objects = e.Deployed(o)
 	}
 	if e.Discord != nil {
 		c.Args = append([]string{"--discord-api-url=" + e.Discord.APIURL()}, args...)

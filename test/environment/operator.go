@@ -176,7 +176,7 @@ type Command struct {
 	// Args follow the arguments of the Deployment. If a flag is repeated, its last value applies.
 	Args []string
 	// Reaper ends the process when the program that started the process ends. Without a Reaper, the
-	// process ends when its cluster does.
+	// process ends when its cluster ends.
 	Reaper *process.Reaper
 }
 

@@ -42,8 +42,8 @@ func (p *Process) Scrape(ctx context.Context, token string) (code int, text stri
 	return p.ScrapeWith(ctx, &http.Client{Transport: selfSigned, Timeout: 10 * time.Second}, token)
 }
 
-// ScrapeWith reads the metrics as Scrape does, with a given client. The client may verify the
-// operator's certificate.
+// ScrapeWith reads the metrics as Scrape does, with a given client. Unlike the client of Scrape,
+// this client can verify the operator's certificate.
 func (p *Process) ScrapeWith(ctx context.Context, client *http.Client, token string) (code int, text string,
 	err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.MetricsURL(), nil)

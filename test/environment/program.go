@@ -36,8 +36,8 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 	}
 }
 
-// Flags returns a new flag set for a program. The flag set prints errors to out. With --help it
-// prints the text help and the flags.
+// Flags returns a new flag set for a program. The flag set prints errors to the writer out. With
+// --help, it prints the text of the parameter help, and the flags.
 func Flags(name, help string, out io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(out)

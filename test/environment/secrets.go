@@ -27,8 +27,8 @@ func (s *Secrets) Add(secret string) string {
 	return secret
 }
 
-// In returns the first secret that text contains. It finds a secret as plain text, as base64, which
-// JSON uses for bytes, and as Go prints bytes.
+// In returns the first secret that text contains. It finds three forms of a secret: plain text,
+// base64 (the form of bytes in JSON), and a list of numbers (the form in which Go prints bytes).
 func (s *Secrets) In(text string) (secret string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -159,7 +159,8 @@ type Process struct {
 func (o *Operator) Process() *Process { return o.process }
 
 // Start starts a process with additional flags and waits until it is ready, but not until it leads.
-// It does not end a process that already runs. To end that process later, call Process first.
+// It does not end a process that already runs. To end the earlier process later, save the result of
+// Process before the call of Start.
 func (o *Operator) Start(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
 	if o.process == nil || !o.process.Running() {
@@ -203,7 +204,7 @@ func (o *Operator) Kill(ctx context.Context) {
 }
 
 // Restart stops the current process and starts a new one with additional flags. If there are flags,
-// Restart also runs without flags when the running spec ends.
+// the process is restarted without them when the running spec ends.
 func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
 	o.process.Stop()
