@@ -85,8 +85,8 @@ func (r *resident) lives(ctx context.Context) {
 	}
 }
 
-// undisturbed calls attack and then the method lives. It expects that the attack changes none of
-// the resident's belongings.
+// undisturbed calls the function attack, and then the method lives. It expects that the attack
+// changes none of the resident's belongings.
 func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	GinkgoHelper()
 	before := r.belongings(ctx)
@@ -96,7 +96,8 @@ func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	Expect(r.belongings(ctx)).To(Equal(before), "nothing of the other tenant changes")
 }
 
-// everySecond repeats do every second until end is called. times counts the repetitions.
+// everySecond calls the function do until end is called, with a second between two calls. The
+// function times returns the number of finished calls.
 func everySecond(do func()) (times func() int64, end func()) {
 	ending := make(chan struct{})
 	var done atomic.Int64
@@ -128,12 +129,14 @@ func refusals() (n int) {
 	return n
 }
 
-var _ = Describe("Another tenant's objects stay unchanged and become Ready while a tenant", Ordered, SpecPriority(1),
+var _ = Describe("Another tenant's objects stay unchanged and its new objects become Ready while a tenant",
+	Ordered, SpecPriority(1),
 	func() {
 		var b *resident
 		BeforeAll(func(ctx context.Context) { b = newResident(ctx) })
 
-		It("creates 100 servers with a refused token, whose Secret changes every second", func(ctx context.Context) {
+		It("creates 100 DiscordServers with a refused token, "+
+			"and edits the token's Secret every second", func(ctx context.Context) {
 			a := b.newTenant(ctx, nil)
 			bad := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "discord-bot"},
 				StringData: map[string]string{"token": secrets.Add("wrong.token.of-a-tenant-that-abuses-it")}}
@@ -186,7 +189,8 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 			Expect(operator.Writes(a.ns)).To(BeEmpty(), "the operator leaves what it has not made")
 		})
 
-		It("refers to the group, server, channel and Secret of the other tenant", func(ctx context.Context) {
+		It("refers to the group, server, channel and Secret of the other tenant, "+
+			"without and with permission", func(ctx context.Context) {
 			a := b.newTenant(ctx, nil)
 			inGroup := a.channel("team", "alerts", withWebhook, func(c *v1alpha1.DiscordChannel) {
 				c.Spec.Webhook.SecretName = b.kept.WebhookSecretName()
@@ -229,9 +233,9 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 		})
 	})
 
-// This container is Serial. With ten processes on one core, the edits would be too slow to use up
-// a share.
-var _ = Describe("A granted tenant that edits its channels all the time", Serial, func() {
+// Serial, because with ten processes on one core the edits would be too slow to use up the tenant's
+// share.
+var _ = Describe("A tenant in an allowed namespace that edits its channels all the time", Serial, func() {
 	const (
 		// perSecond is Discord's limit for the bot. It is so low that the edits use up the tenant's
 		// share on a slow machine, and so high that the other tenants need less than the rest.
@@ -241,7 +245,8 @@ var _ = Describe("A granted tenant that edits its channels all the time", Serial
 		looped    = 2 * perSecond   // number of channels of the tenant, all edited every second
 	)
 
-	It("takes at most half of the bot's calls, and delays no other tenant", func(ctx context.Context) {
+	It("takes at most half of the calls that Discord allows the bot, "+
+		"and delays no other tenant", func(ctx context.Context) {
 		l := discordtest.NoRateLimits()
 		l.Global = discordtest.Rate{N: perSecond, Per: time.Second}
 		anotherDiscord(ctx, discordtest.Options{Limits: l}, "--discord-calls-per-second="+strconv.Itoa(perSecond))

@@ -21,7 +21,7 @@ func groupAdopting(id string) func(*v1alpha1.DiscordGroup) {
 }
 
 var _ = Describe("Adopting", func() {
-	It("a channel and a category that match the spec edits neither", func(ctx context.Context) {
+	It("a channel and a category that match their specs makes no edit on Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		group := w.categoryByHand("incidents")
 		id := w.channelByHand(discordtest.Channel{Name: "alerts", ParentID: group, Topic: "What burns", NSFW: true,
@@ -39,7 +39,7 @@ var _ = Describe("Adopting", func() {
 		Eventually(ctx, eventsOf(g)).Should(ConsistOf("Normal Adopted", "Normal Ready"))
 	})
 
-	It("succeeds although an object of another namespace, which is not allowed to adopt, "+
+	It("succeeds although an object of another namespace, in which no DiscordServer exists, "+
 		"names the same channel", func(ctx context.Context) {
 		w, other := newWorld(ctx), newWorld(ctx)
 		group := w.categoryByHand("incidents")
@@ -72,7 +72,7 @@ var _ = Describe("Adopting", func() {
 		Expect(w.edits()).To(Equal([]string{patchChannel}))
 	})
 
-	DescribeTable("a channel outside of the server makes the object Degraded and creates nothing",
+	DescribeTable("an id that the object's server does not have makes the object Degraded and creates nothing",
 		func(ctx context.Context, elsewhere bool) {
 			w := newWorld(ctx)
 			channelID, groupID := "123456789", "123456790"
@@ -88,8 +88,8 @@ var _ = Describe("Adopting", func() {
 			Expect(c).To(HaveCondition("Available", "False", "NotOnDiscord"))
 			Expect(w.edits()).To(BeEmpty())
 		},
-		Entry("nowhere", false),
-		Entry("in a server without the bot", true),
+		Entry("an id that exists nowhere on Discord", false),
+		Entry("the id of a channel in a server without the bot", true),
 	)
 
 	It("a channel of another type makes the object Degraded and changes nothing", func(ctx context.Context) {
@@ -106,7 +106,8 @@ var _ = Describe("Adopting", func() {
 		Expect(w.edits()).To(BeEmpty())
 	})
 
-	It("another object's channel makes the object Degraded until the other one is deleted", func(ctx context.Context) {
+	It("a channel that another object adopted makes the object Degraded "+
+		"until that object is deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		id := w.channelByHand(discordtest.Channel{Name: "alerts"})
 		group := w.categoryByHand("incidents")
@@ -125,8 +126,8 @@ var _ = Describe("Adopting", func() {
 		Expect(category(lateGroup)).To(And(HaveField("ID", group), HaveField("Name", "mine")))
 	})
 
-	It("another object's channel is a Conflict, "+
-		"and a deletion of the second object keeps the channel", func(ctx context.Context) {
+	It("a channel that another object created is a Conflict, "+
+		"and stays when the adopting object is deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
@@ -139,8 +140,8 @@ var _ = Describe("Adopting", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel}))
 	})
 
-	It("another object's channel succeeds when that object is deleted, "+
-		"which keeps the channel", func(ctx context.Context) {
+	It("a channel that another object created succeeds after that object is deleted "+
+		"and the channel is retained", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)

@@ -13,7 +13,7 @@ import (
 )
 
 var _ = Describe("An object whose values Discord ignores or stores in another form", func() {
-	It("is Degraded when Discord accepts an edit and ignores it, and does not repeat the edit", func(ctx context.Context) {
+	It("is Degraded, and is not edited again, when Discord accepts an edit but ignores it", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true})
 		w := newWorld(ctx)
 		server, c := w.server(), w.channel("", "tokyo")
@@ -47,7 +47,7 @@ var _ = Describe("An object whose values Discord ignores or stores in another fo
 		Expect(discord.Guild(w.guild).RulesChannelID).To(Equal(c.Status.ChannelID))
 	})
 
-	It("does not edit a channel again when Discord stores its topic in another form", func(ctx context.Context) {
+	It("is not edited again if it is a channel whose topic Discord stores in another form", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Topic: func(string) string { return "rewritten" }}})
 		w := newWorld(ctx)
@@ -61,7 +61,8 @@ var _ = Describe("An object whose values Discord ignores or stores in another fo
 		Expect(w.edits()).To(Equal([]string{postChannel, patchChannel}))
 	})
 
-	It("gets the overwrites of its group when Discord creates the channel without them", func(ctx context.Context) {
+	It("gets its group's overwrites by an edit if it is a channel "+
+		"that Discord created without them", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Unsynced: true}})
 		w := newWorld(ctx)

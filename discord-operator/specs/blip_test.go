@@ -15,7 +15,6 @@ import (
 
 const getChannel = "GET /channels/{channel_id}"
 
-// unknown makes Discord answer calls of a route with 404, although the channel exists.
 func (w *world) unknown(route string, times int) {
 	w.fault(discordtest.Fault{Route: route, Times: times,
 		Action: discordtest.Action{Status: 404, Body: `{"code": 10003, "message": "Unknown Channel"}`}})
@@ -45,10 +44,11 @@ var _ = Describe("A channel that Discord briefly reports as unknown", func() {
 			Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
 		},
 			Entry("with the Gateway", true),
-			Entry("without it", false),
+			Entry("without the Gateway", false),
 		)
 
-		It("is created again after a deletion without an event", func(ctx context.Context) {
+		It("is created again if a user has really deleted the channel, "+
+			"although no event reports the deletion", func(ctx context.Context) {
 			discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 			w := newWorld(ctx)
 			c := w.channel("", "alerts")
@@ -61,7 +61,7 @@ var _ = Describe("A channel that Discord briefly reports as unknown", func() {
 		})
 	})
 
-	Describe("with lists that lag behind", Ordered, ContinueOnFailure, SpecPriority(1), func() {
+	Describe("when Discord's lists lag up to two seconds behind", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 		BeforeAll(func(ctx context.Context) {
 			anotherDiscord(ctx, discordtest.Options{
 				Limits: discordtest.NoRateLimits(), Weakness: discordtest.Weakness{Stale: 1},
@@ -82,11 +82,11 @@ var _ = Describe("A channel that Discord briefly reports as unknown", func() {
 				Should(Equal(10), "lists are late by up to two seconds, and read again each three")
 		},
 			Entry("with the Gateway", true),
-			Entry("without it", false),
+			Entry("without the Gateway", false),
 		)
 	})
 
-	It("is deleted with its object", func(ctx context.Context) {
+	It("is still deleted when its object is deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)

@@ -122,8 +122,8 @@ var _ = Describe("A DiscordChannel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("loses its topic when the spec has an empty one, "+
-		"and keeps fields that the spec leaves out", func(ctx context.Context) {
+	It("loses its topic when spec.topic is empty, "+
+		"and keeps values of fields that the spec leaves out", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", with(func(s *channelSpec) { s.Topic = new("What burns") }))
 		ready(ctx, w.server(), c)
@@ -142,7 +142,8 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(on(c).Topic).To(Equal("by hand"))
 	})
 
-	It("stays the same channel when it enters, changes and leaves a group", func(ctx context.Context) {
+	It("stays the same channel on Discord when it moves to another group, "+
+		"to no group, and back", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b, c := w.group("a"), w.group("b"), w.channel("a", "alerts")
 		ready(ctx, w.server(), a, b, c)
@@ -160,7 +161,8 @@ var _ = Describe("A DiscordChannel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("is Degraded while its group is in another server, and does not move", func(ctx context.Context) {
+	It("is Degraded while groupRef names a group of another server, "+
+		"and stays in its old category", func(ctx context.Context) {
 		w := newWorld(ctx)
 		other := discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
 		discord.AddMember(other, w.bot.UserID, everything)
@@ -178,7 +180,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(w.bodies(patchChannel)).To(BeEmpty())
 	})
 
-	DescribeTable("changes between text and announcement channel if the server allows it",
+	DescribeTable("becomes a text or an announcement channel if the server allows announcements",
 		func(ctx context.Context, created, wanted v1alpha1.ChannelType, kind float64) {
 			w := newWorld(ctx)
 			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY", "NEWS"} })
@@ -197,7 +199,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Entry("Announcement to Text", v1alpha1.ChannelTypeAnnouncement, v1alpha1.ChannelTypeText, 0.0),
 	)
 
-	DescribeTable("is Degraded, without a call, until the server allows announcements",
+	DescribeTable("is Degraded, and is neither created nor edited, until the server allows announcements",
 		func(ctx context.Context, before bool) {
 			w := newWorld(ctx)
 			c := w.channel("", "news", with(func(s *channelSpec) { s.Type = v1alpha1.ChannelTypeAnnouncement }))
@@ -216,8 +218,8 @@ var _ = Describe("A DiscordChannel", func() {
 			eventuallyReady(ctx, c)
 			Expect(on(c).Type).To(Equal(discordtest.TypeAnnouncement))
 		},
-		Entry("a new channel", false),
-		Entry("an existing channel", true),
+		Entry("a new announcement channel", false),
+		Entry("a text channel that the spec changes to an announcement channel", true),
 	)
 
 	It("is renamed once when Discord stores the name in another form", func(ctx context.Context) {
@@ -243,7 +245,8 @@ var _ = Describe("A DiscordChannel", func() {
 		c := w.channel("", "alerts", withWebhook)
 		ready(ctx, w.server(), c)
 		for _, route := range []string{"GET /channels/{channel_id}/webhooks", "GET /guilds/{guild_id}/webhooks"} {
-			// After three errors with status 500 in a row, the operator would delay other calls too.
+			// Not status 500: after three errors with status 500 in a row, the operator would delay other
+			// calls too.
 			w.fault(discordtest.Fault{Route: route, Action: discordtest.Garbage()})
 		}
 		discord.CreateWebhookByHand(c.Status.ChannelID, "a user's") // the event makes the operator read the webhooks again

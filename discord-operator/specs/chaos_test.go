@@ -32,11 +32,12 @@ const (
 // nothing exists twice, nothing is missing or obsolete. The same --ginkgo.seed gives the same
 // random values, but the effect of a kill also depends on the machine.
 var _ = Describe("Chaos", Label("chaos"), SpecPriority(1), func() { // first, because it takes longest
-	It("leaves exactly the desired state, whatever fails", SpecTimeout(30*time.Minute), func(ctx context.Context) {
+	It("the operator reaches exactly the desired state despite kills, "+
+		"failed calls and lost events", SpecTimeout(30*time.Minute), func(ctx context.Context) {
 		w := newWorld(ctx)
 		random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 1))
-		// with leader election, each restart would wait until the lease of the killed leader has
-		// expired
+		// With leader election, each restart would wait until the Lease of the killed leader has
+		// expired.
 		operator.Restart(ctx, "--leader-elect=false")
 		stop := injectFaults(w.bot.UserID, uint64(GinkgoRandomSeed()))
 		defer stop()
@@ -150,7 +151,6 @@ func (w *world) hideSome(random *rand.Rand) (undo func()) {
 	}
 }
 
-// unreliableGateway delays events by up to 200 ms, sends some events twice, and loses some.
 func unreliableGateway(seed uint64) discordtest.GatewayFaults {
 	random := rand.New(rand.NewPCG(seed, 3)) // only the simulator uses it, under its lock
 	with := func(chance float64) func(string) bool {
@@ -199,8 +199,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// expectExactly expects exactly one resource on Discord for each object. The operator must never
-// have created a resource twice or deleted one.
+// expectExactly expects exactly one resource on Discord for each object. The operator must have
+// created each resource once, and deleted none.
 func expectExactly(ctx context.Context, g Gomega, w *world) {
 	GinkgoHelper()
 	var channels v1alpha1.DiscordChannelList

@@ -33,7 +33,7 @@ var _ = Describe("Community", func() {
 	}
 	BeforeEach(prepare)
 
-	It("is enabled by one edit once both channels exist, "+
+	It("is enabled by one edit once its rules and updates channels exist, "+
 		"and again after a user has disabled it", func(ctx context.Context) {
 		administrator()
 		forum := w.channel("", "ideas", func(c *v1alpha1.DiscordChannel) { c.Spec.Type = v1alpha1.ChannelTypeForum })
@@ -70,7 +70,7 @@ var _ = Describe("Community", func() {
 		Expect(features()).To(BeEmpty())
 	})
 
-	It("waits until the bot is administrator, while all other settings apply", func(ctx context.Context) {
+	It("waits until the bot is administrator, while the operator applies all other settings", func(ctx context.Context) {
 		s.Spec.Name = "Tokyo"
 		create(ctx, s, rules, moderators)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)).
@@ -87,7 +87,7 @@ var _ = Describe("Community", func() {
 		Expect(features()).To(ContainElement("COMMUNITY"))
 	})
 
-	It("gets another rules channel by one edit, also if the bot is no administrator", func(ctx context.Context) {
+	It("gets another rules channel by one edit, even if the bot is not administrator", func(ctx context.Context) {
 		administrator()
 		other := w.channel("", "principles")
 		ready(ctx, s, rules, moderators, other)
@@ -102,7 +102,7 @@ var _ = Describe("Community", func() {
 			HaveField("Features", ConsistOf("COMMUNITY", "NEWS", "INVITES_DISABLED", "VERIFIED"))))
 	})
 
-	It("blocks the deletion of its channels, and sends no request to Discord, until a user disables Community",
+	It("blocks the deletion of its channels, without a request to Discord, until it no longer uses them",
 		func(ctx context.Context) {
 			administrator()
 			other := w.channel("", "principles")
@@ -160,7 +160,7 @@ var _ = Describe("Community", func() {
 		Expect(features()).To(ConsistOf("COMMUNITY", "NEWS"))
 	})
 
-	It("is a difference in the status of a server with managementPolicy Observe", func(ctx context.Context) {
+	It("appears as a difference in the status of a server with managementPolicy Observe", func(ctx context.Context) {
 		ready(ctx, w.server(), rules, moderators)
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) {
 			asCommunity(s)
@@ -170,7 +170,8 @@ var _ = Describe("Community", func() {
 			`rulesChannelRef: none -> "rules"`, `publicUpdatesChannelRef: none -> "moderators"`, "community: none -> Enabled")
 	})
 
-	It("has its settings applied again once it is enabled, after Discord had ignored them", func(ctx context.Context) {
+	It("makes the operator apply settings again "+
+		"that Discord had ignored before Community was enabled", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Locale: true, Description: true}})
 		prepare(ctx)

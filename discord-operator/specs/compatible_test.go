@@ -17,8 +17,9 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Another vendor's implementation of Discord's API has other error codes, no audit log and no roles in
-// its guild objects. It sends events only for few channels, and sends each event twice.
+// Another vendor's implementation of Discord's API has other error codes, no audit log, and no
+// roles in its guild objects. It sends the events of a few channels only, and sends each event
+// twice.
 var _ = Describe("With another vendor's implementation of Discord's API", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 	BeforeAll(func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, "--resync-period=3s")
@@ -112,7 +113,7 @@ var _ = Describe("With another vendor's implementation of Discord's API", Ordere
 		})).To(BeEmpty())
 	})
 
-	It("a forbidden edit is reported, and made once it is permitted", func(ctx context.Context) {
+	It("an edit that Discord forbids is reported, and succeeds once Discord permits the edit", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
@@ -128,7 +129,8 @@ var _ = Describe("With another vendor's implementation of Discord's API", Ordere
 		Expect(on(c).Topic).To(Equal("What is broken"))
 	})
 
-	It("a missing position causes no move, and a changed one is corrected", func(ctx context.Context) {
+	It("a response without a position causes no move, "+
+		"and a position that a user changed is corrected", func(ctx context.Context) {
 		w := newWorld(ctx)
 		objects := []client.Object{w.server(), w.group("g")}
 		var names []string

@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("kubectl discord export --copy-to", func() {
-	It("opens no private channel of the original", func(ctx context.Context) {
+	It("makes no private channel of the original server public in the copy", func(ctx context.Context) {
 		const view, manage = discordtest.PermViewChannel, discordtest.PermManageChannels
 		w := newWorldOf(ctx, newBot(), guildtest.Needed)
 		ops := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Ops"})
@@ -50,7 +50,7 @@ var _ = Describe("kubectl discord export --copy-to", func() {
 		}
 		Expect(open).To(BeEmpty(), manifests)
 
-		By("being closed too after a user removes the comment signs")
+		By("being closed too after a user uncomments it")
 		var closedOnes []client.Object
 		for document := range strings.SplitSeq(manifests, "\n---\n") {
 			if !strings.Contains(document, "Commented out:") {

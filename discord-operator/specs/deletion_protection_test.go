@@ -26,7 +26,7 @@ func protect(o client.Object, protected bool) {
 	}
 }
 
-var _ = Describe("A protected object", func() {
+var _ = Describe("An object with spec.deletionProtection", func() {
 	var w *world
 	var protected client.Object
 	begin := func(ctx context.Context, of func(*world) client.Object) {
@@ -43,7 +43,7 @@ var _ = Describe("A protected object", func() {
 	server := func(w *world) client.Object { return w.server() }
 	group := func(w *world) client.Object { return w.group("alerts") }
 
-	DescribeTable("stays after any kind of deletion, until the protection is removed",
+	DescribeTable("cannot be deleted, not even by force, until a user removes the protection",
 		func(ctx context.Context, kind string, of func(*world) client.Object) {
 			begin(ctx, of)
 			name := protected.GetName()
@@ -66,7 +66,7 @@ var _ = Describe("A protected object", func() {
 		Entry("a group", "DiscordGroup", group),
 	)
 
-	It("is deleted with its namespace", func(ctx context.Context) {
+	It("can be deleted once its namespace is being deleted", func(ctx context.Context) {
 		begin(ctx, server)
 		Eventually(ctx, func(ctx context.Context) error { // the API server must compile the ValidatingAdmissionPolicy first
 			return k8s.Delete(ctx, protected, client.DryRunAll)

@@ -14,7 +14,7 @@ import (
 )
 
 var _ = Describe("Deleting", func() {
-	DescribeTable("a channel and a group follows the deletion policy",
+	DescribeTable("a DiscordChannel and a DiscordGroup follows spec.deletionPolicy on Discord",
 		func(ctx context.Context, adopted bool, policy v1alpha1.DeletionPolicy, stays bool) {
 			w := newWorld(ctx)
 			c, g := w.channel("", "alerts", withWebhook), w.group("incidents")
@@ -39,15 +39,16 @@ var _ = Describe("Deleting", func() {
 				Expect(w.edits()[before:]).To(BeEmpty())
 			}
 		},
-		Entry("created: gone", false, v1alpha1.DeletionPolicy(""), false),
-		Entry("created, Delete: gone", false, v1alpha1.DeletionPolicyDelete, false),
-		Entry("created, Retain: stays", false, v1alpha1.DeletionPolicyRetain, true),
-		Entry("adopted: stays, without the webhook", true, v1alpha1.DeletionPolicy(""), true),
-		Entry("adopted, Delete: gone", true, v1alpha1.DeletionPolicyDelete, false),
-		Entry("adopted, Retain: stays", true, v1alpha1.DeletionPolicyRetain, true),
+		Entry("created by the operator, without a policy: deleted", false, v1alpha1.DeletionPolicy(""), false),
+		Entry("created by the operator, policy Delete: deleted", false, v1alpha1.DeletionPolicyDelete, false),
+		Entry("created by the operator, policy Retain: retained", false, v1alpha1.DeletionPolicyRetain, true),
+		Entry("adopted, without a policy: retained, but without the webhook", true, v1alpha1.DeletionPolicy(""), true),
+		Entry("adopted, policy Delete: deleted", true, v1alpha1.DeletionPolicyDelete, false),
+		Entry("adopted, policy Retain: retained", true, v1alpha1.DeletionPolicyRetain, true),
 	)
 
-	It("an object deletes the channel that the operator created in place of the adopted one", func(ctx context.Context) {
+	It("an object deletes the channel that the operator created "+
+		"after a user deleted the adopted channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", adopting(w.channelByHand(discordtest.Channel{Name: "alerts"})))
 		g := w.group("incidents", groupAdopting(w.categoryByHand("incidents")))
@@ -60,7 +61,7 @@ var _ = Describe("Deleting", func() {
 		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
 	})
 
-	It("a channel that was never created needs no call and no finalizer", func(ctx context.Context) {
+	It("a channel that was never created on Discord needs no call to Discord and no finalizer", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("nowhere", "alerts")
 		create(ctx, c)
@@ -70,7 +71,7 @@ var _ = Describe("Deleting", func() {
 		Expect(w.calls()).To(BeEmpty())
 	})
 
-	It("a channel that a user deletes at the same moment succeeds", func(ctx context.Context) {
+	It("a channel that a user deletes on Discord at the same moment succeeds", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)
@@ -79,7 +80,8 @@ var _ = Describe("Deleting", func() {
 		deleteAndWait(ctx, c, g)
 	})
 
-	It("a channel that was deleted on Discord meanwhile needs no call", func(ctx context.Context) {
+	It("a channel that a user deleted while the operator was stopped "+
+		"changes nothing on Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)
@@ -95,7 +97,7 @@ var _ = Describe("Deleting", func() {
 		Expect(w.idsNamed("alerts")).To(ConsistOf(unowned), "what a user has created under the same name stays")
 	})
 
-	It("a channel is retried when Discord fails, and succeeds once", func(ctx context.Context) {
+	It("a channel is retried after errors from Discord, and deletes the channel exactly once", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
@@ -106,7 +108,7 @@ var _ = Describe("Deleting", func() {
 		Expect(w.audited(channelDeleted)).To(Equal(1))
 	})
 
-	It("a group waits until its channels are gone or moved, and names them", func(ctx context.Context) {
+	It("a group waits until its channels are gone or moved, and its status names them", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, a, b := w.group("incidents"), w.channel("incidents", "a"), w.channel("incidents", "b")
 		ready(ctx, w.server(), g, a, b, w.group("other"))
@@ -125,7 +127,7 @@ var _ = Describe("Deleting", func() {
 		eventuallyReady(ctx, b)
 	})
 
-	It("a channel and its group at once deletes both", func(ctx context.Context) {
+	It("a channel and its group at once deletes both on Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, c := w.group("incidents"), w.channel("incidents", "alerts")
 		ready(ctx, w.server(), g, c)
@@ -134,7 +136,8 @@ var _ = Describe("Deleting", func() {
 		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
 	})
 
-	It("a namespace leaves nothing on Discord, even if the token's Secret goes first", func(ctx context.Context) {
+	It("all objects of a namespace leaves no channel on Discord, "+
+		"even if the token's Secret is deleted first", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("incidents"), w.channel("incidents", "tokyo")
 		ready(ctx, s, g, c)
@@ -145,7 +148,8 @@ var _ = Describe("Deleting", func() {
 		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
 	})
 
-	It("a channel by force succeeds while Discord keeps failing", func(ctx context.Context) {
+	It("a channel by force removes the object while Discord keeps failing, "+
+		"and leaves the channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
@@ -161,7 +165,7 @@ var _ = Describe("Deleting", func() {
 		Expect(w.idsNamed("alerts")).To(HaveLen(1), "it stays on Discord")
 	})
 
-	It("a channel by force deletes it on Discord if that works", func(ctx context.Context) {
+	It("a channel by force also deletes the channel on Discord if Discord does not fail", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", func(c *v1alpha1.DiscordChannel) {
 			c.Annotations = map[string]string{v1alpha1.ForceDeleteAnnotation: "true"}
@@ -171,7 +175,7 @@ var _ = Describe("Deleting", func() {
 		Expect(w.idsNamed("alerts")).To(BeEmpty())
 	})
 
-	It("a channel makes the object Degraded when Discord refuses it", func(ctx context.Context) {
+	It("a channel makes its object Degraded when Discord refuses the deletion", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "rules")
 		ready(ctx, w.server(), c)

@@ -54,7 +54,6 @@ func (w *world) writesTo(resource, name string) []string {
 	})
 }
 
-// channelByHand creates a channel or category as a user does, and returns its id.
 func (w *world) channelByHand(c discordtest.Channel) string {
 	return discord.CreateChannelByHand(w.guild, c)
 }
@@ -100,7 +99,6 @@ func (w *world) namesIn(parent string) []string {
 	return names
 }
 
-// audited counts the guild's audit log entries of an action, by any user.
 func (w *world) audited(action int) int {
 	n := 0
 	for _, e := range discord.Guild(w.guild).Audit {

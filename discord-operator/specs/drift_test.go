@@ -97,7 +97,7 @@ var channelChanges = map[string]func(*discordtest.Channel){
 	},
 }
 
-var _ = Describe("Drift on Discord", func() {
+var _ = Describe("Drift", func() {
 	Describe("while the Gateway is up", func() {
 		for field, change := range channelChanges {
 			It("is corrected in the "+field+" of a channel", func(ctx context.Context) {
@@ -232,7 +232,8 @@ var _ = Describe("Drift on Discord", func() {
 			Eventually(ctx, driftCount).WithArguments("DiscordChannel", "existence").Should(Equal(counted + 1))
 		})
 
-		It("is corrected by a new category, with its channels, when a user deletes the category", func(ctx context.Context) {
+		It("is corrected by a new category with the same channels "+
+			"when a user deletes the category", func(ctx context.Context) {
 			m := newManaged(ctx)
 			before := m.group.Status.GroupID
 			discord.DeleteChannelByHand(before)
@@ -259,7 +260,7 @@ var _ = Describe("Drift on Discord", func() {
 		})
 	})
 
-	It("of an object's status is corrected at once, without a call to Discord", func(ctx context.Context) {
+	It("of an object's status in Kubernetes is corrected at once, without a call to Discord", func(ctx context.Context) {
 		m := newManaged(ctx)
 		m.expectIdle(ctx)
 		calls := len(m.calls())
@@ -300,7 +301,7 @@ var _ = Describe("Drift on Discord", func() {
 			expectCorrected(ctx, m.live, m.editByHand(channelChanges["nsfw"]))
 		})
 
-		It("is corrected after a reconnect when the Gateway sent no event of it", func(ctx context.Context) {
+		It("is corrected after a reconnect although the Gateway sent no event of the change", func(ctx context.Context) {
 			anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()})
 			m := newManaged(ctx)
 			discord.Gateway().SetFaults(discordtest.GatewayFaults{

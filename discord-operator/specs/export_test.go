@@ -29,8 +29,8 @@ import (
 const readyTimeout = 2 * time.Minute
 
 var _ = Describe("kubectl discord export", func() {
-	It("prints manifests whose objects become Ready without an edit, "+
-		"and edit nothing when deleted", func(ctx context.Context) {
+	It("prints manifests whose objects become Ready and can be deleted "+
+		"without an edit on Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		populate(ctx, w)
 		before := discord.Guild(w.guild)
@@ -57,7 +57,7 @@ var _ = Describe("kubectl discord export", func() {
 		expectSame(discord.Guild(w.guild), before)
 	})
 
-	It("prints only valid objects for any name of a channel", func(ctx context.Context) {
+	It("prints only valid objects for any name of a channel, a category or a role", func(ctx context.Context) {
 		w := newWorld(ctx)
 		for i, name := range oddNames() {
 			category := ""
@@ -83,9 +83,10 @@ var _ = Describe("kubectl discord export", func() {
 	})
 })
 
-var _ = Describe("An export of a random server", func() {
+var _ = Describe("The manifests of kubectl discord export for a random server", func() {
 	for seed := range uint64(10) {
-		It(fmt.Sprintf("changes nothing in that server, and rebuilds it in an empty one, seed %d", seed), func(ctx context.Context) {
+		It(fmt.Sprintf("change nothing in that server, "+
+			"and create a copy of it in an empty server, seed %d", seed), func(ctx context.Context) {
 			w := newWorldOf(ctx, newBot(), guildtest.Needed)
 			Expect(guildtest.Populate(ctx, discord, w.guild, w.bot, seed)).To(Succeed())
 			empty := newWorldOf(ctx, w.bot, guildtest.Needed)
@@ -272,13 +273,11 @@ func (w *world) apply(ctx context.Context, document string, options ...client.Cr
 	return o
 }
 
-// uncommented removes the comment signs from an object that is commented out in a document.
 func uncommented(document string) string {
 	_, object, _ := strings.Cut(document, "# apiVersion:")
 	return strings.ReplaceAll("apiVersion:"+strings.ReplaceAll(object, "\n# ", "\n"), "\n#", "\n")
 }
 
-// expectSame expects that a guild is unchanged, apart from its audit log.
 func expectSame(now, before discordtest.Guild) {
 	GinkgoHelper()
 	now.Audit, before.Audit = nil, nil
@@ -286,7 +285,7 @@ func expectSame(now, before discordtest.Guild) {
 }
 
 var _ = Describe("kubectl discord plan", func() {
-	It("lists no change for an export, and has exit status 3 for changes", func(ctx context.Context) {
+	It("lists no change for an unedited export, and exits with status 3 if there are changes", func(ctx context.Context) {
 		w := newWorld(ctx)
 		populate(ctx, w)
 		folder := GinkgoT().TempDir()

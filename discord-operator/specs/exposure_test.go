@@ -12,8 +12,9 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-var _ = Describe("The status reports who has access", func() {
-	It("to a channel moved into a private group, until overwrites make the channel private", func(ctx context.Context) {
+var _ = Describe("The status reports", func() {
+	It("who has access to a channel that was moved into a private group, "+
+		"until overwrites make it private", func(ctx context.Context) {
 		w := newWorld(ctx)
 		w.user("Yuji")
 		g, c := w.group("private", groupOverwrites(denying("@everyone", "ViewChannel"))), w.channel("", "alerts")
@@ -47,7 +48,7 @@ var _ = Describe("The status reports who has access", func() {
 		w.expectInSync(ctx, inside)
 	})
 
-	It("through a role whose spec has no permissions", func(ctx context.Context) {
+	It("the permissions on Discord of a role whose spec leaves out the permissions", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.EditRoleByHand(w.guild, w.guild, func(r *discordtest.Role) { r.Permissions = view | send })
 		r, none := w.role("on-call"), w.role("none", func(r *roleSpec) { r.Permissions = []v1alpha1.Permission{} })

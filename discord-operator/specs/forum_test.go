@@ -34,7 +34,6 @@ func tagged(names string) func(*channelSpec) {
 	})
 }
 
-// tagsOn returns the names of a forum's tags on Discord, and a map from these names to ids.
 func tagsOn(c *v1alpha1.DiscordChannel) (names string, ids map[string]string) {
 	GinkgoHelper()
 	ids = map[string]string{}
@@ -62,7 +61,7 @@ var forumSettings = map[string]setting{
 		drift: func(c *discordtest.Channel) { c.RateLimitPerUser = 5 },
 		live:  func(c discordtest.Channel) any { return c.RateLimitPerUser },
 	},
-	"the archive time of a forum": {
+	"the default auto-archive time of a forum": {
 		field: "defaultAutoArchive", kind: v1alpha1.ChannelTypeForum, key: "default_auto_archive_duration",
 		one: 60.0, another: 10080.0,
 		initial:   func(s *channelSpec) { s.DefaultAutoArchive = v1alpha1.AutoArchiveOneHour },
@@ -78,7 +77,7 @@ var forumSettings = map[string]setting{
 		drift: func(c *discordtest.Channel) { c.ThreadSlowmode = 7 },
 		live:  func(c discordtest.Channel) any { return c.ThreadSlowmode },
 	},
-	"the reaction of a forum": {
+	"the default reaction of a forum": {
 		field: "defaultReaction", kind: v1alpha1.ChannelTypeForum, key: "default_reaction_emoji",
 		one: emojiOf("✅"), another: emojiOf("👍🏽"), zero: nil,
 		initial:   forum(func(f *v1alpha1.ChannelForum) { f.DefaultReaction = new(v1alpha1.Emoji("✅")) }),
@@ -88,7 +87,7 @@ var forumSettings = map[string]setting{
 		drift:     func(c *discordtest.Channel) { c.Reaction = discordtest.Emoji{Name: "🎉"} },
 		live:      func(c discordtest.Channel) any { return c.Reaction },
 	},
-	"the order of a forum": {
+	"the sort order of a forum": {
 		field: "sortOrder", kind: v1alpha1.ChannelTypeForum, key: "default_sort_order", one: 0.0, another: 1.0, zero: nil,
 		initial:   forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderLatestActivity }),
 		next:      forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderCreationDate }),
@@ -105,7 +104,7 @@ var forumSettings = map[string]setting{
 		unmanaged: func(s *channelSpec) { s.Forum.Layout = "" },
 		drift:     func(c *discordtest.Channel) { c.Layout = (c.Layout + 1) % 3 }, live: func(c discordtest.Channel) any { return c.Layout },
 	},
-	"the order of a media channel": {
+	"the sort order of a media channel": {
 		field: "sortOrder", kind: v1alpha1.ChannelTypeMedia, key: "default_sort_order", one: 1.0, another: 0.0, zero: nil,
 		initial:   forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderCreationDate }),
 		next:      forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderLatestActivity }),
@@ -130,7 +129,8 @@ func inThreads(seconds int) func(*channelSpec) {
 
 var _ = Describe("A forum or media channel", func() {
 	for name, s := range forumSettings {
-		It("follows edits of the spec and corrects edits by hand: "+name, func(ctx context.Context) { expectSetting(ctx, s) })
+		It("is updated after edits of its spec "+
+			"and corrected after edits on Discord: "+name, func(ctx context.Context) { expectSetting(ctx, s) })
 	}
 
 	DescribeTable("is created by one call, and edited by one call for all changes",
@@ -231,7 +231,8 @@ var _ = Describe("A forum or media channel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("restores its tags after a user has changed them, with their ids if they still exist", func(ctx context.Context) {
+	It("gets its tags back after a user changes them, "+
+		"with the same ids for tags that still exist", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		c := w.channel("", "ideas", ofType(v1alpha1.ChannelTypeForum, tagged("bug idea")))
 		ready(ctx, w.server(), c)
@@ -260,7 +261,8 @@ var _ = Describe("A forum or media channel", func() {
 			ContainElement(v1alpha1.ForumTagStatus{Name: "bug", ID: now["bug"]})))
 	})
 
-	It("loses its tags with an empty list in the spec, and keeps them without a list", func(ctx context.Context) {
+	It("loses its tags when spec.forum.tags is empty, "+
+		"and keeps them when the spec leaves out the field", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		c := w.channel("", "ideas", ofType(v1alpha1.ChannelTypeForum, tagged("bug idea")))
 		ready(ctx, w.server(), c)
@@ -275,7 +277,7 @@ var _ = Describe("A forum or media channel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("keeps the tags with equal names when it adopts a forum", func(ctx context.Context) {
+	It("keeps existing tags whose names are in the spec when a DiscordChannel adopts it", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		id := w.channelByHand(discordtest.Channel{Name: "ideas", Type: discordtest.TypeForum, Tags: []discordtest.Tag{
 			{Name: "bug", Emoji: discordtest.Emoji{Name: "🐛"}}, {Name: "idea", Moderated: true},
@@ -287,7 +289,7 @@ var _ = Describe("A forum or media channel", func() {
 		Expect(w.edits()).To(Equal([]string{patchChannel}))
 	})
 
-	It("accepts an emoji of the server, and is Degraded with one of another server", func(ctx context.Context) {
+	It("accepts an emoji of the server, and is Degraded with an emoji of another server", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Emojis = []string{"1234567"} })
 		emoji := func(id v1alpha1.Emoji) func(*channelSpec) {
@@ -301,7 +303,7 @@ var _ = Describe("A forum or media channel", func() {
 		Expect(eventuallyDegraded(ctx, c, "Refused")).To(ContainSubstring("Unknown Emoji"))
 	})
 
-	It("is Degraded if it requires a tag and has none", func(ctx context.Context) {
+	It("is Degraded if each post must have a tag but the forum has no tags", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		ready(ctx, w.server())
 		c := w.channel("", "ideas", ofType(v1alpha1.ChannelTypeForum,

@@ -20,7 +20,7 @@ var _ = Describe("Discord's Gateway", func() {
 		}})
 	}
 
-	It("is replaced by reads when it sends no event after a change", func(ctx context.Context) {
+	It("is replaced by periodic reads when no event follows an edit by the operator", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()},
 			"--event-timeout=3s", "--resync-period=3s") // longer than an event takes on a busy machine
 		w := newWorld(ctx)
@@ -40,7 +40,8 @@ var _ = Describe("Discord's Gateway", func() {
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 	})
 
-	It("loses the event of a deleted webhook, which the next read finds", func(ctx context.Context) {
+	It("loses the event of a webhook's deletion, "+
+		"and the operator finds the deletion at the next read", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--live-resync-period=2s")
 		w := newWorld(ctx)
 		c := w.channel("", "tokyo", withWebhook)
@@ -54,10 +55,10 @@ var _ = Describe("Discord's Gateway", func() {
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 	})
 
-	It("is replaced by reads when it refuses a bot in too many servers", func(ctx context.Context) {
+	It("is replaced by periodic reads when it refuses a bot that is in too many servers", func(ctx context.Context) {
 		limits := discordtest.NoRateLimits()
 		limits.GuildsPerSession = 2
-		// The resync period is longer than the time for which expectIdle expects no call.
+		// expectIdle waits for 2.5 s without a call, so the resync period must be longer.
 		anotherDiscord(ctx, discordtest.Options{Limits: limits}, "--resync-period=3s")
 		w := newWorld(ctx)
 		discord.AddMember(discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID, w.bot.UserID, everything)

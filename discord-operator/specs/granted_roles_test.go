@@ -16,8 +16,6 @@ import (
 
 const permBan = discordtest.Permissions(1 << 2)
 
-// role returns a DiscordRole in the tenant's namespace that refers to the DiscordServer of the main
-// namespace.
 func (t *tenant) role(name string, change ...func(*roleSpec)) *v1alpha1.DiscordRole {
 	r := t.world.role(name, change...)
 	r.Namespace, r.Spec.ServerRef.Namespace = t.ns, t.world.ns
@@ -65,7 +63,7 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		w.expectInSync(ctx, r)
 	})
 
-	DescribeTable("gets the permissions that the owner lists by name, and none that those imply",
+	DescribeTable("gets the permissions that the owner lists by name, and no permission that a listed permission implies",
 		func(ctx context.Context, ceiling, asked []v1alpha1.Permission, refused string) {
 			w := newWorld(ctx)
 			discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermAdministrator)
@@ -78,16 +76,21 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 				return
 			}
 			Expect(eventuallyDegraded(ctx, r, v1alpha1.ReasonNotAllowed)).To(And(ContainSubstring(refused),
-				ContainSubstring("spec.allowedRoles.permissions"), ContainSubstring("Ask its owner, or remove them")))
+				ContainSubstring("spec.allowedRoles.permissions"), ContainSubstring("Ask its owner to allow them, or remove them")))
 			Expect(w.edits()).To(BeEmpty())
 		},
-		Entry("within", []v1alpha1.Permission{"SendMessages", "Speak"}, []v1alpha1.Permission{"Speak"}, ""),
-		Entry("one too many", []v1alpha1.Permission{"Speak"}, []v1alpha1.Permission{"Speak", "BanMembers"}, "BanMembers"),
-		Entry("implied by Administrator", []v1alpha1.Permission{"Administrator"}, []v1alpha1.Permission{"BanMembers"}, "BanMembers"),
-		Entry("Administrator itself", []v1alpha1.Permission{"Administrator"}, []v1alpha1.Permission{"Administrator"}, ""),
+		Entry("asks for a listed permission: gets it",
+			[]v1alpha1.Permission{"SendMessages", "Speak"}, []v1alpha1.Permission{"Speak"}, ""),
+		Entry("asks for a listed and an unlisted permission: is refused",
+			[]v1alpha1.Permission{"Speak"}, []v1alpha1.Permission{"Speak", "BanMembers"}, "BanMembers"),
+		Entry("asks for a permission that only the listed Administrator implies: is refused",
+			[]v1alpha1.Permission{"Administrator"}, []v1alpha1.Permission{"BanMembers"}, "BanMembers"),
+		Entry("asks for the listed Administrator: gets it",
+			[]v1alpha1.Permission{"Administrator"}, []v1alpha1.Permission{"Administrator"}, ""),
 	)
 
-	It("loses each permission that the owner does not list, and its role gets no new member meanwhile", func(ctx context.Context) {
+	It("loses each permission that the owner does not list, "+
+		"and its role gets no new member while the spec asks for too much", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, toji, mai := w.newTenant(ctx, nil), w.user("Toji"), w.user("Mai")
 		s := w.server(allowsRoles("SendMessages", "ViewChannel"))
@@ -134,7 +137,7 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		eventuallyReady(ctx, r)
 	})
 
-	DescribeTable("loses a permission that the owner withdraws, although it edits the object to keep the permission",
+	DescribeTable("loses a permission that the owner withdraws, although the tenant edits the object to keep it",
 		func(ctx context.Context, change func(w *world, r *v1alpha1.DiscordRole)) {
 			w := newWorld(ctx)
 			a := w.newTenant(ctx, nil)
@@ -146,7 +149,7 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 			Eventually(func() discordtest.Permissions { return w.roleOn(r)().Permissions }).Should(Equal(discordtest.Permissions(0)))
 			w.expectIdle(ctx)
 		},
-		Entry("by spec.adopt with the id of its own role", func(_ *world, r *v1alpha1.DiscordRole) {
+		Entry("by spec.adopt with the id that the object's role already has", func(_ *world, r *v1alpha1.DiscordRole) {
 			r.Spec.Adopt = &v1alpha1.Adoption{ID: r.Status.RoleID}
 			r.Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete // the default would leave the role, which is not allowed
 		}),
@@ -159,7 +162,7 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		}),
 	)
 
-	It("gives no user a role after the grant is withdrawn, and loses no role", func(ctx context.Context) {
+	It("gives its role to no new member after the grant is withdrawn, and keeps the role", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, toji, mai := w.newTenant(ctx, nil), w.user("Toji"), w.user("Mai")
 		s := w.server(allowsRoles("SendMessages"))
@@ -176,7 +179,7 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		Expect(w.rolesNamed("team")).To(BeEmpty())
 	})
 
-	It("adopts and observes no role, even if it may adopt channels", func(ctx context.Context) {
+	It("can neither adopt nor observe a role, even if it may adopt channels", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		mods := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Mods", Permissions: permBan})
@@ -200,7 +203,7 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		Expect(w.rolesNamed("Mods")).To(HaveExactElements(And(HaveField("ID", mods), HaveField("Permissions", permBan))))
 	})
 
-	It("keeps its roles below those of the server and of users, without repeated moves", func(ctx context.Context) {
+	It("has its roles below the roles of the owner and of users, without repeated moves", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.newTenant(ctx, nil), w.newTenant(ctx, nil)
 		ranked := func(position int32) func(*roleSpec) { return func(s *roleSpec) { s.Position = &position } }
@@ -238,7 +241,8 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		Consistently(w.traffic).WithTimeout(3*time.Second).Should(Equal(before), "two tenants do not fight about places")
 	})
 
-	It("can be selected by labels of its namespace", func(ctx context.Context) {
+	It("gets no role from a namespace selector "+
+		"while the component namespace-selectors is missing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		labels := map[string]string{"roles": "yes"}
 		a := w.newTenant(ctx, labels)

@@ -36,7 +36,7 @@ var _ = Describe("A DiscordGroup", func() {
 		w.expectInSync(ctx, g)
 	})
 
-	It("has a category of its own, even if others have the same name", func(ctx context.Context) {
+	It("has a category of its own, even if other categories have the same name", func(ctx context.Context) {
 		w := newWorld(ctx)
 		unowned := w.categoryByHand("Incidents")
 		called := func(g *v1alpha1.DiscordGroup) { g.Spec.Name = "Incidents" }
@@ -62,7 +62,8 @@ var _ = Describe("A DiscordGroup", func() {
 		w.expectInSync(ctx, g)
 	})
 
-	It("is created again after a user deleted its category, and its channels move into it", func(ctx context.Context) {
+	It("is created again on Discord after a user deletes its category, "+
+		"and its channels move there", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, a, b := w.group("incidents"), w.channel("incidents", "a", withWebhook), w.channel("incidents", "b")
 		ready(ctx, w.server(), g, a, b)
@@ -82,7 +83,7 @@ var _ = Describe("A DiscordGroup", func() {
 		Eventually(ctx, eventsOf(g)).Should(ContainElement("Warning Recreated"))
 	})
 
-	It("is created again, with its channel, when a user deletes both", func(ctx context.Context) {
+	It("is created again on Discord, with its channel, when a user deletes both", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, c := w.group("incidents"), w.channel("incidents", "alerts", withWebhook)
 		ready(ctx, w.server(), g, c)

@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// hide hides a channel or category from the bot. show makes it visible again.
 func (w *world) hide(id string) {
 	discord.EditChannelByHand(id, func(c *discordtest.Channel) {
 		c.Overwrites = []discordtest.Overwrite{{ID: w.guild, Deny: discordtest.PermViewChannel}}
@@ -26,7 +25,7 @@ func show(id string) {
 }
 
 var _ = Describe("A channel or category that Discord hides from the bot", func() {
-	It("is neither created again nor edited until it is visible", func(ctx context.Context) {
+	It("is neither created again nor edited until it is visible again", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, c := w.server(), w.channel("", "alerts")
 		ready(ctx, s, c)
@@ -47,7 +46,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 	})
 
 	It("is not created again while the Gateway is down", func(ctx context.Context) {
-		// The resync period is longer than the time for which expectIdle expects no call.
+		// expectIdle waits for 2.5 s without a call, so the resync period must be longer.
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s")
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 		w := newWorld(ctx)
@@ -63,7 +62,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		Expect(c.Status.ChannelID).To(Equal(id))
 	})
 
-	It("counts towards Discord's limits", func(ctx context.Context) {
+	It("counts in the number of channels that the DiscordServer's status reports", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s := w.server()
 		w.hide(w.channelByHand(discordtest.Channel{Name: "secret"}))
@@ -75,7 +74,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		Consistently(ctx, refetch(s)).WithTimeout(time.Second).Should(HaveField("Status.Channels.Total", BeEquivalentTo(2)))
 	})
 
-	It("makes the channels of its group wait if it is a category", func(ctx context.Context) {
+	It("makes new channels in it wait if it is a category", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g := w.group("incidents")
 		ready(ctx, w.server(), g)
@@ -89,7 +88,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(2))
 	})
 
-	It("is reported if Discord hides it before it answers the create", func(ctx context.Context) {
+	It("is reported if Discord hides it before the response to the create", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
 		answer := w.holdAnswer(postChannel)
@@ -103,7 +102,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		eventuallyDegraded(ctx, g, v1alpha1.ReasonHiddenFromBot)
 	})
 
-	It("is not adopted, and its object's deletion waits", func(ctx context.Context) {
+	It("is not adopted, and the deletion of its object waits until it is visible", func(ctx context.Context) {
 		w := newWorld(ctx)
 		hidden := w.channelByHand(discordtest.Channel{Name: "secret"})
 		w.hide(hidden)

@@ -42,7 +42,8 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		s = w.server(withIcon)
 	})
 
-	It("follows its ConfigMap, and is set again when a user changes or removes it", func(ctx context.Context) {
+	It("follows its ConfigMap, "+
+		"and is set again when a user changes or removes the icon on Discord", func(ctx context.Context) {
 		cm := w.iconMap(first)
 		create(ctx, cm)
 		ready(ctx, s)
@@ -87,7 +88,8 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(w.edits()).To(HaveLen(4))
 	})
 
-	It("makes the server Degraded without its ConfigMap or key, and blocks nothing else", func(ctx context.Context) {
+	It("makes the server Degraded while its ConfigMap or key is missing, "+
+		"and blocks no other setting", func(ctx context.Context) {
 		s.Spec.Name = "Tokyo"
 		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonIconNotFound)).To(And(ContainSubstring("ConfigMap icon"),
@@ -113,8 +115,8 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(w.icon()).To(Equal(set), "it stays as it is")
 	})
 
-	DescribeTable("makes the server Degraded without a call "+
-		"when the image is invalid", func(ctx context.Context, image []byte, why string) {
+	DescribeTable("makes the server Degraded, and is not sent to Discord, "+
+		"if the image is invalid", func(ctx context.Context, image []byte, why string) {
 		cm := w.iconMap(image)
 		if strings.HasPrefix(why, "is text") {
 			cm.BinaryData, cm.Data = nil, map[string]string{"icon.png": string(image)}
@@ -127,10 +129,11 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(k8s.Update(ctx, cm)).To(Succeed())
 		eventuallyReady(ctx, s)
 	},
-		Entry("text", []byte("<svg/>"), "is text, in data"),
-		Entry("no image", []byte{0xff, 0xfe}, "is no PNG, JPEG or GIF"),
-		Entry("too large", discordtest.PNG(1025, 1025, 0), "1025 by 1025 pixels. Scale it down to 1024 by 1024"),
-		Entry("a broken one", first[:len(first)-20], "is a broken image"),
+		Entry("text in data instead of an image in binaryData", []byte("<svg/>"), "is in data, which is for text"),
+		Entry("bytes that are no image", []byte{0xff, 0xfe}, "is no PNG, JPEG or GIF"),
+		Entry("an image of more than 1024 by 1024 pixels",
+			discordtest.PNG(1025, 1025, 0), "1025 by 1025 pixels. Scale it down to 1024 by 1024"),
+		Entry("an image that is cut off", first[:len(first)-20], "is a broken image"),
 	)
 
 	It("is animated only in servers with the feature ANIMATED_ICON", func(ctx context.Context) {
@@ -143,8 +146,8 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(s.Status.Icon).To(HaveField("DiscordHash", w.icon()))
 	})
 
-	It("blocks no other setting when Discord refuses it, "+
-		"and is sent again after a lost response", func(ctx context.Context) {
+	It("blocks no other setting when Discord sets it but answers 500, "+
+		"and is sent at most once more", func(ctx context.Context) {
 		w.fault(discordtest.Fault{Match: func(r discordtest.Request) bool {
 			return r.Route == patchGuild && strings.Contains(string(r.Body), `"icon"`)
 		}, Times: 1, Action: discordtest.FailAfter(500)})
@@ -158,7 +161,8 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(s.Status.Icon).To(HaveField("DiscordHash", w.icon()))
 	})
 
-	It("is a difference by its hash in a server with managementPolicy Observe", func(ctx context.Context) {
+	It("appears as a difference, by its hash, "+
+		"in the status of a server with managementPolicy Observe", func(ctx context.Context) {
 		observing(s)
 		create(ctx, w.iconMap(first), s)
 		eventuallyDiffers(ctx, s, "icon: none -> "+hashOf(first))
@@ -169,7 +173,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		eventuallyDiffers(ctx, s)
 	})
 
-	It("is reported when Discord accepts it and ignores it", func(ctx context.Context) {
+	It("makes the server Degraded when Discord accepts the edit but ignores the icon", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Altered: discordtest.Altered{Icon: true}})
 		w = newWorld(ctx)
 		s = w.server(withIcon)

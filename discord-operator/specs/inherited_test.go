@@ -28,7 +28,7 @@ var _ = Describe("A channel without permissionOverwrites in a private group", fu
 		w.expectInSync(ctx, c)
 	})
 
-	It("has Discord copy the group's overwrites if the bot may not write them", func(ctx context.Context) {
+	It("gets the group's overwrites as a copy by Discord if the bot may not write overwrites", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g := adopting(w, discordtest.Overwrite{ID: w.guild, Deny: discordtest.PermManageRoles})
 		c := w.channel("private", "tokyo")
@@ -39,7 +39,8 @@ var _ = Describe("A channel without permissionOverwrites in a private group", fu
 		w.expectInSync(ctx, c)
 	})
 
-	It("has Discord copy the group's overwrites if it refuses one for a user who has left", func(ctx context.Context) {
+	It("gets the group's overwrites as a copy by Discord "+
+		"if Discord refuses the overwrite of a user who has left", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g := adopting(w, discordtest.Overwrite{ID: w.guild, Deny: view}, discordtest.Overwrite{ID: "99999999", Type: 1, Allow: view},
 			discordtest.Overwrite{ID: w.bot.UserID, Type: 1, Allow: view})

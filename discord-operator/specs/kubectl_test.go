@@ -25,7 +25,7 @@ import (
 )
 
 var _ = Describe("kubectl", func() {
-	DescribeTable("shows short names, a category, and the columns of the narrow and the wide output",
+	DescribeTable("knows a short name and a category of each kind, and prints its narrow and wide columns",
 		func(ctx context.Context, resource, short string, narrow, wide []string) {
 			kinds, err := discovery.NewDiscoveryClientForConfigOrDie(cluster.Config()).
 				ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
@@ -54,7 +54,8 @@ var _ = Describe("kubectl", func() {
 			[]string{"Message"}),
 	)
 
-	DescribeTable("explains every field of a CRD that is small enough for kubectl apply's annotation", func(ctx context.Context, resource string) {
+	DescribeTable("can explain every field of a CRD, "+
+		"and can apply the CRD without --server-side", func(ctx context.Context, resource string) {
 		crd := &unstructured.Unstructured{}
 		crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 		Expect(k8s.Get(ctx, nameOf("", resource+"."+v1alpha1.GroupVersion.Group), crd)).To(Succeed())
@@ -93,7 +94,6 @@ func undescribed(path string, schema apiextensionsv1.JSONSchemaProps) []string {
 	return found
 }
 
-// asTable lists objects in the Table format that kubectl prints.
 func asTable(ctx context.Context, namespace, resource string) *metav1.Table {
 	GinkgoHelper()
 	config := cluster.Config()

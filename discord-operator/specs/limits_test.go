@@ -20,7 +20,8 @@ import (
 const roomRetryPeriod = 90 * time.Second
 
 var _ = Describe("A limit of Discord", func() {
-	It("is reported without a call until there is room", SpecPriority(1), func(ctx context.Context) {
+	It("for one category or channel is reported, without a call to Discord, "+
+		"until there is room", SpecPriority(1), func(ctx context.Context) {
 		w := newWorld(ctx)
 		category := w.categoryByHand("full")
 		hookedID := w.channelByHand(discordtest.Channel{Name: "hooked"})
@@ -59,7 +60,7 @@ var _ = Describe("A limit of Discord", func() {
 		Expect(on(moving).ParentID).To(Equal(full.Status.GroupID))
 	})
 
-	DescribeTable("of a whole server is reported without a call",
+	DescribeTable("for a whole server is reported, without a call to Discord",
 		func(ctx context.Context, kind, n int, what string, last func(*world) client.Object) {
 			w := newWorld(ctx)
 			for i := range n {
@@ -72,15 +73,15 @@ var _ = Describe("A limit of Discord", func() {
 			Expect(w.edits()).To(BeEmpty())
 			Expect(discord.Guild(w.guild).Channels).To(HaveLen(n))
 		},
-		Entry("500 channels, for a channel", discordtest.TypeText, 500, "500 channels and categories",
+		Entry("a new channel in a server with 500 channels", discordtest.TypeText, 500, "500 channels and categories",
 			func(w *world) client.Object { return w.channel("", "last") }),
-		Entry("500 channels, for a group", discordtest.TypeText, 500, "500 channels and categories",
+		Entry("a new group in a server with 500 channels", discordtest.TypeText, 500, "500 channels and categories",
 			func(w *world) client.Object { return w.group("last") }),
-		Entry("50 categories, for a group", discordtest.TypeCategory, 50, "50 categories",
+		Entry("a new group in a server with 50 categories", discordtest.TypeCategory, 50, "50 categories",
 			func(w *world) client.Object { return w.group("last") }),
 	)
 
-	It("that the operator does not know is reported, and the call is not repeated", func(ctx context.Context) {
+	It("that only Discord's response reveals is reported, and the call is not repeated", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
 		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.Action{Status: 400,

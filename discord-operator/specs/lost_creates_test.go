@@ -15,19 +15,17 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// lostAnswers has all ways in which the response to a create is lost, before or after Discord has
-// created the resource.
 var lostAnswers = []TableEntry{
-	Entry("500 before the effect", discordtest.FailBefore(500)),
-	Entry("500 after the effect", discordtest.FailAfter(500)),
-	Entry("502 after the effect", discordtest.FailAfter(502)),
-	Entry("503 before the effect", discordtest.FailBefore(503)),
-	Entry("504 after the effect", discordtest.FailAfter(504)),
-	Entry("a connection cut before the effect", discordtest.DropBefore()),
-	Entry("a connection cut after the effect", discordtest.DropAfter()),
-	Entry("an answer cut in the middle", discordtest.CutAnswer(-20)),
-	Entry("an answer cut in its headers", discordtest.CutAnswer(20)),
-	Entry("an answer without JSON", discordtest.Garbage()),
+	Entry("status 500 before Discord creates the resource", discordtest.FailBefore(500)),
+	Entry("status 500 after Discord has created the resource", discordtest.FailAfter(500)),
+	Entry("status 502 after Discord has created the resource", discordtest.FailAfter(502)),
+	Entry("status 503 before Discord creates the resource", discordtest.FailBefore(503)),
+	Entry("status 504 after Discord has created the resource", discordtest.FailAfter(504)),
+	Entry("a connection that closes before Discord creates the resource", discordtest.DropBefore()),
+	Entry("a connection that closes after Discord has created the resource", discordtest.DropAfter()),
+	Entry("a response that ends within its body", discordtest.CutAnswer(-20)),
+	Entry("a response that ends within its headers", discordtest.CutAnswer(20)),
+	Entry("a response with invalid JSON", discordtest.Garbage()),
 }
 
 // holdAnswer holds back the response to the bot's next call of a route until release is called.
@@ -49,7 +47,7 @@ func restartAfterCrash(ctx context.Context, release func()) {
 	operator.Start(ctx)
 }
 
-var _ = Describe("A create without a response", func() {
+var _ = Describe("A create whose response is lost or is an error", func() {
 	var w *world
 	BeforeEach(func(ctx context.Context) {
 		w = newWorld(ctx)
@@ -66,7 +64,7 @@ var _ = Describe("A create without a response", func() {
 		return c, release
 	}
 
-	DescribeTable("leaves one channel and one group", func(ctx context.Context, way discordtest.Action) {
+	DescribeTable("leaves exactly one channel and one category", func(ctx context.Context, way discordtest.Action) {
 		w.fault(discordtest.Fault{Route: postChannel, Times: 2, Action: way})
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, c, g)
@@ -77,7 +75,8 @@ var _ = Describe("A create without a response", func() {
 			To(Equal([]int{2, 0}), "created and deleted, ever")
 	}, lostAnswers)
 
-	DescribeTable("leaves one webhook with its URL in the Secret", func(ctx context.Context, way discordtest.Action) {
+	DescribeTable("leaves exactly one webhook, "+
+		"with its URL in the Secret", func(ctx context.Context, way discordtest.Action) {
 		c := w.channel("", "alerts")
 		ready(ctx, c)
 		w.fault(discordtest.Fault{Route: postWebhook, Times: 1, Action: way})
@@ -89,7 +88,7 @@ var _ = Describe("A create without a response", func() {
 		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[0]))
 	}, lostAnswers)
 
-	It("leaves one channel and one webhook when both answers of a new channel are lost", func(ctx context.Context) {
+	It("leaves one channel and one webhook when the responses to both creates are lost", func(ctx context.Context) {
 		w.fault(discordtest.Fault{Route: postChannel, Times: 1, Action: discordtest.DropAfter()})
 		w.fault(discordtest.Fault{Route: postWebhook, Times: 1, Action: discordtest.DropAfter()})
 		c := w.channel("", "alerts", withWebhook)
@@ -121,8 +120,8 @@ var _ = Describe("A create without a response", func() {
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal Recovered"))
 	})
 
-	It("has its channel retained, if nothing proves who created it, "+
-		"until spec.adopt names it", func(ctx context.Context) {
+	It("leaves a channel that is retained on deletion if the audit log has no entry for it, "+
+		"unless spec.adopt names the channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s := w.server()
 		ready(ctx, s)
@@ -149,7 +148,7 @@ var _ = Describe("A create without a response", func() {
 		Expect(w.idsNamed("named")).To(BeEmpty())
 	})
 
-	It("never binds a user's channel of the same name", func(ctx context.Context) {
+	It("never binds the object to a user's channel of the same name", func(ctx context.Context) {
 		unowned := w.channelByHand(discordtest.Channel{Name: "alerts"})
 		w.fault(discordtest.Fault{Route: postChannel, Times: 1, Action: discordtest.FailBefore(500)})
 		c := w.channel("", "alerts")
@@ -158,7 +157,7 @@ var _ = Describe("A create without a response", func() {
 		Expect(w.idsNamed("alerts")).To(ConsistOf(unowned, c.Status.ChannelID))
 	})
 
-	It("leaves one channel for each of several objects with the same name", func(ctx context.Context) {
+	It("leaves one channel for each of several objects with the same spec.name", func(ctx context.Context) {
 		w.fault(discordtest.Fault{Route: postChannel, Times: 3, Action: discordtest.DropAfter()})
 		var all []client.Object
 		for _, name := range []string{"a", "b", "c"} {
@@ -173,7 +172,7 @@ var _ = Describe("A create without a response", func() {
 		Expect(w.audited(channelCreated)).To(Equal(3))
 	})
 
-	It("leaves nothing if its object is deleted before the response", func(ctx context.Context) {
+	It("leaves nothing on Discord if its object is deleted before the response", func(ctx context.Context) {
 		c, release := inFlight(ctx)
 		deleteObjects(ctx, c)
 		restartAfterCrash(ctx, release)
@@ -181,7 +180,8 @@ var _ = Describe("A create without a response", func() {
 		Expect(w.idsNamed("alerts")).To(BeEmpty())
 	})
 
-	It("is recovered after a kill between the create and the status", func(ctx context.Context) {
+	It("is recovered if the operator is killed "+
+		"between the create and the update of the status", func(ctx context.Context) {
 		c, release := inFlight(ctx)
 		restartAfterCrash(ctx, release)
 		eventuallyReady(ctx, c)
@@ -189,7 +189,7 @@ var _ = Describe("A create without a response", func() {
 		Expect(w.audited(channelCreated)).To(Equal(1))
 	})
 
-	It("of a webhook is recovered after a kill", func(ctx context.Context) {
+	It("is recovered for a webhook if the operator is killed before the response", func(ctx context.Context) {
 		c := w.channel("", "alerts")
 		ready(ctx, c)
 		release := w.holdAnswer(postWebhook)
@@ -201,7 +201,7 @@ var _ = Describe("A create without a response", func() {
 		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[0]))
 	})
 
-	It("is recovered if it takes effect after a kill", func(ctx context.Context) {
+	It("is recovered if Discord creates the channel after the operator is killed", func(ctx context.Context) {
 		sent := make(chan struct{})
 		w.fault(discordtest.Fault{
 			Route: postChannel, Times: 1, Action: discordtest.Slow(time.Second, 0),
@@ -218,7 +218,7 @@ var _ = Describe("A create without a response", func() {
 			To(Equal([]int{1, 0}), "created and deleted, ever")
 	})
 
-	It("is recovered if it takes effect long after Discord has answered 504", func(ctx context.Context) {
+	It("is recovered if Discord creates the resource long after it has answered 504", func(ctx context.Context) {
 		// The operator looks for a lost webhook at once, and again before it creates a second
 		// webhook.
 		late := discordtest.GiveUp(504, recoveryWait*3/4)

@@ -75,8 +75,6 @@ func eventuallyProgressing(ctx context.Context, o client.Object, reason string) 
 	return eventually(ctx, o, "Progressing", reason)
 }
 
-// eventually waits until the condition of the type kind is True with a reason, and returns the
-// condition's message.
 func eventually(ctx context.Context, o client.Object, kind, reason string) string {
 	GinkgoHelper()
 	Eventually(ctx, refetch(o)).Should(HaveCondition(kind, "True", reason), "%T %s should be %s", o, o.GetName(), kind)
@@ -96,8 +94,9 @@ func eventuallyGoneIn(ctx context.Context, timeout time.Duration, objects ...cli
 	}
 }
 
-// eventuallyCollected stands in for the garbage collector, which does not run in the specs. It
-// waits until the owner of each Secret is gone, and then deletes the Secret.
+// eventuallyCollected replaces the garbage collector, which does not run in the specs. It waits
+// until the operator has given each Secret an owner that does not exist (the UID is not that of the
+// DiscordChannel), and then deletes the Secret.
 func eventuallyCollected(ctx context.Context, secrets ...*corev1.Secret) {
 	GinkgoHelper()
 	for _, secret := range secrets {
@@ -137,7 +136,6 @@ func refetch[O client.Object](o O) func(context.Context) (O, error) {
 	}
 }
 
-// edit updates an object as a user does, and retries until the API server accepts the update.
 func edit[O client.Object](ctx context.Context, o O, change func(O)) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) error {

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-var _ = Describe("The many members of DiscordRoles", SpecPriority(1), func() {
+var _ = Describe("The members of two DiscordRoles with 100 members each", SpecPriority(1), func() {
 	const (
 		// most is the maximum length of spec.members.
 		most = 100
@@ -25,7 +25,7 @@ var _ = Describe("The many members of DiscordRoles", SpecPriority(1), func() {
 		period = 300 * time.Millisecond
 	)
 
-	It("get and lose the roles by one call each, even if Discord allows few calls", func(ctx context.Context) {
+	It("get and lose each role by exactly one call, even if Discord's rate limits are low", func(ctx context.Context) {
 		l := limits()
 		l.Routes[giveRole] = discordtest.Rate{N: 7, Per: period}
 		l.Routes[takeRole] = discordtest.Rate{N: 7, Per: period}

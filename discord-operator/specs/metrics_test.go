@@ -44,7 +44,6 @@ func scrape(ctx context.Context) string {
 	return text
 }
 
-// driftCount returns how often the operator has corrected drift of a field, in all namespaces.
 func driftCount(ctx context.Context, kind, field string) int {
 	GinkgoHelper()
 	series := fmt.Sprintf(`(?m)^discord_drift_corrections_total\{field=%q,kind=%q,namespace="[^"]+"\} (\d+)$`, field, kind)

@@ -45,7 +45,7 @@ var channelNames = []string{
 var suggestion = regexp.MustCompile(`write "(.*)"`)
 
 var _ = Describe("The name of a channel", func() {
-	DescribeTable("is accepted if Discord stores it unchanged, else the API suggests another one",
+	DescribeTable("is accepted if Discord stores it unchanged, else the API refuses it and can suggest another name",
 		func(ctx context.Context, names []string) {
 			for _, name := range names {
 				normal := discordclient.NormaliseChannelName(discordgo.ChannelTypeGuildText, name)
@@ -70,11 +70,11 @@ var _ = Describe("The name of a channel", func() {
 					To(Succeed(), "what is suggested for %q", name)
 			}
 		},
-		Entry("of all sorts", channelNames),
-		Entry("with ASCII punctuation in it", around("a", "b")),
-		Entry("with ASCII punctuation in front", around("", "b")),
-		Entry("with ASCII punctuation behind", around("a", "")),
-		Entry("of ASCII punctuation only", around("", "")),
+		Entry("names of many sorts", channelNames),
+		Entry("names with ASCII punctuation in the middle", around("a", "b")),
+		Entry("names with ASCII punctuation at the start", around("", "b")),
+		Entry("names with ASCII punctuation at the end", around("a", "")),
+		Entry("names of ASCII punctuation only", around("", "")),
 	)
 
 	It("must not have control characters", func(ctx context.Context) {

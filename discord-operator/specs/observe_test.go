@@ -66,7 +66,8 @@ func eventuallyDiffers(ctx context.Context, o client.Object, lines ...string) {
 }
 
 var _ = Describe("An object with managementPolicy Observe", func() {
-	It("of every kind lists its differences and writes nothing to Discord", func(ctx context.Context) {
+	It("of any kind lists the differences between spec and Discord, "+
+		"and writes nothing to Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		yuji := w.user("Yuji")
 		category := w.categoryByHand("incidents")
@@ -123,7 +124,8 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		w.expectInSync(ctx, s, g, c, r)
 	})
 
-	It("reports that its resource is missing, and creates it once managementPolicy is Manage", func(ctx context.Context) {
+	It("reports a missing channel, category or role, "+
+		"and creates it once managementPolicy is Manage", func(ctx context.Context) {
 		w := newWorld(ctx)
 		byName := w.channelByHand(discordtest.Channel{Name: "alerts"})
 		g, c, r := w.group("incidents"), w.channel("", "alerts"), w.role("on-call")
@@ -144,7 +146,8 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		Expect(c.Status.ChannelID).NotTo(Equal(byName))
 	})
 
-	It("lists moved and deleted channels", func(ctx context.Context) {
+	It("lists a move if its position in the spec has changed, "+
+		"and a create if its channel is deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		at := func(n int32) func(*v1alpha1.DiscordChannel) {
 			return func(c *v1alpha1.DiscordChannel) { c.Spec.Position = &n }
@@ -188,7 +191,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		expectSame(discord.Guild(w.guild), guild)
 	})
 
-	It("needs no permission to edit, and lets another object manage its resource", func(ctx context.Context) {
+	It("needs no permission to edit, and lets another object manage the same channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermViewChannel)
 		id := w.channelByHand(discordtest.Channel{Name: "alerts", Topic: "old"})
@@ -202,8 +205,8 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		manager := w.channel("", "alerts", adopting(id), with(func(s *channelSpec) { s.Topic = new("new") }))
 		manager.Name = "manager"
 		ready(ctx, manager)
-		// A changed annotation starts a reconcile of c. Without this, c may still report a
-		// difference: an edit on Discord by the operator's own bot causes no event.
+		// A changed annotation starts a reconcile of c. Without this reconcile, c may still report a
+		// difference: the operator's own edits on Discord start no reconcile of other objects.
 		edit(ctx, c, func(c *v1alpha1.DiscordChannel) { c.Annotations = map[string]string{"now": "again"} })
 		eventuallyDiffers(ctx, c)
 		setPolicyOf := func(o *v1alpha1.DiscordChannel) { setPolicy(o, v1alpha1.ManagementPolicyManage) }
@@ -213,7 +216,8 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		eventuallyReady(ctx, c)
 	})
 
-	It("does not take its channel back from the object that has managed it since", func(ctx context.Context) {
+	It("that is set to Manage again does not take its channel "+
+		"from an object that has since adopted the channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		topic := func(s string) func(*v1alpha1.DiscordChannel) { return with(func(c *channelSpec) { c.Topic = &s }) }
 		first := w.channel("", "alerts", topic("old"))
@@ -235,7 +239,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		Expect(on(first).Topic).To(Equal("third"))
 	})
 
-	It("is refused with a deletion policy", func(ctx context.Context) {
+	It("needs exactly that value: the API refuses an unknown value, and the default is Manage", func(ctx context.Context) {
 		c := (&world{ns: "default"}).channel("", "alerts")
 		setPolicy(c, "Watch")
 		Expect(k8s.Create(ctx, c, client.DryRunAll)).To(MatchError(ContainSubstring(`"Manage", "Observe"`)))

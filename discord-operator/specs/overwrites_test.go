@@ -30,7 +30,8 @@ func groupOverwrites(list ...v1alpha1.PermissionOverwrite) func(*v1alpha1.Discor
 }
 
 var _ = Describe("Permission overwrites", func() {
-	It("are for roles by name or id, @everyone and users, and stay in sync in any order", func(ctx context.Context) {
+	It("apply to roles by name or id, to @everyone and to users, "+
+		"and another order causes no edit", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei, student, idle := discord.AddRole(w.guild, "Sensei", 0), discord.AddRole(w.guild, "Student", 0),
 			discord.AddRole(w.guild, "Idle", 0)
@@ -66,7 +67,7 @@ var _ = Describe("Permission overwrites", func() {
 		Expect(w.bodies(patchChannel)).To(HaveLen(1), "the one edit that set them")
 	})
 
-	It("that the spec lacks are removed by the call that sets the others", func(ctx context.Context) {
+	It("that are not in the spec are removed by the call that sets the overwrites of the spec", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei, student := discord.AddRole(w.guild, "Sensei", 0), discord.AddRole(w.guild, "Student", 0)
 		id := w.channelByHand(discordtest.Channel{Name: "alerts",
@@ -85,7 +86,7 @@ var _ = Describe("Permission overwrites", func() {
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("are all removed by an empty list, and stay without a list", func(ctx context.Context) {
+	It("are all removed if the spec has an empty list, and stay if the spec has no list", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei := discord.AddRole(w.guild, "Sensei", 0)
 		has := []discordtest.Overwrite{{ID: sensei, Allow: send}}
@@ -102,7 +103,7 @@ var _ = Describe("Permission overwrites", func() {
 		w.expectInSync(ctx, cleared, kept, group)
 	})
 
-	It("inherited from a group never cause an edit", func(ctx context.Context) {
+	It("that a channel inherits from its group never cause an edit of the channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei := discord.AddRole(w.guild, "Sensei", 0)
 		g := w.group("incidents", groupOverwrites(allowing("Sensei", "SendMessages")))
@@ -118,7 +119,7 @@ var _ = Describe("Permission overwrites", func() {
 		Expect(w.bodies(patchChannel)).To(HaveLen(1), "that of the group")
 	})
 
-	It("of a new channel with an empty list are not those of its group", func(ctx context.Context) {
+	It("of a group are not copied to a new channel whose spec has an empty list", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.AddRole(w.guild, "Sensei", 0)
 		g := w.group("incidents", groupOverwrites(allowing("Sensei", "SendMessages")))
@@ -128,7 +129,7 @@ var _ = Describe("Permission overwrites", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("that exclude the bot get one more, which admits the bot", func(ctx context.Context) {
+	It("that exclude the bot are completed by an overwrite that admits the bot", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "private", withOverwrites(denying("@everyone", "ViewChannel")), withWebhook)
 		g := w.group("secret", groupOverwrites(denying("@everyone", "ViewChannel")))
@@ -144,7 +145,7 @@ var _ = Describe("Permission overwrites", func() {
 		w.expectInSync(ctx, c, g, inside)
 	})
 
-	DescribeTable("for a missing or an ambiguous role make the object Degraded without a call",
+	DescribeTable("for a missing role or an ambiguous role name make the object Degraded without a call",
 		func(ctx context.Context, exists bool) {
 			w := newWorld(ctx)
 			c, g := w.channel("", "alerts"), w.group("incidents")
@@ -177,11 +178,12 @@ var _ = Describe("Permission overwrites", func() {
 			eventuallyReady(ctx, c, g)
 			Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: second, Allow: send}}))
 		},
-		Entry("new objects", false),
-		Entry("existing objects", true),
+		Entry("in new objects", false),
+		Entry("in existing objects", true),
 	)
 
-	It("that the bot may not grant make the object Degraded, without a call, until it may", func(ctx context.Context) {
+	It("of permissions that the bot lacks make the object Degraded, "+
+		"without a call, until the bot gets them", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)

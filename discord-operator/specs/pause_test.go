@@ -28,7 +28,7 @@ var _ = Describe("An object that is paused", func() {
 		o.SetAnnotations(map[string]string{v1alpha1.PausedAnnotation: "true"})
 	}
 
-	It("is changed on Discord only after it is resumed, and its status says so", func(ctx context.Context) {
+	It("is changed on Discord only after it is resumed, and its status reports the pause", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("incidents"), w.channel("incidents", "alerts", withWebhook)
 		r := w.role("on-call")
@@ -64,7 +64,7 @@ var _ = Describe("An object that is paused", func() {
 		Expect(discord.Guild(w.guild).Name).To(Equal("Renamed"))
 	})
 
-	It("is not created on Discord", func(ctx context.Context) {
+	It("is not created on Discord until it is resumed", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, c, r := w.group("incidents"), w.channel("", "alerts"), w.role("on-call")
 		asPaused(g)
@@ -83,7 +83,8 @@ var _ = Describe("An object that is paused", func() {
 		eventuallyReady(ctx, g, c, r)
 	})
 
-	It("stays after its deletion, with its channel, until it is resumed", func(ctx context.Context) {
+	It("stays after a user deletes it, and so does its channel or category, "+
+		"until it is resumed", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, c := w.group("incidents"), w.channel("", "alerts")
 		ready(ctx, w.server(), g, c)
@@ -91,7 +92,7 @@ var _ = Describe("An object that is paused", func() {
 		deleteObjects(ctx, g, c)
 		for _, o := range []client.Object{g, c} {
 			Expect(eventuallyDegraded(ctx, o, v1alpha1.ReasonPaused)).To(And(ContainSubstring("nothing is deleted on Discord"),
-				MatchRegexp("To keep it: `kubectl discord undelete (group|channel) %s -n %s`", o.GetName(), w.ns)))
+				MatchRegexp("To undo the deletion: `kubectl discord undelete (group|channel) %s -n %s`", o.GetName(), w.ns)))
 		}
 		w.expectIdle(ctx)
 		Expect(on(c).Name).To(Equal("alerts"))

@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("A call that Discord does not permit", func() {
-	It("is repeated when a role has changed, not by other events of the server", func(ctx context.Context) {
+	It("is repeated after a change of roles, but not after other events of the server", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, c, hooked := w.server(), w.channel("", "tokyo"), w.channel("", "kyoto")
 		ready(ctx, s, c, hooked)
@@ -72,7 +72,7 @@ var _ = Describe("The operator's permissions", func() {
 		operator.Proven(update)
 	})
 
-	It("include delete of Secrets, for clusters that require it for owner references", func(ctx context.Context) {
+	It("include delete of Secrets, which some clusters require to set owner references", func(ctx context.Context) {
 		remove := rbacusage.Permission{Resource: "secrets", Verb: "delete"}
 		w := newWorld(ctx)
 		c := w.channel("", "tokyo", withWebhook)

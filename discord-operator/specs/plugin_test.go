@@ -154,7 +154,7 @@ var _ = Describe("kubectl discord", func() {
 		Expect(w.expectAdopted(ctx, strings.TrimPrefix(text, "---\n"))).To(HaveLen(2), "the channel and its category")
 		code, text = kubectlDiscord(ctx, w.ns, "adopt", "jujutsu", id, "--discord-api-url="+discord.APIURL())
 		Expect(code).To(Equal(1))
-		Expect(text).To(ContainSubstring(id + " has it already: the DiscordChannel " + w.ns + "/tokyo"))
+		Expect(text).To(ContainSubstring(id + " already has an object: the DiscordChannel " + w.ns + "/tokyo"))
 	})
 })
 
@@ -172,7 +172,8 @@ var _ = Describe("kubectl discord undelete", func() {
 		Expect(refetch(o)(ctx)).To(And(HaveField("UID", Not(Equal(uid))), HaveField("DeletionTimestamp", BeNil())))
 	}
 
-	It("takes back the deletion of a group and of a server, which wait for others", func(ctx context.Context) {
+	It("takes back the deletion of a group and of a server "+
+		"that wait for objects that depend on them", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("incidents"), w.channel("incidents", "alerts")
 		ready(ctx, s, g, c)
@@ -191,7 +192,8 @@ var _ = Describe("kubectl discord undelete", func() {
 		Expect(w.edits()[edits:]).To(BeEmpty(), "nothing on Discord should be edited")
 	})
 
-	It("takes back the deletion of a channel that Discord refuses, with its messages and its webhook", func(ctx context.Context) {
+	It("takes back a channel's deletion that Discord refuses, "+
+		"and keeps the channel's messages and webhook", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", withWebhook)
 		ready(ctx, w.server(), c)
@@ -220,12 +222,14 @@ var _ = Describe("kubectl discord undelete", func() {
 		eventuallyReady(ctx, c)
 		Expect(c.Status.ChannelID).To(Equal(id))
 		Expect(on(c).Name).To(Equal("alerts"))
+		Expect(discord.Guild(w.guild).Messages[id]).To(ConsistOf(HaveField("Content", "hello")))
 		Eventually(ctx, w.secretOf(c.WebhookSecretName())).Should(holdURLOf(hook))
 		w.expectIdle(ctx)
 		Expect(w.edits()[edits:]).To(BeEmpty(), "nothing on Discord should be edited")
 	})
 
-	It("refuses a tenant, and changes nothing, if the server allows no retention or adoption", func(ctx context.Context) {
+	It("refuses a tenant's request, and changes nothing, "+
+		"unless the server allows retention and adoption", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s, g := w.server(serverAllows(v1alpha1.FromAll)), a.group("theirs")

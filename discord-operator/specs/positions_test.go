@@ -109,7 +109,7 @@ var _ = Describe("Positions", func() {
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("that the spec leaves out keep a channel in its place", func(ctx context.Context) {
+	It("that the spec leaves out are not corrected after a user moves the channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.channel("", "a"), w.channel("", "b", position(5))
 		ready(ctx, w.server(), a, b)

@@ -17,14 +17,15 @@ import (
 // create.
 func finalizerForged(o client.Object) { o.SetFinalizers([]string{v1alpha1.CleanupFinalizer}) }
 
-var _ = Describe("A forged finalizer", func() {
+var _ = Describe("A finalizer of the operator that a user has forged", func() {
 	unlogged := func(w *world, name string) string {
 		discord.Faults().LoseAudit(1)
 		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
 		return w.channelByHand(discordtest.Channel{Name: name})
 	}
 
-	It("binds no channel of another namespace, and the object gets a channel of its own", func(ctx context.Context) {
+	It("binds the object to no existing channel of the same name, "+
+		"and the object gets a new channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s := w.server(serverAllows(v1alpha1.FromAll))
@@ -40,7 +41,8 @@ var _ = Describe("A forged finalizer", func() {
 		Expect(w.idsNamed("general")).To(ConsistOf(companys))
 	})
 
-	It("makes the object Degraded, and binds nothing, if the bot may not view the audit log", func(ctx context.Context) {
+	It("makes the object Degraded, and binds it to no channel, "+
+		"if the bot may not view the audit log", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(serverAllows(v1alpha1.FromAll)))
@@ -60,7 +62,8 @@ var _ = Describe("A forged finalizer", func() {
 		Expect(w.idsNamed("tokyo")).To(BeEmpty())
 	})
 
-	It("is removed from a paused object, which then binds no later channel of a user", func(ctx context.Context) {
+	It("is removed from a paused object, "+
+		"so that the object is not bound to a channel that a user creates later", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
 		objects := []client.Object{w.group("incidents"), w.channel("", "alerts"), w.role("on-call")}

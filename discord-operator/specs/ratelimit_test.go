@@ -26,7 +26,7 @@ var _ = Describe("A rate limit", func() {
 		return func(r discordtest.Request) bool { return strings.HasSuffix(r.Path, end) }
 	}
 
-	It("of one channel delays no other object, and the status says when it ends", func(ctx context.Context) {
+	It("of one channel delays no other object, and the status says when the limit ends", func(ctx context.Context) {
 		w := newWorld(ctx)
 		limited, free := w.channel("", "limited"), w.channel("", "free")
 		ready(ctx, w.server(), limited, free)
@@ -65,7 +65,7 @@ var _ = Describe("A rate limit", func() {
 		Expect(w.bodies(postChannel)).To(HaveLen(4))
 	})
 
-	It("of a few seconds is not reported", func(ctx context.Context) {
+	It("of a few seconds is not reported in the status", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
@@ -78,7 +78,7 @@ var _ = Describe("A rate limit", func() {
 			Should(Equal([]string{"patch discordchannels/alerts/status"}), "the audit log has it a moment later")
 	})
 
-	It("of names and topics, which no header announces, delays no other field", func(ctx context.Context) {
+	It("of name and topic edits, which no header announces, delays no edit of another field", func(ctx context.Context) {
 		l := limits()
 		l.NameTopic = discordtest.Rate{N: 2, Per: 30 * time.Second}
 		anotherDiscord(ctx, discordtest.Options{Limits: l})

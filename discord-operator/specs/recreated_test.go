@@ -49,7 +49,7 @@ func logged(words ...string) func() []string {
 }
 
 var _ = Describe("A resource that is created again", func() {
-	It("causes a warning event with both ids and what was lost", func(ctx context.Context) {
+	It("causes a warning event that names its old id, its new id, and what was lost", func(ctx context.Context) {
 		w := newWorld(ctx)
 		channel, group, role := w.channel("", "tokyo", withWebhook), w.group("team"), w.role("on-call")
 		ready(ctx, w.server(), channel, group, role)
@@ -61,11 +61,11 @@ var _ = Describe("A resource that is created again", func() {
 			lossSays string
 		}{
 			{channel, func() string { return channel.Status.ChannelID }, discord.DeleteChannelByHand,
-				`deleted the channel "tokyo" (`, "This lost its messages, threads and invites, and the URLs of its webhooks"},
+				`deleted the channel "tokyo" (`, "without its messages, threads, invites and webhook URLs"},
 			{group, func() string { return group.Status.GroupID }, discord.DeleteChannelByHand,
-				`deleted the category "team" (`, "This lost its permission overwrites"},
+				`deleted the category "team" (`, "without its former place"},
 			{role, func() string { return role.Status.RoleID }, func(id string) { discord.DeleteRoleByHand(w.guild, id) },
-				`deleted the role "on-call" (`, "This lost its members but for those of spec.members"},
+				`deleted the role "on-call" (`, "without the members that spec.members does not list"},
 		} {
 			was := o.id()
 			o.remove(was)
@@ -83,7 +83,7 @@ var _ = Describe("A resource that is created again", func() {
 })
 
 var _ = Describe("A deleted DiscordServer", func() {
-	It("says how to retain its dependents, with commands that lose nothing", func(ctx context.Context) {
+	It("reports how to retain its dependents, and a user who follows the report loses nothing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("team"), w.channel("team", "tokyo", withWebhook)
 		ready(ctx, s, g, c)
@@ -115,7 +115,8 @@ var _ = Describe("A deleted DiscordServer", func() {
 })
 
 var _ = Describe("The log", func() {
-	It("has a line per change of an object's reason, and none for an unchanged object", func(ctx context.Context) {
+	It("has a line for each change of an object's condition reason, "+
+		"and no line for an unchanged object", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "tokyo")
 		create(ctx, c)

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// refusedEdits is the number of a tenant's edits that Discord refuses. If these refusals
-	// counted for the namespace of the DiscordServer, the bot would stop before the last.
+	// refusedEdits is the number of a tenant's edits that Discord refuses. If these refusals counted
+	// for the namespace of the DiscordServer, the bot's calls would stop before the last edit.
 	refusedEdits = 230
-	// tenantRefusals is the limit of refusals for one namespace. It is a twentieth of the limit of
-	// 9,000 for all namespaces, because no other namespace causes refusals.
+	// tenantRefusals is above the number of refusals that one namespace can cause: a namespace may
+	// cause a twentieth of the refusals that remain of the 9,000 for all namespaces.
 	tenantRefusals = 9000 / 20
 )
 
@@ -52,7 +52,7 @@ func editMany(ctx context.Context, c *v1alpha1.DiscordChannel, change func(*chan
 }
 
 var _ = Describe("Refusals by Discord", func() {
-	DescribeTable("delay the namespace that causes them, and no other",
+	DescribeTable("delay the namespace that causes them, and no other namespace",
 		func(ctx context.Context, most int, change func(*channelSpec, int)) {
 			b := newResident(ctx)
 			a := b.newTenant(ctx, nil)
@@ -63,16 +63,16 @@ var _ = Describe("Refusals by Discord", func() {
 			b.undisturbed(ctx, func() { editMany(ctx, loop, change) })
 			Expect(b.forbidden()).To(And(BeNumerically(">", 0), BeNumerically("<=", most)))
 		},
-		Entry("of changing topics, sent once a minute at most", 5,
+		Entry("of edits of a topic, which the operator sends at most once a minute", 5,
 			func(s *channelSpec, i int) { s.Topic = new(fmt.Sprintf("topic %d", i)) }),
-		Entry("of permission overwrites, since any may be permitted", tenantRefusals,
+		Entry("of edits of overwrites, which the operator sends up to the limit of refusals for a namespace", tenantRefusals,
 			func(s *channelSpec, i int) {
 				user := fmt.Sprintf("1%017d", i)
 				s.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{User: user, Deny: []v1alpha1.Permission{"SendMessages"}}}
 			}),
 	)
 
-	It("that are foreseeable are reported without a call", func(ctx context.Context) {
+	It("that are foreseeable are reported without the call that Discord would refuse", func(ctx context.Context) {
 		w := newWorld(ctx)
 		managing := denying("@everyone", "ManageRoles")
 		made := w.channel("", "tokyo")

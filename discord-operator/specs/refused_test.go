@@ -27,7 +27,7 @@ var _ = Describe("A channel with a setting that Discord refuses", func() {
 		return ContainElement(discordtest.Overwrite{ID: w.guild, Deny: closes})
 	}
 
-	DescribeTable("gets its overwrites all the same", func(ctx context.Context, reason, message string,
+	DescribeTable("still gets its permission overwrites", func(ctx context.Context, reason, message string,
 		change func(*v1alpha1.ChannelVoice), refuse func(*world),
 	) {
 		w := newCommunity(ctx)
@@ -52,11 +52,11 @@ var _ = Describe("A channel with a setting that Discord refuses", func() {
 		eventuallyReady(ctx, hall)
 		Expect(on(hall).UserLimit).To(Equal(7))
 	},
-		Entry("if the refusal is foreseen", "BitrateTooHigh", "at most 96000",
+		Entry("if the operator foresees the refusal", "BitrateTooHigh", "at most 96000",
 			func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(128000)) }, func(*world) {}),
-		Entry("if Discord names the setting", "Refused", "rtc_region",
+		Entry("if Discord's response names the setting", "Refused", "rtc_region",
 			func(v *v1alpha1.ChannelVoice) { v.Region = new("atlantis") }, func(*world) {}),
-		Entry("if Discord does not name the setting", "Refused", "Invalid Form Body",
+		Entry("if Discord's response does not name the setting", "Refused", "Invalid Form Body",
 			func(v *v1alpha1.ChannelVoice) { v.Region = new("japan") }, func(*world) {
 				DeferCleanup(discord.Faults().Add(discordtest.Fault{
 					Route:  "PATCH /channels/{channel_id}",

@@ -22,8 +22,8 @@ func (w *world) eventuallyLeads(ctx context.Context) {
 	w.expectIdle(ctx)
 }
 
-// settle waits until the operator is idle, after the server's delayed reconcile has counted the new
-// channels.
+// settle makes the operator reconcile the server, which counts the new channels, and waits until
+// the operator is idle. Otherwise this reconcile would follow two seconds after the last change.
 func (m *managed) settle(ctx context.Context) {
 	GinkgoHelper()
 	reconcileAgain(ctx, m.server)
@@ -31,8 +31,8 @@ func (m *managed) settle(ctx context.Context) {
 }
 
 var _ = Describe("When the operator starts again", func() {
-	DescribeTable("it edits "+
-		"and writes nothing if nothing has changed", func(ctx context.Context, end func(context.Context)) {
+	DescribeTable("it edits nothing on Discord "+
+		"and writes nothing to Kubernetes if nothing has changed", func(ctx context.Context, end func(context.Context)) {
 		m := newManaged(ctx)
 		m.settle(ctx)
 		edits, writes := m.edits(), operator.Writes(m.ns)
@@ -48,7 +48,7 @@ var _ = Describe("When the operator starts again", func() {
 		Entry("after a crash", func(ctx context.Context) { operator.Kill(ctx) }),
 	)
 
-	It("it corrects drift from while it was stopped", func(ctx context.Context) {
+	It("it corrects the drift that arose while it was stopped", func(ctx context.Context) {
 		m := newManaged(ctx)
 		edits := len(m.edits())
 		operator.Stop()
@@ -86,7 +86,7 @@ var _ = Describe("When the operator starts again", func() {
 			Should(Equal(address), "the webhook is the same")
 	})
 
-	It("a standby takes over at once from a stopped leader", func(ctx context.Context) {
+	It("as a second process, it is a standby and takes over at once when the leader stops", func(ctx context.Context) {
 		m := newManaged(ctx)
 		m.settle(ctx)
 		first := operator.Process()

@@ -110,9 +110,9 @@ var _ = Describe("A deleted object of a tenant", func() {
 	for kind := range kinds {
 		entries = append(entries, Entry(kind, kind))
 	}
-	DescribeTable("leaves nothing that the operator created unless the server allows it", entries...)
+	DescribeTable("leaves nothing on Discord that the operator created unless the server allows retention", entries...)
 
-	It("waits for the deletion of another object of the tenant that claims its channel", func(ctx context.Context) {
+	It("waits until another object that names the same channel in spec.adopt is deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(serverAllows(v1alpha1.FromAll)))
@@ -128,7 +128,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 		Expect(w.count("left")()).To(BeZero())
 	})
 
-	It("cannot be deleted by force until the server allows it to leave its channel", func(ctx context.Context) {
+	It("cannot be removed by force until the server allows retention", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s := w.server(serverAllows(v1alpha1.FromAll))
@@ -158,7 +158,8 @@ var _ = Describe("A deleted object of a tenant", func() {
 		Expect(w.count("general")() + w.count("own")()).To(Equal(2))
 	})
 
-	It("does not keep permissions of a role that the server no longer allows", func(ctx context.Context) {
+	It("loses permissions of its role that the server no longer allows, "+
+		"even while its deletion is blocked", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s := w.server(allowsRoles("SendMessages"))

@@ -15,7 +15,8 @@ import (
 var _ = Describe("The name of a role in an overwrite", func() {
 	private := []v1alpha1.PermissionOverwrite{denying("@everyone", "ViewChannel"), allowing("Dev", "ViewChannel")}
 
-	It("stands for one role until it leaves the spec, even if other roles get the name", func(ctx context.Context) {
+	It("stands for the same role until the name leaves the spec, "+
+		"even if other roles get the name", func(ctx context.Context) {
 		w := newWorld(ctx)
 		first := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Dev"})
 		c, g := w.channel("", "private", withOverwrites(private...)), w.group("private", groupOverwrites(private...))
@@ -66,7 +67,7 @@ var _ = Describe("The name of a role in an overwrite", func() {
 		Expect(g.Status.Roles).To(Equal([]v1alpha1.ResolvedRole{{Name: "Dev", ID: second}}))
 	})
 
-	It("has its id recorded before the overwrite is written", func(ctx context.Context) {
+	It("is stored with the role's id in the status before the operator writes the overwrite", func(ctx context.Context) {
 		w := newWorld(ctx)
 		dev := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Dev"})
 		c := w.channel("", "private")

@@ -93,7 +93,7 @@ var _ = Describe("A DiscordRole", func() {
 		w.expectInSync(ctx, r)
 	})
 
-	It("keeps Discord's defaults of fields that the spec leaves out", func(ctx context.Context) {
+	It("keeps Discord's defaults, and users' changes, in fields that the spec leaves out", func(ctx context.Context) {
 		w := newWorld(ctx)
 		r := w.role("on-call")
 		ready(ctx, w.server(), r)
@@ -136,7 +136,7 @@ var _ = Describe("A DiscordRole", func() {
 		w.expectInSync(ctx, r)
 	})
 
-	It("has a gradient if the server may have one, else is Degraded", func(ctx context.Context) {
+	It("has a gradient if the server may use gradients, and is Degraded otherwise", func(ctx context.Context) {
 		w := newWorld(ctx)
 		gradient := func(s *roleSpec) { s.Color, s.SecondaryColor = new("#0000FF"), new("#00FF00") }
 		r := w.role("on-call", gradient)
@@ -163,7 +163,8 @@ var _ = Describe("A DiscordRole", func() {
 		Expect(w.rolesNamed("on-call")).To(HaveLen(1))
 	})
 
-	It("deletes its role on Discord with it, unless the role is retained or adopted", func(ctx context.Context) {
+	It("that is deleted also deletes its role on Discord, "+
+		"unless the role is retained or adopted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		id := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "By hand"})
 		created, retained := w.role("created"), w.role("retained", func(s *roleSpec) { s.DeletionPolicy = "Retain" })
@@ -195,15 +196,15 @@ var _ = Describe("A DiscordRole", func() {
 		deleteAndWait(ctx, r)
 		Expect(w.edits()).To(BeEmpty())
 	},
-		Entry("the bot's own", func(w *world) string { return discord.Guild(w.guild).Members[w.bot.UserID].Own }),
+		Entry("the bot's own role", func(w *world) string { return discord.Guild(w.guild).Members[w.bot.UserID].Own }),
 		Entry("the boosters' role", func(w *world) string {
 			return discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Booster", Booster: true})
 		}),
 		Entry("@everyone", func(w *world) string { return w.guild }),
 	)
 
-	It("above the bot's highest role is Degraded without a call until a user drags the bot's role above "+
-		"it", func(ctx context.Context) {
+	It("above the bot's highest role is Degraded, without an edit on Discord, "+
+		"until a user drags the role down", func(ctx context.Context) {
 		w := newWorld(ctx)
 		r := w.role("on-call", func(s *roleSpec) { s.Hoist = new(false) })
 		ready(ctx, w.server(), r)
@@ -217,7 +218,8 @@ var _ = Describe("A DiscordRole", func() {
 		Expect(w.roleOn(r)()).To(HaveField("Hoist", false))
 	})
 
-	It("with permissions that the bot lacks is Degraded, and names them", func(ctx context.Context) {
+	It("with permissions that the bot lacks is Degraded, "+
+		"and its status names these permissions", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s := w.server()
 		r := w.role("on-call", func(s *roleSpec) { s.Permissions = []v1alpha1.Permission{"BanMembers"} })
@@ -236,7 +238,8 @@ var _ = Describe("A DiscordRole", func() {
 		}).Should(BeTrue(), "the server's reconcile follows the role's")
 	})
 
-	It("in another namespace needs a grant of the server", func(ctx context.Context) {
+	It("in another namespace than its DiscordServer needs a grant "+
+		"in spec.allowedRoles of the server", func(ctx context.Context) {
 		w, guest := newWorld(ctx), newNamespace(ctx)
 		s := w.server()
 		r := w.role("on-call", func(s *roleSpec) { s.ServerRef.Namespace = w.ns })
@@ -256,7 +259,7 @@ var _ = Describe("A DiscordRole", func() {
 })
 
 var _ = Describe("The positions of DiscordRoles", func() {
-	It("are set by one call, below the bot's role, and stay", func(ctx context.Context) {
+	It("are set by one call, below the bot's role, and are corrected after a user moves roles", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.AddRole(w.guild, "Sensei", 0)
 		objects := []client.Object{}
@@ -298,7 +301,8 @@ var _ = Describe("The positions of DiscordRoles", func() {
 })
 
 var _ = Describe("The members of a DiscordRole", func() {
-	It("get the role, and lose it only if the operator gave it to them", func(ctx context.Context) {
+	It("get the role, "+
+		"and after their removal from the spec lose it only if the operator gave it to them", func(ctx context.Context) {
 		w := newWorld(ctx)
 		yuji, nobara, megumi := w.user("Yuji"), w.user("Nobara"), w.user("Megumi")
 		r := w.role("on-call")
@@ -322,7 +326,7 @@ var _ = Describe("The members of a DiscordRole", func() {
 		w.expectInSync(ctx, r)
 	})
 
-	It("outside the server are named, and the others get the role", func(ctx context.Context) {
+	It("outside the server are named in the status, and all other members get the role", func(ctx context.Context) {
 		w := newWorld(ctx)
 		yuji, gone := w.user("Yuji"), discord.AddUser("Satoru")
 		r := w.role("on-call", func(s *roleSpec) {
@@ -334,7 +338,8 @@ var _ = Describe("The members of a DiscordRole", func() {
 		editRole(ctx, r, func(s *roleSpec) { s.Members = s.Members[1:] })
 	})
 
-	It("are checked from time to time, since Discord sends no event when a member loses a role", func(ctx context.Context) {
+	It("are checked from time to time, "+
+		"since Discord sends no event when a member loses a role", func(ctx context.Context) {
 		operator.Stop()
 		operator.Start(ctx, "--live-resync-period=2s", "--resync-period=1s")
 		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) })
@@ -350,14 +355,14 @@ var _ = Describe("The members of a DiscordRole", func() {
 	})
 })
 
-var _ = Describe("A lost create of a DiscordRole", func() {
+var _ = Describe("A role's create whose response is lost or is an error", func() {
 	var w *world
 	BeforeEach(func(ctx context.Context) {
 		w = newWorld(ctx)
 		ready(ctx, w.server())
 	})
 
-	DescribeTable("leaves one role", func(ctx context.Context, way discordtest.Action) {
+	DescribeTable("leaves exactly one role", func(ctx context.Context, way discordtest.Action) {
 		w.fault(discordtest.Fault{Route: postRole, Times: 2, Action: way})
 		r := w.role("on-call")
 		ready(ctx, r)
@@ -366,7 +371,8 @@ var _ = Describe("A lost create of a DiscordRole", func() {
 		Expect([]int{w.audited(roleCreated), w.audited(roleDeleted)}).To(Equal([]int{1, 0}), "created and deleted, ever")
 	}, lostAnswers)
 
-	It("is recovered after a kill between the create and the status", func(ctx context.Context) {
+	It("is recovered if the operator is killed "+
+		"between the create and the update of the status", func(ctx context.Context) {
 		release := w.holdAnswer(postRole)
 		r := w.role("on-call")
 		create(ctx, r)
@@ -389,8 +395,9 @@ var _ = Describe("A lost create of a DiscordRole", func() {
 	})
 })
 
-var _ = Describe("An overwrite's roleRef", func() {
-	It("makes channels and groups wait for the role, and follows its id", func(ctx context.Context) {
+var _ = Describe("A role", func() {
+	It("in an overwrite's roleRef makes channels and groups wait until it exists, "+
+		"and keeps its overwrites when it is created again", func(ctx context.Context) {
 		w := newWorld(ctx)
 		of := []v1alpha1.PermissionOverwrite{{RoleRef: &v1alpha1.RoleReference{Name: "on-call"}, Allow: []v1alpha1.Permission{"SendMessages"}}}
 		c := w.channel("", "alerts", with(func(s *channelSpec) { s.PermissionOverwrites = of }))
@@ -415,7 +422,7 @@ var _ = Describe("An overwrite's roleRef", func() {
 		w.expectInSync(ctx, r, c, g)
 	})
 
-	It("by name makes channels and groups wait until a user or an object creates the role",
+	It("whose name is in an overwrite makes channels and groups Degraded until a user or an object creates it",
 		func(ctx context.Context) {
 			w := newWorld(ctx)
 			named := func(name string) []v1alpha1.PermissionOverwrite {
@@ -433,8 +440,8 @@ var _ = Describe("An overwrite's roleRef", func() {
 			eventuallyReady(ctx, g)
 		})
 
-	It("makes channels and groups wait again after a deletion of its object, "+
-		"which retains the role", func(ctx context.Context) {
+	It("in an overwrite's roleRef makes channels and groups wait again after its DiscordRole is deleted, "+
+		"even if the role is retained", func(ctx context.Context) {
 		w := newWorld(ctx)
 		of := []v1alpha1.PermissionOverwrite{{RoleRef: &v1alpha1.RoleReference{Name: "on-call"}, Allow: []v1alpha1.Permission{"SendMessages"}}}
 		c := w.channel("", "alerts", with(func(s *channelSpec) { s.PermissionOverwrites = of }))
@@ -448,13 +455,13 @@ var _ = Describe("An overwrite's roleRef", func() {
 		eventuallyProgressing(ctx, g, "WaitingForRole")
 	})
 
-	DescribeTable("and the fields of a role are validated", func(ctx context.Context, change func(*roleSpec), message string) {
+	DescribeTable("with an invalid field is refused", func(ctx context.Context, change func(*roleSpec), message string) {
 		r := (&world{ns: "default"}).role("invalid", change)
 		Expect(k8s.Create(ctx, r, client.DryRunAll)).To(MatchError(ContainSubstring(message)))
 	},
 		Entry("a colour by name", func(s *roleSpec) { s.Color = new("red") }, "six hexadecimal digits"),
 		Entry("a gradient without a colour", func(s *roleSpec) { s.SecondaryColor = new("#000000") }, "needs color"),
-		Entry("a holographic role of other colours", func(s *roleSpec) {
+		Entry("holographic colours that are not Discord's", func(s *roleSpec) {
 			s.Color, s.SecondaryColor, s.TertiaryColor = new("#000001"), new("#000002"), new("#000003")
 		}, "#A9C9FF"),
 		Entry("a reserved name", func(s *roleSpec) { s.Name = "@everyone" }, "reserves"),

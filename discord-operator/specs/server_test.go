@@ -28,7 +28,8 @@ var _ = Describe("A DiscordServer", func() {
 	var w *world
 	BeforeEach(func(ctx context.Context) { w = newWorld(ctx) })
 
-	It("adopts an existing server, changes nothing in it, and reports its facts", func(ctx context.Context) {
+	It("adopts an existing server, changes nothing there, "+
+		"and reports its name, owner and channel count", func(ctx context.Context) {
 		s := w.server()
 		ready(ctx, s)
 		guild := discord.Guild(w.guild)
@@ -58,7 +59,7 @@ var _ = Describe("A DiscordServer", func() {
 		Eventually(ctx, refetch(s)).Should(HaveField("Status.Channels.Total", int32(2)), "a category and a channel")
 	})
 
-	It("waits until its bot is invited, and then continues automatically", func(ctx context.Context) {
+	It("is Degraded with an invite URL until a user invites the bot, and then becomes Ready", func(ctx context.Context) {
 		discord.RemoveMember(w.guild, w.bot.UserID)
 		s, c := w.server(), w.channel("", "alerts")
 		create(ctx, s, c)
@@ -90,7 +91,8 @@ var _ = Describe("A DiscordServer", func() {
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
 	})
 
-	It("names every permission that its bot lacks, and continues when it has them", func(ctx context.Context) {
+	It("names every permission that its bot lacks, "+
+		"and becomes Ready when the bot has them all", func(ctx context.Context) {
 		discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermViewChannel|discordtest.PermManageChannels)
 		s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.Description = new("The school") })
 		private := w.channel("", "private", withOverwrites(denying("@everyone", "MuteMembers")))
@@ -129,7 +131,7 @@ var _ = Describe("A DiscordServer", func() {
 		eventuallyReady(ctx, c)
 	})
 
-	It("stops when a user removes its bot's role, and continues when the bot has it again", func(ctx context.Context) {
+	It("makes its channels wait while the bot lacks the role that grants ManageChannels", func(ctx context.Context) {
 		const needed = discordtest.PermManageChannels
 		discord.SetPermissions(w.guild, w.bot.UserID, everything&^needed)
 		role := discord.AddRole(w.guild, "Sensei", needed)
@@ -149,7 +151,8 @@ var _ = Describe("A DiscordServer", func() {
 		Expect(on(c).Topic).To(Equal("What is wrong"))
 	})
 
-	It("is a conflict for the younger of two objects, until the older one is deleted", func(ctx context.Context) {
+	It("is Degraded while an older object has the same server, "+
+		"until the older object is deleted", func(ctx context.Context) {
 		first := w.server()
 		ready(ctx, first)
 		second := w.server(func(s *v1alpha1.DiscordServer) { s.Name = "kyoto" })
@@ -162,7 +165,8 @@ var _ = Describe("A DiscordServer", func() {
 		eventuallyReady(ctx, second)
 	})
 
-	It("is no conflict with a deleted object that only waits for the finalizer of another program", func(ctx context.Context) {
+	It("gets the server of a deleted object that only waits "+
+		"for the finalizer of another program", func(ctx context.Context) {
 		first := w.server(func(s *v1alpha1.DiscordServer) { s.Finalizers = []string{"example.org/hold"} })
 		ready(ctx, first)
 		second := w.server(func(s *v1alpha1.DiscordServer) { s.Name = "kyoto" })
@@ -173,7 +177,8 @@ var _ = Describe("A DiscordServer", func() {
 		edit(ctx, first, func(s *v1alpha1.DiscordServer) { s.Finalizers = nil })
 	})
 
-	It("keeps its server while the Secret with the token is replaced", func(ctx context.Context) {
+	It("does not lose its server to a second object "+
+		"while the Secret with the token is replaced", func(ctx context.Context) {
 		first := w.server()
 		ready(ctx, first)
 		other := newWorld(ctx)
@@ -191,7 +196,7 @@ var _ = Describe("A DiscordServer", func() {
 		Expect(discord.Guild(w.guild).Description).To(BeEmpty())
 	})
 
-	It("lets several bots work side by side, each in its own server", func(ctx context.Context) {
+	It("is edited only by its own bot when several bots work side by side", func(ctx context.Context) {
 		other := newWorld(ctx)
 		ready(ctx, w.server(), w.channel("", "alerts"), other.server(), other.channel("", "alerts"))
 		Expect(w.edits()).To(Equal([]string{postChannel}))
@@ -200,7 +205,7 @@ var _ = Describe("A DiscordServer", func() {
 		Expect(discord.Guild(other.guild).Channels).To(HaveLen(1))
 	})
 
-	It("shares the connection of its bot with the bot's other servers", func(ctx context.Context) {
+	It("shares the Gateway connection of its bot with the bot's other servers", func(ctx context.Context) {
 		ready(ctx, w.server())
 		before := discord.Gateway().Stats()
 		guild := discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
@@ -209,8 +214,8 @@ var _ = Describe("A DiscordServer", func() {
 		Expect(discord.Gateway().Stats().Identifies).To(Equal(before.Identifies))
 	})
 
-	Describe("the settings", func() {
-		It("are applied by one call, and settings that the spec leaves out stay", func(ctx context.Context) {
+	Describe("with settings", func() {
+		It("gets all of them by one call, and keeps settings that the spec leaves out", func(ctx context.Context) {
 			lounge := w.channelByHand(discordtest.Channel{Name: "Lounge", Type: discordtest.TypeVoice})
 			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) {
 				g.Description, g.ExplicitContentFilter, g.PreferredLocale = "old", 2, "ja"
@@ -243,7 +248,8 @@ var _ = Describe("A DiscordServer", func() {
 				HaveField("PreferredLocale", "en-US"), HaveField("SystemChannelFlags", 0)))
 		})
 
-		It("with references wait for their channels, and follow these", func(ctx context.Context) {
+		It("waits for channels that its settings refer to, "+
+			"and follows them when they are created again", func(ctx context.Context) {
 			s := w.server(func(s *v1alpha1.DiscordServer) {
 				s.Spec.SystemChannelRef = &v1alpha1.ChannelReference{Name: "welcome"}
 				s.Spec.RulesChannelRef, s.Spec.PublicUpdatesChannelRef = s.Spec.SystemChannelRef, s.Spec.SystemChannelRef
@@ -277,7 +283,7 @@ var _ = Describe("A DiscordServer", func() {
 			Expect(refetch(c)(ctx)).To(HaveField("Status.ChannelID", discord.Guild(w.guild).SystemChannelID))
 		})
 
-		It("are reported if Discord refuses them, and do not block groups and channels", func(ctx context.Context) {
+		It("is Degraded if Discord refuses a setting, and does not block its groups and channels", func(ctx context.Context) {
 			s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.AFKChannelID = new("123456789012345678") })
 			create(ctx, s)
 			Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonRefused)).To(ContainSubstring("afk_channel_id"))
@@ -296,7 +302,7 @@ var _ = Describe("A DiscordServer", func() {
 			Expect(w.edits()).To(BeEmpty())
 		})
 
-		It("waits for its groups and channels, and names them", func(ctx context.Context) {
+		It("waits until its groups and channels are deleted, and names them", func(ctx context.Context) {
 			s, g, c := w.server(), w.group("incidents"), w.channel("", "alerts")
 			ready(ctx, s, g, c)
 			deleteObjects(ctx, s)
@@ -307,7 +313,7 @@ var _ = Describe("A DiscordServer", func() {
 			Expect(discord.Guild(w.guild).Channels).To(BeEmpty(), "what the operator created is deleted")
 		})
 
-		It("reports why it cannot be deleted on Discord, and is removed by force", func(ctx context.Context) {
+		It("reports why the server cannot be deleted on Discord, and can be removed by force", func(ctx context.Context) {
 			s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete })
 			ready(ctx, s)
 			deleteObjects(ctx, s)
@@ -326,7 +332,7 @@ var _ = Describe("A DiscordServer whose bot owns the server", Ordered, ContinueO
 		anotherDiscord(ctx, discordtest.Options{AllowGuildDeletion: true, Limits: limits()})
 	})
 
-	It("is deleted on Discord as its policy says", func(ctx context.Context) {
+	It("is also deleted on Discord if its deletionPolicy is Delete", func(ctx context.Context) {
 		w := newWorld(ctx)
 		own := discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto", OwnerID: w.bot.UserID}).ID
 		ready(ctx, w.server(func(s *v1alpha1.DiscordServer) {

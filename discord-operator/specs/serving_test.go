@@ -14,7 +14,7 @@ import (
 )
 
 var _ = Describe("The operator's process", func() {
-	It("serves metrics over HTTPS to authorized clients only, with no Discord id in them", func(ctx context.Context) {
+	It("serves metrics without Discord ids, over HTTPS, and only to authorized clients", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("incidents"), w.channel("incidents", "tokyo", withWebhook)
 		ready(ctx, s, g, c)

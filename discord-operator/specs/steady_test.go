@@ -15,7 +15,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-var _ = Describe("In the steady state, over several resyncs,", Ordered, ContinueOnFailure, SpecPriority(1), func() {
+var _ = Describe("In the steady state, over several resyncs, "+
+	"the operator neither calls Discord nor writes to Kubernetes", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 	const resyncs = 6
 	BeforeAll(func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=1s")
@@ -27,13 +28,13 @@ var _ = Describe("In the steady state, over several resyncs,", Ordered, Continue
 		Consistently(ctx, func() []string { return since(before, w.traffic()) }).WithTimeout(resyncs*time.Second).
 			WithPolling(time.Second).
 			Should(BeEmpty(), "neither a call to Discord nor a write to Kubernetes")
-		// on a busy machine, the operator may need more than a period to reconcile all objects
+		// On a busy machine, the operator may need more than a period to reconcile all objects.
 		Eventually(ctx, func() int { return reconciles(ctx) - count }).WithPolling(time.Second).
 			Should(BeNumerically(">=", (resyncs-2)*len(allIn(ctx, w.ns))), "every object is reconciled in every period")
 		Expect(since(before, w.traffic())).To(BeEmpty())
 	}
 
-	It("nothing is called and nothing is written, with every field in the specs", func(ctx context.Context) {
+	It("for objects with many fields", func(ctx context.Context) {
 		m := newManaged(ctx)
 		yaga := discord.AddUser("yaga")
 		discord.AddMember(m.guild, yaga, 0)
@@ -58,7 +59,7 @@ var _ = Describe("In the steady state, over several resyncs,", Ordered, Continue
 		expectNothing(ctx, m.world)
 	})
 
-	It("nothing is called and nothing is written for 50 channels with webhooks", func(ctx context.Context) {
+	It("for 50 channels with webhooks", func(ctx context.Context) {
 		w := newWorld(ctx)
 		objects := []client.Object{w.server(), w.group("incidents")}
 		for i := range 50 {
@@ -69,7 +70,7 @@ var _ = Describe("In the steady state, over several resyncs,", Ordered, Continue
 		expectNothing(ctx, w)
 	})
 
-	It("nothing is called and nothing is written for objects that a user must fix", func(ctx context.Context) {
+	It("for objects that a user must fix", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
 		c := w.channel("", "refused", withOverwrites(allowing("Nobody")))

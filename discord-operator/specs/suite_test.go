@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// The specs run the operator's real binary, built with the race detector. It has the
-// ServiceAccount, permissions, arguments and environment of deploy/, a real Kubernetes API and a
+// The specs run the operator's real binary, built with the race detector, with the ServiceAccount,
+// permissions, arguments and environment of deploy/. It runs against a real Kubernetes API and a
 // simulated Discord. Each process of the test runner has its own cluster, Discord and operator;
 // each spec has its own namespace, bot and guild.
 const (
@@ -77,8 +77,9 @@ func flagsFor(d *discordtest.Server) []string {
 }
 
 // anotherDiscord restarts the operator with another simulated Discord and further flags, until the
-// end of the spec. If BeforeAll calls it, they stay until the end of the container's last spec.
-// Guilds that newWorld creates after this call are on the new Discord.
+// end of the spec. If BeforeAll calls anotherDiscord, the other Discord and the flags stay until
+// the end of the container's last spec. Guilds that newWorld creates after this call are on the new
+// Discord.
 func anotherDiscord(ctx context.Context, o discordtest.Options, flags ...string) {
 	GinkgoHelper()
 	before := discord

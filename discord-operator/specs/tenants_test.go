@@ -44,8 +44,6 @@ func (w *world) newTenant(ctx context.Context, labels map[string]string) *tenant
 	return &tenant{w, ns.Name}
 }
 
-// group returns a DiscordGroup in the tenant's namespace that refers to the DiscordServer of the
-// main namespace.
 func (t *tenant) group(name string, change ...func(*v1alpha1.DiscordGroup)) *v1alpha1.DiscordGroup {
 	g := t.world.group(name)
 	g.Namespace, g.Spec.ServerRef.Namespace = t.ns, t.world.ns
@@ -98,7 +96,8 @@ func namespaces(s *v1alpha1.DiscordServer) func(context.Context) (int32, error) 
 }
 
 var _ = Describe("Several namespaces with one server", func() {
-	It("use the server as far as it allows, and keep their resources when it withdraws the permission", func(ctx context.Context) {
+	It("use the server as far as it allows, "+
+		"and keep their resources when it withdraws the permission", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.newTenant(ctx, nil), w.newTenant(ctx, nil)
 		s, g := w.server(), w.group("alerts")
@@ -181,7 +180,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		}
 	})
 
-	It("cannot delete another tenant's resource by a forged status", func(ctx context.Context) {
+	It("cannot delete a user's channel by an object with spec.adopt and a forged finalizer", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		general := w.channelByHand(discordtest.Channel{Name: "general"})
@@ -196,7 +195,8 @@ var _ = Describe("Several namespaces with one server", func() {
 		Expect(w.edits()).To(BeEmpty())
 	})
 
-	It("adopt only if the server allows it, and never another object's resource", func(ctx context.Context) {
+	It("adopt channels only if the server allows adoption, "+
+		"and never the channel of another object", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		general := w.channelByHand(discordtest.Channel{Name: "general"})
@@ -270,7 +270,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		Expect(s.Status.InviteURL).To(Equal(invite))
 	})
 
-	It("cannot make a link ask for Administrator, even in the server's namespace", func(ctx context.Context) {
+	It("cannot make the invite URL ask for Administrator, even from the server's namespace", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s := w.server()
 		ready(ctx, s)
@@ -304,7 +304,7 @@ var _ = Describe("Several namespaces with one server", func() {
 			To(Equal("DiscordServer " + w.ns + "/jujutsu is not available (TokenNotFound). Ask its owner."))
 	})
 
-	It("keep a server and a group from being deleted while they have channels there", func(ctx context.Context) {
+	It("block the deletion of a server and a group in which they have channels", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.newTenant(ctx, nil), w.newTenant(ctx, nil)
 		s, g := w.server(serverAllows(v1alpha1.FromAll)), w.group("alerts", groupAllows(v1alpha1.FromAll))
@@ -328,7 +328,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		Expect(w.idsNamed("alerts")).To(BeEmpty())
 	})
 
-	It("have as many objects as a ResourceQuota allows", func(ctx context.Context) {
+	It("have at most as many objects as a ResourceQuota allows", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(serverAllows(v1alpha1.FromAll)))
@@ -391,7 +391,8 @@ var _ = Describe("allowedNamespaces.selector", func() {
 		Expect(w.idsNamed("other")).To(BeEmpty())
 	})
 
-	It("selects none without the component, and the conditions say so", func(ctx context.Context) {
+	It("selects no namespace without the component namespace-selectors, "+
+		"and conditions report that", func(ctx context.Context) {
 		w := newWorld(ctx)
 		t := w.newTenant(ctx, labels)
 		s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.AllowedNamespaces = selecting(labels) })
@@ -409,7 +410,8 @@ var _ = Describe("allowedNamespaces.selector", func() {
 		eventuallyReady(ctx, s, g, others)
 	})
 
-	It("selects none with --watch-namespaces, where All means the watched namespaces", func(ctx context.Context) {
+	It("selects no namespace with --watch-namespaces, "+
+		"where from: All means the watched namespaces", func(ctx context.Context) {
 		w := newWorld(ctx)
 		watched, unwatched := w.newTenant(ctx, labels), w.newTenant(ctx, labels)
 		operator.Restart(ctx, "--namespace-selectors", "--watch-namespaces="+w.ns+","+watched.ns)
@@ -431,7 +433,7 @@ var _ = Describe("allowedNamespaces.selector", func() {
 })
 
 var _ = Describe("A Secret with "+v1alpha1.AllowedServersAnnotation, func() {
-	It("has its token used for the listed servers only", func(ctx context.Context) {
+	It("limits the use of its token to the servers that the annotation lists", func(ctx context.Context) {
 		w := newWorld(ctx)
 		allow := func(list string) {
 			GinkgoHelper()

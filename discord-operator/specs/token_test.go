@@ -46,7 +46,7 @@ var _ = Describe("The token of a bot", func() {
 		eventuallyReady(ctx, s)
 	})
 
-	It("may have a copied prefix and newline", func(ctx context.Context) {
+	It("may have the prefix Bot and a newline at its end", func(ctx context.Context) {
 		inSecret(ctx, "token", "Bot "+w.bot.Token+"\n")
 		ready(ctx, s)
 	})
@@ -68,7 +68,7 @@ var _ = Describe("The token of a bot", func() {
 		eventuallyReady(ctx, s)
 	})
 
-	It("can be rotated without a restart", func(ctx context.Context) {
+	It("can be rotated without a restart of the operator", func(ctx context.Context) {
 		c := w.channel("", "alerts")
 		ready(ctx, s, c)
 		rotated, err := discord.RotateToken(w.bot.Token)
@@ -84,7 +84,7 @@ var _ = Describe("The token of a bot", func() {
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
 	})
 
-	It("can be replaced by another bot's, which manages the same channels", func(ctx context.Context) {
+	It("can be replaced by the token of another bot, which then manages the same channels", func(ctx context.Context) {
 		c := w.channel("", "alerts")
 		ready(ctx, s, c)
 		second := newBot()
@@ -97,7 +97,7 @@ var _ = Describe("The token of a bot", func() {
 		w.bot = second
 	})
 
-	Describe("without its Secret when an object is deleted", func() {
+	Describe("whose Secret is missing when an object is deleted", func() {
 		var c *v1alpha1.DiscordChannel
 		BeforeEach(func(ctx context.Context) {
 			c = w.channel("", "alerts")
@@ -113,13 +113,13 @@ var _ = Describe("The token of a bot", func() {
 				ContainSubstring(v1alpha1.ForceDeleteAnnotation+"=true")))
 		})
 
-		It("blocks the deletion", func(ctx context.Context) {
+		It("blocks the deletion until the Secret exists again", func(ctx context.Context) {
 			create(ctx, w.token())
 			eventuallyGone(ctx, c)
 			Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
 		})
 
-		It("does not block a forced deletion", func(ctx context.Context) {
+		It("does not block a forced deletion, which leaves the channel on Discord", func(ctx context.Context) {
 			edits := w.edits()
 			forceDelete(ctx, c)
 			eventuallyGone(ctx, c)

@@ -188,10 +188,11 @@ func inSlowmode(seconds int) func(*channelSpec) {
 
 var _ = Describe("A voice or stage channel", func() {
 	for name, s := range voiceSettings {
-		It("follows edits of the spec and corrects edits by hand: "+name, func(ctx context.Context) { expectSetting(ctx, s) })
+		It("is updated after edits of its spec "+
+			"and corrected after edits on Discord: "+name, func(ctx context.Context) { expectSetting(ctx, s) })
 	}
 
-	DescribeTable("is created by one call, with capitals and spaces in its name and a webhook",
+	DescribeTable("with capitals and spaces in its name is created by one call, and its webhook by a second call",
 		func(ctx context.Context, kind v1alpha1.ChannelType, number float64) {
 			w := newCommunity(ctx)
 			change, sent := merged(kind, voiceSettings)
@@ -218,7 +219,7 @@ var _ = Describe("A voice or stage channel", func() {
 		Expect(w.bodies(patchChannel)).To(Equal([]map[string]any{sent}))
 	})
 
-	It("is ordered among voice channels, below all others", func(ctx context.Context) {
+	It("is ordered among voice and stage channels, below all channels of other types", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		at := func(place int32, kind v1alpha1.ChannelType, name string) *v1alpha1.DiscordChannel {
 			return w.channel("g", name, ofType(kind, func(s *channelSpec) { s.Position = new(place) }))
@@ -252,7 +253,8 @@ var _ = Describe("A voice or stage channel", func() {
 			To(And(ContainSubstring("the type Text"), ContainSubstring("the type Voice")))
 	})
 
-	It("lets the bot connect if it is private, else the bot cannot manage it", func(ctx context.Context) {
+	It("lets the bot connect if @everyone may not connect, "+
+		"and is Degraded if a user removes this overwrite", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		c := w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice, func(s *channelSpec) {
 			s.PermissionOverwrites = []v1alpha1.PermissionOverwrite{denying("@everyone", "Connect")}
@@ -289,7 +291,7 @@ var _ = Describe("A voice or stage channel", func() {
 		Expect(on(c).Bitrate).To(Equal(384000))
 	})
 
-	It("is Degraded in an unknown region", func(ctx context.Context) {
+	It("is Degraded if Discord does not know its region", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		ready(ctx, w.server())
 		c := w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice,
@@ -299,7 +301,7 @@ var _ = Describe("A voice or stage channel", func() {
 	})
 })
 
-var _ = DescribeTable("A channel of a type for communities is Degraded without a call in another server",
+var _ = DescribeTable("A channel of a type for communities is Degraded, without a call, if the server is no community",
 	func(ctx context.Context, kind v1alpha1.ChannelType) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
@@ -315,12 +317,12 @@ var _ = DescribeTable("A channel of a type for communities is Degraded without a
 	Entry("a media channel", v1alpha1.ChannelTypeMedia),
 )
 
-var _ = It("A channel is edited in the same reconcile if Discord ignored settings of the "+
+var _ = It("A new channel is edited in the same reconcile if Discord ignored some settings of the "+
 	"create", func(ctx context.Context) {
 	anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Altered: discordtest.Altered{Bare: true}})
 	w := newCommunity(ctx)
 	change, sent := merged(v1alpha1.ChannelTypeVoice, voiceSettings)
-	// The request that creates the channel has already set these.
+	// The create has already set these two fields.
 	for _, key := range []string{"nsfw", "rate_limit_per_user"} {
 		delete(sent, key)
 	}

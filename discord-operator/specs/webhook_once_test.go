@@ -26,7 +26,8 @@ const (
 	latest = "7s"
 )
 
-// listed makes Discord's lists of webhooks contain exactly the given webhooks, whatever exists.
+// listed makes Discord's lists of webhooks contain exactly the given webhooks, whatever exists. The
+// number times limits how many requests of each route get such a list; 0 means no limit.
 func (w *world) listed(times int, all ...discordtest.Webhook) {
 	GinkgoHelper()
 	list := []map[string]any{}
@@ -98,7 +99,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 	// touch causes an event that makes the operator list the channel's webhooks again.
 	touch := func() { discord.CreateWebhookByHand(c.Status.ChannelID, "another") }
 
-	It("is not created again while lists lack it", func(ctx context.Context) {
+	It("is not created again while Discord's lists of webhooks lack it", func(ctx context.Context) {
 		old := hooks(c)[0]
 		w.listed(0)
 		touch()
@@ -110,7 +111,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("is not created again when a list lacks it and Discord reports it as unknown once", func(ctx context.Context) {
+	It("is not created again when Discord's lists lack it and one read reports it as unknown", func(ctx context.Context) {
 		old := hooks(c)[0]
 		w.unknownWebhook(1)
 		w.listed(0)
@@ -125,7 +126,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("is created again after its deletion, although a list still has it", func(ctx context.Context) {
+	It("is created again after a user deletes it, although Discord's list still has it", func(ctx context.Context) {
 		old := hooks(c)[0]
 		w.listed(1, old)
 		discord.DeleteWebhookByHand(old.ID)
@@ -151,7 +152,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		Expect(w.secretOf("late-webhook")(ctx)).To(holdURLOf(hooks(late)[0]))
 	})
 
-	It("is not created again after a lost create and a restart while lists lack it", func(ctx context.Context) {
+	It("is not created again after a lost create and a restart while Discord's lists lack it", func(ctx context.Context) {
 		late := w.channel("", "late")
 		ready(ctx, late)
 		release := w.holdAnswer(postWebhook)
@@ -178,21 +179,21 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 			Expect(w.secretOf("late-webhook")(ctx)).To(holdURLOf(hooks(late)[0]))
 			w.expectInSync(ctx, late)
 		},
-		Entry("the entry", func() {}),
-		Entry("never the entry", func() {
+		Entry("the entry of the create", func() {}),
+		Entry("no entry of the create", func() {
 			discord.Faults().LoseAudit(-1)
 			DeferCleanup(func() { discord.Faults().LoseAudit(0) })
 		}),
-		Entry("nothing, because the bot may not view it", func() {
+		Entry("nothing, because the bot may not view the audit log", func() {
 			discord.SetPermissions(w.guild, w.bot.UserID, everything&^discordtest.PermViewAuditLog)
 		}),
-		Entry("nothing at first, because Discord refuses it once", func() {
+		Entry("nothing at first, because Discord refuses one read of the audit log", func() {
 			w.fault(discordtest.Fault{Route: "GET /guilds/{guild_id}/audit-logs", Times: 1,
 				Action: discordtest.Action{Status: http.StatusForbidden, Body: `{"code": 50001, "message": "Missing Access"}`}})
 		}),
 	)
 
-	It("stays, and a second one that the operator created for the object is deleted", func(ctx context.Context) {
+	It("stays, and the operator deletes a second webhook that it created for the object", func(ctx context.Context) {
 		old := hooks(c)[0]
 		second := w.hookOfBot(ctx, c, "alertmanager", reasonOf(c))
 		foreign := w.hookOfBot(ctx, c, "alertmanager", "of another program")
@@ -213,7 +214,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		Expect(late.Status.Webhook.ID).NotTo(Equal(foreign))
 	})
 
-	It("is found by the id in its Secret if neither the status nor the audit log has it", func(ctx context.Context) {
+	It("is found by the id in its Secret if neither the status nor the audit log has the id", func(ctx context.Context) {
 		discord.Faults().LoseAudit(-1)
 		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
 		late := w.channel("", "late", withWebhook)
@@ -228,7 +229,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 	})
 
 	It("is never the webhook of another channel, "+
-		"even if a user writes its id into the Secret", func(ctx context.Context) {
+		"even if a user writes that webhook's id into the Secret", func(ctx context.Context) {
 		other := w.channel("", "other", withWebhook)
 		ready(ctx, other)
 		foreign := hooks(other)[0]
@@ -247,7 +248,8 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 })
 
 var _ = Describe("A webhook that another program created with the same bot", func() {
-	It("stays another program's if Discord's clock is behind and the audit log is late", func(ctx context.Context) {
+	It("is not used by the operator, "+
+		"even if Discord's clock is behind and the audit log is late", func(ctx context.Context) {
 		const behind = 5 * time.Second // less than the tolerated clock skew: four times recoveryWait
 		anotherDiscord(ctx, discordtest.Options{
 			Limits: limits(), Clock: time.Now().Add(-behind), AuditDelay: 1500 * time.Millisecond,

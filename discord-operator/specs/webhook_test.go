@@ -25,7 +25,6 @@ func hooks(c *v1alpha1.DiscordChannel) []discordtest.Webhook {
 	return all
 }
 
-// secret returns a Secret that has only its name and namespace, as a key for reads.
 func (w *world) secret(name string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
 }
@@ -54,7 +53,7 @@ var _ = Describe("A webhook", func() {
 		w.expectIdle(ctx)
 	})
 
-	It("costs one call and one Secret with its URL, which the DiscordChannel owns", func(ctx context.Context) {
+	It("is created by one call, with its URL in a Secret that the DiscordChannel owns", func(ctx context.Context) {
 		Expect(w.edits()).To(Equal([]string{postChannel, postWebhook}))
 		Expect(w.writesTo("discordchannels", "alerts")).
 			To(Equal([]string{"patch discordchannels/alerts", "patch discordchannels/alerts/status"}))
@@ -82,8 +81,8 @@ var _ = Describe("A webhook", func() {
 		Expect(hooks(c)).To(ConsistOf(hook))
 	})
 
-	DescribeTable("has its Secret corrected "+
-		"after a user edits it", func(ctx context.Context, change func(*corev1.Secret)) {
+	DescribeTable("has a Secret that the operator corrects "+
+		"after an edit by a user", func(ctx context.Context, change func(*corev1.Secret)) {
 		hook, before := hooks(c)[0], len(w.edits())
 		secret, err := w.secretOf("alerts-webhook")(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -94,10 +93,10 @@ var _ = Describe("A webhook", func() {
 		w.expectInSync(ctx, c)
 		Expect(w.edits()).To(HaveLen(before))
 	},
-		Entry("another URL", func(s *corev1.Secret) { s.Data["url"] = []byte("https://example.org") }),
-		Entry("no URL", func(s *corev1.Secret) { delete(s.Data, "url") }),
-		Entry("no labels", func(s *corev1.Secret) { s.Labels = nil }),
-		Entry("no annotations", func(s *corev1.Secret) { s.Annotations = nil }),
+		Entry("that changes the URL", func(s *corev1.Secret) { s.Data["url"] = []byte("https://example.org") }),
+		Entry("that removes the URL", func(s *corev1.Secret) { delete(s.Data, "url") }),
+		Entry("that removes the labels", func(s *corev1.Secret) { s.Labels = nil }),
+		Entry("that removes the annotations", func(s *corev1.Secret) { s.Annotations = nil }),
 	)
 
 	It("keeps the keys and labels that other clients add to its Secret", func(ctx context.Context) {
@@ -109,7 +108,7 @@ var _ = Describe("A webhook", func() {
 			To(And(HaveField("Data", HaveKey("channel")), HaveField("Labels", HaveKey("team")), holdURLOf(hooks(c)[0])))
 	})
 
-	It("is created again after a user deleted it, and the Secret follows", func(ctx context.Context) {
+	It("is created again after a user deleted it, and its Secret gets the new URL", func(ctx context.Context) {
 		old := hooks(c)[0]
 		discord.DeleteWebhookByHand(old.ID)
 		Eventually(func() []discordtest.Webhook { return hooks(c) }).Should(ConsistOf(HaveField("ID", Not(Equal(old.ID)))))
@@ -132,7 +131,8 @@ var _ = Describe("A webhook", func() {
 		Expect(w.bodies(postWebhook)).To(HaveLen(1))
 	})
 
-	It("has its URL in another Secret once the spec names one, and the old Secret is deleted", func(ctx context.Context) {
+	It("has its URL in a new Secret once the spec names the new Secret, "+
+		"and the old Secret is deleted", func(ctx context.Context) {
 		hook := hooks(c)[0]
 		edit(ctx, c, with(func(s *channelSpec) { s.Webhook.SecretName = "elsewhere" }))
 		eventuallyReady(ctx, c)
@@ -143,7 +143,7 @@ var _ = Describe("A webhook", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel, postWebhook}))
 	})
 
-	It("is deleted with its Secret when it leaves the spec, and others stay", func(ctx context.Context) {
+	It("is deleted with its Secret when it leaves the spec, and other webhooks stay", func(ctx context.Context) {
 		unowned := discord.CreateWebhookByHand(c.Status.ChannelID, "alertmanager")
 		edit(ctx, c, with(func(s *channelSpec) { s.Webhook = nil }))
 		eventuallyReady(ctx, c)
@@ -170,7 +170,7 @@ var _ = Describe("A webhook", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel, postWebhook, postChannel, postWebhook}))
 	})
 
-	DescribeTable("never adopts a Secret of another owner, and waits for its deletion",
+	DescribeTable("never adopts a Secret that the DiscordChannel does not own, and waits for the Secret's deletion",
 		func(ctx context.Context, owner []metav1.OwnerReference) {
 			foreign := w.secret("foreign")
 			foreign.OwnerReferences, foreign.StringData = owner, map[string]string{"url": "mine"}
@@ -186,8 +186,8 @@ var _ = Describe("A webhook", func() {
 			eventuallyReady(ctx, late)
 			Expect(w.secretOf("foreign")(ctx)).To(holdURLOf(hooks(late)[0]))
 		},
-		Entry("no owner", nil),
-		Entry("another controller", []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "other",
+		Entry("without an owner", nil),
+		Entry("of another controller", []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "other",
 			UID: "1", Controller: new(true)}}),
 	)
 
@@ -208,7 +208,7 @@ var _ = Describe("A webhook", func() {
 		Expect(hooks(late)).To(ConsistOf(HaveField("ID", late.Status.Webhook.ID)), "it is the one that was created first")
 	})
 
-	It("can use the name of a Secret that another channel releases", func(ctx context.Context) {
+	It("can use the name of a Secret that another channel no longer uses", func(ctx context.Context) {
 		late := w.channel("", "late", withWebhook, with(func(s *channelSpec) { s.Webhook.SecretName = "alerts-webhook" }))
 		create(ctx, late)
 		eventuallyDegraded(ctx, late, "NameConflict")

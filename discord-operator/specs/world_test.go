@@ -111,8 +111,6 @@ func (w *world) role(name string, change ...func(*v1alpha1.DiscordRoleSpec)) *v1
 	return r
 }
 
-// channel returns a DiscordChannel that refers to a DiscordGroup, or to the DiscordServer if group
-// is empty.
 func (w *world) channel(group, name string, change ...func(*v1alpha1.DiscordChannel)) *v1alpha1.DiscordChannel {
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
 		Spec: v1alpha1.DiscordChannelSpec{Name: name}}
@@ -161,16 +159,13 @@ func (w *world) edits() []string {
 	return slices.DeleteFunc(w.calls(), func(route string) bool { return strings.HasPrefix(route, "GET ") })
 }
 
-// traffic returns the bot's REST calls and the operator's writes to Kubernetes.
 func (w *world) traffic() []string { return append(w.calls(), operator.Writes(w.ns)...) }
 
 func since(before, now []string) []string { return now[len(before):] }
 
-// expectIdle waits until the operator has sent no call to Discord and no write to Kubernetes for
-// 2.5 s.
 func (w *world) expectIdle(ctx context.Context) {
 	GinkgoHelper()
-	// The operator reconciles a server two seconds after a change of a child.
+	// The operator reconciles a DiscordServer two seconds after a change of one of its objects.
 	w.expectIdleFor(ctx, 2500*time.Millisecond)
 }
 

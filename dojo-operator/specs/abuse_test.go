@@ -75,8 +75,6 @@ func (r *resident) lives(ctx context.Context) {
 	}
 }
 
-// undisturbed runs an attack, and then the resident's usual work. It expects that the resident's
-// lasting objects do not change.
 func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	GinkgoHelper()
 	before := r.belongings(ctx)
@@ -86,14 +84,15 @@ func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	Expect(r.belongings(ctx)).To(Equal(before), "nothing of the other tenant changes")
 }
 
-var _ = Describe("Another tenant's objects stay unchanged and its Dojos become Ready while a tenant", Ordered, SpecPriority(1),
+var _ = Describe("A tenant's objects stay unchanged, and the tenant's new Dojos become Ready, while another tenant",
+	Ordered, SpecPriority(1),
 	func() {
 		var b *resident
 		var ns string // the namespace of the attackers
 		BeforeAll(func(ctx context.Context) { b = newResident(ctx) })
 		BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-		It("creates Dojos whose children a quota refuses", func(ctx context.Context) {
+		It("creates Dojos in a namespace whose ResourceQuota refuses their child objects", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			none := resource.MustParse("0")
 			quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "none"},
@@ -112,7 +111,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 				"each of three children is tried at once, after 15 seconds, and after as long again")
 		})
 
-		It("creates objects of 1 MiB that claim to be the operator's", func(ctx context.Context) {
+		It("creates objects of 1 MiB with forged labels and forged owner references", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			owner := newDojo(ns, "owner", replicas(0))
 			Expect(k8s.Create(ctx, owner)).To(Succeed())
@@ -134,7 +133,8 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 			Expect(refetch(forged)(ctx)).To(HaveField("GetResourceVersion()", version), "labels alone mean nothing")
 		})
 
-		It("refers to the other tenant's Secret before, during and after a grant", func(ctx context.Context) {
+		It("refers to the first tenant's Secret "+
+			"before, while and after that tenant shares the Secret", func(ctx context.Context) {
 			refers := newDojo(ns, b.kept.Name, func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef.Namespace = b.ns })
 			b.undisturbed(ctx, func() {
 				Expect(k8s.Create(ctx, refers)).To(Succeed())
@@ -157,7 +157,8 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 			})
 		})
 
-		It("writes other URLs into the Secrets from which Alertmanager reads where to post", func(ctx context.Context) {
+		It("writes a hostile URL into the webhook Secrets "+
+			"of Alertmanager and of a DiscordChannel", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			alerted := newDojo(ns, b.kept.Name, inGroup)
 			Expect(k8s.Create(ctx, alerted)).To(Succeed())
@@ -184,7 +185,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 			eventuallyReady(ctx, alerted)
 		})
 
-		It("creates a Job with the name of the one that runs a Dojo's SQL", func(ctx context.Context) {
+		It("creates a Job with the name of the Job that runs a Dojo's SQL", func(ctx context.Context) {
 			existingCluster(ctx, ns, "pg")
 			sql := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"},
 				Data: map[string]string{"tables.sql": "SELECT 1"}}
@@ -249,7 +250,8 @@ func refusedCreates(namespace string) []string {
 	})
 }
 
-// forge fills an object up to 1 MiB, and sets labels and an owner reference. owner may be nil.
+// forge fills an object up to 1 MiB, and sets its labels. If owner is not nil, forge also sets the
+// owner reference.
 func forge(o client.Object, namespace, name string, labels map[string]string,
 	owner *metav1.OwnerReference) client.Object {
 	o.SetNamespace(namespace)

@@ -120,7 +120,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("get a channel that the Dojo owns, with one write per object", func(ctx context.Context) {
+	It("get a DiscordChannel that the Dojo owns, and the operator writes each object once", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -158,7 +158,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 			Should(BeEmpty(), "fields of other clients should not cause a write")
 	})
 
-	It("mention the users and roles of the spec", func(ctx context.Context) {
+	It("mention a role while spec.alerts.discord.mentions lists the role", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := newDojo(ns, "tokyo", inGroup, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Alerts.Discord.Mentions = []corev1api.AlertMention{{RoleID: "1401681709430341704"}}
@@ -179,7 +179,8 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		Eventually(ctx, refetch(routing)).Should(WithTransform(func(*unstructured.Unstructured) any { return content() }, BeNil()))
 	})
 
-	It("follow the spec, undo other edits, and leave no object when they are removed", func(ctx context.Context) {
+	It("follow the spec, are restored after another client's edit, "+
+		"and leave no object when spec.alerts is removed", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -230,7 +231,8 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(shared), shared)).To(Succeed())
 	})
 
-	It("report why Alertmanager cannot post them, and continue after the fix", func(ctx context.Context) {
+	It("make the Dojo Degraded, with the error of the DiscordChannel, "+
+		"until the channel is ready", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -250,7 +252,8 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("make the Dojo Degraded until the channel of channelRef exists", func(ctx context.Context) {
+	It("make the Dojo Degraded if the channel of channelRef is still missing "+
+		"after the deadline", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns)
 		edit(ctx, dojo, inChannel)
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Progressing", "True", corev1api.ReasonWaitingForChannel))
@@ -265,7 +268,8 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("never adopt a foreign channel of their name", func(ctx context.Context) {
+	It("make the Dojo Degraded, and adopt no channel, "+
+		"if another client created a channel of the same name", func(ctx context.Context) {
 		o := ofKind("DiscordChannel", ns, "tokyo-alerts")
 		o.Object["spec"] = map[string]any{"groupRef": map[string]any{"name": "staff"}, "name": "theirs"}
 		Expect(k8s.Create(ctx, o)).To(Succeed())
@@ -282,7 +286,8 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("continue automatically when discord-operator and prometheus-operator are installed", func(ctx context.Context) {
+	It("become ready automatically "+
+		"after discord-operator and prometheus-operator are installed", func(ctx context.Context) {
 		began := time.Now()
 		uninstall(ctx, "discord.jutsu.com")
 		uninstall(ctx, "monitoring.coreos.com")
@@ -300,8 +305,8 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		Expect(dojo).To(HaveCondition("AlertsReady", "True", ""))
 	})
 
-	It("make the Dojo Degraded without discord-operator or prometheus-operator, "+
-		"while its pods serve", func(ctx context.Context) {
+	It("make the Dojo Degraded, while its pods serve, "+
+		"after discord-operator or prometheus-operator is uninstalled", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -321,7 +326,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), ofKind("AlertmanagerConfig", ns, "tokyo"))).To(Succeed())
 	})
 
-	It("write every object once when the Dojo also has a database", func(ctx context.Context) {
+	It("cause no repeated write when the Dojo also has a database", func(ctx context.Context) {
 		began := time.Now()
 		dojo := newDojo(ns, "tokyo", withCluster(nightly), inGroup)
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())

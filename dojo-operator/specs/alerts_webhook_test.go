@@ -17,9 +17,9 @@ import (
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// A tenant may edit every Secret in the namespace. discord-operator does not run in these specs, so
-// it does not revert a tenant's edit of its Secret. In production, it does not revert the edit
-// while the DiscordChannel is paused.
+// A tenant may edit every Secret in the namespace, including discord-operator's Secret.
+// discord-operator does not run in these specs, so nothing reverts this edit. In production,
+// nothing reverts the edit while the DiscordChannel is paused.
 var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", func() {
 	const hostile = "https://attacker.example.com/api/webhooks/1401681709430341999/a"
 	const hook, other = "tokyo-alerts-webhook", "https://discord.com/api/v10/webhooks/1401681709430342000/b"
@@ -49,22 +49,19 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 	pause := func(dojo *corev1api.Dojo) {
 		dojo.Annotations = map[string]string{corev1api.PausedAnnotation: "true"}
 	}
-	// putBack writes a tenant's URL into the Secret that Alertmanager reads. It expects the
-	// operator to restore the checked URL.
 	putBack := func(ctx context.Context) {
 		GinkgoHelper()
 		edit(ctx, posts, holds(hostile))
 		Eventually(ctx, refetch(posts)).Should(haveURL(hookURL(hook)))
 		Expect(refetch(routing)(ctx)).To(WithTransform(webhookSecret, HaveKeyWithValue("name", "tokyo-alertmanager")))
 	}
-	// disconnected expects the operator to delete the AlertmanagerConfig, so that Alertmanager does
-	// not post to the tenant's URL.
 	disconnected := func(ctx context.Context) {
 		GinkgoHelper()
 		eventuallyGone(ctx, routing, "Alertmanager must not read what the tenant has written")
 	}
 
-	It("follows the Secret that discord-operator reports, and no other", func(ctx context.Context) {
+	It("is copied from discord-operator's Secret "+
+		"only if the Secret has the URL of a Discord webhook", func(ctx context.Context) {
 		alerted(ctx)
 		Expect(refetch(posts)(ctx)).To(haveURL(hookURL(hook)))
 		Expect(metav1.IsControlledBy(posts, dojo)).To(BeTrue())
@@ -89,7 +86,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is restored when a tenant edits it with any field manager", func(ctx context.Context) {
+	It("is restored after a tenant's edit, even with the operator's field manager", func(ctx context.Context) {
 		alerted(ctx)
 		putBack(ctx)
 		eventuallyReady(ctx, dojo)
@@ -112,14 +109,14 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		disconnected(ctx)
 	})
 
-	It("is restored while another condition blocks the Dojo", func(ctx context.Context) {
+	It("is restored while the Dojo is Degraded because of a name conflict", func(ctx context.Context) {
 		alerted(ctx)
 		edit(ctx, secretOf(dojo), func(s *corev1.Secret) { s.OwnerReferences = nil })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
 		putBack(ctx)
 	})
 
-	It("is restored while the Dojo and its data are being deleted", func(ctx context.Context) {
+	It("is restored while the deletion of a paused Dojo and its data waits", func(ctx context.Context) {
 		pg := existingCluster(ctx, ns, "pg")
 		Eventually(ctx, refetch(pg)).Should(haveField("status.readyInstances", Equal(int64(2))))
 		alerted(ctx, inCluster, withPolicy(corev1api.ReclaimDelete))
@@ -139,7 +136,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("is never read from a Secret with another owner", func(ctx context.Context) {
+	It("is never read from a Secret that the Dojo does not own", func(ctx context.Context) {
 		alerted(ctx)
 		edit(ctx, posts, func(s *corev1.Secret) { holds(hostile)(s); s.OwnerReferences = nil })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)

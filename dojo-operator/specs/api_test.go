@@ -53,7 +53,7 @@ var _ = Describe("The API of a Dojo", func() {
 		Expect(sample).To(MatchYAML(firstUsersDojo))
 	})
 
-	It("accepts the first users' manifest, and sets the defaults of a minimal one", func(ctx context.Context) {
+	It("accepts the first users' manifest, and sets the defaults in a minimal manifest", func(ctx context.Context) {
 		Expect(apply(ctx, firstUsersDojo)).To(Succeed())
 		Expect(apply(ctx, `{apiVersion: core.jutsu.com/v1, kind: Dojo, metadata: {name: least},
 			spec: {accountId: a, title: t, credentialsRef: {name: s}}}`)).To(Succeed())
@@ -82,7 +82,7 @@ var _ = Describe("The API of a Dojo", func() {
 		Entry("over-long title", set("title", strings.Repeat("a", 129)),
 			"spec.title: Too long: may not be more than 128 bytes"),
 		Entry("negative replicas", set("replicas", -1), "spec.replicas in body should be greater than or equal to 0"),
-		Entry("unknown database", set("database", "Oracle"),
+		Entry("a database other than Postgres and Mongo", set("database", "Oracle"),
 			`spec.database: Unsupported value: "Oracle": supported values: "Postgres", "Mongo"`),
 		Entry("unknown field", set("replica", 3), `strict decoding error: unknown field "spec.replica"`),
 		Entry("no credentials", set("credentialsRef", nil), "spec: Invalid value: credentialsRef or postgres is required"),
@@ -100,7 +100,8 @@ var _ = Describe("The API of a Dojo", func() {
 		Entry("credentials in a namespace with too long a name",
 			set("credentialsRef", map[string]any{"name": "a", "namespace": strings.Repeat("a", 64)}),
 			"spec.credentialsRef.namespace: Too long: may not be more than 63 bytes"),
-		Entry("credentials in an empty namespace", set("credentialsRef", map[string]any{"name": "a", "namespace": ""}),
+		Entry("credentials with an empty value of namespace",
+			set("credentialsRef", map[string]any{"name": "a", "namespace": ""}),
 			"spec.credentialsRef.namespace in body should be at least 1 chars long"),
 		Entry("an over-long image", set("image", strings.Repeat("a", 513)),
 			"spec.image: Too long: may not be more than 512 bytes"),
@@ -109,52 +110,59 @@ var _ = Describe("The API of a Dojo", func() {
 		Entry("the same imagePullSecret twice",
 			set("imagePullSecrets", []any{map[string]any{"name": "a"}, map[string]any{"name": "a"}}),
 			"spec.imagePullSecrets[1]: Duplicate value"),
-		Entry("too much environment", set("env", many(65, "name")), "spec.env: Too many: 65: must have at most 64 items"),
+		Entry("too many environment variables",
+			set("env", many(65, "name")), "spec.env: Too many: 65: must have at most 64 items"),
 		Entry("too many tolerations", set("tolerations", many(33, "key")),
 			"spec.tolerations: Too many: 33: must have at most 32 items"),
-		Entry("too large a nodeSelector", set("nodeSelector", labelled(33)),
+		Entry("too many labels in nodeSelector", set("nodeSelector", labelled(33)),
 			"spec.nodeSelector: Too many: 33: must have at most 32 items"),
 		Entry("too many topologySpreadConstraints", set("topologySpreadConstraints", spread(9)),
 			"spec.topologySpreadConstraints: Too many: 9: must have at most 8 items"),
 		Entry("the same topologySpreadConstraint twice", set("topologySpreadConstraints", append(spread(1), spread(1)...)),
 			"spec.topologySpreadConstraints[1]: Duplicate value"),
-		Entry("too long a value", set("env", []any{map[string]any{"name": "A", "value": strings.Repeat("a", 8193)}}),
+		Entry("too long a value of an environment variable",
+			set("env", []any{map[string]any{"name": "A", "value": strings.Repeat("a", 8193)}}),
 			"a variable has a name of at most 253 and a value of at most 8192 characters"),
-		Entry("too long values together", set("env", environmentOf(5, 5, strings.Repeat("a", 6554))),
+		Entry("values of environment variables that are too long together",
+			set("env", environmentOf(5, 5, strings.Repeat("a", 6554))),
 			"the values have at most 32768 characters together"),
-		Entry("too long a key of a Secret", set("env", []any{map[string]any{"name": "A", "valueFrom": map[string]any{
+		Entry("too long a key in a secretKeyRef", set("env", []any{map[string]any{"name": "A", "valueFrom": map[string]any{
 			"secretKeyRef": map[string]any{"name": "a", "key": strings.Repeat("a", 513)}}}}),
 			"a name, key or path in valueFrom has at most 512 characters"),
-		Entry("too long a divisor", set("env", []any{map[string]any{"name": "A", "valueFrom": map[string]any{
-			"resourceFieldRef": map[string]any{"resource": "limits.cpu", "divisor": strings.Repeat("1", 513)}}}}),
+		Entry("too long a divisor in a resourceFieldRef",
+			set("env", []any{map[string]any{"name": "A", "valueFrom": map[string]any{
+				"resourceFieldRef": map[string]any{"resource": "limits.cpu", "divisor": strings.Repeat("1", 513)}}}}),
 			"a divisor in valueFrom has at most 512 characters"),
 		Entry("too long a name of an imagePullSecret",
 			set("imagePullSecrets", []any{map[string]any{"name": strings.Repeat("a", 254)}}),
 			"the name of a Secret has at most 253 characters"),
-		Entry("too long a quantity", set("resources", map[string]any{"limits": labelledWith(1, strings.Repeat("1", 65))}),
+		Entry("too long a quantity in resources.limits",
+			set("resources", map[string]any{"limits": labelledWith(1, strings.Repeat("1", 65))}),
 			"limits has at most 16 entries"),
-		Entry("too many requests", set("resources", map[string]any{"requests": labelledWith(17, 1)}),
+		Entry("too many entries in resources.requests", set("resources", map[string]any{"requests": labelledWith(17, 1)}),
 			"requests has at most 16 entries"),
-		Entry("too many claims", set("resources", map[string]any{"claims": many(17, "name")}),
+		Entry("too many entries in resources.claims", set("resources", map[string]any{"claims": many(17, "name")}),
 			"claims has at most 16 entries"),
-		Entry("too long a label of nodes", set("nodeSelector", map[string]any{"a": strings.Repeat("a", 64)}),
+		Entry("too long a label value in nodeSelector", set("nodeSelector", map[string]any{"a": strings.Repeat("a", 64)}),
 			"a label has a name of at most 317 and a value of at most 63 characters"),
-		Entry("too long a toleration", set("tolerations", []any{map[string]any{"key": strings.Repeat("a", 318)}}),
+		Entry("too long a key of a toleration", set("tolerations", []any{map[string]any{"key": strings.Repeat("a", 318)}}),
 			"a key, operator, value or effect has at most 317 characters"),
-		Entry("too long a key of a topology", set("topologySpreadConstraints", []any{map[string]any{
+		Entry("too long a topologyKey of a topologySpreadConstraint", set("topologySpreadConstraints", []any{map[string]any{
 			"topologyKey": strings.Repeat("a", 318), "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}}),
 			"spec.topologySpreadConstraints[0].topologyKey: Too long"),
-		Entry("too large a selector of a topology", set("topologySpreadConstraints", []any{map[string]any{"topologyKey": "a",
-			"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": map[string]any{"matchLabels": labelled(17)}}}),
+		Entry("too many matchLabels of a topologySpreadConstraint",
+			set("topologySpreadConstraints", []any{map[string]any{"topologyKey": "a",
+				"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": map[string]any{"matchLabels": labelled(17)}}}),
 			"spec.topologySpreadConstraints[0].labelSelector.matchLabels"),
-		Entry("too many terms of an affinity", set("affinity", map[string]any{"nodeAffinity": map[string]any{
+		Entry("too many nodeSelectorTerms in affinity", set("affinity", map[string]any{"nodeAffinity": map[string]any{
 			"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{
 				"nodeSelectorTerms": slices.Repeat([]any{map[string]any{}}, 9)}}}), "must have at most 8 items"),
-		Entry("an unknown operator of an affinity", set("affinity", map[string]any{"nodeAffinity": map[string]any{
-			"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{"nodeSelectorTerms": []any{map[string]any{
-				"matchExpressions": []any{map[string]any{"key": "a", "operator": "Like"}}}}}}}),
+		Entry("an unknown operator in the matchExpressions of affinity",
+			set("affinity", map[string]any{"nodeAffinity": map[string]any{
+				"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{"nodeSelectorTerms": []any{map[string]any{
+					"matchExpressions": []any{map[string]any{"key": "a", "operator": "Like"}}}}}}}),
 			"Unsupported value: \"Like\""),
-		Entry("too long a label of monitors", set("monitoring",
+		Entry("too long a label value in monitoring.labels", set("monitoring",
 			map[string]any{"enabled": true, "labels": map[string]any{"a": strings.Repeat("a", 64)}}),
 			"a label has a name of at most 317 and a value of at most 63 characters"),
 		Entry("a name with a dot", named("tokyo.high"), "metadata.name becomes the name of a Service"),
@@ -247,7 +255,8 @@ func labelledWith(n int, value any) map[string]any {
 	return all
 }
 
-// environmentOf returns n environment variables. Only the first few variables have the value.
+// environmentOf returns n environment variables. The parameter few is the number of variables that
+// have the value.
 func environmentOf(n, few int, value string) (env []any) {
 	for i := range n {
 		one := map[string]any{"name": fmt.Sprintf("%0253d", i)}

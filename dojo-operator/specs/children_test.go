@@ -56,7 +56,8 @@ var _ = Describe("The children of a Dojo", func() {
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal Ready"))
 	})
 
-	It("are written once each when a Dojo is created, and not at all when nothing changes", func(ctx context.Context) {
+	It("are written once each when a Dojo is created, "+
+		"and not again when another client sets other fields", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		children := []string{
 			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
@@ -81,7 +82,7 @@ var _ = Describe("The children of a Dojo", func() {
 		Expect(live.Spec.Template.Labels).To(HaveKey("example.org/injected"))
 	})
 
-	It("cost two status updates, Progressing and Ready, and one event", func(ctx context.Context) {
+	It("cost two status updates (Progressing and Ready) and one event when a Dojo is created", func(ctx context.Context) {
 		runningDojo(ctx, ns, replicas(0))         // creates the source Secret, for which the next Dojo would wait
 		dojo := newDojo(ns, "kyoto", replicas(0)) // starting pods would change the counts in the status, too
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -97,7 +98,7 @@ var _ = Describe("The children of a Dojo", func() {
 		Expect(writes()).To(each)
 	})
 
-	It("have the status of their Dojo restored after another client empties it", func(ctx context.Context) {
+	It("keep their Dojo Ready: the operator restores a status that another client empties", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(0))
 		before := dojo.Status.DeepCopy()
 		empty := client.RawPatch(types.MergePatchType, []byte(`{"status": {"observedGeneration": 0, "conditions": []}}`))
@@ -106,7 +107,7 @@ var _ = Describe("The children of a Dojo", func() {
 		Expect(dojo.Status.ObservedGeneration).To(Equal(before.ObservedGeneration))
 	})
 
-	It("are created again after a deletion, and a new Secret restarts the pods", func(ctx context.Context) {
+	It("are created again after a user deletes them, and the Dojo gets new pods", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		pods, err := runningPods(dojo)(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -150,8 +151,8 @@ var _ = Describe("The children of a Dojo", func() {
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("are corrected when another client's value excludes the operator's, "+
-		"as with a probe of another type", func(ctx context.Context) {
+	It("are corrected when another client sets a field that excludes the operator's field, "+
+		"such as a probe of another type", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2), func(dojo *corev1api.Dojo) {
 			dojo.Spec.Env = []corev1.EnvVar{{Name: "COLOUR", Value: "red"}, {Name: "SHAPE", Value: "round"}}
 		})
@@ -196,14 +197,13 @@ var _ = Describe("The children of a Dojo", func() {
 			HaveField("Env", And(HaveLen(8), Not(ContainElement(HaveField("Name", "COLOUR"))))))),
 			"a variable that is no longer in the spec should be removed")
 		eventuallyReady(ctx, dojo)
-		// Before the first apply of an object, the operator sends a patch. It moves the fields of
-		// the operator's POST to the apply's field manager. Otherwise the apply would not remove
-		// the variable.
+		// Before the apply, a patch turns the Update entry of the operator's POST in managedFields
+		// into an Apply entry. Otherwise the apply would not remove the variable.
 		Eventually(ctx, refetch(deployment)).Should(HaveField("GetManagedFields()", Not(ContainElement(And(
 			HaveField("Manager", "dojo-operator"), HaveField("Operation", metav1.ManagedFieldsOperationUpdate))))))
 	})
 
-	It("wait until those of a deleted Dojo of the same name are gone", func(ctx context.Context) {
+	It("wait until the children of a deleted Dojo of the same name are gone", func(ctx context.Context) {
 		deleted := runningDojo(ctx, ns)
 		edit(ctx, serviceOf(deleted), func(s *corev1.Service) { s.Finalizers = []string{"example.org/test"} })
 		Expect(k8s.Delete(ctx, deleted)).To(Succeed())
@@ -215,7 +215,7 @@ var _ = Describe("The children of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("have a disruption budget only with more than one replica", func(ctx context.Context) {
+	It("include a PodDisruptionBudget only if the Dojo has more than one replica", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns)
 		Expect(apierrors.IsNotFound(k8s.Get(ctx, nameOf(ns, "tokyo"), budgetOf(dojo)))).To(BeTrue())
 		edit(ctx, dojo, replicas(2))
@@ -228,7 +228,7 @@ var _ = Describe("The children of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	DescribeTable("never adopt an object of the same name", func(ctx context.Context, theirs client.Object) {
+	DescribeTable("never change an unowned object of the same name", func(ctx context.Context, theirs client.Object) {
 		theirs.SetNamespace(ns)
 		Expect(k8s.Create(ctx, theirs)).To(Succeed())
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
@@ -259,7 +259,7 @@ var _ = Describe("The children of a Dojo", func() {
 		Entry("PodDisruptionBudget", &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}}),
 	)
 
-	It("report one name conflict after the other", func(ctx context.Context) {
+	It("that have name conflicts are reported one at a time", func(ctx context.Context) {
 		theirs := deploymentOf(newDojo(ns, "tokyo"))
 		theirs.Spec = appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "theirs"}},
@@ -282,7 +282,8 @@ var _ = Describe("The children of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("are reconciled although a child that pods do not need has a name conflict", func(ctx context.Context) {
+	It("are reconciled although the PodDisruptionBudget, which pods do not need, "+
+		"has a name conflict", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns)
 		theirs := budgetOf(dojo)
 		Expect(k8s.Create(ctx, theirs)).To(Succeed())
@@ -293,7 +294,7 @@ var _ = Describe("The children of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	Context("when a HorizontalPodAutoscaler scales", func() {
+	Context("under a HorizontalPodAutoscaler", func() {
 		scaler := func(kind, api string) *autoscalingv2.HorizontalPodAutoscaler {
 			return &autoscalingv2.HorizontalPodAutoscaler{
 				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tokyo"},
@@ -304,7 +305,7 @@ var _ = Describe("The children of a Dojo", func() {
 			}
 		}
 
-		It("the Dojo, follow its spec.replicas", func(ctx context.Context) {
+		It("follow the replicas that the autoscaler sets in the Dojo's spec", func(ctx context.Context) {
 			dojo := runningDojo(ctx, ns)
 			Expect(k8s.Create(ctx, scaler("Dojo", corev1api.GroupVersion.String()))).To(Succeed())
 			Eventually(ctx, refetch(dojo)).Should(HaveField("Spec.Replicas", HaveValue(Equal(int32(3)))))
@@ -312,7 +313,8 @@ var _ = Describe("The children of a Dojo", func() {
 			Eventually(ctx, refetch(dojo)).Should(HaveField("Status.ReadyStatus", "3/3"))
 		})
 
-		It("the Deployment, keep its replicas until it is deleted", func(ctx context.Context) {
+		It("keep the replicas that the autoscaler sets in the Deployment "+
+			"until the autoscaler is deleted", func(ctx context.Context) {
 			dojo := runningDojo(ctx, ns)
 			theirs := scaler("Deployment", "apps/v1")
 			Expect(k8s.Create(ctx, theirs)).To(Succeed())

@@ -72,13 +72,11 @@ func ofKind(kind, namespace, name string) *unstructured.Unstructured {
 	return o
 }
 
-// field returns the value of a custom resource's field at a dotted path.
 func field(o *unstructured.Unstructured, path string) any {
 	value, _, _ := unstructured.NestedFieldCopy(o.Object, strings.Split(path, ".")...)
 	return value
 }
 
-// existingCluster creates a Cluster that no Dojo owns.
 func existingCluster(ctx context.Context, namespace, name string) *unstructured.Unstructured {
 	GinkgoHelper()
 	o := ofKind("Cluster", namespace, name)
@@ -89,7 +87,6 @@ func existingCluster(ctx context.Context, namespace, name string) *unstructured.
 	return o
 }
 
-// inCluster creates the Dojo's database in the existing Cluster pg.
 func inCluster(dojo *corev1api.Dojo) {
 	dojo.Spec.CredentialsRef = nil
 	dojo.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}

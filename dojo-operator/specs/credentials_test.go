@@ -30,7 +30,8 @@ var _ = Describe("The credentials of a Dojo", func() {
 		Expect(dojo.Status.Credentials).To(Equal(&corev1api.LocalCredentials{Name: own.Name, Namespace: ns}))
 	})
 
-	DescribeTable("change when the Secret changes", func(ctx context.Context, labels map[string]string) {
+	DescribeTable("change in all pods "+
+		"when the Secret of credentialsRef changes", func(ctx context.Context, labels map[string]string) {
 		s := source(ns, "pg-app")
 		s.Labels = labels
 		Expect(k8s.Create(ctx, s)).To(Succeed())
@@ -51,8 +52,8 @@ var _ = Describe("The credentials of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal CredentialsRotated"))
 	},
-		Entry("with no label at all", nil),
-		Entry("with CloudNativePG's labels", map[string]string{"cnpg.io/reload": "true", "cnpg.io/cluster": "pg"}),
+		Entry("a Secret without labels", nil),
+		Entry("a Secret with CloudNativePG's labels", map[string]string{"cnpg.io/reload": "true", "cnpg.io/cluster": "pg"}),
 	)
 
 	It("do not roll the pods when only the Secret's labels change", func(ctx context.Context) {
@@ -70,7 +71,8 @@ var _ = Describe("The credentials of a Dojo", func() {
 		Consistently(ctx, runningPods(dojo)).Should(Equal(before))
 	})
 
-	It("make the Dojo Degraded after the deadline, and reach it when they are created later", func(ctx context.Context) {
+	It("make the Dojo Degraded if they are still missing after the deadline, "+
+		"and Ready once they are created", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo")
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Progressing", "True", corev1api.ReasonWaitingForCredentials))
@@ -95,7 +97,8 @@ var _ = Describe("The credentials of a Dojo", func() {
 		Expect(dojo).To(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
 	})
 
-	DescribeTable("must be complete", func(ctx context.Context, breakIt func(*corev1.Secret), want string) {
+	DescribeTable("make the Dojo Degraded "+
+		"until they are complete and valid", func(ctx context.Context, breakIt func(*corev1.Secret), want string) {
 		s := source(ns, "pg-app")
 		breakIt(s)
 		Expect(k8s.Create(ctx, s)).To(Succeed())
@@ -131,7 +134,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 		Consistently(ctx, refetch(secretOf(dojo))).Should(HaveField("Data", own.Data))
 	})
 
-	It("are copied from the other Secret when the reference changes", func(ctx context.Context) {
+	It("are copied from the new Secret when credentialsRef changes", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns)
 		other := source(ns, "other-app")
 		other.StringData["host"] = "other-rw"
@@ -143,7 +146,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	Context("in another namespace", func() {
+	Context("that are in another namespace", func() {
 		var dojo *corev1api.Dojo
 		var otherNamespace string
 		BeforeEach(func(ctx context.Context) {
@@ -179,7 +182,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 			Expect(dojo).To(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
 		})
 
-		It("do not disclose whether a Secret that is not shared exists", func(ctx context.Context) {
+		It("do not disclose in the Dojo's status whether an unshared Secret exists", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, dojo)).To(Succeed())
 			absent := message(eventuallyDegraded(ctx, dojo, corev1api.ReasonCredentialsNotShared), "Degraded")
 			Expect(k8s.Create(ctx, source(otherNamespace, "pg-app"))).To(Succeed())

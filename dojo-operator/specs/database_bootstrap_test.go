@@ -51,7 +51,8 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		}).ShouldNot(Succeed(), "the %s %s should not exist", kind, name)
 	}
 
-	It("restores to a targetTime, with the names in the backup, before pods start", func(ctx context.Context) {
+	It("restores to a targetTime before its pods start, "+
+		"and uses the database name in the backup", func(ctx context.Context) {
 		cloudNativePG.SetReadyInstances(ns, "tokyo-db", 0)
 		recovery := store()
 		recovery.TargetTime, recovery.Database = "2026-11-21T10:00:00.5Z", "dojo_school_kyoto"
@@ -99,7 +100,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		Expect(message(dojo, "Degraded")).To(And(ContainSubstring("it is not created again from kyoto-db in"),
 			ContainSubstring("If nothing can be restored, begin with the data of kyoto-db in"),
 			HaveSuffix("core.jutsu.com/recreate-database="+lost+"` and set another serverName in "+
-				"spec.postgres.cluster.backup.plugin.parameters. This loses all data that is newer.")))
+				"spec.postgres.cluster.backup.plugin.parameters. All newer data is then lost.")))
 		was := ofKind("Database", ns, "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(was), was)).To(Succeed())
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
@@ -112,7 +113,8 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		Expect(now.GetUID()).NotTo(Equal(was.GetUID()), "the check for the database runs first")
 	})
 
-	It("restores from the Backup of a deleted Dojo, and starts nothing without it", func(ctx context.Context) {
+	It("restores from the Backup of a deleted Dojo, "+
+		"and creates no Cluster before the Backup exists", func(ctx context.Context) {
 		kyoto := newDojo(ns, "kyoto", withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		Expect(k8s.Create(ctx, kyoto)).To(Succeed())
 		eventuallyReady(ctx, kyoto)
@@ -196,7 +198,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("does not start on an existing Cluster with other data", func(ctx context.Context) {
+	It("starts no pods on an existing Cluster whose data is not from the bootstrap", func(ctx context.Context) {
 		former := newDojo(ns, "tokyo", withCluster())
 		Expect(k8s.Create(ctx, former)).To(Succeed())
 		eventuallyReady(ctx, former)
@@ -220,7 +222,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		Expect(refetch(theCluster)(ctx)).To(haveField("spec.bootstrap.recovery.source", "origin"))
 	})
 
-	It("imports once, and the password of the source stays in its Secret", func(ctx context.Context) {
+	It("imports a database once, and never writes the source's password into the Cluster", func(ctx context.Context) {
 		cloudNativePG.FailBootstrap(ns, "tokyo-db", 2)
 		dojo := created(ctx, corev1api.Bootstrap{
 			Import: &corev1api.Import{SourceSecretRef: corev1api.ImportSource{Name: "legacy"}},
@@ -270,7 +272,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		Expect(refetch(theCluster)(ctx)).To(haveField("spec.bootstrap.initdb.import.databases", []any{"dojo"}))
 	})
 
-	It("gets no empty database if the backup lacks its database", func(ctx context.Context) {
+	It("gets no empty database if the backup does not contain the Dojo's database", func(ctx context.Context) {
 		// No pod with this image runs, because the registry does not exist.
 		image := func(pg *corev1api.PostgresCluster) { pg.ImageName = "registry.invalid/postgres:17" }
 		dojo := created(ctx, corev1api.Bootstrap{Recovery: store()}, image)
@@ -280,7 +282,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		})
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonDatabaseNotRestored))
 		Expect(message(dojo, "Degraded")).To(ContainSubstring(
-			"it has app dojo_x_kyoto postgres, and no dojo_x_tokyo. No empty database replaces it."))
+			"it has app dojo_x_kyoto postgres, and no dojo_x_tokyo. No empty database is created instead."))
 		absent(ctx, "Database", "tokyo-db")
 		By("deleting the Dojo and its Cluster, and naming the database in the backup")
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())

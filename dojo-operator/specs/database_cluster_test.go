@@ -70,7 +70,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 	}
 	theCluster := func() *unstructured.Unstructured { return ofKind("Cluster", ns, "tokyo-db") }
 
-	It("creates the Cluster without an owner reference, and writes every object once", func(ctx context.Context) {
+	It("creates the Cluster without an owner reference, and repeats no write", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly, func(pg *corev1api.PostgresCluster) {
 			pg.Instances, pg.Version, pg.Storage.StorageClassName = new(int32(3)), "17", "fast"
 			pg.Resources = &corev1.ResourceRequirements{
@@ -170,7 +170,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(refetch(deployment)(ctx)).To(HaveField("Spec.Template.Annotations", Not(Equal(revision))), "the pods roll")
 	})
 
-	It("starts with the first ready instance, and is Degraded without any", func(ctx context.Context) {
+	It("is Degraded while no instance of Postgres is ready, "+
+		"and stays Available while two of three are ready", func(ctx context.Context) {
 		cloudNativePG.Pause(ns, "tokyo-db")
 		dojo := newDojo(ns, "tokyo", withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -194,7 +195,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is not Available without a primary, and is again with the next one", func(ctx context.Context) {
+	It("is not Available while the primary is not ready, "+
+		"and is Available again after the failover", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }))
 		unreachable := fmt.Sprintf(
 			"Requests cannot reach Postgres: the primary tokyo-db-1 of the Cluster %s/tokyo-db is not ready.", ns)
@@ -218,7 +220,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("starts its application with the primary, before the standbys", func(ctx context.Context) {
+	It("starts its application when the primary is ready, before the standbys are ready", func(ctx context.Context) {
 		cloudNativePG.SetReadyInstances(ns, "tokyo-db", 0)
 		dojo := newDojo(ns, "tokyo", withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -239,7 +241,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("keeps the Cluster with the policy Retain, for a new Dojo of its name", func(ctx context.Context) {
+	It("leaves its Cluster to a new Dojo of the same name "+
+		"when it is deleted with reclaimPolicy Retain", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		before := theCluster()
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(before), before)).To(Succeed())
@@ -252,7 +255,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(recreated.Status.Database.ClusterName).To(Equal("tokyo-db"))
 	})
 
-	It("takes a final backup and deletes every object in order with the policy Delete", func(ctx context.Context) {
+	It("takes a final backup and deletes its objects in order "+
+		"when it is deleted with reclaimPolicy Delete", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		eventuallyGone(ctx, dojo)
@@ -270,7 +274,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		}
 	})
 
-	It("takes a first backup if the schedule takes none because of a former Cluster's Backup", func(ctx context.Context) {
+	It("creates the first Backup if a former Cluster's Backup "+
+		"keeps the ScheduledBackup from creating it", func(ctx context.Context) {
 		former := ofKind("Backup", ns, "tokyo-db-20260101000000")
 		former.SetLabels(map[string]string{"cnpg.io/scheduled-backup": "tokyo-db", "cnpg.io/immediateBackup": "true"})
 		former.Object["spec"] = map[string]any{
@@ -292,7 +297,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Consistently(func() []string { return operator.Writes(ns)[writes:] }).Should(BeEmpty())
 	})
 
-	It("takes the first backup of a running Cluster only after its pods have the plugin", func(ctx context.Context) {
+	It("takes the first backup of a running Cluster "+
+		"only after the Cluster's pods have the backup plugin", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { nightly(dojo.Spec.Postgres.Cluster) })
 		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.LastBackup", Not(BeNil())))
@@ -303,7 +309,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(backups.Items).To(HaveLen(1), "CloudNativePG does not repeat a failed one")
 	})
 
-	It("reports the last and the next backup, and no failure while one runs", func(ctx context.Context) {
+	It("reports the last and the next backup, and reports no failure while a backup runs", func(ctx context.Context) {
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupStarted)
 		dojo := created(ctx, withCluster(nightly))
 		lastBackup := func(reason string) types.GomegaMatcher {
@@ -328,14 +334,14 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports a write-ahead log that is not archived even if the last backup succeeded", func(ctx context.Context) {
+	It("reports that the write-ahead log is not archived, even if the last backup succeeded", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly))
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionBackupSucceeded, "True", "LastBackupSucceeded"))
 		const failure = "rpc error: code = Unknown desc = unexpected failure invoking barman-cloud-wal-archive: exit status 1"
 		cloudNativePG.FailArchiving(ns, "tokyo-db", failure)
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionBackupSucceeded, "False", "ArchivingFailed"))
 		Expect(message(dojo, corev1api.ConditionBackupSucceeded)).To(HaveSuffix(": " + failure +
-			". Until it is, no backup completes and the log fills the volume. See `kubectl logs tokyo-db-1 -n " + ns +
+			". Until the log is archived, no backup completes, and the log fills the volume. See `kubectl logs tokyo-db-1 -n " + ns +
 			" --all-containers`."))
 		eventuallyReady(ctx, dojo)
 		cloudNativePG.FailArchiving(ns, "tokyo-db", "")
@@ -377,7 +383,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(deletions(ns)).To(ContainElement("delete clusters/tokyo-db"), "it is the Dojo's again, and goes with it")
 	})
 
-	It("waits for a final backup that cannot start, and says what to do", func(ctx context.Context) {
+	It("is not deleted while its final backup cannot start, and says what to do", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupPending)
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
@@ -414,7 +420,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), theCluster())).NotTo(Succeed())
 	})
 
-	It("is deleted while it is hibernated", func(ctx context.Context) {
+	It("can be deleted while its Cluster is hibernated", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(), withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, theCluster(), func(o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{"cnpg.io/hibernation": "on"})
@@ -427,7 +433,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		}
 	})
 
-	It("stays after a deletion while others have databases in its Cluster, and names them", func(ctx context.Context) {
+	It("is not deleted while its Cluster has another Dojo's database, "+
+		"and names that Dojo or Database", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(), withPolicy(corev1api.ReclaimDelete))
 		guest := newDojo(ns, "kyoto", inCluster)
 		guest.Spec.Postgres.ClusterRef.Name = "tokyo-db"
@@ -435,7 +442,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, guest)
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonClusterInUse))
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("others have databases in it: Dojo kyoto."))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("others use the Cluster: Dojo kyoto."))
 		Expect(k8s.Delete(ctx, guest)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("Degraded", ContainSubstring("Database kyoto-db.")), "it is retained")
 		Expect(deletions(ns)).To(BeEmpty())

@@ -31,7 +31,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 	}
 	child := func(kind string) *unstructured.Unstructured { return ofKind(kind, ns, "tokyo-db") }
 
-	It("keeps the data with the policy Retain, for a new Dojo of its name", func(ctx context.Context) {
+	It("keeps the data with the policy Retain, for a new Dojo of the same name", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		password := databasePassword(ctx, dojo)
 		Expect(dojo.Finalizers).To(BeEmpty(), "no deletion has to be waited for")
@@ -65,7 +65,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 			To(Equal([]string{"delete deployments/tokyo", "delete databases/tokyo-db", "delete databaseroles/tokyo-db"}))
 	})
 
-	It("deletes the same objects with foreground deletion", func(ctx context.Context) {
+	It("deletes Database and DatabaseRole with the policy Delete and foreground propagation", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		Expect(k8s.Delete(ctx, dojo, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
 		eventuallyGone(ctx, dojo)
@@ -107,7 +107,8 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		cloudNativePG.Resume(ns, "pg")
 	})
 
-	It("says what to do about a Deployment that --cascade=orphan left", func(ctx context.Context) {
+	It("stalls on a Deployment without owner reference, "+
+		"and reports the command that deletes it", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, deploymentOf(dojo), func(deployment *appsv1.Deployment) { deployment.OwnerReferences = nil })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
@@ -118,7 +119,8 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("reports that it waits while the Cluster does not answer", func(ctx context.Context) {
+	It("reports that it waits for the deletion of the Database "+
+		"while the Cluster does not answer", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		cloudNativePG.Pause(ns, "pg")
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())

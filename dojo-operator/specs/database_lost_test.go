@@ -15,7 +15,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-var _ = Describe("A Dojo with a lost Cluster", func() {
+var _ = Describe("A Dojo whose Cluster has been deleted by a user", func() {
 	var ns string
 	var dojo *corev1api.Dojo
 	var theCluster *unstructured.Unstructured
@@ -37,9 +37,9 @@ var _ = Describe("A Dojo with a lost Cluster", func() {
 			HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable)))
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("Cluster " + ns + "/tokyo-db is gone, with the data of the Dojo"))
 		Expect(message(dojo, "Degraded")).To(HaveSuffix(fmt.Sprintf(
-			"Restore it: `kubectl dojo restore tokyo -n %[1]s`. If nothing can be restored, begin with an empty database: "+
+			"Restore the data: `kubectl dojo restore tokyo -n %[1]s`. If nothing can be restored, begin with an empty database: "+
 				"`kubectl dojo accept-loss tokyo -n %[1]s`; or run `kubectl annotate dojos.core.jutsu.com tokyo -n %[1]s --overwrite "+
-				"core.jutsu.com/recreate-database=%[2]s`. This loses all data of the Dojo.", ns, uid)))
+				"core.jutsu.com/recreate-database=%[2]s`. All data of the Dojo is then lost.", ns, uid)))
 		return uid
 	}
 	accept := func(ctx context.Context, loss string) {
@@ -56,7 +56,8 @@ var _ = Describe("A Dojo with a lost Cluster", func() {
 		Expect(refetch(dojo)(ctx)).To(HaveCondition("Degraded", "True", corev1api.ReasonDatabaseLost))
 	}
 
-	It("gets an empty Cluster when a user accepts the loss, and none after the next loss", func(ctx context.Context) {
+	It("gets an empty Cluster only after the user accepts the loss, "+
+		"and no Cluster after the next loss", func(ctx context.Context) {
 		schema, lost := schemaJobs(ctx, dojo)[0].Name, lose(ctx)
 		stays(ctx)
 		By("accepting something else")
@@ -81,7 +82,7 @@ var _ = Describe("A Dojo with a lost Cluster", func() {
 		stays(ctx)
 	})
 
-	It("continues with a Cluster that a user restores under its name", func(ctx context.Context) {
+	It("becomes Ready with a Cluster that the user restores under the same name", func(ctx context.Context) {
 		lose(ctx)
 		restored := ofKind("Cluster", ns, "tokyo-db")
 		restored.SetLabels(map[string]string{
@@ -99,12 +100,17 @@ var _ = Describe("A Dojo with a lost Cluster", func() {
 		Expect(refetch(restored)(ctx)).To(haveField("spec.bootstrap.recovery.source", "backup"))
 	})
 
-	It("can be deleted with either policy", func(ctx context.Context) {
-		edit(ctx, dojo, withPolicy(corev1api.ReclaimDelete))
+	DescribeTable("can be deleted", func(ctx context.Context, policy corev1api.ReclaimPolicy) {
+		edit(ctx, dojo, withPolicy(policy))
 		eventuallyReady(ctx, dojo)
 		lose(ctx)
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		eventuallyGone(ctx, dojo)
-		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), ofKind("Database", ns, ""))).NotTo(Succeed())
-	})
+		err := k8s.Get(ctx, nameOf(ns, "tokyo-db"), ofKind("Database", ns, ""))
+		Expect(client.IgnoreNotFound(err)).To(Succeed())
+		Expect(err == nil).To(Equal(policy == corev1api.ReclaimRetain), "whether the Database exists")
+	},
+		Entry("with reclaimPolicy Delete, and its Database with it", corev1api.ReclaimDelete),
+		Entry("with reclaimPolicy Retain, which keeps its Database", corev1api.ReclaimRetain),
+	)
 })

@@ -89,7 +89,8 @@ var _ = Describe("The settings of a Dojo's own Cluster", func() {
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())
 	})
 
-	It("make the Dojo Degraded with a parameter that CloudNativePG reserves, while pods run", func(ctx context.Context) {
+	It("make the Dojo Degraded, while its pods keep running, "+
+		"if they contain a parameter that CloudNativePG reserves", func(ctx context.Context) {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)).To(Succeed())
 		change(ctx, func(pg *corev1api.PostgresCluster) {
 			pg.Parameters["port"], pg.Parameters["max_connections"] = "6432", "300"
@@ -97,7 +98,7 @@ var _ = Describe("The settings of a Dojo's own Cluster", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterRefused)
 		Expect(message(dojo, "DatabaseReady")).To(And(
 			ContainSubstring("spec.postgresql.parameters.port: Invalid value: \"6432\": Can't set fixed configuration parameter. "),
-			HaveSuffix("with almost the same name as the field in the error.")))
+			HaveSuffix("with the same or a similar name in spec.postgres.cluster of the Dojo.")))
 		Expect(dojo).To(And(HaveCondition("Available", "True", ""),
 			HaveCondition("DatabaseReady", "False", corev1api.ReasonClusterRefused)))
 		now := ofKind("Cluster", ns, "tokyo-db")
@@ -109,7 +110,7 @@ var _ = Describe("The settings of a Dojo's own Cluster", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("report the error of Postgres if the image lacks an extension", func(ctx context.Context) {
+	It("make the Dojo Degraded with the error of Postgres if the image lacks an extension", func(ctx context.Context) {
 		change(ctx, func(pg *corev1api.PostgresCluster) { pg.Extensions = append(pg.Extensions, "vector") })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonDatabaseFailed)
 		Expect(message(dojo, "DatabaseReady")).To(ContainSubstring("CloudNativePG reports: the extension vector of " +

@@ -21,7 +21,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("gets a role, a database and a schema before its pods get the credentials", func(ctx context.Context) {
+	It("gets a role, a database, a schema, and a Secret with the credentials of the database", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, replicas(2))
 		name := strings.ReplaceAll("dojo_"+ns+"_tokyo", "-", "_")
 		Expect(dojo.Status.Database).To(HaveValue(Equal(corev1api.DatabaseStatus{
@@ -51,7 +51,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 			To(Equal("registry.example.org/postgres:17"), "psql is that of the Cluster")
 	})
 
-	It("writes every object but the Cluster once, and nothing without a change", func(ctx context.Context) {
+	It("causes no write to the Cluster, no repeated write, and no write without a change", func(ctx context.Context) {
 		pg := existingCluster(ctx, ns, "pg")
 		Eventually(ctx, refetch(pg)).Should(haveField("status.readyInstances", Equal(int64(2))))
 		operatorSeesClusters(ctx) // otherwise the first step could be the wait for the Cluster
@@ -71,8 +71,8 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 			"create databases/tokyo-db", "patch databases/tokyo-db", "create jobs/"+job,
 			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
 			"create poddisruptionbudgets/tokyo"))
-		// During the rollout, the status shows up to three states: no pod, some pods, and all pods
-		// are ready.
+		// During the rollout, the status may show that no pods are ready, then some pods, then all
+		// pods.
 		Expect(len(writes)-len(withoutStatus(writes))).To(BeNumerically("<=", 7), "one status for each step, and Ready")
 
 		By("restarting the operator")
@@ -82,7 +82,8 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 			Should(BeEmpty(), "a restart should not cause a write")
 	})
 
-	It("waits for the Cluster, reports each step, and is Degraded after the deadline", func(ctx context.Context) {
+	It("waits for the Cluster, and is Degraded "+
+		"if the Cluster is still missing after the deadline", func(ctx context.Context) {
 		cloudNativePG.Pause(ns, "pg")
 		dojo := newDojo(ns, "tokyo", inCluster)
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -114,7 +115,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterNotFound)
 	})
 
-	It("never adopts an object of the same name", func(ctx context.Context) {
+	It("never adopts a Database or Secret of the expected name that another client created", func(ctx context.Context) {
 		existingCluster(ctx, ns, "pg")
 		theirs := ofKind("Database", ns, "tokyo-db")
 		theirs.Object["spec"] = map[string]any{"cluster": map[string]any{"name": "pg"}, "name": "theirs", "owner": "app"}
@@ -135,7 +136,8 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		eventuallyReady(ctx, newDojo(ns, "tokyo"))
 	})
 
-	It("reports a failure of CloudNativePG, and is Degraded after the deadline", func(ctx context.Context) {
+	It("reports an error of CloudNativePG, "+
+		"and is Degraded if the error persists after the deadline", func(ctx context.Context) {
 		dojo, _ := refusedRole(ctx, ns, `"tokyo" is already managed by object "other"`)
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", ContainSubstring("is already managed by object")))
 		Expect(dojo).To(HaveCondition("Progressing", "True", corev1api.ReasonCreatingRole), "it may still succeed")
@@ -164,7 +166,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("has CloudNativePG retry at once when it could not read the password of the role", func(ctx context.Context) {
+	It("makes CloudNativePG retry immediately after it could not read the role's password", func(ctx context.Context) {
 		dojo, role := refusedRole(ctx, ns, `secrets "tokyo-db" is forbidden: User "pg" cannot get resource "secrets"`)
 		Eventually(ctx, refetch(role)).Should(HaveField("GetAnnotations()", HaveKey("core.jutsu.com/asked-again")))
 		cloudNativePG.Resume(ns, "pg")
@@ -200,12 +202,12 @@ var _ = Describe("The password of a Dojo's database", func() {
 		"its Secret is deleted": func(ctx context.Context, dojo *corev1api.Dojo) {
 			Expect(k8s.Delete(ctx, passwordSecretOf(dojo))).To(Succeed())
 		},
-		"another client writes one": func(ctx context.Context, dojo *corev1api.Dojo) {
+		"another client writes a password into its Secret": func(ctx context.Context, dojo *corev1api.Dojo) {
 			edit(ctx, passwordSecretOf(dojo), func(s *corev1.Secret) { s.Data["password"] = []byte(newPassword()) })
 		},
 	}
 	for when, rotate := range rotations {
-		It("changes when "+when+", and the pods follow once Postgres has it", func(ctx context.Context) {
+		It("changes when "+when+", and the pods get the new password once Postgres has it", func(ctx context.Context) {
 			dojo := dojoInCluster(ctx, ns, replicas(2))
 			old := databasePassword(ctx, dojo)
 			before, err := runningPods(dojo)(ctx)
@@ -227,7 +229,8 @@ var _ = Describe("The password of a Dojo's database", func() {
 		})
 	}
 
-	It("does not change when the annotation is removed or something else is edited", func(ctx context.Context) {
+	It("does not change when the rotation annotation is removed "+
+		"or other fields of its Secret are edited", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, func(dojo *corev1api.Dojo) {
 			dojo.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: "1"}
 		})

@@ -74,7 +74,7 @@ var _ = Describe("A Dojo that is protected from deletion", func() {
 		}).WithTimeout(2*soon).Should(MatchError(apierrors.IsNotFound, "it has gone"), "it is tried again")
 	})
 
-	It("is deleted with its namespace", func(ctx context.Context) {
+	It("is still deleted when its namespace is deleted", func(ctx context.Context) {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
 		Expect(k8s.Delete(ctx, namespace)).To(Succeed())
 		Eventually(ctx, func(ctx context.Context) error {

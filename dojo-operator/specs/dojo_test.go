@@ -175,7 +175,7 @@ func edit[O client.Object](ctx context.Context, o O, change func(O)) {
 	}).Should(Succeed(), "the edit should be accepted")
 }
 
-// deploymentOf and the functions below return an empty object with the name of a Dojo's child, to
+// deploymentOf, serviceOf and secretOf return an empty object with the name of a Dojo's child, to
 // read.
 func deploymentOf(dojo *corev1api.Dojo) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name}}

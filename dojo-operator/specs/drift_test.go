@@ -20,7 +20,8 @@ var _ = Describe("The fields of a Dojo's children", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("are created by one POST per child, and corrected by an apply", func(ctx context.Context) {
+	It("are created by one POST per child, "+
+		"and corrected in the same object after another client's edit", func(ctx context.Context) {
 		dojo := dojoWithEverything(ctx, ns, "tokyo")
 		writes := withoutStatus(operator.WritesAtRest(ns))
 		const record = "patch databases/tokyo-db" // the operator records the digest of the SQL that has run
@@ -62,7 +63,8 @@ var _ = Describe("The fields of a Dojo's children", func() {
 	type change func(value, extra any) any
 	add := change(grown)
 	remove := change(func(value, _ any) any { return shrunk(value) })
-	DescribeTable("are corrected in atomic lists and maps", func(ctx context.Context, first, second change) {
+	DescribeTable("are corrected in atomic lists and maps "+
+		"each time another client changes them", func(ctx context.Context, first, second change) {
 		dojo := runningDojo(ctx, ns, withOptions)
 		for _, change := range []change{first, second} {
 			for _, at := range watched {
@@ -78,11 +80,11 @@ var _ = Describe("The fields of a Dojo's children", func() {
 		eventuallyReady(ctx, dojo)
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	},
-		Entry("after an item is removed from a created child, and added to an applied one", remove, add),
-		Entry("after an item is added to a created child, and removed from an applied one", add, remove),
+		Entry("an item removed after the child's create, and an item added after the first correction", remove, add),
+		Entry("an item added after the child's create, and an item removed after the first correction", add, remove),
 	)
 
-	It("are removed when the spec drops the option, from created and from applied children",
+	It("are removed when the spec drops their options, both after the child's create and after an apply",
 		func(ctx context.Context) {
 			dojo := runningDojo(ctx, ns, withOptions)
 			Expect(withoutStatus(operator.WritesAtRest(ns))).To(HaveEach(HavePrefix("create ")))

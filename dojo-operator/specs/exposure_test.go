@@ -52,7 +52,8 @@ var _ = Describe("A Dojo with an Ingress, monitoring and scheduling constraints"
 		}
 	}
 
-	It("writes every object once, and nothing without a change", func(ctx context.Context) {
+	It("causes one write per object, "+
+		"and no further write when another client sets other fields", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, everything)
 		writes := operator.WritesAtRest(ns)
 		AddReportEntry("writes of a Dojo with everything but a database", writes)
@@ -69,8 +70,8 @@ var _ = Describe("A Dojo with an Ingress, monitoring and scheduling constraints"
 			Should(BeEmpty(), "fields of other clients should not cause a write")
 	})
 
-	It("corrects the drift of its Ingress, ServiceMonitor and PrometheusRule, "+
-		"and deletes each that leaves the spec", func(ctx context.Context) {
+	It("corrects drift of its Ingress, ServiceMonitor and PrometheusRule, "+
+		"and deletes them when the spec drops them", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, everything)
 		ingress := ingressOf(dojo)
 		monitor, rule := ofKind("ServiceMonitor", ns, "tokyo"), ofKind("PrometheusRule", ns, "tokyo")

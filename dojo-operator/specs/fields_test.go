@@ -27,8 +27,8 @@ type appliedField struct {
 	other any
 }
 
-// appliedFields has one field for each kind of child that the operator corrects after a change by
-// another client.
+// appliedFields lists fields of the children of a Dojo with everything. The operator corrects each
+// of these fields after a change by another client.
 var appliedFields = []appliedField{
 	{"Secret", "-credentials", "/metadata/labels/app.kubernetes.io~1name", "other"},
 	{"Secret", "-alertmanager", "/metadata/labels/app.kubernetes.io~1name", "other"},

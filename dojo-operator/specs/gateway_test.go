@@ -17,8 +17,6 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// exposed exposes a Dojo through an Ingress of this class, with two hosts and a certificate from
-// cert-manager.
 func exposed(class string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Spec.Exposure = &corev1api.Exposure{
@@ -95,7 +93,7 @@ var _ = Describe("An exposed Dojo", func() {
 		return dojo
 	}
 
-	It("by a Gateway has an HTTPRoute, which follows the spec", func(ctx context.Context) {
+	It("behind a Gateway has an HTTPRoute that follows the spec", func(ctx context.Context) {
 		dojo := routedDojo(ctx)
 		route := routeOf(dojo)
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(route), route)).To(Succeed())
@@ -138,7 +136,7 @@ var _ = Describe("An exposed Dojo", func() {
 		Expect(dojo.Status.Hosts).To(BeEmpty())
 	})
 
-	It("by a Gateway reports that the Gateway's controller refuses the HTTPRoute", func(ctx context.Context) {
+	It("behind a Gateway reports that the Gateway's controller refuses the HTTPRoute", func(ctx context.Context) {
 		dojo := routedDojo(ctx)
 		for _, refused := range []metav1.Condition{
 			{Type: "Accepted", Status: metav1.ConditionFalse, Reason: "NotAllowedByListeners", Message: "Namespace is not allowed."},
@@ -155,7 +153,7 @@ var _ = Describe("An exposed Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("by a missing Gateway waits, and is Degraded after the deadline", func(ctx context.Context) {
+	It("waits, and is Degraded if no Gateway has accepted its HTTPRoute by the deadline", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", routed("dojo.example.org"))
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -192,7 +190,7 @@ var _ = Describe("An exposed Dojo", func() {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(ingress), ingress)).To(Succeed())
 	})
 
-	It("by a Gateway does not write to a foreign HTTPRoute of its name", func(ctx context.Context) {
+	It("behind a Gateway does not change an unowned HTTPRoute of the same name", func(ctx context.Context) {
 		foreign := routeOf(newDojo(ns, "tokyo"))
 		foreign.Object["spec"] = map[string]any{"hostnames": []any{"theirs.example.org"}}
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
@@ -206,12 +204,12 @@ var _ = Describe("An exposed Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("by a Gateway continues when the Gateway API is installed", func(ctx context.Context) {
+	It("moves from an Ingress to a Gateway only once the Gateway API is installed", func(ctx context.Context) {
 		uninstall(ctx, "gateway.networking.k8s.io")
 		dojo := runningDojo(ctx, ns, exposed("nginx"))
 		edit(ctx, dojo, routed("dojo.example.org"))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonGatewayAPINotInstalled)
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("does not have its kind HTTPRoute. Install it"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("does not have its kind HTTPRoute. Install the Gateway API"))
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), ingressOf(dojo))).To(Succeed(), "the Ingress serves meanwhile")
 		installOptional(ctx)
 		gatewayAccepts(ctx, dojo)
@@ -219,7 +217,7 @@ var _ = Describe("An exposed Dojo", func() {
 		eventuallyGone(ctx, ingressOf(dojo))
 	})
 
-	It("by an Ingress has several hosts, one certificate and annotations", func(ctx context.Context) {
+	It("behind an Ingress has several hosts, one certificate and the annotations of its spec", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, exposed("nginx"))
 		ingress := ingressOf(dojo)
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(ingress), ingress)).To(Succeed())
@@ -255,7 +253,8 @@ var _ = Describe("An exposed Dojo", func() {
 	byIngress := func(annotations map[string]any) map[string]any {
 		return map[string]any{"hosts": []any{"a.example.org"}, "ingress": map[string]any{"annotations": annotations}}
 	}
-	DescribeTable("is refused with an invalid exposure", func(ctx context.Context, change func(map[string]any), want string) {
+	DescribeTable("is refused "+
+		"unless its exposure is valid", func(ctx context.Context, change func(map[string]any), want string) {
 		o := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "core.jutsu.com/v1", "kind": "Dojo", "metadata": map[string]any{"namespace": ns, "name": "tokyo"},
 			"spec": map[string]any{"accountId": "a", "title": "b", "credentialsRef": map[string]any{"name": "c"}},
@@ -278,18 +277,23 @@ var _ = Describe("An exposed Dojo", func() {
 			"must be a host name"),
 		Entry("a certificate with a Gateway", all(at("exposure", byGateway(public)),
 			at("exposure.tls", map[string]any{"secretName": "a"})), "the Gateway has the certificate, in the tls of its listener"),
-		Entry("no Gateway", at("exposure", byGateway()), "spec.exposure.gateway.parentRefs: Required value"),
+		Entry("a gateway without parentRefs",
+			at("exposure", byGateway()), "spec.exposure.gateway.parentRefs: Required value"),
 		Entry("a Gateway twice", at("exposure", byGateway(public, public)), "only with another sectionName each time"),
-		Entry("a Gateway and one of its listeners", at("exposure", byGateway(public, listener("https"))), "only with another sectionName each time"),
+		Entry("a whole Gateway and also one of its listeners",
+			at("exposure", byGateway(public, listener("https"))), "only with another sectionName each time"),
 		Entry("accepted: two listeners of one Gateway", at("exposure", byGateway(listener("http"), listener("https"))), ""),
-		Entry("accepted: two Gateways of one name in different namespaces", at("exposure", byGateway(public, map[string]any{"name": "public"})), ""),
-		Entry("the operator's annotation", at("exposure", byIngress(map[string]any{"jutsu.com/created-shape": "x"})),
+		Entry("accepted: two Gateways of the same name in different namespaces",
+			at("exposure", byGateway(public, map[string]any{"name": "public"})), ""),
+		Entry("an Ingress annotation that only the operator sets",
+			at("exposure", byIngress(map[string]any{"jutsu.com/created-shape": "x"})),
 			"annotations that begin with jutsu.com/ or core.jutsu.com/ are the operator's own"),
-		Entry("the class as an annotation", at("exposure", byIngress(map[string]any{"kubernetes.io/ingress.class": "x"})),
+		Entry("the Ingress class as an annotation",
+			at("exposure", byIngress(map[string]any{"kubernetes.io/ingress.class": "x"})),
 			"name the class in className, not in the annotation kubernetes.io/ingress.class"),
 	)
 
-	It("refuses to remove the className of an existing Ingress", func(ctx context.Context) {
+	It("is refused if an update removes the className of its existing Ingress", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, func(dojo *corev1api.Dojo) {
 			exposed("nginx")(dojo)
 		})

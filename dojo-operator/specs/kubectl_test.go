@@ -68,7 +68,7 @@ var _ = Describe("kubectl dojo", func() {
 		return output
 	}
 
-	It("shows a running Dojo: list, status, tree, backups, and writes nothing", func(ctx context.Context) {
+	It("shows a running Dojo by list, status, tree and backups, and writes nothing", func(ctx context.Context) {
 		created(ctx, replicas(2), func(dojo *corev1api.Dojo) { dojo.Spec.Monitoring = &corev1api.Monitoring{Enabled: true} })
 		writes := operator.WritesAtRest(ns)
 		Expect(dojoctl(ctx, "list")).To(MatchRegexp(`tokyo +Ready +Reconciled +2/2 +Postgres 18`))
@@ -124,20 +124,21 @@ var _ = Describe("kubectl dojo", func() {
 		code, output := kubectlDojoAs(ctx, reader, ns, "rotate", "tokyo", "--yes")
 		Expect(code).To(Equal(1))
 		Expect(output).To(Equal("kubectl dojo: you (reader-of-" + ns + ") may not patch dojos.core.jutsu.com in the namespace " +
-			ns + ". The ClusterRole dojos-edit has it: ask for a RoleBinding.\n"))
+			ns + ". Ask an administrator for a RoleBinding to the ClusterRole dojos-edit.\n"))
 		code, output = kubectlDojoAs(ctx, reader, ns, "list", "-A")
 		Expect(code).To(Equal(1))
-		Expect(output).To(ContainSubstring("may not list dojos.core.jutsu.com in all namespaces; name one with -n."))
+		Expect(output).To(ContainSubstring("may not list dojos.core.jutsu.com in all namespaces; name a namespace with -n."))
 		code, output = kubectlDojoAs(ctx, reader, ns, "check")
 		Expect(output).To(And(MatchRegexp(`ok +rights +list, status, tree`), MatchRegexp(`psql: you lack create pods/exec`),
 			MatchRegexp(`ok +CloudNativePG +6 kinds`), ContainSubstring("barman-cloud")), "discovery needs no rights")
 		Expect(code).To(BeElementOf(0, 3))
 		code, output = kubectlDojo(ctx, ns, "status", "kyoto")
 		Expect(code).To(Equal(1))
-		Expect(output).To(ContainSubstring(`there is no Dojo "kyoto" in the namespace ` + ns + ", which has tokyo"))
+		Expect(output).To(ContainSubstring(`there is no Dojo "kyoto" in the namespace ` + ns + "; existing names: tokyo"))
 	})
 
-	It("rotates the password, suspends and resumes, and waits until each has ended", func(ctx context.Context) {
+	It("rotates the password of a Dojo, suspends and resumes the Dojo, "+
+		"and waits for the end of each change", func(ctx context.Context) {
 		created(ctx)
 		login := dojo.Status.Database.Login
 		Expect(dojoctl(ctx, "rotate", "tokyo", "--yes", "--wait", "--timeout=1m")).To(HaveSuffix("Done.\n"))
@@ -150,7 +151,7 @@ var _ = Describe("kubectl dojo", func() {
 		Expect(refetch(dojo)(ctx)).To(HaveCondition("Available", "True", ""))
 	})
 
-	It("backs up, restores a lost Cluster, restores in place, and leaves the Dojo without a Degraded condition",
+	It("backs up a Dojo, and restores a Ready Dojo after the loss of its Cluster, in place, and under a new name",
 		func(ctx context.Context) {
 			created(ctx)
 			Expect(dojoctl(ctx, "backup", "tokyo", "--yes", "--wait", "--timeout=1m")).To(ContainSubstring(": completed\n"))
@@ -198,7 +199,7 @@ var _ = Describe("kubectl dojo", func() {
 			Expect(refetch(dojo)(ctx)).To(HaveCondition("Ready", "True", ""))
 		})
 
-	It("writes a report without a secret", func(ctx context.Context) {
+	It("writes a report that contains no password and no Secret", func(ctx context.Context) {
 		password := newPassword()
 		created(ctx, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Env = append(dojo.Spec.Env, corev1.EnvVar{Name: "PASSWORD", Value: password})

@@ -47,31 +47,32 @@ var _ = Describe("The validation of a Dojo", func() {
 		},
 		Entry("for a space in a size", ownDojo, at("postgres.cluster.storage.size", "1G i"),
 			size+`: Invalid value: "1G i": `+quantity),
-		Entry("for an unknown unit", ownDojo, at("postgres.cluster.storage.size", "10GB"),
+		Entry("for an unknown unit of a size", ownDojo, at("postgres.cluster.storage.size", "10GB"),
 			size+`: Invalid value: "10GB": `+quantity),
-		Entry("for a size of the log", ownDojo, at("postgres.cluster.walStorage.size", ""),
+		Entry("for an empty size of the WAL volume", ownDojo, at("postgres.cluster.walStorage.size", ""),
 			`spec.postgres.cluster.walStorage.size: Invalid value: "": `+quantity),
-		Entry("for a size with a fraction as exponent", ownDojo, at("postgres.cluster.storage.size", "1e1.5"),
+		Entry("for a size whose exponent is a fraction", ownDojo, at("postgres.cluster.storage.size", "1e1.5"),
 			size+`: Invalid value: "1e1.5": `+quantity),
-		Entry("for an exponent that takes hours to decode", ownDojo, at("postgres.cluster.storage.size", "1e-999999999"),
+		Entry("for a size whose exponent takes hours to decode", ownDojo, at("postgres.cluster.storage.size", "1e-999999999"),
 			size+`: Invalid value: "1e-999999999": `+quantity),
-		Entry("for a schedule", ownDojo, at("postgres.cluster.backup.schedule", "daily"),
+		Entry("for a backup schedule that is not in the format of cron",
+			ownDojo, at("postgres.cluster.backup.schedule", "daily"),
 			`spec.postgres.cluster.backup.schedule: Invalid value: "daily": must have the five fields of cron: minute, `+
 				`hour, day of the month, month, day of the week, such as "0 2 * * *"`),
-		Entry("for the name of a Secret", firstUsersDojo, at("credentialsRef.name", "Dojo App"),
+		Entry("for an invalid name of a Secret", firstUsersDojo, at("credentialsRef.name", "Dojo App"),
 			`spec.credentialsRef.name: Invalid value: "Dojo App": must be the name of a Secret: lower case letters, `+
 				`digits, '-' and '.', starting and ending with a letter or digit`),
-		Entry("for a size of a volume", firstUsersDojo, at("volumes", []any{map[string]any{
+		Entry("for an invalid sizeLimit of an emptyDir", firstUsersDojo, at("volumes", []any{map[string]any{
 			"name": "a", "emptyDir": map[string]any{"sizeLimit": "1e-999999999"}}}),
 			`spec.volumes[0].emptyDir.sizeLimit: Invalid value: "1e-999999999": `+
 				`must be a quantity greater than 0, such as 64Mi`),
-		Entry("for a value of two lines", ownDojo,
+		Entry("for a PgBouncer parameter with a value of two lines", ownDojo,
 			at("postgres.cluster.pooler.parameters", map[string]any{"verbose": "0\nauth_type = any"}),
 			`spec.postgres.cluster.pooler.parameters[verbose]: Invalid value: "0\nauth_type = any": `+
 				`must be one line: remove the line breaks`),
 	)
 
-	DescribeTable("refuses a quantity that would block clients",
+	DescribeTable("refuses a quantity that clients could not decode, or only in hours",
 		func(ctx context.Context, change func(map[string]any), field string) {
 			Expect(causes(submit(ctx, firstUsersDojo, change))).To(ConsistOf(HavePrefix(field + ": Invalid value: ")))
 		},

@@ -21,8 +21,8 @@ func versioned(version string, policy *corev1api.VersionPolicy) func(*corev1api.
 	return withCluster(func(pg *corev1api.PostgresCluster) { pg.Version, pg.VersionPolicy = version, policy })
 }
 
-// automatic returns a policy for automatic minor upgrades. Its window opens after the duration
-// from, and lasts two hours.
+// automatic returns a policy for automatic minor upgrades. The parameter from is the time until the
+// window opens. The window lasts two hours.
 func automatic(from time.Duration) *corev1api.VersionPolicy {
 	return &corev1api.VersionPolicy{Minor: corev1api.MinorAutomatic, Window: &corev1api.Window{
 		Start: time.Now().UTC().Add(from).Format("15:04"), Duration: metav1.Duration{Duration: 2 * time.Hour},
@@ -60,7 +60,7 @@ var _ = Describe("The minor version of Postgres", func() {
 		}
 	}
 
-	It("stays until a user allows the newer one that the status reports", func(ctx context.Context) {
+	It("stays until a user allows the newer version that the status reports", func(ctx context.Context) {
 		dojo := created(ctx, nil)
 		offer("17.11")
 		Eventually(ctx, newer(dojo)).Should(Equal("17.11"))
@@ -84,7 +84,7 @@ var _ = Describe("The minor version of Postgres", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("changes in the window only, and the status says when that opens", func(ctx context.Context) {
+	It("changes only in the window, and the status reports when the window opens", func(ctx context.Context) {
 		opens := time.Now().Add(3 * time.Hour).Truncate(time.Minute)
 		dojo := created(ctx, automatic(3*time.Hour))
 		offer("17.11")
@@ -115,7 +115,7 @@ var _ = Describe("The minor version of Postgres", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("follows a lower version if there is no Cluster, because the catalog has no higher one", func(ctx context.Context) {
+	It("is set after a user lowers the major version in the spec while no Cluster exists", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", versioned("99", nil))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownVersion)
@@ -145,14 +145,15 @@ var _ = Describe("The minor version of Postgres", func() {
 		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", change))).To(MatchError(ContainSubstring(want)))
 	},
 		Entry("a policy without a version", versioned("", automatic(0)), "versionPolicy needs version"),
-		Entry("a window without Automatic", versioned("17", &corev1api.VersionPolicy{Window: automatic(0).Window}),
+		Entry("a window without minor: Automatic", versioned("17", &corev1api.VersionPolicy{Window: automatic(0).Window}),
 			"window needs minor: Automatic"),
-		Entry("another policy", versioned("17", &corev1api.VersionPolicy{Minor: "Never"}), "Unsupported value"),
+		Entry("an unknown value of minor", versioned("17", &corev1api.VersionPolicy{Minor: "Never"}), "Unsupported value"),
 		Entry("a start that is not a time of day", versioned("17", window(func(w *corev1api.Window) { w.Start = "24:00" })),
 			"must be a time from 00:00 to 23:59"),
 		Entry("an unknown day", versioned("17", window(func(w *corev1api.Window) { w.Days = []corev1api.Weekday{"Funday"} })),
 			"Unsupported value"),
-		Entry("a day twice", versioned("17", window(func(w *corev1api.Window) { w.Days = []corev1api.Weekday{"Sat", "Sat"} })),
+		Entry("the same day twice",
+			versioned("17", window(func(w *corev1api.Window) { w.Days = []corev1api.Weekday{"Sat", "Sat"} })),
 			"Duplicate value"),
 		Entry("a window of one minute", versioned("17", window(func(w *corev1api.Window) { w.Duration.Duration = time.Minute })),
 			"must be at least 10m and at most 24h"),

@@ -50,7 +50,7 @@ var _ = Describe("A Dojo with MongoDB", func() {
 		}
 	}
 
-	DescribeTable("hands its pods the connection string and its parts, and rolls them when it changes",
+	DescribeTable("passes the connection string and its parts to its pods, and replaces the pods when the string changes",
 		func(ctx context.Context, key string) {
 			password, rotated := newPassword(), newPassword()
 			dojo := running(ctx, key, password)
@@ -74,12 +74,13 @@ var _ = Describe("A Dojo with MongoDB", func() {
 			eventuallyReady(ctx, dojo)
 			Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal CredentialsRotated"))
 		},
-		Entry("under uri", "uri"),
-		Entry("as MongoDB's operator writes it", "connectionString.standard"),
-		Entry("as Percona's operator writes it", "geto_rs0_connectionString"),
+		Entry("a string under the key uri", "uri"),
+		Entry("a string under the key that MongoDB's operator writes", "connectionString.standard"),
+		Entry("a string under the key that Percona's operator writes", "geto_rs0_connectionString"),
 	)
 
-	It("gets a URI made of the fields of its Secret, and corrects drift in its copy", func(ctx context.Context) {
+	It("gets a URI from the fields of its Secret, "+
+		"and corrects drift in the copy of the Secret", func(ctx context.Context) {
 		s := source(ns, "pg-app")
 		delete(s.StringData, "uri")
 		s.StringData["password"] += "@/?"
@@ -114,7 +115,7 @@ var _ = Describe("A Dojo with MongoDB", func() {
 		Expect(credentials(dojo)(ctx)).To(Equal(before), "pods must not lose a variable that their Secret had")
 	})
 
-	It("reads no Secret of another namespace without its owner's permission", func(ctx context.Context) {
+	It("reads no Secret of another namespace without the permission of the Secret's owner", func(ctx context.Context) {
 		other := newNamespace(ctx)
 		s := mongoSource(other, "pg-app", "uri", "mongodb://geto:"+newPassword()+"@mongo/curses")
 		Expect(k8s.Create(ctx, s)).To(Succeed())
@@ -129,7 +130,7 @@ var _ = Describe("A Dojo with MongoDB", func() {
 			HaveKeyWithValue("DB_URI", HaveSuffix("@mongo."+other+".svc/curses"))))
 	})
 
-	It("refuses a user's DB_URI, also one from before the change of spec.database", func(ctx context.Context) {
+	It("is refused with DB_URI in spec.env, also when spec.database changes to Mongo later", func(ctx context.Context) {
 		withURI := func(dojo *corev1api.Dojo) { dojo.Spec.Env = []corev1.EnvVar{{Name: "DB_URI", Value: "x"}} }
 		const refused = "with the database Mongo, DB_URI is set by the operator"
 		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", onMongo, withURI))).To(MatchError(ContainSubstring(refused)))

@@ -19,11 +19,10 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// uninstalled holds the CustomResourceDefinitions that uninstall has deleted, keyed by API group.
 var uninstalled = map[string][]*apiextensionsv1.CustomResourceDefinition{}
 
-// uninstall deletes the CustomResourceDefinitions of a group until the spec ends. If plurals are
-// given, it deletes only these kinds.
+// uninstall deletes the CustomResourceDefinitions of a group, and installs them again when the spec
+// ends. If plurals are given, it deletes only these kinds.
 func uninstall(ctx context.Context, group string, plurals ...string) {
 	GinkgoHelper()
 	plans.end(ctx)
@@ -106,7 +105,8 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("block neither the final backup nor the deletion of data when Pooler is missing", func(ctx context.Context) {
+	It("do not block the final backup or the deletion of data "+
+		"if only the kind Pooler is missing", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyReady(ctx, dojo)

@@ -22,7 +22,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-var _ = Describe("A Dojo with options of its pods", func() {
+var _ = Describe("A Dojo with volumes, probes and other options of its pods", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
@@ -68,7 +68,7 @@ var _ = Describe("A Dojo with options of its pods", func() {
 		spec.PodAnnotations = map[string]string{"example.org/scrape": "yes"}
 	}
 
-	It("adds them to its pods with one write, and removes each that leaves the spec", func(ctx context.Context) {
+	It("adds each option to its pods, and removes the option when the spec no longer has it", func(ctx context.Context) {
 		others(ctx)
 		allow(ctx, "web")
 		dojo := runningDojo(ctx, ns)
@@ -97,8 +97,8 @@ var _ = Describe("A Dojo with options of its pods", func() {
 		Expect(pod.AutomountServiceAccountToken).To(BeNil(), "the ServiceAccount says whether")
 		Expect(pod.PriorityClassName).To(Equal(ns))
 		Expect(after.Annotations).To(And(HaveKeyWithValue("example.org/scrape", "yes"), HaveLen(2)))
-		// Before the first apply of an object, a patch moves the fields of the operator's POST to
-		// the apply's field manager.
+		// Before the apply, a patch turns the Update entry of the operator's POST in managedFields
+		// into an Apply entry.
 		Expect(slices.Compact(withoutStatus(operator.WritesAtRest(ns)))).To(Equal([]string{"create secrets/tokyo-credentials",
 			"create deployments/tokyo", "create services/tokyo", "patch deployments/tokyo"}))
 
@@ -147,7 +147,7 @@ var _ = Describe("A Dojo with options of its pods", func() {
 			s.Volumes = []corev1api.Volume{{Name: "files", EmptyDir: &corev1api.EmptyDir{SizeLimit: "1Mi"}}}
 			s.VolumeMounts = []corev1api.VolumeMount{{Name: "files", MountPath: "/tmp"}}
 		}, "not be /tmp, which is the working directory"),
-		Entry("a path outside of the volume", func(s *corev1api.DojoSpec) {
+		Entry("a subPath outside of the volume", func(s *corev1api.DojoSpec) {
 			s.Volumes = []corev1api.Volume{{Name: "files", EmptyDir: &corev1api.EmptyDir{SizeLimit: "1Mi"}}}
 			s.VolumeMounts = []corev1api.VolumeMount{{Name: "files", MountPath: "/a", SubPath: "a/../.."}}
 		}, "must be relative and have no .."),
@@ -157,21 +157,22 @@ var _ = Describe("A Dojo with options of its pods", func() {
 			source := &corev1api.VolumeSource{Name: "a"}
 			s.Volumes = []corev1api.Volume{{Name: "files", ConfigMap: source, Secret: source}}
 		}, "exactly one of configMap, secret, emptyDir and persistentVolumeClaim is required"),
-		Entry("the operator's volume", func(s *corev1api.DojoSpec) {
+		Entry("a volume with the name of the operator's volume", func(s *corev1api.DojoSpec) {
 			s.Volumes = []corev1api.Volume{{Name: "tmp", EmptyDir: &corev1api.EmptyDir{SizeLimit: "1Mi"}}}
 		}, "not tmp, which is the operator's own"),
-		Entry("an invalid size", func(s *corev1api.DojoSpec) {
+		Entry("an emptyDir with an invalid size", func(s *corev1api.DojoSpec) {
 			s.Volumes = []corev1api.Volume{{Name: "a", EmptyDir: &corev1api.EmptyDir{SizeLimit: "much"}}}
 		}, "must be a quantity greater than 0, such as 64Mi"),
-		Entry("variables without a source", func(s *corev1api.DojoSpec) { s.EnvFrom = []corev1api.EnvFromSource{{Prefix: "A"}} },
+		Entry("an item of envFrom without a source",
+			func(s *corev1api.DojoSpec) { s.EnvFrom = []corev1api.EnvFromSource{{Prefix: "A"}} },
 			"exactly one of configMapRef and secretRef is required"),
 		Entry("an invalid path of a probe", func(s *corev1api.DojoSpec) {
 			s.Probes = &corev1api.Probes{Liveness: &corev1api.Probe{Path: "alive"}}
 		}, "must begin with /"),
-		Entry("the operator's annotation", func(s *corev1api.DojoSpec) {
+		Entry("a pod annotation that is reserved for the operator", func(s *corev1api.DojoSpec) {
 			s.PodAnnotations = map[string]string{"core.jutsu.com/credentials-revision": "x"}
 		}, "annotations of core.jutsu.com are the operator's own"),
-		Entry("bounds that exclude each other", func(s *corev1api.DojoSpec) {
+		Entry("minReplicas greater than maxReplicas", func(s *corev1api.DojoSpec) {
 			s.Autoscaling = &corev1api.Autoscaling{MinReplicas: new(int32(3)), MaxReplicas: 2}
 		}, "minReplicas must not be greater than maxReplicas"),
 	)
@@ -247,7 +248,8 @@ var _ = Describe("A Dojo with autoscaling", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("says what to do when its autoscaler has no metrics", func(ctx context.Context) {
+	It("is Degraded, and says what to do, "+
+		"if its autoscaler has had no metrics for ten minutes", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, between(2, 5))
 		scaler, deployment := scalerOf(dojo), deploymentOf(dojo)
 		const inactive = "FailedGetResourceMetric" // set by Kubernetes, because this cluster has no metrics
@@ -284,7 +286,8 @@ var _ = Describe("A Dojo with autoscaling", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("does not write to a foreign autoscaler of its name, and has no pods with replicas 0", func(ctx context.Context) {
+	It("is Degraded while another client's autoscaler has its name, "+
+		"and has no pods with replicas 0", func(ctx context.Context) {
 		foreign := scalerOf(newDojo(ns, "tokyo"))
 		foreign.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 7,
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: "other", APIVersion: "apps/v1"}}

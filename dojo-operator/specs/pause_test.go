@@ -29,7 +29,7 @@ var _ = Describe("A paused Dojo", func() {
 		return meta.FindStatusCondition(dojo.Status.Conditions, kind).Message
 	}
 
-	It("reports the pending writes, and gets them when it is resumed", func(ctx context.Context) {
+	It("reports the pending writes, which the operator sends after the Dojo is resumed", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, replicas(2))
 		edit(ctx, dojo, pause)
 		Eventually(ctx, refetch(dojo)).Should(And(paused, HaveCondition("Ready", "True", corev1api.ReasonPaused)))
@@ -57,7 +57,7 @@ var _ = Describe("A paused Dojo", func() {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(service), service)).To(Succeed())
 	})
 
-	It("has no children if it is created paused", func(ctx context.Context) {
+	It("gets no child objects if it is created paused, until it is resumed", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", pause)
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -67,7 +67,7 @@ var _ = Describe("A paused Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is deleted, with its data by reclaimPolicy Delete, only after it is resumed", func(ctx context.Context) {
+	It("with reclaimPolicy Delete is not deleted, and keeps its data, until it is resumed", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, dojo, pause)
 		Eventually(ctx, refetch(dojo)).Should(paused)
@@ -76,7 +76,7 @@ var _ = Describe("A paused Dojo", func() {
 		Expect(dojo).To(HaveCondition("DatabaseReady", "False", corev1api.ReasonPaused))
 		Expect(message(dojo, "Degraded")).To(And(ContainSubstring("neither it nor its data is deleted"),
 			ContainSubstring(`-p '{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'`),
-			HaveSuffix("this deletes the database with its data.")))
+			HaveSuffix("resuming deletes the database with its data.")))
 		Consistently(func() []string { return deletions(ns) }).Should(BeEmpty())
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(dojo), &appsv1.Deployment{})).To(Succeed())
 		edit(ctx, dojo, resume)
@@ -84,7 +84,8 @@ var _ = Describe("A paused Dojo", func() {
 		Expect(deletions(ns)).To(ContainElement("delete databases/tokyo-db"))
 	})
 
-	It("is deleted without its data after the commands in its message", func(ctx context.Context) {
+	It("with reclaimPolicy Delete is deleted without its data "+
+		"after a user runs the commands in its message", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, dojo, pause)
 		Eventually(ctx, refetch(dojo)).Should(paused)

@@ -13,14 +13,16 @@ import (
 )
 
 var _ = Describe("The operator's permissions", func() {
-	It("include list, for API servers before Kubernetes 1.34 without streamed lists", func(ctx context.Context) {
+	It("include the verb list, "+
+		"which API servers without streamed lists (before Kubernetes 1.34) require", func(ctx context.Context) {
 		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) }) // with the environment as it was before
 		GinkgoT().Setenv("KUBE_FEATURE_WatchListClient", "false")
 		operator.Restart(ctx)
 		runningDojo(ctx, newNamespace(ctx))
 	})
 
-	It("include update of finalizers, for clusters that require it for blockOwnerDeletion", func(ctx context.Context) {
+	It("include update of dojos/finalizers, "+
+		"which some clusters require for blockOwnerDeletion", func(ctx context.Context) {
 		update := rbacusage.Permission{Group: "core.jutsu.com", Resource: "dojos/finalizers", Verb: "update"}
 		restore := operator.Without(ctx, update)
 		ns := newNamespace(ctx)
@@ -34,7 +36,8 @@ var _ = Describe("The operator's permissions", func() {
 		operator.Proven(update)
 	})
 
-	It("include delete of Secrets, for clusters that require it to remove an owner reference", func(ctx context.Context) {
+	It("include delete of Secrets, "+
+		"which some clusters require for the removal of an owner reference", func(ctx context.Context) {
 		remove := rbacusage.Permission{Resource: "secrets", Verb: "delete"}
 		ns := newNamespace(ctx)
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))

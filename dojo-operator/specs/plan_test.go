@@ -172,7 +172,7 @@ var _ = Describe("kubectl dojo plan", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("lists exactly the operator's writes for credentials, image, replicas, exposure, and for no change",
+	It("lists exactly the operator's writes for credentialsRef, image, replicas, exposure, and none without a change",
 		func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			dojo := newDojo(ns, "tokyo", replicas(2))
@@ -216,7 +216,7 @@ var _ = Describe("kubectl dojo plan", func() {
 			Expect(planFile(ctx, dojo, 0).writes()).To(BeEmpty())
 		})
 
-	It("lists exactly the operator's writes for SQL, two rotations, and a major version of Postgres",
+	It("lists exactly the operator's writes for SQL, two password rotations, and a major upgrade of Postgres",
 		func(ctx context.Context) {
 			Expect(k8s.Create(ctx, &corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"a": "SELECT 1", "b": "SELECT 2"},
@@ -244,7 +244,7 @@ var _ = Describe("kubectl dojo plan", func() {
 		})
 
 	It("lists the writes for a database in an existing Cluster, "+
-		"and refuses one for a Dojo with credentialsRef", func(ctx context.Context) {
+		"and refuses a change from credentialsRef to postgres", func(ctx context.Context) {
 		existingCluster(ctx, ns, "pg")
 		dojo := newDojo(ns, "tokyo", inCluster)
 		planned(ctx, dojo)
@@ -326,7 +326,7 @@ var _ = Describe("kubectl dojo plan", func() {
 	It("names the plugin to run for another version of the operator", func(ctx context.Context) {
 		code, output := kubectlDojo(ctx, ns, "plan", "-A", "--operator-version=v99.0.0")
 		Expect(code).To(Equal(2))
-		Expect(output).To(ContainSubstring("run the plugin of its release: kubectl-dojo v99.0.0"))
+		Expect(output).To(ContainSubstring("To plan those of dojo-operator v99.0.0, run kubectl-dojo v99.0.0"))
 		code, output = kubectlDojo(ctx, ns, "plan", "tokyo", "--operator-version=dev", operatorArgs())
 		Expect(code).To(Equal(1))
 		Expect(output).To(ContainSubstring(`there is no Dojo "tokyo"`))

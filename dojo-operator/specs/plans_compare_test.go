@@ -110,8 +110,8 @@ func (r planReport) distinct(hashed map[string]bool) []string {
 	return distinctWrites(planned, hashed)
 }
 
-// distinctWrites returns each write once. It replaces unknown hashes by "*", and drops writes of a
-// Dojo's status.
+// distinctWrites returns each write once. It replaces unknown hashes by "*", and omits writes of a
+// Dojo's status and the writes in unplanned.
 func distinctWrites(all []string, hashed map[string]bool) (distinct []string) {
 	for _, w := range all {
 		if hashed[withoutHash(w)] {
@@ -125,9 +125,9 @@ func distinctWrites(all []string, hashed map[string]bool) (distinct []string) {
 	return slices.Compact(distinct)
 }
 
-// manifest returns the manifest that changes the Dojo live into next. live is nil for a new Dojo.
-// If no earlier manifest had a field, kubectl apply would keep the field, so the manifest removes
-// it by a null.
+// manifest returns the manifest with which kubectl apply changes a live Dojo into the next Dojo.
+// For a new Dojo, live is nil. The manifest sets a field to null if only the live Dojo has the
+// field, because kubectl apply removes only fields of earlier manifests.
 func manifest(live, next map[string]any) map[string]any {
 	made := map[string]any{"apiVersion": next["apiVersion"], "kind": next["kind"]}
 	if spec, ok := withNulls(live["spec"], next["spec"]).(map[string]any); ok {
@@ -181,11 +181,12 @@ var _ = Describe("The comparison of a plan with the writes of the operator", fun
 			window{Ready: true, Written: []string{"create services/tokyo", "patch dojos/tokyo/status", "create jobs/tokyo-1"}}),
 		Entry("nothing for a repeated write", plan(true, nil, create),
 			window{Ready: true, Written: []string{"create services/tokyo", "create services/tokyo"}}),
-		Entry("nothing missing before the Dojo is Ready", plan(true, nil, create), window{}),
-		Entry("a Dojo that becomes Ready against the plan", plan(false, nil), window{Ready: true}, "the Dojo is Ready"),
+		Entry("no missing write before the Dojo is Ready", plan(true, nil, create), window{}),
+		Entry("a Dojo that is Ready although the plan predicts that it is not",
+			plan(false, nil), window{Ready: true}, "the Dojo is Ready"),
 		Entry("a write that is not planned", plan(true, nil), window{Written: []string{"create services/tokyo"}},
 			"not planned: create services/tokyo"),
-		Entry("an unplanned create, although a policy rewrites objects", plan(true, nil), window{Rewritten: true,
+		Entry("an unplanned create even if admission policies rewrite objects", plan(true, nil), window{Rewritten: true,
 			Written: []string{"patch services/tokyo", "create services/tokyo"}}, "not planned: create services/tokyo"),
 		Entry("a planned write that is missing", plan(true, nil, create), window{Ready: true},
 			"not written: create services/tokyo"),
@@ -197,15 +198,17 @@ var _ = Describe("The comparison of a plan with the writes of the operator", fun
 		Entry("a planned write that is missing though the Dojo is Degraded as planned",
 			plan(false, []string{"Invalid: x"}, create), window{Degraded: "Invalid"}, "not written: create services/tokyo"),
 		Entry("no missing write if the Dojo is Degraded for an unplanned reason", plan(false, []string{"Invalid: x"}, create), window{Degraded: "Other"}),
-		Entry("a child that the API server refuses", plan(true, nil, create), window{Degraded: "ChildRefused"},
+		Entry("a child that the API server refuses although the plan predicts Ready",
+			plan(true, nil, create), window{Degraded: "ChildRefused"},
 			"the Dojo is Degraded: ChildRefused"),
 		Entry("nothing if another controller fails", plan(true, nil, create), window{Degraded: "DatabaseFailed"}),
-		Entry("nothing if both refuse", planOutcome{Refused: true}, window{Refused: true}),
+		Entry("nothing if the API server refuses the change, as planned", planOutcome{Refused: true}, window{Refused: true}),
 		Entry("a refusal that is not planned", plan(true, nil), window{Refused: true}, "plan false, apply true"),
-		Entry("a planned refusal that is none", planOutcome{Refused: true}, window{Ready: true}, "plan true, apply false"),
+		Entry("a planned refusal that does not happen",
+			planOutcome{Refused: true}, window{Ready: true}, "plan true, apply false"),
 	)
 
-	It("has a manifest with nulls in place of removed fields", func(context.Context) {
+	It("uses a manifest that sets removed fields to null", func(context.Context) {
 		live := map[string]any{
 			"metadata": map[string]any{"name": "tokyo", "uid": "1", "annotations": map[string]any{"a": "1"}},
 			"spec": map[string]any{

@@ -81,8 +81,8 @@ const (
 	mostDojos = 8
 )
 
-// ofOperatorAlone matches refusals that the operator gets and the user of kubectl dojo plan does
-// not: the operator lacks a right, or a policy for the operator refuses the write.
+// ofOperatorAlone matches refusals that only the operator gets, and not the user of kubectl dojo
+// plan: the operator lacks a right, or a policy for the operator refuses the write.
 var ofOperatorAlone = regexp.MustCompile(
 	`forbidden: User "system:serviceaccount:|ValidatingAdmissionPolicy 'dojo-operator`)
 
@@ -130,8 +130,8 @@ func (c *planningClient) asGiven(o client.Object) func() (map[string]any, error)
 	}
 }
 
-// write sends a write. If it is a write of a Dojo, it first plans the write, and then opens a
-// window.
+// write sends a write. For a write of a Dojo, it runs kubectl dojo plan first, and opens a window
+// afterwards.
 func (c *planningClient) write(
 	ctx context.Context, o client.Object, verb string, dryRun []string, next func() (map[string]any, error),
 	send func() error,
@@ -161,8 +161,8 @@ func (c *planningClient) write(
 	return err
 }
 
-// plan runs kubectl dojo plan for a change, while the operator is at rest. If it does not plan the
-// change, skipped is the reason.
+// plan runs kubectl dojo plan for a change, while the operator is at rest. If it gets no plan, the
+// result skipped is the reason.
 func (c *planningClient) plan(
 	ctx context.Context, w *openWindow, next func() (map[string]any, error),
 ) (skipped string) {
@@ -246,8 +246,8 @@ func (c *planningClient) file(ctx context.Context, changed client.ObjectKey, fir
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// stateOf reports whether a Dojo is Ready. If it is Degraded, degraded is the reason. Both are for
-// the current generation.
+// stateOf reports whether a Dojo is Ready, and returns the reason if the Dojo is Degraded. It
+// ignores conditions of former generations.
 func stateOf(d *corev1api.Dojo) (ready bool, degraded string) {
 	reasonOf := func(kind string) string {
 		condition := meta.FindStatusCondition(d.Status.Conditions, kind)
@@ -273,7 +273,7 @@ func (c *planningClient) rest(ctx context.Context, namespace string) bool {
 }
 
 // successfulWrites returns the operator's successful writes in a namespace, without writes of a
-// Dojo's status. It skips the first requests in the audit log, up to from.
+// Dojo's status. It ignores the operator's first requests; from is their number.
 func successfulWrites(namespace string, from int) (all []string) {
 	requests := operator.Requests()
 	for i := from; i < len(requests); i++ {
@@ -356,7 +356,6 @@ func (c *planningClient) note(w *openWindow, result string) {
 	GinkgoWriter.Println("plan of", w.change, result)
 }
 
-// If a plan was wrong, the spec fails at its end and lists all wrong plans.
 var _ = AfterEach(func(ctx context.Context) {
 	if !planEveryChange {
 		return

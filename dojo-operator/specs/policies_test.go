@@ -24,7 +24,7 @@ import (
 var _ = Describe("Children that mutating admission policies rewrite", func() {
 	const jobImage = "mirror.example.org/psql:17"
 
-	It("are in sync for every kind", func(ctx context.Context) {
+	It("stay as rewritten, and cause no repeated writes, for every kind", func(ctx context.Context) {
 		ns := newNamespace(ctx)
 		// Dry-run writes of this Dojo's children show when the API server applies the policies.
 		earlier := dojoWithEverything(ctx, ns, "kyoto")
@@ -91,8 +91,8 @@ func rewrite(ctx context.Context, field appliedField, namespace string, operatio
 			MatchConditions: []admissionv1.MatchCondition{{
 				Name: "name", Expression: fmt.Sprintf("object.metadata.name.endsWith(%q)", field.suffix),
 			}, {
-				// CloudNativePG creates objects of these kinds, too. They may lack the field that
-				// the policy replaces.
+				// CloudNativePG creates objects of these kinds too. Its objects may lack the field
+				// that the policy replaces.
 				Name: "not-of-cloudnative-pg",
 				Expression: "!has(object.metadata.labels) || " +
 					"!('app.kubernetes.io/managed-by' in object.metadata.labels) || " +
@@ -132,8 +132,6 @@ func rewritten(field appliedField, dojo *corev1api.Dojo) func(context.Context) (
 	}
 }
 
-// rewrittenJob returns the image of a Job after its dry-run create. The API server applies the
-// policies during the create.
 func rewrittenJob(namespace string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "test"}}

@@ -55,7 +55,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 	}
 	instances := func(n int64) types.GomegaMatcher { return haveField("spec.instances", n) }
 
-	It("is ready before the first pod of the Dojo starts, and follows the spec", func(ctx context.Context) {
+	It("is created before the Deployment of the Dojo, and follows the spec", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster(pooled))
 		Expect(host(ctx)).To(Equal(bouncer))
 		Expect(dojo.Status.Database).To(HaveValue(And(HaveField("Host", "tokyo-db-rw"), HaveField("Pooler",
@@ -97,7 +97,8 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		Expect(host(ctx)).To(Equal(bouncer))
 	})
 
-	It("is added and removed while no pod gets the host of a missing Pooler", func(ctx context.Context) {
+	It("can be added and removed, and no pod uses the Pooler "+
+		"before it is ready or after it is deleted", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster())
 		Expect(host(ctx)).To(Equal("tokyo-db-rw"))
 		revision := func(ctx context.Context) string {
@@ -139,7 +140,8 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 			HavePrefix("Normal DriftCorrected"), HavePrefix("Normal CredentialsRotated"))))
 	})
 
-	It("accepts both logins in turn, and refuses the former one", func(ctx context.Context) {
+	It("accepts the new login after each of two password rotations, "+
+		"and refuses the former login", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster(pooled))
 		refusals := refusedPods(ctx, dojo)
 		for _, turn := range []string{"1", "2"} {
@@ -153,21 +155,22 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		Expect(refusals()).To(BeEmpty())
 	})
 
-	It("stays as it is with a parameter that CloudNativePG refuses, while pods run", func(ctx context.Context) {
+	It("stays unchanged if CloudNativePG refuses a parameter, and the Dojo stays Available", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(pooled))
 		setPooler(ctx, dojo, &corev1api.Pooler{
 			Instances: new(int32(3)), Parameters: map[string]corev1api.PoolerParameterValue{"listen_port": "6432"},
 		})
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonPoolerRefused)
 		Expect(message(dojo, "DatabaseReady")).To(And(ContainSubstring(`"listen_port": Invalid or reserved parameter`),
-			HaveSuffix("Correct what the error names in spec.postgres.cluster.pooler.")))
+			HaveSuffix("Correct the field of spec.postgres.cluster.pooler that the error names.")))
 		Expect(dojo).To(HaveCondition("Available", "True", ""))
 		Expect(refetch(thePooler)(ctx)).To(instances(2), "not even the other field")
 		setPooler(ctx, dojo, &corev1api.Pooler{Instances: new(int32(3))})
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("makes the Dojo Degraded without pods, and with a name conflict", func(ctx context.Context) {
+	It("makes the Dojo Degraded while the Pooler has no pods "+
+		"or another client's Service has its name", func(ctx context.Context) {
 		foreign := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: bouncer},
 			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
@@ -186,7 +189,8 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("has no pods while the Dojo is suspended, and starts before the Dojo's pods", func(ctx context.Context) {
+	It("has no pods while the Dojo is suspended, "+
+		"and starts before the Dojo's pods when the Dojo is resumed", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster(pooled))
 		suspend := func(suspended bool) {
 			edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Suspend = suspended })
@@ -221,7 +225,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 			return k8s.Get(ctx, client.ObjectKey{Namespace: ns, Name: bouncer}, &appsv1.Deployment{})
 		}).Should(MatchError(ContainSubstring("not found")))
 	},
-		Entry("before the data", corev1api.ReclaimDelete, false),
-		Entry("without the data", corev1api.ReclaimRetain, true),
+		Entry("and with the Cluster, by reclaimPolicy Delete", corev1api.ReclaimDelete, false),
+		Entry("but without the Cluster, by reclaimPolicy Retain", corev1api.ReclaimRetain, true),
 	)
 })

@@ -146,7 +146,8 @@ var _ = Describe("The release step of a Dojo", func() {
 		return dojo
 	}
 
-	It("runs once for each image, before its first pod, and not again after a rollback", func(ctx context.Context) {
+	It("runs once for each image, before the image's first pod, "+
+		"and not again after a return to that image", func(ctx context.Context) {
 		dojo := succeededBefore(ctx, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Env = []corev1.EnvVar{{Name: "MOOD", Value: "calm"}}
 		})
@@ -187,7 +188,7 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(releasesCreated(ns)).To(HaveLen(2))
 	})
 
-	It("keeps the old pods when it fails, reports its last line without Secrets, "+
+	It("keeps the old pods if it fails, reports the last line of its log without Secret values, "+
 		"and can be retried", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tokens"},
 			StringData: map[string]string{"token": secrets.Add("infinity-of-gojo")}})).To(Succeed())
@@ -234,7 +235,7 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(after.Spec.Template.Spec.Containers[0].Env).NotTo(ContainElement(HaveField("Value", "angry")))
 	})
 
-	It("makes the Dojo Degraded when it fails without a log, and after its timeout", func(ctx context.Context) {
+	It("makes the Dojo Degraded if the step fails without a log or exceeds its timeout", func(ctx context.Context) {
 		dojo := succeededBefore(ctx)
 		edit(ctx, dojo, withImage(heldImage))
 		endRelease(ctx, eventuallyOneRelease(ctx, ns, heldImage), 1, "")
@@ -254,8 +255,8 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(releasesCreated(ns)).To(HaveLen(3))
 	})
 
-	It("never runs twice at once after a kill of the operator, "+
-		"a deletion of the Job or a change of the image", func(ctx context.Context) {
+	It("never runs twice at the same time, "+
+		"even if the operator is killed, the Job is deleted or the image changes", func(ctx context.Context) {
 		dojo := succeededBefore(ctx)
 		edit(ctx, dojo, withImage(heldImage))
 		job := eventuallyOneRelease(ctx, ns, heldImage)
@@ -264,7 +265,7 @@ var _ = Describe("The release step of a Dojo", func() {
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Image, dojo.Spec.Replicas = heldImage2, new(int32(2)) })
 		operator.Start(ctx)
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("Progressing",
-			ContainSubstring("waits until an earlier one has ended: Job "+job.Name)))
+			ContainSubstring("waits until an earlier step has ended: Job "+job.Name)))
 		operator.WritesAtRest(ns)
 		Expect(releaseJobs(ctx, ns)).To(HaveExactElements(HaveField("UID", job.UID)))
 		Expect(refetch(deploymentOf(dojo))(ctx)).To(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(2))))
@@ -347,7 +348,8 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(dojo.Status.Release).To(HaveValue(And(HaveField("Migration", "3_more"), HaveField("Migrations", int32(3)))))
 	})
 
-	It("makes the Dojo Degraded with migrations when the operator lacks --migrate-image", func(ctx context.Context) {
+	It("with migrations makes the Dojo Degraded "+
+		"if the operator runs without the flag --migrate-image", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		for _, name := range []string{"tables", "indexes"} {
 			Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
@@ -359,7 +361,8 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("--migrate-image"))
 	})
 
-	It("waits while the Dojo is suspended, and lets a running step end first", func(ctx context.Context) {
+	It("does not start while the Dojo is suspended, "+
+		"and a running step ends before the suspension", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", withCluster(), withRelease)
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyReady(ctx, dojo)
@@ -379,7 +382,8 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(imageOf(dojo)(ctx)).To(Equal(imageTwo))
 	})
 
-	It("runs after an upgrade of Postgres, while the old image serves", func(ctx context.Context) {
+	It("runs only after the upgrade of Postgres "+
+		"if the spec changes both the image and the Postgres version", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", withRelease, withCluster(nightly, func(pg *corev1api.PostgresCluster) {
 			pg.ImageName = "registry.example.org/postgresql:16"
 		}))
@@ -405,7 +409,8 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(order).To(Equal([]string{"create jobs/tokyo-release", "create jobs/tokyo-statist", "create jobs/tokyo-release"}))
 	})
 
-	It("keeps its login valid until it has ended, although the password rotates", func(ctx context.Context) {
+	It("keeps its login valid until the step has ended, "+
+		"even if the password is rotated meanwhile", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withRelease)
 		former := credentialsOf(ctx, dojo)
 		edit(ctx, dojo, withImage(heldImage))
@@ -419,7 +424,8 @@ var _ = Describe("The release step of a Dojo", func() {
 		Eventually(ctx, func() bool { return accepted(dojo, former) }).Should(BeFalse())
 	})
 
-	It("runs on the data of a new Dojo before the first pod, as after a restore", func(ctx context.Context) {
+	It("runs before the first pod of a new Dojo, "+
+		"and runs again after the Database is recreated", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", withCluster(), withRelease, withImage(heldImage))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		job := eventuallyOneRelease(ctx, ns, heldImage)
@@ -439,8 +445,8 @@ var _ = Describe("The release step of a Dojo", func() {
 		Eventually(ctx, func() []string { return slices.Compact(releasesCreated(ns)) }).Should(HaveLen(2))
 	})
 
-	It("gives a tenant no privilege, no ServiceAccount, no foreign ConfigMap, "+
-		"and takes no result from a forged Job", func(ctx context.Context) {
+	It("gives a tenant no privilege, no ServiceAccount, no ConfigMap of other namespaces, "+
+		"and does not trust a forged Job", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		object := func(release map[string]any) error {
 			fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(newDojo(ns, "refused"))

@@ -33,7 +33,8 @@ var _ = Describe("spec.rollout", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("sets the strategy of the Deployment, and has its drift corrected", func(ctx context.Context) {
+	It("sets the rollout strategy of the Deployment, "+
+		"and the operator reverts another client's edit", func(ctx context.Context) {
 		quarter, two := intstr.FromString("25%"), intstr.FromInt32(2)
 		dojo := runningDojo(ctx, ns, withRollout(corev1api.Rollout{MaxUnavailable: &quarter, MaxSurge: &two,
 			MinReadySeconds: 1}))
@@ -51,7 +52,8 @@ var _ = Describe("spec.rollout", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("rolls a failing image back once, and tries the next image", func(ctx context.Context) {
+	It("with rollback Automatic, rolls a failing image back only once, "+
+		"and tries the next image", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2), withImage(goodImage),
 			withRollout(corev1api.Rollout{Rollback: corev1api.RollbackAutomatic}))
 		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Rollout",
@@ -81,7 +83,8 @@ var _ = Describe("spec.rollout", func() {
 		Eventually(ctx, refetch(live)).Should(HaveField("Annotations", Not(HaveKey("core.jutsu.com/refused-image"))))
 	})
 
-	It("keeps a failing image with Manual, while the former pods serve", func(ctx context.Context) {
+	It("with rollback Manual, keeps a failing image in the Deployment "+
+		"while the former pods serve", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, withImage(goodImage), withRollout(corev1api.Rollout{Rollback: corev1api.RollbackManual}))
 		edit(ctx, dojo, withImage(brokenImage))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonImagePullBackOff)
@@ -110,8 +113,7 @@ var _ = Describe("spec.rollout", func() {
 		Expect(dojo.Status.Rollout.ServedImage).To(Equal(goodImage))
 	})
 
-	DescribeTable("refuses a rollout "+
-		"that a Deployment would refuse", func(ctx context.Context, rollout map[string]any, want string) {
+	DescribeTable("refuses an invalid value", func(ctx context.Context, rollout map[string]any, want string) {
 		o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(newDojo(ns, "tokyo"))
 		Expect(err).NotTo(HaveOccurred())
 		delete(o, "status")
@@ -120,19 +122,25 @@ var _ = Describe("spec.rollout", func() {
 		dojo.SetGroupVersionKind(corev1api.GroupVersion.WithKind("Dojo"))
 		Expect(k8s.Create(ctx, dojo)).To(MatchError(ContainSubstring(want)))
 	},
-		Entry("no surge, nothing unavailable", map[string]any{"maxSurge": int64(0)}, "cannot both be 0"),
-		Entry("both 0", map[string]any{"maxSurge": "0%", "maxUnavailable": "0%"}, "cannot both be 0"),
-		Entry("more than all", map[string]any{"maxUnavailable": "101%"}, "spec.rollout.maxUnavailable"),
-		Entry("a word", map[string]any{"maxSurge": "many"}, "spec.rollout.maxSurge"),
-		Entry("a negative number", map[string]any{"maxSurge": int64(-1)}, "must be a number from 0 to 1000"),
-		Entry("a large number", map[string]any{"maxUnavailable": int64(1001)}, "must be a number from 0 to 1000"),
+		Entry("maxSurge 0 with the default maxUnavailable 0", map[string]any{"maxSurge": int64(0)}, "cannot both be 0"),
+		Entry("0% as both maxSurge and maxUnavailable", map[string]any{"maxSurge": "0%", "maxUnavailable": "0%"},
+			"cannot both be 0"),
+		Entry("a maxUnavailable of more than 100%", map[string]any{"maxUnavailable": "101%"}, "spec.rollout.maxUnavailable"),
+		Entry("a word as maxSurge", map[string]any{"maxSurge": "many"}, "spec.rollout.maxSurge"),
+		Entry("a negative maxSurge", map[string]any{"maxSurge": int64(-1)}, "must be a number from 0 to 1000"),
+		Entry("a maxUnavailable of more than 1000", map[string]any{"maxUnavailable": int64(1001)},
+			"must be a number from 0 to 1000"),
 		Entry("a negative minReadySeconds", map[string]any{"minReadySeconds": int64(-1)}, "spec.rollout.minReadySeconds"),
-		Entry("no duration", map[string]any{"progressDeadline": "soon"}, "must be a duration in whole seconds"),
-		Entry("an empty duration", map[string]any{"progressDeadline": ""}, "must be a duration in whole seconds"),
-		Entry("too long", map[string]any{"progressDeadline": "25h"}, "must be from 1s to 24h"),
-		Entry("0", map[string]any{"progressDeadline": "0s"}, "must be from 1s to 24h"),
-		Entry("a deadline within minReadySeconds", map[string]any{"progressDeadline": "10s", "minReadySeconds": int64(10)},
+		Entry("a word as progressDeadline", map[string]any{"progressDeadline": "soon"},
+			"must be a duration in whole seconds"),
+		Entry("an empty progressDeadline", map[string]any{"progressDeadline": ""}, "must be a duration in whole seconds"),
+		Entry("a progressDeadline of more than 24 hours", map[string]any{"progressDeadline": "25h"},
+			"must be from 1s to 24h"),
+		Entry("a progressDeadline of 0 seconds", map[string]any{"progressDeadline": "0s"}, "must be from 1s to 24h"),
+		Entry("a progressDeadline that is not longer than minReadySeconds",
+			map[string]any{"progressDeadline": "10s", "minReadySeconds": int64(10)},
 			"must be longer than minReadySeconds"),
-		Entry("an unknown rollback", map[string]any{"rollback": "Always"}, `supported values: "Manual", "Automatic"`),
+		Entry("an unknown value of rollback", map[string]any{"rollback": "Always"},
+			`supported values: "Manual", "Automatic"`),
 	)
 })

@@ -43,7 +43,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 		), "the Dojo should be Available all the time, and Progressing")
 	})
 
-	It("makes a Dojo without replicas Ready and not Available", func(ctx context.Context) {
+	It("makes a Dojo that is scaled to zero Ready but not Available", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		edit(ctx, dojo, replicas(0))
 		Eventually(ctx, refetch(dojo)).Should(And(
@@ -61,7 +61,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonScaledToZero))
 	})
 
-	It("reports that the API server refuses a child, and retries after 15 seconds at first", func(ctx context.Context) {
+	It("reports that the API server refuses a child, and first retries after 15 seconds", func(ctx context.Context) {
 		quota := &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "none"},
 			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/deployments.apps": resource.MustParse("0")}},
@@ -89,7 +89,8 @@ var _ = Describe("The rollout of a Dojo", func() {
 			To(BeNumerically("~", 15*time.Second, 8*time.Second), "the attempts were at %v", created)
 	})
 
-	It("reports that the API server refuses pods, and continues when it admits them", func(ctx context.Context) {
+	It("reports that the API server refuses pods, "+
+		"and completes when the API server admits them", func(ctx context.Context) {
 		quota := &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "one"},
 			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
@@ -107,7 +108,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("makes the Dojo Degraded after the progress deadline while no node takes its pods", func(ctx context.Context) {
+	It("makes the Dojo Degraded if no node has taken its pods by the progress deadline", func(ctx context.Context) {
 		var nodes corev1.NodeList
 		Expect(k8s.List(ctx, &nodes)).To(Succeed())
 		cordon := func(ctx context.Context, off bool) {
@@ -128,7 +129,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports an image that cannot be pulled, and completes with another one", func(ctx context.Context) {
+	It("reports an image that cannot be pulled, and completes with another image", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		operator.Restart(ctx, "--dojo-image=registry.invalid/dojo:1")
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonImagePullBackOff)
@@ -232,8 +233,6 @@ func creations(namespace, resource string) []time.Time {
 	return times
 }
 
-// revisions returns a function that gets the credentials revisions in the Dojo's Secret and in its
-// pod template, as a set.
 func revisions(dojo *corev1api.Dojo) func(context.Context) (map[string]bool, error) {
 	const annotation = "core.jutsu.com/credentials-revision"
 	return func(ctx context.Context) (map[string]bool, error) {

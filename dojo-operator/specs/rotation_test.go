@@ -29,7 +29,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		eventuallyReady(ctx, dojo)
 		return dojo
 	}
-	DescribeTable("switches to the other login, while Postgres accepts the credentials of every pod",
+	DescribeTable("alternates between two logins, and Postgres accepts the credentials of every running pod",
 		func(ctx context.Context, create func(context.Context) *corev1api.Dojo) {
 			dojo := create(ctx)
 			name := dojo.Status.Database.Name
@@ -57,11 +57,11 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 			Consistently(func() []string { return operator.Writes(ns)[writes:] }).
 				Should(BeEmpty(), "a restart should not cause a write")
 		},
-		Entry("in another owner's Cluster", inShared),
+		Entry("in an existing Cluster", inShared),
 		Entry("in the Dojo's own Cluster", inOwn),
 	)
 
-	It("reports that it waits while pods may have the former login", func(ctx context.Context) {
+	It("keeps the former login valid while pods may use it, and reports the wait", func(ctx context.Context) {
 		dojo := inShared(ctx)
 		refusals := refusedPods(ctx, dojo)
 		By("keeping new pods from starting")
@@ -82,7 +82,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		By("requesting another rotation")
 		request(ctx, dojo, "2")
 		Eventually(ctx, refetch(dojo)).
-			Should(haveMessage("DatabaseReady", ContainSubstring("The password is rotated again after that.")))
+			Should(haveMessage("DatabaseReady", ContainSubstring("After that, the password is rotated again, as requested.")))
 		Consistently(ctx, func() login { return credentialsOf(ctx, dojo) }).Should(Equal(current), "it does not turn twice")
 		Expect(accepted(dojo, former)).To(BeTrue())
 
@@ -95,7 +95,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		Expect(refusals()).To(BeEmpty())
 	})
 
-	DescribeTable("lets the second login act as the owner in a replaced Cluster too",
+	DescribeTable("makes the second login act as the database owner, even after the Cluster is replaced",
 		func(ctx context.Context, create func(context.Context) *corev1api.Dojo, replace func(context.Context, *corev1api.Dojo)) {
 			cloudNativePG.PlayLogins(ctx, ns)
 			dojo := create(ctx)
@@ -123,11 +123,12 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 			}
 			Expect(acts(ctx)).To(Equal(name))
 		},
-		Entry("if a user replaces another owner's Cluster", inShared, func(ctx context.Context, dojo *corev1api.Dojo) {
+		Entry("by a user, if the Dojo uses an existing Cluster", inShared, func(ctx context.Context, dojo *corev1api.Dojo) {
 			eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterNotFound)
 			existingCluster(ctx, ns, "pg")
 		}),
-		Entry("if the operator replaces its own Cluster by an empty one", inOwn, func(ctx context.Context, dojo *corev1api.Dojo) {
+		Entry("by the operator with an empty Cluster, "+
+			"if the Dojo has a Cluster of its own", inOwn, func(ctx context.Context, dojo *corev1api.Dojo) {
 			eventuallyDegraded(ctx, dojo, corev1api.ReasonDatabaseLost)
 			edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 				metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, corev1api.RecreateDatabaseAnnotation, dojo.Status.Database.ClusterUID)
@@ -135,7 +136,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		}),
 	)
 
-	It("leaves neither login when the Dojo is deleted with its data", func(ctx context.Context) {
+	It("leaves neither of the two logins in Postgres when the Dojo is deleted with its data", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		request(ctx, dojo, "1")
 		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Login", HavePrefix("dojo2_")))
@@ -151,7 +152,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		Expect(accepted(dojo, last)).To(BeFalse())
 	})
 
-	It("keeps a login valid that another Dojo uses, and names that Dojo", func(ctx context.Context) {
+	It("keeps the former login valid while another Dojo uses it, and names that Dojo", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		guest := newDojo(ns, "kyoto", func(dojo *corev1api.Dojo) {
 			dojo.Spec.CredentialsRef = &corev1api.SecretReference{Name: "tokyo-db"}
@@ -162,7 +163,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		request(ctx, dojo, "1")
 		Eventually(ctx, refetch(dojo)).Should(WithTransform(func(dojo *corev1api.Dojo) string {
 			return message(dojo, "Ready")
-		}, ContainSubstring("others use its Secret tokyo-db: Dojo kyoto. Set their spec.credentialsRef.name to tokyo-db-2.")))
+		}, ContainSubstring("other Dojos use its Secret tokyo-db: Dojo kyoto. Set their spec.credentialsRef.name to tokyo-db-2.")))
 		Expect(accepted(dojo, former)).To(BeTrue())
 
 		By("following the message")
@@ -187,7 +188,6 @@ func accepted(dojo *corev1api.Dojo, l login) bool {
 	return cloudNativePG.Accepts(dojo.Namespace, dojo.Status.Database.ClusterName, l.user, l.password)
 }
 
-// credentialsOf returns the credentials that new pods get, and registers the password as a secret.
 func credentialsOf(ctx context.Context, dojo *corev1api.Dojo) login {
 	GinkgoHelper()
 	secret := secretOf(dojo)

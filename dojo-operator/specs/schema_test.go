@@ -42,7 +42,8 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		}
 	}
 
-	It("is created by the SQL before the first pod starts, and updated when the SQL changes", func(ctx context.Context) {
+	It("is created by the SQL of initSQL before the first pod starts, "+
+		"and updated when the SQL changes", func(ctx context.Context) {
 		existingCluster(ctx, ns, "pg")
 		dojo := newDojo(ns, "tokyo", inCluster, withSQL)
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -69,7 +70,8 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("waits for a missing key, and names it in full even at the greatest length", func(ctx context.Context) {
+	It("waits for a missing key of a ConfigMap, "+
+		"and the condition names even the longest key in full", func(ctx context.Context) {
 		name, key := strings.Repeat("n", 253), strings.Repeat("k", 253)
 		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}})).To(Succeed())
 		existingCluster(ctx, ns, "pg")
@@ -81,7 +83,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		Expect(message(dojo, "DatabaseReady")).To(ContainSubstring("key " + key + " of the ConfigMap " + ns + "/" + name))
 	})
 
-	It("is not updated after a new label, another key, or the deletion of the Job", func(ctx context.Context) {
+	It("is not updated after a new label, an added unused key, or the deletion of the SQL Job", func(ctx context.Context) {
 		sql, secret := tables(), users()
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
 		Expect(k8s.Create(ctx, secret)).To(Succeed())
@@ -105,7 +107,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		Eventually(ctx, func(ctx context.Context) []batchv1.Job { return schemaJobs(ctx, dojo) }).
 			Should(HaveLen(1), "the record was taken away, to run it once more")
 		// Wait for the annotation that records the SQL, because it is missing while the SQL runs.
-		// The status may be older than the Job.
+		// The status does not suffice, because it may be older than the Job.
 		Eventually(ctx, refetch(database)).Should(HaveField("GetAnnotations()", HaveKeyWithValue(digest, ran)))
 		eventuallyReady(ctx, dojo)
 		again := schemaJobs(ctx, dojo)[0].UID
@@ -115,7 +117,8 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("waits for a key that the ConfigMap of the SQL lacks", func(ctx context.Context) {
+	It("makes the Dojo Degraded while the ConfigMap of the SQL lacks a key, "+
+		"and is created after the key is added", func(ctx context.Context) {
 		sql := tables()
 		sql.Data = map[string]string{"table.sql": "SELECT 1"}
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
@@ -129,7 +132,8 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is updated after the pods of the former Job have gone, and before a new image", func(ctx context.Context) {
+	It("is updated only after the pods of the former SQL Job have ended, "+
+		"and before the new image starts", func(ctx context.Context) {
 		sql := tables()
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
 		// The Dojo has no SQL from a Secret, because hashing a Secret is slow. The operator would
@@ -193,7 +197,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 			ExitCode: 3, Reason: "Error", Message: "psql:/sql/00-sql.sql:7: ERROR:  relation \"dojos\" does not exist\n",
 		})
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("Degraded",
-			ContainSubstring(`psql:/sql/00-sql.sql:7: ERROR:  relation "dojos" does not exist. Fix the SQL`)))
+			ContainSubstring(`psql:/sql/00-sql.sql:7: ERROR:  relation "dojos" does not exist. Fix the cause, such as the SQL`)))
 		Expect(dojo).To(HaveCondition("DatabaseReady", "False", corev1api.ReasonSchemaFailed))
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), deploymentOf(dojo))).NotTo(Succeed())
 

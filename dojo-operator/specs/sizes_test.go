@@ -63,7 +63,7 @@ var _ = Describe("The size of a database", func() {
 			HaveField("Storage", "20Gi"))))
 	})
 
-	It("leaves the Cluster as it is when no size has its name", func(ctx context.Context) {
+	It("creates or changes no Cluster while no size of this name is defined", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", sized("Huge"))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownSize)
@@ -111,7 +111,7 @@ var _ = Describe("The size of a database", func() {
 		Entry("a size that is not a valid name", sized("../x"), "must be the name of a size"),
 	)
 
-	It("keeps the storage class when a size or storage is set", func(ctx context.Context) {
+	It("allows a user to set storage.size later, but not storage.storageClassName", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", sized("Small"))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyReady(ctx, dojo)

@@ -21,7 +21,7 @@ import (
 // the Kubernetes controllers and fake nodes. The operator's ServiceAccount, permissions, arguments
 // and environment come from the production overlay in deploy/.
 const (
-	// progressDeadline is short, so that the specs reach it, and much longer than a rollout on fake
+	// progressDeadline is short, so that the specs reach it, but much longer than a rollout on fake
 	// nodes.
 	progressDeadline = 10 * time.Second
 	// soon limits the wait for an immediate effect. It is long, because the machine may be busy.

@@ -53,15 +53,16 @@ var _ = Describe("A suspended Dojo", func() {
 		return pods.Items, err
 	}
 	// orderOf returns the writes of the Deployment and the Cluster in their order. It counts
-	// repetitions of a write once: a patch may move fields to the operator's field manager before
-	// an apply.
+	// repetitions of a write once: before an apply, the operator may send another patch, which
+	// changes managedFields.
 	orderOf := func(writes []string) []string {
 		return slices.Compact(slices.DeleteFunc(slices.Clone(writes), func(write string) bool {
 			return !strings.HasSuffix(write, " deployments/tokyo") && !strings.HasSuffix(write, " clusters/tokyo-db")
 		}))
 	}
 
-	It("has no pods, a hibernated Cluster and no alerts, and resumes in order", func(ctx context.Context) {
+	It("has no pods, a hibernated Cluster and no alerts, "+
+		"and resumes its Cluster before its pods", func(ctx context.Context) {
 		dojo := created(ctx, replicas(3), withCluster(nightly), monitored)
 		rule, schedule := ofKind("PrometheusRule", ns, "tokyo"), ofKind("ScheduledBackup", ns, "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(rule), rule)).To(Succeed())
@@ -102,7 +103,7 @@ var _ = Describe("A suspended Dojo", func() {
 		Expect(eventsOf(dojo)(ctx)).NotTo(ContainElement(And(warning, Not(late))))
 	})
 
-	It("can be edited, scaled and rotated, with effect when it resumes", func(ctx context.Context) {
+	It("accepts edits, scaling and a password rotation, which reach its pods when it resumes", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		password := databasePassword(ctx, dojo)
 		edit(ctx, dojo, suspend(true))
@@ -130,7 +131,7 @@ var _ = Describe("A suspended Dojo", func() {
 		Expect(dojo.Status.Database.Instances).To(Equal("3/3"))
 	})
 
-	It("stops pending SQL, and runs it when it resumes", func(ctx context.Context) {
+	It("stops pending SQL, and runs the SQL when the Dojo resumes", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.ImageName = "registry.example.org/postgresql:17" }))
 		sql := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"all": "SELECT 2"},
@@ -165,7 +166,8 @@ var _ = Describe("A suspended Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("keeps its Cluster running until the other Dojos in it are suspended too", func(ctx context.Context) {
+	It("keeps its Cluster running until the other Dojos with databases "+
+		"in the Cluster are suspended too", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		guest := newDojo(ns, "kyoto", inCluster)
 		guest.Spec.Postgres.ClusterRef.Name = "tokyo-db"
@@ -173,7 +175,7 @@ var _ = Describe("A suspended Dojo", func() {
 		eventuallyReady(ctx, guest)
 		edit(ctx, dojo, suspend(true))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterInUse)
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("because others have databases in it: Dojo kyoto."))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("because others use it: Dojo kyoto."))
 		noPodsOf := client.MatchingLabels{"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo"}
 		Eventually(ctx, func(ctx context.Context) ([]corev1.Pod, error) {
 			var pods corev1.PodList
@@ -209,7 +211,7 @@ var _ = Describe("A suspended Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("stops only the pods if the Cluster has another owner", func(ctx context.Context) {
+	It("stops its pods but not the Cluster if the Cluster is not its own", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
@@ -220,7 +222,7 @@ var _ = Describe("A suspended Dojo", func() {
 		Expect(dojo.Status.ReadyReplicas).To(Equal(int32(1)))
 	})
 
-	It("starts the Cluster for the final backup when it is deleted", func(ctx context.Context) {
+	It("starts its Cluster for the final backup when the Dojo is deleted", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
@@ -237,8 +239,8 @@ var _ = Describe("A suspended Dojo", func() {
 		Expect(orderOf(operator.Writes(ns)[before:])).To(ContainElement("patch clusters/tokyo-db"))
 	})
 
-	It("leaves a hibernated Cluster with the policy Retain, "+
-		"which the next Dojo of its name starts", func(ctx context.Context) {
+	It("with the policy Retain leaves a hibernated Cluster, "+
+		"which the next Dojo of the same name starts", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
@@ -249,7 +251,7 @@ var _ = Describe("A suspended Dojo", func() {
 		Expect(refetch(theCluster)(ctx)).To(awake)
 	})
 
-	It("has no pods although an autoscaler sets replicas", func(ctx context.Context) {
+	It("gets no pods when another client scales its Deployment", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := created(ctx, replicas(2))
 		edit(ctx, dojo, suspend(true))

@@ -75,7 +75,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Expect(refetch(theCluster)(ctx)).To(HaveField("GetAnnotations()", Not(HaveKey("core.jutsu.com/upgrading-from"))))
 	}
 
-	It("backs up, stops, upgrades, verifies and serves, in this order", func(ctx context.Context) {
+	It("takes a backup, stops the pods, upgrades, verifies and starts the pods, in this order", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupStarted)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesRun)
@@ -122,7 +122,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		stays(ctx, pg16)
 	})
 
-	It("takes another backup when it is requested again after a reversal", func(ctx context.Context) {
+	It("takes another backup when a user reverts the upgrade and then requests it again", func(ctx context.Context) {
 		created(ctx, nightly)
 		// This pod stays, because no Deployment controls it. So the upgrade remains in the step
 		// Stopping, which waits until all pods have ended.
@@ -156,7 +156,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgraded(ctx, "17")
 	})
 
-	It("does not begin without backups unless a user allows that for this version", func(ctx context.Context) {
+	It("begins without a backup only if a user allows this for the new version", func(ctx context.Context) {
 		created(ctx)
 		upgrade(ctx, pg17)
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUpgradeNeedsBackup)
@@ -174,7 +174,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Expect(backups(ctx)).To(BeEmpty())
 	})
 
-	It("serves the former version again when the new image cannot be pulled", func(ctx context.Context) {
+	It("serves the former version again if a user reverts it "+
+		"while the new image cannot be pulled", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesPend)
 		upgrade(ctx, pg17)
@@ -193,7 +194,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 			HaveField("Status.ContainerStatuses", ContainElement(HaveField("State.Running", Not(BeNil()))))))
 		upgrade(ctx, pg16)
 		Eventually(ctx, refetch(dojo)).Should(And(HaveField("Status.ObservedGeneration", dojo.Generation),
-			haveMessage("DatabaseReady", ContainSubstring("Postgres 16 does not come back before it has ended"))))
+			haveMessage("DatabaseReady", ContainSubstring("Postgres 16 cannot start before pg_upgrade has ended"))))
 		Consistently(ctx, refetch(theCluster)).Should(haveField("spec.imageName", pg17), "the former version would not start")
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonVersionTooLow))
@@ -201,7 +202,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgraded(ctx, "17")
 	})
 
-	It("says how to go back when pg_upgrade fails, and goes back", func(ctx context.Context) {
+	It("reports how to revert it when pg_upgrade fails, "+
+		"and serves the former version after the reversal", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFail)
 		upgrade(ctx, pg17)
@@ -210,7 +212,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Eventually(ctx, refetch(dojo)).Should(And(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed),
 			haveMessage("DatabaseReady", And(ContainSubstring("from Postgres 16 to 17 has failed, and no pod runs. See "+
 				"`kubectl logs job/tokyo-db-1-major-upgrade -n "+ns+"`. "), ContainSubstring("set the version to 16 again"),
-				ContainSubstring("the data is as it was, and the Cluster starts with it. If the log names pg_control.old, or no longer exists,")))))
+				ContainSubstring("The data has not changed, so the Cluster starts with it. If the log names pg_control.old, or no longer exists,")))))
 		runs(ctx, 0)
 		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable))
 		upgrade(ctx, pg16)
@@ -229,12 +231,12 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgrade(ctx, pg17)
 		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(ContainSubstring("has failed, and no pod runs"),
-			ContainSubstring("If the log names pg_control.old, or no longer exists, Postgres 16 may not start with the data any more. "+
+			ContainSubstring("If the log names pg_control.old, or no longer exists, Postgres 16 possibly cannot use the data any more. "+
 				"To go back, restore the archive of Postgres 16"))))
 		Expect(dojo.Status.Database.Upgrade.Backup).To(HavePrefix("tokyo-before-"))
 	})
 
-	It("continues with the new version when the former does not start", func(ctx context.Context) {
+	It("completes if a user requests it again because the former version no longer starts", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFailMoved)
 		upgrade(ctx, pg17)
@@ -247,7 +249,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgraded(ctx, "17")
 	})
 
-	It("starts no pod when the query that verifies it fails, and repeats the query on demand", func(ctx context.Context) {
+	It("starts no pod when the query that verifies the upgrade fails, "+
+		"and repeats the query when a user deletes its Job", func(ctx context.Context) {
 		created(ctx, nightly)
 		// Pods with this image stay in the phase that the spec sets.
 		upgrade(ctx, "registry.invalid/postgresql:17")
@@ -275,7 +278,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		})
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(
 			HavePrefix("Postgres 17 runs. No pod of the application starts, because the query that verifies the upgrade fails: "+
-				`ERROR:  relation "weapons" does not exist. To repeat it, delete the Job with `),
+				`ERROR:  relation "weapons" does not exist. To repeat the query, delete its Job: `),
 			ContainSubstring("--backup tokyo-before-"))))
 		Expect(dojo).To(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed))
 		runs(ctx, 0)
@@ -286,7 +289,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgraded(ctx, "17")
 	})
 
-	It("runs before new SQL and a new image when all three change at once", func(ctx context.Context) {
+	It("runs before new SQL and a new application image when all three change at once", func(ctx context.Context) {
 		created(ctx, nightly)
 		sql := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"all": "SELECT 2"},
@@ -318,8 +321,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Expect(order[len(order)-2:]).To(HaveExactElements(HavePrefix("create jobs/"), Equal("patch deployments/tokyo")), "%v", order)
 	})
 
-	It("completes when the plugin deletes the Backup from before because the archive has "+
-		"another serverName", func(ctx context.Context) {
+	It("completes although the plugin deletes the Backup from before the upgrade "+
+		"because the archive has a new serverName", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesRun)
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {

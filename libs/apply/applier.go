@@ -69,7 +69,7 @@ func New(c client.Client, owner string, reasons Reasons, now clock.PassiveClock)
 	}
 }
 
-// Unchanged returns those objects of an owner that stay out of sync although they were written.
+// Unchanged returns the objects of an owner that stay out of sync although they were written.
 func (a *Applier) Unchanged(owner types.UID) Unchanged {
 	known, _ := a.unchanged.Get(owner)
 	u, _ := known.(Unchanged)
@@ -181,8 +181,7 @@ func (a *Applier) upgrade(ctx context.Context, o *Object) error {
 
 func (a *Applier) replaceSpec(ctx context.Context, o *Object) error {
 	patch, err := json.Marshal([]map[string]any{
-		// The API server refuses the patch if another object with a different UID has taken the
-		// name.
+		// The API server refuses the patch if the object of this name now has another UID.
 		{"op": "replace", "path": "/metadata/uid", "value": o.Live.GetUID()},
 		{"op": "replace", "path": "/spec", "value": o.ReplaceSpec},
 	})
@@ -244,7 +243,7 @@ func (a *Applier) abandon(ctx context.Context, owner client.Object, old Deletion
 	after := old.Object.DeepCopyObject().(client.Object)
 	err = a.client.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch))
 	if client.IgnoreNotFound(err) != nil {
-		what := fmt.Sprintf("%s %s, which is to be left to the garbage collector", old.Kind, old.Name)
+		what := fmt.Sprintf("hand-over of the %s %s to the garbage collector", old.Kind, old.Name)
 		return a.failure(old.Key, what, err, Refusal{})
 	}
 	a.refused.Remove(old.Key)

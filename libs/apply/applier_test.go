@@ -25,7 +25,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// An admission policy rewrites an object. The applier must not write the object again and again.
 func TestAnObjectThatAPolicyRewritesCountsAsInSync(t *testing.T) {
 	t.Parallel()
 	stamps := 0
@@ -121,8 +120,8 @@ func TestOutcomes(t *testing.T) {
 	if w.applier.Expectations.Satisfied(expectations.KeyOf("Deployment", school, tokyo), before) {
 		t.Error("the cache need not show the last write")
 	}
-	// The applier does not record that a policy rewrites this object, because apply.Write planned it.
-	// Only apply.Sync uses such records.
+	// The applier does not record that a policy rewrites this object, because apply.Write planned
+	// it. Only apply.Sync uses these records.
 	w.server.Admit = relabel[*unstructured.Unstructured]
 	outcome(deployment(wanted{image: "dojo:4"}))
 }
@@ -272,7 +271,7 @@ func TestAfter(t *testing.T) {
 }
 
 // An apply keeps the fields of other clients, for example a value beside our valueFrom. The API
-// server then calls the object invalid, and only a replacement of the whole spec helps.
+// server may then reject the object as invalid, and only a replacement of the whole spec helps.
 func TestReplaceSpec(t *testing.T) {
 	t.Parallel()
 	for name, allowed := range map[string]bool{"replaced": true, "not allowed to": false} {

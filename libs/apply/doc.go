@@ -8,11 +8,11 @@
 // # In sync
 //
 // [InSync] compares the live object with the desired state, which has exactly our fields. An object
-// is in sync if, by managedFields, we own all desired fields with our values, and nothing else.
-// Defaults, sidecars and foreign annotations do not matter. If another client changes our field,
-// that client owns the field from then on, so the object is out of sync. An object in sync costs no
-// request. No schema is needed: managedFields distinguish lists merged by key from fields owned as
-// a whole.
+// is in sync if, by managedFields, we own all desired fields with our values, and no obsolete
+// fields. Defaults, sidecars and foreign annotations do not matter. If another client changes our
+// field, that client owns the field from then on, so the object is out of sync. An object in sync
+// costs no request. No schema is needed: managedFields distinguish lists merged by key from fields
+// owned as a whole.
 //
 // # Writes
 //
@@ -21,7 +21,7 @@
 // if the object no longer has the observed UID.
 //
 // After a POST, managedFields have an Update entry, which also owns the API server's defaults.
-// [ShapeAnnotation] records the fields that were desired at the POST. Once fewer fields are
+// [ShapeAnnotation] records the fields that were desired at the POST. Once other fields are
 // desired, the applier turns the Update entry into an Apply entry (as csaupgrade does), so the next
 // apply removes the obsolete fields.
 //

@@ -29,7 +29,6 @@ const (
 
 var reasons = apply.Reasons{Refused: "ChildRefused", NamespaceTerminating: "NamespaceTerminating", NameConflict: "NameConflict"}
 
-// world is an API server, and an applier for the objects of one owner.
 type world struct {
 	t       applytest.TB
 	server  *applytest.Server
@@ -54,7 +53,7 @@ func newWorld(t applytest.TB) *world {
 	return w
 }
 
-// restart replaces the applier by a new one without memory, as a restart of the operator does.
+// restart replaces the applier by a new applier without memory, as a restart of the operator does.
 func (w *world) restart(c client.Client) { w.applier = apply.New(c, us, reasons, w.clock) }
 
 // plan returns the planned write of an object. It strips the live object as the cache does.
@@ -104,7 +103,8 @@ spec:
     }}}}}
 `
 
-// widgetSpec has every kind of list and map: atomic, set and keyed by name; granular and atomic.
+// widgetSpec has a list of each kind (atomic, set, keyed by name) and a map of each kind (granular,
+// atomic).
 const widgetSpec = `
 colour: red
 tags: [a, b]
@@ -148,7 +148,6 @@ func drop(field string) func(map[string]any) {
 	return func(spec map[string]any) { delete(spec, field) }
 }
 
-// group returns a function that applies change to the first group of a spec.
 func group(change func(map[string]any)) func(map[string]any) {
 	return func(spec map[string]any) { change(spec["groups"].([]any)[0].(map[string]any)) }
 }

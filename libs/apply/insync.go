@@ -27,8 +27,8 @@ import (
 // created by POST.
 const ShapeAnnotation = "jutsu.com/created-shape"
 
-// InSync reports whether, by the live object's managedFields, we own exactly the desired fields,
-// and all of them have our values.
+// InSync reports whether the live object matches desired: we own all desired fields, they have the
+// desired values, and we own no obsolete field. Its managedFields show which fields we own.
 func InSync(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	applied, updated := ownedFields(owner, live)
 	owned, same := compare(values(live), ownable(desired), union(applied, updated))
@@ -74,8 +74,8 @@ func extract(live any, fields *fieldpath.Set) any {
 	return live
 }
 
-// ownedFields returns the fields that owner owns by Apply and by Update. Owner owns fields by
-// Update after a POST or after the patch that replaces the spec.
+// ownedFields returns the fields that owner owns by Apply and by Update. Ownership by Update comes
+// from a POST or from the patch that replaces the spec.
 func ownedFields(owner string, o metav1.Object) (applied, updated *fieldpath.Set) {
 	applied, updated = fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range o.GetManagedFields() {
@@ -160,8 +160,8 @@ func compareAt(at fieldpath.PathElement, live, desired any, fields *fieldpath.Se
 	return owned, same
 }
 
-// elementOf returns the path element of a desired list item. The element is empty if we do not own
-// the item.
+// elementOf returns the element of fields that identifies a list item, or an empty element if
+// fields does not contain the item.
 func elementOf(fields *fieldpath.Set, item any) fieldpath.PathElement {
 	for _, all := range []iter.Seq[fieldpath.PathElement]{fields.Members.All(), fields.Children.All()} {
 		for at := range all {
@@ -189,8 +189,8 @@ func child(of any, at fieldpath.PathElement) (value any, ok bool) {
 
 const scale = "scale"
 
-// matches reports whether at is the path element of item. It ignores the UID in an owner reference,
-// because recordOf has removed the controller's UID from the owned fields.
+// matches reports whether at is the path element of item. It ignores the UID of the controller's
+// owner reference, because recordOf has removed this UID from the owned fields.
 func matches(at fieldpath.PathElement, item any) bool {
 	if at.Key == nil {
 		return at.Value != nil && equal(item, (*at.Value).Unstructured())
@@ -223,8 +223,8 @@ func surplus(fields *fieldpath.Set, desired *unstructured.Unstructured) bool {
 }
 
 // outgrown reports whether a field that we own by Update may be obsolete. After a POST we also own
-// the API server's defaults by Update. These are not obsolete while the same fields are desired as
-// at the POST.
+// the API server's defaults by Update. While the desired fields are the same as at the POST, no
+// field can be obsolete.
 func outgrown(updated *fieldpath.Set, live client.Object, desired *unstructured.Unstructured) bool {
 	return !updated.Empty() && live.GetAnnotations()[ShapeAnnotation] != shape(desired) && surplus(updated, desired)
 }
@@ -245,8 +245,8 @@ func drifted(owner string, live client.Object, desired *unstructured.Unstructure
 	return !owned
 }
 
-// shape is a hash of the desired fields without their values. Lists count as a whole: without a
-// schema their items have no names.
+// shape is a hash of the desired fields without their values. Only lists are hashed with their
+// values: without a schema, list items have no names.
 func shape(desired *unstructured.Unstructured) string { return hash(outline(ownable(desired))) }
 
 func outline(want any) any {

@@ -12,16 +12,16 @@ import (
 const (
 	// MaxKept bounds the memory, in bytes, of an object that a cache keeps whole.
 	MaxKept = 128 << 10
-	// maxName is the maximum length of a name in an owner reference, in bytes. The API server does
-	// not limit these names.
+	// maxName is the length of the longest name that a cache keeps, in bytes. The API server does
+	// not limit the names in owner references.
 	maxName            = 317
 	tooLargeAnnotation = "jutsu.com/too-large"
 )
 
-// Keep strips an object for the cache, unless managedFields say that owner has written the object.
-// Labels and owner references are no proof, because any client can set them. A client can also
-// write under the name of owner, so Keep strips all objects above MaxKept. From all other objects,
-// Keep removes the managed fields of other managers.
+// Keep strips an object for the cache, unless managedFields show that the manager owner has written
+// the object. Labels and owner references are no proof, because any client can set them. A client
+// can also write under the manager's name, so Keep strips every object above MaxKept. If Keep does
+// not strip an object, it removes the fields of other managers, except for the scale subresource.
 func Keep(owner string, o client.Object, strip func()) {
 	unmark(o)
 	if !Written(owner, o) {
@@ -40,7 +40,7 @@ func Keep(owner string, o client.Object, strip func()) {
 }
 
 // TooLarge reports whether Keep stripped an object above MaxKept that may be ours. Do not change
-// such an object.
+// the object.
 func TooLarge(o metav1.Object) bool { return o.GetAnnotations()[tooLargeAnnotation] != "" }
 
 // unmark removes the too-large annotation if a client has set it.
@@ -51,7 +51,8 @@ func unmark(o client.Object) {
 	}
 }
 
-// Written reports whether owner has written an object, apart from its status.
+// Written reports whether the manager owner has written the object itself, and not only its
+// subresources, such as the status.
 func Written(owner string, o metav1.Object) bool {
 	return slices.ContainsFunc(o.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager == owner && entry.Subresource == ""

@@ -15,7 +15,7 @@ import (
 )
 
 // Plan is the work that makes the objects of an owner, or of one part of it, match the owner's
-// spec. It is read-only.
+// spec. [Applier.Run] does not change the plan.
 type Plan struct {
 	// Finalizers replaces the owner's finalizers, before all other writes. Nil changes nothing.
 	Finalizers []string
@@ -56,7 +56,6 @@ type Object struct {
 	Invalid Refusal
 	// ReplaceSpec replaces the whole spec if the API server calls our apply invalid. An apply keeps
 	// the fields of other clients, which may conflict: a value beside our valueFrom is invalid.
-	// If ReplaceSpec is nil, the spec is not replaced.
 	ReplaceSpec map[string]any
 }
 
@@ -172,8 +171,8 @@ type Result struct {
 
 // Results are the results of all writes of a plan.
 type Results struct {
-	// Objects are the objects that Run tried to write, in the plan's order, without the objects
-	// that Run skipped.
+	// Objects are the objects that Run tried to write, in the plan's order. Skipped objects are
+	// missing.
 	Objects []Result
 	Issues  []conditions.Issue
 	// Stale reports whether the plan is outdated, or whether a write did not bring its object into

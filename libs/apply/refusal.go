@@ -35,7 +35,7 @@ type Refusal struct {
 }
 
 // failure turns the API server's error, such as an exceeded quota, into an issue or an error. If
-// the object is a Secret, failure drops the text of the error, which may quote the Secret. A
+// the object is a Secret, failure omits the text of the error, which may quote the Secret. A
 // conflict causes a retry without a report. Pods that a controller cannot create cause no error
 // here: see workload/refused_pods.go of dojo-operator.
 func (a *Applier) failure(key expectations.Key, what string, err error, invalid Refusal) error {
@@ -71,7 +71,7 @@ func (a *Applier) exists(key expectations.Key, what string) error {
 		return ErrStale
 	}
 	return conditions.Degraded(a.reasons.NameConflict, "The %s cannot be created: an object with its name exists and "+
-		"does not belong to the operator. Delete that object; the operator then tries again.", what).
+		"does not belong to the operator. If nothing needs that object, delete it; the operator then tries again.", what).
 		After(retryAfter(duration))
 }
 

@@ -31,15 +31,13 @@ const password = "hollow purple"
 
 var things = schema.GroupResource{Resource: "things"}
 
-// answer returns an error of the API server with the message of an admission webhook.
 func answer(code int32, reason, message string) error {
 	return &apierrors.StatusError{
 		ErrStatus: metav1.Status{Code: code, Reason: metav1.StatusReason(reason), Message: message},
 	}
 }
 
-// failing returns a client of w.server. While *err is set, all writes except deletions fail with
-// *err.
+// failing returns a client of w.server. While *err is set, creates and applies fail with *err.
 func (w *world) failing(err *error) client.Client {
 	return interceptor.NewClient(w.server, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
@@ -196,7 +194,6 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// If the API server calls an object invalid, the issue has the reason and advice of Object.Invalid.
 func TestAnInvalidObjectHasItsOwnReason(t *testing.T) {
 	t.Parallel()
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Thing"}, tokyo,

@@ -32,7 +32,7 @@ func StatusDetails(err error) metav1.StatusDetails {
 
 // Conflict reports whether another client has written the object since it was read, or owns an
 // applied field. Retry a conflict, and do not report it. A denial by an admission webhook with code
-// 409 is no conflict: it names neither the object nor a cause.
+// 409 is no conflict: the denial names neither the object nor a cause.
 func Conflict(err error) bool {
 	return apierrors.IsConflict(err) &&
 		(StatusDetails(err).Name != "" || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict))

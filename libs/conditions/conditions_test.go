@@ -75,7 +75,6 @@ func TestSetNeverContradictsItself(t *testing.T) {
 	}
 }
 
-// checkForm checks that the API server accepts the conditions.
 func checkForm(t *testing.T, conds []metav1.Condition) {
 	t.Helper()
 	if len(conds) != 4 {
@@ -240,7 +239,7 @@ func TestOf(t *testing.T) {
 	degraded := Degraded("Wrong", "fix %s", "it").After(time.Hour)
 	conflict := Issue{
 		Type: TypeProgressing, Reason: ReasonRetrying, RequeueAfter: conflictRetry,
-		Message: "Another client wrote at the same time; retrying.",
+		Message: "Another client changed the object at the same time; the operator retries.",
 	}
 	retried := func(message string, err error) Issue {
 		return Issue{Type: TypeProgressing, Reason: ReasonRetrying, Message: message, Err: err}

@@ -14,7 +14,7 @@ import (
 
 const conflictRetry = 200 * time.Millisecond
 
-// Issue is a reason why an object does not match its spec. Create one with [Progressing],
+// Issue is a reason why an object does not match its spec. Create an Issue with [Progressing],
 // [Degraded] or [Of].
 type Issue struct {
 	// Type is the condition that the issue sets: TypeProgressing or TypeDegraded.
@@ -36,7 +36,7 @@ type Issue struct {
 	// spec.
 	Unverified bool
 	// Transient reports whether the issue resolves by itself within seconds. The status does not
-	// report such an issue.
+	// report the issue.
 	Transient bool
 	// Err is the error of a call to retry with back-off; nil for other issues.
 	Err error
@@ -65,8 +65,9 @@ func (i *Issue) For(object string) *Issue {
 	return i
 }
 
-// WaitUntil returns the issue waiting before the deadline, and the issue exceeded from the
-// deadline on. The issue waiting requeues the object at the deadline.
+// WaitUntil returns one of two issues of a wait that began at the time since. Before the deadline
+// it returns waiting, with RequeueAfter set to the remaining time. From the deadline on it returns
+// exceeded.
 func WaitUntil(now, since time.Time, deadline time.Duration, waiting, exceeded *Issue) *Issue {
 	remaining := min(deadline, deadline-now.Sub(since)) // the clock of another process may have set since to a future time
 	if remaining <= 0 {
@@ -91,7 +92,7 @@ func Of(err error) []Issue {
 	}
 	issue := Issue{Type: TypeProgressing, Reason: ReasonRetrying, Message: err.Error(), Err: err}
 	if Conflict(err) {
-		issue.Message, issue.Err = "Another client wrote at the same time; retrying.", nil
+		issue.Message, issue.Err = "Another client changed the object at the same time; the operator retries.", nil
 		issue.RequeueAfter = conflictRetry
 	}
 	return []Issue{issue}

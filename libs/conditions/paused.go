@@ -8,7 +8,8 @@ import (
 )
 
 // TypePaused is the type of a condition that exists only while a user has paused the object. It is
-// also the reason of the conditions Paused and Ready.
+// also the reason of this condition, and of the condition Ready of a paused object if Ready is
+// True.
 const TypePaused = "Paused"
 
 // SetPaused adds or removes the condition Paused. If the condition Ready of a paused object is

@@ -10,8 +10,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// answeringOne returns a Client for a server that answers every call with one channel. No benchmark
-// reaches its rate limit.
+// answeringOne returns a Client for a server that answers every call with one channel. The Client's
+// rate limit is too high for any benchmark to reach.
 func answeringOne(b *testing.B) *discordclient.Client {
 	b.Helper()
 	body := []byte(`{"id":"175928847299117063","type":0,"guild_id":"175928847299117000","name":"tokyo-alerts","position":3,"flags":0,"topic":"fire",` +
@@ -28,7 +28,6 @@ func answeringOne(b *testing.B) *discordclient.Client {
 	return c
 }
 
-// BenchmarkCall makes one call after the other to an HTTP server in the same process.
 func BenchmarkCall(b *testing.B) {
 	c := answeringOne(b)
 	b.ReportAllocs()
@@ -81,7 +80,6 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// BenchmarkRefusedByOurselves makes a call that a rate limit refuses.
 func BenchmarkRefusedByOurselves(b *testing.B) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3600")

@@ -14,7 +14,8 @@
 //	}
 //
 // One method is one HTTP request. The package does not cache guilds. Most callers use package
-// guildcache, which does. Package recovery finds the object of a create whose response was lost.
+// guildcache, which caches them. Package recovery finds the object of a create whose response was
+// lost.
 //
 // # Guarantees for every call
 //

@@ -68,7 +68,7 @@ func (e *RateLimited) Queued() bool {
 func (e *RateLimited) ExceedsShare() bool { return e.Scope == ratelimit.ScopeTenant }
 
 // Blocked reports whether a proxy in front of Discord's API refuses calls, or whether Discord has
-// refused too many calls. Such a block may begin again each time that it ends.
+// refused too many calls. The block may begin again each time it ends.
 func (e *RateLimited) Blocked() bool { return e.Scope == ratelimit.ScopeBlocked }
 
 func (e *RateLimited) Error() string {

@@ -179,8 +179,8 @@ func TestRateLimitsOfDiscord(t *testing.T) {
 	}
 }
 
-// Cloudflare may refuse a single call because of its content. A tenant that edits such content must
-// not delay the calls of others.
+// Cloudflare may refuse a single call because of its content. A tenant that causes this refusal
+// must not delay the calls of other tenants.
 func TestABlockedCallDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	client, calls := answering(t, http.StatusForbidden, nil, `{"code":40333,"message":"internal network error"}`)

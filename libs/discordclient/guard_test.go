@@ -45,8 +45,8 @@ func TestAGuardRefusesMutatingCalls(t *testing.T) {
 	}
 }
 
-// The Client applies rate limits before it calls Guard. So the call does not wait between Guard's
-// answer and the request.
+// The Client checks the rate limits before it calls Guard, so nothing delays the request after
+// Guard has permitted it.
 func TestLimitsApplyBeforeTheGuard(t *testing.T) {
 	t.Parallel()
 	g := &guard{}

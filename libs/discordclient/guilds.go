@@ -31,7 +31,8 @@ func (c *Client) DeleteGuild(ctx context.Context, id string) error {
 	return withdrawn(c.do(ctx, cl, nil, nil, id))
 }
 
-// withdrawn turns a 404 or 405 without a code, which a removed route returns, into ClassDenied.
+// withdrawn turns an error of ClassInvalid without a code, such as the 404 or 405 of a removed
+// route, into ClassDenied.
 func withdrawn(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassInvalid && e.Code == 0 && !e.unsent {
 		e.Class = ClassDenied

@@ -110,7 +110,6 @@ func TestEditsDoNotStarveCreatesAndDeletes(t *testing.T) {
 	}
 }
 
-// One tenant uses up its half of the limit. The owner's calls do not wait.
 func TestATenantLeavesHalfOfTheLimit(t *testing.T) {
 	t.Parallel()
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}

@@ -42,8 +42,6 @@ func TestMetricsCountAnAnswerThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// value returns the value of the first series with this name, and with this label value unless
-// label is empty. It returns -1 if there is no such series.
 func value(t *testing.T, registry prometheus.Gatherer, name, label string) float64 {
 	t.Helper()
 	families, err := registry.Gather()

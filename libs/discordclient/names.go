@@ -16,9 +16,9 @@ const MaxNameLength = 100
 // NormaliseChannelName returns the name that Discord stores for a channel of the type t. Discord
 // rewrites names silently: the response to a create has the new name.
 //
-// Categories, voice and stage channels only lose surrounding white space. For all others the
-// official client's rule applies: a run of white space, '-' or '~' becomes one '-', a leading '-'
-// and ASCII punctuation other than '-' and '_' are removed, letters become lower case. Other
+// Categories, voice and stage channels only lose surrounding white space. For all other channels
+// the official client's rule applies: a run of white space, '-' or '~' becomes one '-', a leading
+// '-' and ASCII punctuation other than '-' and '_' are removed, letters become lower case. Other
 // characters, such as emoji, stay.
 //
 // Only lower case and '-' for a space are certain. We have observed that punctuation disappears.

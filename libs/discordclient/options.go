@@ -40,8 +40,8 @@ type Options struct {
 	// Invalid counts refused requests. Discord counts refusals by IP address, so give all Clients
 	// of a process the same count, or shares of the same count. A Client stops once its own
 	// refusals equal the refusals that remain to all Clients. So a bot that is always refused stops
-	// before the others. With [WithRefusals], a call's refusal counts in another share. Default: a
-	// count for this Client alone.
+	// before the other bots. With [WithRefusals], a call's refusal counts in another share.
+	// Default: a count for this Client alone.
 	Invalid *InvalidRequests
 	// Circumstances returns a value, such as overwrites and roles, for the id of a guild, channel
 	// or webhook. The value must change when Discord may start to permit calls for this id. While
@@ -49,8 +49,8 @@ type Options struct {
 	// the Client repeats denied calls.
 	Circumstances func(id string) any
 	// Guard is called right before a mutating call is sent. If Guard returns an error, for example
-	// because the process lost the leader election, the call fails with ClassTransient. If until is
-	// not zero, the call is cancelled at until. Default: every call is made.
+	// because the process lost the leader election, the call fails with ClassTransient. If Guard
+	// returns a time, the call is cancelled at this time. Default: every call is made.
 	Guard   func() (until time.Time, err error)
 	Metrics *Metrics
 	// UserAgent has Discord's form "DiscordBot (url, version)". Default: this module's.
@@ -99,13 +99,14 @@ func ParseAPIURL(raw string) (*url.URL, error) {
 	base, err := url.Parse(strings.TrimRight(raw, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
 		base.User != nil || base.RawQuery != "" { // a user or a query may be a secret
-		return nil, errors.New("the API's address is not one such as " + DefaultAPIURL + ", without a user or a query")
+		return nil, errors.New("the API's address must have the form of " + DefaultAPIURL +
+			", without a user and without a query")
 	}
 	version := path.Base(base.Path)
 	switch {
 	case version == apiVersion:
 	case anyVersion.MatchString(version):
-		return nil, fmt.Errorf("the API's address ends with %s, but only %s of Discord's API is spoken: "+
+		return nil, fmt.Errorf("the API's address ends with %s, but only %s of Discord's API is supported: "+
 			"give the address without a version", version, apiVersion)
 	case version == "api":
 		base.Path += "/" + apiVersion

@@ -61,7 +61,6 @@ func TestAnOutageSlowsCallsDown(t *testing.T) {
 	}
 }
 
-// Refusals by Discord and cancelled calls are no outage.
 func TestOnlyAnOutageSlowsCallsDown(t *testing.T) {
 	t.Parallel()
 	srv := newFailing(t)

@@ -36,8 +36,6 @@ func forbidding(t *testing.T) (client *discordclient.Client, whole *discordclien
 	return client, whole, calls
 }
 
-// until calls Discord until the Client refuses to send more calls. It returns how many calls
-// Discord refused.
 func until(t *testing.T, c *discordclient.Client, ctx context.Context) (refused int) { //nolint:revive // t first
 	for ; refused < 10_000; refused++ {
 		if _, err := c.GetChannel(ctx, "1"); discordclient.ClassOf(err) == discordclient.ClassRateLimited {
@@ -74,8 +72,8 @@ func TestRefusalsCountForTheirTenant(t *testing.T) {
 	}
 }
 
-// Discord denies an edit because of its channel and its fields, whatever their texts. So the client
-// does not send a denied edit again with another text.
+// Another text in the same field does not make Discord permit a denied edit. So the client does not
+// send the edit again with another text.
 func TestADeniedCallIsNotRepeatedWithAnotherText(t *testing.T) {
 	t.Parallel()
 	c, _, calls := forbidding(t)

@@ -25,7 +25,7 @@ const (
 	codeProtocolError, codeRefusedStream                            = 1, 7
 )
 
-// rawPeer is an HTTP/2 server. It calls done for each complete request.
+// rawPeer starts an HTTP/2 server that calls done for each complete request.
 func rawPeer(t *testing.T, done func(conn io.Writer, stream uint32)) (*httptest.Server, *http.Transport) {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
@@ -103,8 +103,8 @@ func writeFrame(w io.Writer, kind, flags byte, stream uint32, payload []byte) {
 	_, _ = w.Write(append(head, payload...))
 }
 
-// By default, net/http sends a request up to seven times, with pauses, if the server resets its
-// stream. The Client must not send a create twice.
+// By default, net/http sends a request up to seven times, with pauses, if the server resets the
+// request's stream. The Client must not send a create twice.
 func TestAResetStreamRepeatsNoWrite(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]uint32{"PROTOCOL_ERROR": codeProtocolError, "REFUSED_STREAM": codeRefusedStream} {

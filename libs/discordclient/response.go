@@ -133,8 +133,8 @@ func (r *response) ofDiscord() bool {
 	return ok && r.status < 500
 }
 
-// blocked reports whether Cloudflare refused the call with Discord's error body. Such a refusal
-// says nothing about the bot's permissions.
+// blocked reports whether Cloudflare refused the call with Discord's error body. This refusal says
+// nothing about the bot's permissions.
 func (r *response) blocked() bool {
 	if r.status != http.StatusForbidden {
 		return false

@@ -51,7 +51,6 @@ func newRig(t *testing.T, changes ...change) *rig {
 	return r
 }
 
-// newClient makes another Client of the same bot, as a restarted process would.
 func (r *rig) newClient() *discordclient.Client {
 	r.t.Helper()
 	c, err := discordclient.New(r.opts)

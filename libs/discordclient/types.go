@@ -76,7 +76,8 @@ func (c *Channel) GetParentID() string { return c.ParentID }
 // flagObfuscated is CHANNEL_OBFUSCATED: the bot may not view the channel.
 const flagObfuscated = 1 << 17
 
-// UnmarshalJSON sorts the overwrites, so that channels can be compared.
+// UnmarshalJSON reads a channel. It sorts the overwrites, so that channels can be compared. Of a
+// hidden channel it reads only ID, GuildID, Type and Position.
 func (c *Channel) UnmarshalJSON(raw []byte) error {
 	type plain Channel
 	sent := struct {
@@ -238,7 +239,8 @@ func (t *RoleTags) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads a role. Servers with the API from before 2025 send only the field color.
+// UnmarshalJSON reads a role. Programs that offer the API of Discord as it was before 2025 send only
+// the field color.
 func (r *Role) UnmarshalJSON(raw []byte) error {
 	type plain Role
 	sent := struct {

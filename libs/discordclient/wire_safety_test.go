@@ -13,8 +13,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A response of status 200 with an empty object or a null is an error, not an empty list or an
-// object without an id.
 func TestNullAndEmptyAnswersAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"null", " null\n", "{}"} {

@@ -25,7 +25,7 @@ type Asking struct {
 
 // Bind adds --yes.
 func (a *Asking) Bind(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&a.Yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&a.Yes, "yes", "y", false, "do not ask \"Apply?\"")
 }
 
 // BindName adds --confirm, which answers the question of ConfirmName. object describes the object
@@ -34,8 +34,8 @@ func (a *Asking) BindName(cmd *cobra.Command, object string) {
 	cmd.Flags().StringVar(&a.name, "confirm", "", "`NAME` of "+object+", instead of typing it when asked")
 }
 
-// Confirm asks whether to apply the change that the caller has printed. If the user answers yaml,
-// Confirm prints text and asks again.
+// Confirm asks whether to apply the change that the caller has printed. If the user answers "yaml",
+// Confirm prints the argument text and asks again.
 func (a *Asking) Confirm(ctx context.Context, p *Plugin, text string) error {
 	if a.Yes {
 		return nil
@@ -57,8 +57,8 @@ func (a *Asking) Confirm(ctx context.Context, p *Plugin, text string) error {
 	}
 }
 
-// ConfirmName prints the question and asks the user to type the object's name. object describes the
-// object, such as "the Dojo".
+// ConfirmName compares the name in --confirm with the object's name. Without --confirm, it prints
+// the question and asks the user to type the name. object describes the object, such as "the Dojo".
 func (a *Asking) ConfirmName(ctx context.Context, p *Plugin, object, name, question string) error {
 	answer := a.name
 	if answer == "" {
@@ -69,7 +69,7 @@ func (a *Asking) ConfirmName(ctx context.Context, p *Plugin, object, name, quest
 		}
 	}
 	if answer != name {
-		return fmt.Errorf("%q is not %s: %w", answer, name, ErrNotConfirmed)
+		return fmt.Errorf("the name is %q, not %q: %w", name, answer, ErrNotConfirmed)
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (a *Asking) read(ctx context.Context, p *Plugin, flag string) (string, erro
 	case got := <-lines:
 		if got.err != nil && (!errors.Is(got.err, io.EOF) || got.text == "") {
 			p.Print("\n")
-			return "", fmt.Errorf("no answer: %w; %s answers in advance", ErrNotConfirmed, flag)
+			return "", fmt.Errorf("no answer: %w; answer in advance with %s", ErrNotConfirmed, flag)
 		}
 		if !term.IsTerminal(p.In) { // a terminal echoes the user's line break; other inputs do not
 			p.Print("\n")

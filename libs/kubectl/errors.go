@@ -71,7 +71,7 @@ func (p *Plugin) explain(ctx context.Context, err error) string {
 	case apierrors.IsForbidden(err):
 		return p.explainForbidden(err)
 	case NotServed(err):
-		return fmt.Sprintf("%s does not have a kind that this needs (%v). %s", p.where(), err, p.Missing)
+		return fmt.Sprintf("%s does not serve a kind that this command needs (%v). %s", p.where(), err, p.Missing)
 	case clientcmd.IsEmptyConfig(err):
 		return "there is no kubeconfig: set KUBECONFIG, or name a file with --kubeconfig."
 	case errors.As(err, &wrongURL) && unreachable(err):
@@ -121,14 +121,14 @@ func (p *Plugin) explainForbidden(err error) string {
 	}
 	where := "in the namespace " + m[5]
 	if m[5] == "" {
-		where = "in all namespaces; name one with -n"
+		where = "in all namespaces; name a namespace with -n"
 	}
 	text := fmt.Sprintf("you (%s) may not %s %s %s.", m[1], m[2], resource, where)
 	if p.Roles == nil {
 		return text
 	}
 	if role := p.Roles(m[2], resource); role != "" {
-		text += " The ClusterRole " + role + " has it: ask for a RoleBinding."
+		text += " Ask an administrator for a RoleBinding to the ClusterRole " + role + "."
 	}
 	return text
 }

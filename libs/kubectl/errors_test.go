@@ -27,9 +27,9 @@ func TestExplain(t *testing.T) {
 		"": ErrIll, "x": errors.New("x"), "interrupted": fmt.Errorf("wait: %w", context.Canceled),
 		"the API server https://k8s does not accept your credentials. Log in again, or name another --context.": apierrors.
 			NewUnauthorized("no"),
-		"you (yuji) may not get pods/log in the namespace a. The ClusterRole viewer has it: ask for a RoleBinding.": denied(
+		"you (yuji) may not get pods/log in the namespace a. Ask an administrator for a RoleBinding to the ClusterRole viewer.": denied(
 			"get", "pods/log", "", ` in the namespace "a"`),
-		"you (yuji) may not list things.example.com in all namespaces; name one with -n.": denied(
+		"you (yuji) may not list things.example.com in all namespaces; name a namespace with -n.": denied(
 			"list", "things", "example.com", " at the cluster scope"),
 	} {
 		if got := p.explain(canceled, err); got != want {

@@ -21,8 +21,7 @@ import (
 type Kind struct {
 	schema.GroupVersionKind
 	// Plural is the kind's name in URL paths, such as "databases".
-	Plural string
-	// ClusterScoped reports whether objects of the kind have no namespace.
+	Plural        string
 	ClusterScoped bool
 }
 

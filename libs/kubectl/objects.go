@@ -17,8 +17,8 @@ import (
 
 const maxNames = 10
 
-// Named reads an object in the namespace of the command line. If the namespace has no object of the
-// kind, the error ends with the argument otherwise: how to find or create an object.
+// Named reads an object in the namespace of the command line. If the object does not exist, Named
+// returns the error of [Plugin.Unknown].
 func (p *Plugin) Named(ctx context.Context, kind Kind, name string, into client.Object, otherwise string) error {
 	err := p.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, into)
 	if apierrors.IsNotFound(err) && !NotServed(err) {
@@ -27,7 +27,9 @@ func (p *Plugin) Named(ctx context.Context, kind Kind, name string, into client.
 	return err
 }
 
-// Unknown returns the error for an object that does not exist. It lists up to 10 existing names.
+// Unknown returns the error for an object that does not exist. The error lists up to 10 existing
+// names. If no names are known, it ends with the text otherwise, which says how to find or create
+// an object.
 func (p *Plugin) Unknown(ctx context.Context, kind Kind, name, otherwise string) error {
 	have, _ := p.names(ctx, kind) // the user may lack the right to list; then no names are shown
 	if len(have) == 0 {
@@ -36,7 +38,7 @@ func (p *Plugin) Unknown(ctx context.Context, kind Kind, name, otherwise string)
 	if len(have) > maxNames {
 		have = append(have[:maxNames:maxNames], "...")
 	}
-	return fmt.Errorf("there is no %s %q in the namespace %s, which has %s",
+	return fmt.Errorf("there is no %s %q in the namespace %s; existing names: %s",
 		kind.Kind, name, p.Namespace, strings.Join(have, ", "))
 }
 

@@ -29,11 +29,9 @@ import (
 // Options has the streams, the environment and the clock of a run.
 type Options struct {
 	genericiooptions.IOStreams
-	// Version is the version of the binary.
 	Version string
 	// Env returns an environment variable. NO_COLOR and TERM may turn colours off.
-	Env func(string) string
-	// Clock is the source of the time.
+	Env   func(string) string
 	Clock clock.WithTicker
 }
 
@@ -111,8 +109,6 @@ func (s *spotter) Write(text []byte) (int, error) {
 
 var printedCommand = regexp.MustCompile("kubectl [a-z-]+ ") // not the name before an error, "kubectl dojo: "
 
-// clusterFlags returns the flags of a command line that select another cluster or user of the
-// kubeconfig.
 func clusterFlags(cmd *cobra.Command) string {
 	var set []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {

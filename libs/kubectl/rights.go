@@ -62,7 +62,8 @@ func (p *Plugin) Lacks(ctx context.Context, rights ...Right) (missing []string, 
 func (p *Plugin) Need(ctx context.Context, rights ...Right) error {
 	missing, err := p.Lacks(ctx, rights...)
 	if len(missing) > 0 {
-		return fmt.Errorf("you may not do this in the namespace %s: you lack %s", p.Namespace, strings.Join(missing, ", "))
+		return fmt.Errorf("this command needs rights in the namespace %s that you lack: %s; ask an administrator for them",
+			p.Namespace, strings.Join(missing, ", "))
 	}
 	return err
 }

@@ -51,10 +51,10 @@ func (p *Plugin) Follow(ctx context.Context, read func(context.Context) (string,
 }
 
 // ErrTimeout is the error of [Plugin.Poll] after its timeout.
-var ErrTimeout = errors.New("it has taken too long")
+var ErrTimeout = errors.New("timed out")
 
-// Poll calls done every second until done returns true or an error. It goes on if the API server
-// does not answer or is overloaded. After the timeout, Poll returns [ErrTimeout].
+// Poll calls done every second until done returns true or an error. Poll continues if the API
+// server does not answer, is overloaded or fails. After the timeout, Poll returns [ErrTimeout].
 func (p *Plugin) Poll(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 	defer cancel()

@@ -51,7 +51,6 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// TestPollEnds shows that an API server that never answers leads to ErrTimeout.
 func TestPollEnds(t *testing.T) {
 	t.Parallel()
 	p := &Plugin{Options: Options{Clock: fastClock{}}}

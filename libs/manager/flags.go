@@ -38,8 +38,8 @@ type Flags struct {
 	shutdownTimeout time.Duration
 }
 
-// Parse adds these flags to set, which has the operator's own flags, and parses the command line
-// like the function Parse.
+// Parse adds these flags to the operator's own flags in set, and parses the command line like the
+// function Parse.
 func (f *Flags) Parse(set *flag.FlagSet, introduction string, args []string, out io.Writer) error {
 	f.bind(set)
 	if err := Parse(set, introduction, args, out); err != nil {
@@ -91,7 +91,7 @@ func (f *Flags) bind(set *flag.FlagSet) {
 		"`address` of Go's profiles under /debug/pprof, such as 127.0.0.1:6060; 0 disables them. "+
 			"Clients are not authenticated, so use the loopback interface")
 	set.DurationVar(&f.shutdownTimeout, "shutdown-timeout", 10*time.Second,
-		"how long running reconciles may take to end on SIGTERM")
+		"time for running reconciles to end after SIGTERM")
 	set.BoolVar(&f.Version, "version", false, "print the version and exit")
 	f.log.BindFlags(set)
 	config.RegisterFlags(set)
@@ -116,7 +116,7 @@ func (f *Flags) validate() error {
 	switch {
 	case f.log.Level != nil && f.log.Level.Enabled(-8):
 		return errors.New("--zap-log-level must be at most 7: " +
-			"from 8 on client-go logs the bodies of requests, Secrets among them")
+			"from 8 on, client-go logs the bodies of requests, including Secrets")
 	case f.leaseDuration <= f.renewDeadline:
 		return fmt.Errorf("--lease-duration (%s) must be longer than --lease-renew-deadline (%s)",
 			f.leaseDuration, f.renewDeadline)

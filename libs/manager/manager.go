@@ -4,8 +4,9 @@
 // election, authenticated metrics, and health and readiness probes.
 //
 // A leader releases the Lease when it exits, and a standby, whose cache is warm, takes over within
-// two retry periods. A process that crashes, or receives SIGTERM during the very write that makes it
-// the leader, leaves the Lease to expire. /readyz covers the cache of every kind, on a standby too.
+// two retry periods. A process that crashes, or receives SIGTERM during the very write that makes
+// it the leader, leaves the Lease to expire. /readyz waits for the caches of the kinds in
+// Options.Watched, on a standby too.
 package manager
 
 import (

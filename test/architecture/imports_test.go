@@ -17,12 +17,10 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// prefix begins the import path of every package of the project.
 const prefix = "jutsu.com/operators/"
 
 var update = flag.Bool("update", false, "write the table into docs/understand/architecture.md")
 
-// TestImports compares the imports of the project's packages with the table.
 func TestImports(t *testing.T) {
 	root, err := project.Root()
 	if err != nil {
@@ -72,7 +70,6 @@ func list(t *testing.T, graph Graph, folder, workspace, packages string) {
 	}
 }
 
-// TestPage expects that docs/understand/architecture.md shows the table Imports.
 func TestPage(t *testing.T) {
 	page, err := project.Path("docs/understand/architecture.md")
 	if err != nil {
@@ -98,8 +95,6 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCheck changes one thing in the packages or in the table of a small project, and expects
-// certain violations from Check.
 func TestCheck(t *testing.T) {
 	const table = `
 [libs]

@@ -6,7 +6,8 @@ package architecture
 // Tests may import any package.
 //
 //   - "PACKAGES: IMPORTS" is a line. Indented lines continue it. Each package has exactly one line.
-//   - "[FOLDER] IMPORTS" begins a section. Its lines write "./" for FOLDER and may use IMPORTS too.
+//   - "[FOLDER] IMPORTS" begins a section. In its lines, "./" means FOLDER. The packages of all its
+//     lines may import IMPORTS too.
 //   - {a,b} expands as in a shell, * is one element of a path, x/... is x and everything below it.
 //   - # begins a comment.
 //

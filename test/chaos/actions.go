@@ -29,7 +29,7 @@ type actionKind struct {
 	// slots is the number of objects from which an action chooses one. 0 means that the action
 	// needs no object.
 	slots int
-	// first is 1 if a run does this action for every slot at its start. Otherwise it is 0.
+	// first is 1 if every run begins with this action, once for each slot. Otherwise it is 0.
 	first int
 	// do runs the action, and describes it for the journal. An error means that the action was not
 	// possible at this moment. Such an error is not a violation of an invariant.
@@ -145,7 +145,7 @@ type sequence struct {
 	random      *rand.Rand
 	actionKinds []actionKind
 	total       int
-	// first creates the objects that later actions need.
+	// first has the actions that create the objects for later actions.
 	first []action
 }
 

@@ -11,7 +11,8 @@ import (
 )
 
 type violation struct {
-	// invariant is one of the invariants that docs/contribute/chaos.md lists.
+	// invariant is the name of the violated invariant. docs/contribute/chaos.md describes the
+	// invariants.
 	invariant string
 	// where names the object or file. what describes the violation.
 	where, what string

@@ -19,7 +19,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// rowKeeper is the simulated CloudNativePG. It stores the rows of databases, and their backups.
+// rowKeeper is the simulated CloudNativePG. It stores the rows of databases and of backups.
 type rowKeeper interface {
 	Rows(cluster types.UID, database string) []string
 	Restorable(backup types.UID, database string) []string
@@ -114,7 +114,8 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 	return w.expectVersion(d, cluster)
 }
 
-// finalBackupBlocks reports whether a Dojo is not deleted because its final backup fails.
+// finalBackupBlocks reports whether a Dojo's deletion cannot end because the final backup has
+// failed or Postgres does not start.
 func (w *dataWorld) finalBackupBlocks(d *corev1api.Dojo, cluster *unstructured.Unstructured) bool {
 	policy := d.BackupPolicy()
 	if policy == nil || !policy.FinalBackup || d.Spec.Postgres.ReclaimPolicy != corev1api.ReclaimDelete || cluster == nil {
@@ -155,8 +156,14 @@ func (w *dataWorld) expectVersion(d *corev1api.Dojo, cluster *unstructured.Unstr
 }
 
 // missing returns the reason why a committed row is lost, or "" if the row is not lost. A row is
-// not lost if it is in a database that starts, or in a Backup of the Dojo's status. A row is also
-// not lost if a user has deleted its database, or has upgraded the database without a backup.
+// not lost in these cases:
+//
+//   - The database has the row, and either Postgres starts or a Backup of the Dojo's status also
+//     has the row.
+//   - A user has deleted the Cluster.
+//   - A Dojo with the reclaimPolicy Delete was deleted. If the Cluster is gone and that Dojo asked
+//     for a final backup, the final Backup must have the row.
+//   - A user asked for an upgrade without a backup, and the upgrade failed.
 func (w *dataWorld) missing(row acknowledged) string {
 	cluster := w.byUID(row.cluster)
 	there := cluster != nil && slices.Contains(w.postgres.Rows(row.cluster, row.database), row.text)

@@ -113,9 +113,9 @@ func (w *world) holders() map[types.UID]holder {
 	return all
 }
 
-// checkDuplicates finds resources that were created while their object already had one. It ignores
-// a resource if the audit log lost its create, because that resource may belong to another object.
-// checkOrphans finds a resource that belongs to no object.
+// checkDuplicates finds resources that were created while their object already had a resource. A
+// resource does not count as the object's if the audit log lost its create, because the resource
+// may belong to another object. checkOrphans finds resources that belong to no object.
 func checkDuplicates(w *world) (wrong violations) {
 	live := map[types.UID][]string{}
 	for _, e := range w.guild.Audit {
@@ -137,8 +137,9 @@ func checkDuplicates(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkLosses finds resources that the operator deleted although their object still exists. It also
-// finds roles that the operator deleted although their DiscordRole had the deletionPolicy Retain.
+// checkLosses finds resources that the operator deleted although their object still exists and is
+// not being deleted. It also finds roles that the operator deleted although their DiscordRole had
+// the deletionPolicy Retain.
 func checkLosses(w *world) (wrong violations) {
 	made, holders := w.origins(creates...), w.holders()
 	for _, e := range w.guild.Audit {
@@ -346,8 +347,9 @@ func (w *world) nameOf(uid types.UID) string {
 	return string(uid)
 }
 
-// checkUserChannels finds channels that users created, and that the operator changed or deleted
-// although no object adopts them.
+// checkUserChannels finds channels of users that the operator changed although no object adopts
+// them, deleted although no adopting object has the deletionPolicy Delete, or bound to an object
+// without spec.adopt.
 func checkUserChannels(w *world) (wrong violations) {
 	const invariant = "what users made is theirs"
 	adopted, deletable := map[string]bool{}, map[string]bool{}

@@ -105,7 +105,6 @@ func checkStatus(o client.Object, want expectation) (wrong violations) {
 	return wrong
 }
 
-// expectServer expects that a server in deletion waits for its dependents.
 func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
 	if s.DeletionTimestamp != nil && len(w.groups)+len(w.channels)+len(w.roles)+len(w.guests.all()) > 0 {
 		return expectation{[]string{v1alpha1.ReasonWaitingForDependents}}
@@ -113,8 +112,6 @@ func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
 	return isReady
 }
 
-// expectGroup expects that a group waits if one of its roles does not exist. A group in deletion
-// must wait until its channels are deleted.
 func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	for _, c := range w.channels {
 		if ref := c.Spec.GroupRef; g.DeletionTimestamp != nil && ref != nil && ref.Name == g.Name {
@@ -130,9 +127,6 @@ func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	return isReady
 }
 
-// expectChannel expects that a channel waits if a role or its group does not exist, or if the group
-// has no category on Discord. It expects a conflict if spec.adopt names a channel that already
-// belongs to another DiscordChannel.
 func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	parent := ""
 	if ref := c.Spec.GroupRef; ref != nil {
@@ -165,9 +159,8 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	return isReady
 }
 
-// expectDojo expects that a Dojo with alerts waits for its DiscordChannel. If a former Dojo of the
-// same name has left a database in another Cluster, expectDojo expects the reason ChildRefused,
-// because the operator moves no data between Clusters.
+// expectDojo expects the reason ChildRefused if the database of a former Dojo of the same name is
+// in another Cluster, because the operator moves no data between Clusters.
 func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	if w.databaseElsewhere(d) {
 		return expectation{[]string{corev1api.ReasonChildRefused}}

@@ -103,8 +103,6 @@ func (s *releases) together(pods []corev1.Pod) (wrong violations) {
 	return wrong
 }
 
-// checkReleases expects the image of spec in a Dojo's Deployment and in its status.release, after
-// the operators are idle.
 func checkReleases(w *world) (wrong violations) {
 	for _, d := range w.dojos {
 		if d.Spec.Release == nil || d.DeletionTimestamp != nil {

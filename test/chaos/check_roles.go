@@ -66,8 +66,8 @@ func (w *world) lacksRole(spec []v1alpha1.PermissionOverwrite) bool {
 	})
 }
 
-// expectRole expects a DiscordRole without a role to wait while several roles on Discord have its
-// name and the audit log names the creator of none of them. Otherwise the DiscordRole is ready.
+// expectRole expects a DiscordRole without a role to wait if the audit log lost the creates of
+// several roles on Discord that have its name.
 func (w *world) expectRole(role *v1alpha1.DiscordRole) expectation {
 	fits := 0
 	for _, r := range w.guild.Roles {

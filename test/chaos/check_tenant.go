@@ -13,8 +13,6 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// checkAbuser finds everything that the tenant without grants got. The invariants of the other
-// files protect the first tenant.
 func checkAbuser(w *world) (wrong violations) {
 	const invariant = "a tenant gets nothing that it is not granted"
 	for _, o := range slices.Concat(objects(w.abuse.servers), objects(w.abuse.channels), objects(w.abuse.dojos)) {

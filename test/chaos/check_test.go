@@ -63,7 +63,6 @@ func madeFor(action int, id, uid string) discordtest.AuditEntry {
 	return discordtest.AuditEntry{Action: action, UserID: botID, TargetID: id, Reason: "Kind " + uid + " ns/name"}
 }
 
-// validWorld returns a world with objects of every kind. It violates no invariant.
 func validWorld() *world {
 	ready, one, slow := conds("Reconciled", "Available", "Ready"), int32(1), int32(3)
 	channel := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", channelUID),

@@ -259,7 +259,6 @@ func (r *run) kubectl(ctx context.Context, words []string) error {
 	return r.Admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
 }
 
-// writeRows lets each running application commit a row with its own credentials.
 func (r *run) writeRows(ctx context.Context, _ action) (string, error) {
 	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()

@@ -29,7 +29,7 @@ func byHand(do func()) (err error) {
 	return nil
 }
 
-// recordUserChannel records the current state of a user's channel. The caller holds the lock.
+// recordUserChannel records the current state of a user's channel. The caller must hold r.mu.
 func (r *run) recordUserChannel(id string) {
 	c, _ := r.discord.Channel(id)
 	category, _ := r.discord.Channel(c.ParentID)
@@ -115,8 +115,8 @@ func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	r.overwrite(c.ID, hidden)
 	r.later(ctx, while, func(context.Context) {
 		r.overwrite(c.ID, c.Overwrites)
-		// If the category was deleted meanwhile, its channels still have copies of the overwrites
-		// that hide it.
+		// If the hidden channel is a category and was deleted meanwhile, its channels still have
+		// copies of the overwrites that hide it.
 		for _, left := range r.discord.Guild(r.guild).Channels {
 			if slices.Equal(left.Overwrites, hidden) {
 				r.overwrite(left.ID, nil)

@@ -4,10 +4,11 @@
 // docs/contribute/chaos.md describes the actions, the invariants and how to read a failure.
 //
 // The API server, the controllers and two processes of each operator are real. Nodes, CloudNativePG
-// and Discord are simulated. Discord runs in this process, so its true state is known.
+// and Discord are simulated. The simulated Discord runs in this process, so the checks know its
+// true state.
 //
 //	actions.go     all actions, their frequency, and the sequence that a seed determines
-//	kubernetes.go  users of Kubernetes; dojos.go and data.go: users of Dojos and their databases
+//	kubernetes.go  users of Kubernetes; also dojos.go, releases.go, data.go, minors.go and roles.go
 //	tenant.go      a tenant without grants; check_tenant.go its invariants
 //	guests.go      a tenant with a grant; check_guests.go its invariants
 //	discord.go     users of Discord

@@ -135,7 +135,7 @@ func (r *run) failDiscord(ctx context.Context, a action) (string, error) {
 
 func (r *run) byBot(q discordtest.Request) bool { return q.BotID == r.botID }
 
-// loseCreates executes the next creates, but drops their responses.
+// loseCreates makes Discord execute the next creates, but drop their responses.
 func (r *run) loseCreates(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	n := 1 + random.IntN(3)
@@ -171,7 +171,7 @@ func (r *run) dropGateway(_ context.Context, a action) (string, error) {
 	return end.name, nil
 }
 
-// refuseGateway makes Gateway connections fail for a while, so that the operator must poll.
+// refuseGateway makes Gateway connections fail, or events come twice, for a while.
 func (r *run) refuseGateway(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	while := time.Duration(3+random.IntN(10)) * time.Second

@@ -40,7 +40,7 @@ func oneIn(random *rand.Rand, n int) bool { return random.IntN(n) == 0 }
 func uniqueWord(random *rand.Rand) string { return fmt.Sprintf("%016x", random.Uint64()) }
 
 // withTimeout limits a request to five seconds. That is enough for a busy API server, and a short
-// wait for one that is down.
+// wait while the API server is down.
 func (r *run) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, 5*time.Second)
 }

@@ -68,8 +68,8 @@ func (s *stage) writeCatalog(text string) error {
 	return os.WriteFile(filepath.Join(s.catalogFolder(), "catalog.yaml"), []byte(text), 0o600)
 }
 
-// offerMinors changes the minor versions in the catalog, also to lower ones, or makes the catalog
-// invalid.
+// offerMinors changes the minor versions in the catalog to higher or lower versions, or makes the
+// catalog invalid.
 func (r *run) offerMinors(_ context.Context, a action) (string, error) {
 	random := a.random()
 	if oneIn(random, 6) {
@@ -162,8 +162,9 @@ func minorOf(image string) int {
 	return n
 }
 
-// checkMinors checks Dojos after the operators are idle. With the policy Automatic, a Dojo must
-// have the newest minor version. Otherwise its status must name that version, if it is newer.
+// checkMinors checks Dojos after the operators are idle. The status must name the catalog's minor
+// version if it is newer than the Cluster's, and otherwise no version. With the policy Automatic,
+// the catalog must have no newer minor version.
 func (w *dataWorld) checkMinors() (wrong violations) {
 	for _, d := range w.dojos {
 		cluster, own := w.named("Cluster", d.Name+"-db"), d.Spec.Postgres.Cluster

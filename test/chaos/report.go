@@ -17,7 +17,8 @@ import (
 
 var panicked = regexp.MustCompile(`(?m)^panic:|^fatal error:|Observed a panic|DATA RACE`)
 
-// revealed searches the texts that users can read for secrets, and the operators' logs for panics.
+// revealed searches for secrets in all texts that users can read, and for panics in the operators'
+// logs.
 func (r *run) revealed(ctx context.Context) (wrong violations) {
 	texts := r.observer.takeTexts()
 	for _, k := range r.replicas {

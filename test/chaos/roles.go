@@ -93,8 +93,8 @@ func (r *run) deleteRole(ctx context.Context, a action) (string, error) {
 	return "deleted", r.delete(ctx, roleName(a.slot), &v1alpha1.DiscordRole{})
 }
 
-// recordUserRole records the current state of a user's role. The caller holds the lock, except
-// during the setup, when no other goroutine runs.
+// recordUserRole records the current state of a user's role. The caller must hold s.mu, except
+// during the set-up, when no other goroutine runs.
 func (s *stage) recordUserRole(id string) {
 	for _, role := range s.discord.Guild(s.guild).Roles {
 		if role.ID == id {

@@ -114,8 +114,6 @@ func (r *run) rounds(ctx context.Context) (n int, err error) {
 	return n - 1, r.awaitReconciled(ctx, deletionRound)
 }
 
-// act runs one action. If the observer has found a violation, act returns the violation as an error
-// instead.
 func (r *run) act(ctx context.Context, a action) error {
 	if err := wait(ctx, a.pause); err != nil {
 		return err
@@ -136,7 +134,6 @@ func (r *run) later(ctx context.Context, while time.Duration, do func(context.Co
 	})
 }
 
-// endFaults ends all faults, and returns when all killed processes are ready again.
 func (r *run) endFaults(ctx context.Context) error {
 	r.pending.Wait()
 	r.discord.Faults().Clear()
@@ -177,7 +174,7 @@ func (r *run) restoreCollector(ctx context.Context) error {
 	return nil
 }
 
-// awaitReconciled waits until there are no violations, and returns the remaining ones after
+// awaitReconciled waits until there are no violations, and returns the remaining violations after
 // roundTimeout.
 func (r *run) awaitReconciled(ctx context.Context, what string) error {
 	began := time.Now()

@@ -25,7 +25,8 @@ const (
 	// Dojos.
 	abuser     = "chaos-abuser"
 	forgedSize = 100 << 10
-	// wrongToken has the form of a bot token. The operator sends no other text to Discord.
+	// wrongToken has the form of a bot token, because the operator sends Discord only tokens of
+	// this form.
 	wrongToken = "wrong.token.from-the-beginning-on"
 )
 
@@ -46,7 +47,7 @@ func abuserSetup() []client.Object {
 	}
 }
 
-// abuseToken creates a server with a wrong token, and then changes the token's Secret.
+// abuseToken creates a DiscordServer with a wrong token, and then changes the token's Secret.
 func (r *run) abuseToken(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)},
@@ -68,8 +69,9 @@ func (r *run) abuseToken(ctx context.Context, a action) (string, error) {
 	return what, r.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, patch))
 }
 
-// abuseChannel creates a channel that may try to adopt a channel of the first tenant. It asks for a
-// webhook Secret with the name of a Secret in the first tenant's namespace.
+// abuseChannel creates a DiscordChannel that asks for a webhook Secret with the name of a Secret in
+// the first tenant's namespace. In half of the cases, it also tries to adopt a channel of the first
+// tenant.
 func (r *run) abuseChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)}}

@@ -34,7 +34,6 @@ func resourceRules(at string) map[string]rule {
 	}
 }
 
-// labelRule returns the rule that bounds the length of keys and values in a map of strings.
 func labelRule(at string, name, value int) map[string]rule {
 	text := fmt.Sprintf("self.all(key, size(key) <= %d && size(self[key]) <= %d)", name, value)
 	return map[string]rule{at + "{}": {at, text}}
@@ -82,7 +81,6 @@ var ruled = map[string][]map[string]rule{
 	"DiscordRole":    nil,
 }
 
-// These are the paths of the namespace selectors in DiscordServer and DiscordGroup.
 const selector, roleSelector = ".spec.allowedNamespaces.selector", ".spec.allowedRoles.namespaces.selector"
 
 func selectorRules(at string) map[string]rule {
@@ -107,8 +105,8 @@ type field struct {
 	*apiextensionsv1.JSONSchemaProps
 	// path contains [] for the items of a list and {} for the values of a map.
 	path string
-	// described is the field's description. If the field has none, it is the description of its
-	// nearest ancestor that has one.
+	// described is the field's description. For a field without a description, it is that of the
+	// nearest ancestor with a description.
 	described string
 }
 

@@ -40,7 +40,8 @@ func TestChildrenToSave(t *testing.T) {
 }
 
 // A kubectl command in docs/learn/quickstart.md must list all kinds of objects that dojo-operator
-// creates, except HTTPRoute. The page's cluster does not have that kind, so only its text names it.
+// creates, except Event and HTTPRoute. The page's cluster does not have the kind HTTPRoute, so only
+// the page's text names this kind.
 func TestChildrenOfTheDocs(t *testing.T) {
 	g := NewWithT(t)
 	line := regexp.MustCompile(`kubectl get -l app\.kubernetes\.io/instance=\S+ ([a-z.,\\\n]+)\n`).

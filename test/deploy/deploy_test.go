@@ -44,7 +44,6 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.texts = append(w.texts, text)
 }
 
-// start starts a test cluster, and stops it after the test.
 func start(t *testing.T, options testcluster.Options) (*testcluster.Cluster, client.Client) {
 	t.Helper()
 	g := NewWithT(t)
@@ -251,8 +250,6 @@ func kindsOf(objects []*unstructured.Unstructured) []string {
 	return slices.Sorted(maps.Keys(kinds))
 }
 
-// generations returns the generation of each object. It returns the resourceVersion of an object
-// without a generation.
 func generations(ctx context.Context, g *WithT, admin client.Client,
 	objects []*unstructured.Unstructured) map[string]any {
 	found := map[string]any{}

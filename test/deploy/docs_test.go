@@ -39,8 +39,6 @@ var (
 	metric   = regexp.MustCompile("`((?:dojo|discord)_[a-z_]+)")
 )
 
-// The API server must accept every manifest of the docs. If a manifest has only a spec, the test
-// adds the other fields of a Dojo.
 func TestManifestsOfTheDocs(t *testing.T) {
 	t.Parallel()
 	admin, _, _ := startAPIServer(t)
@@ -90,7 +88,6 @@ func allPages(t *testing.T) []string {
 // operators, test/observability evaluates Argo CD's health checks, and TestLoad loads images.
 var notRun = []string{"docs/do/install.md", "docs/do/gitops.md", "docs/do/kind-k3d.md"}
 
-// Each section of the pages in docs/do must have an end-to-end spec that runs its commands.
 func TestCommandsOfTheDocsAreRun(t *testing.T) {
 	var specs strings.Builder
 	files, err := filepath.Glob("../e2e/*_test.go")
@@ -191,8 +188,6 @@ func objectsOf(t *testing.T, block string) (all []*unstructured.Unstructured) {
 	}
 }
 
-// Each metric in docs/metrics.md must occur in the source code of an operator or of
-// libs/discordclient.
 func TestMetricsOfTheDocs(t *testing.T) {
 	g := NewWithT(t)
 	var sources strings.Builder

@@ -19,7 +19,6 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// samples has the spec of a valid object of each kind.
 var samples = map[string]string{
 	"core.jutsu.com/v1 Dojo":                    "{accountId: a, title: b, credentialsRef: {name: x}}",
 	"discord.jutsu.com/v1alpha1 DiscordServer":  "{serverId: '123456789012345678', tokenSecretRef: {name: x}}",
@@ -49,8 +48,8 @@ func finalizers(n int) []string {
 	return all
 }
 
-// The API server must refuse an object with many finalizers, because the operators' caches keep
-// them. Users must be able to edit and clean up an existing object that has too many.
+// The API server must refuse an object with many finalizers, because the operators' caches have
+// them in memory. Users must be able to edit and clean up an existing object that has too many.
 func TestFinalizersAreBounded(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

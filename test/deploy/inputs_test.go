@@ -13,8 +13,6 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// TestInputsOfSuites asks .ci/inputs for the files that affect a suite of .ci/run. It expects the
-// files in `with`, and none of the files in `without`.
 func TestInputsOfSuites(t *testing.T) {
 	t.Parallel()
 	for suite, test := range map[string]struct{ with, without []string }{

@@ -126,7 +126,8 @@ func TestNamespaced(t *testing.T) {
 	var elsewhere []*unstructured.Unstructured
 	for _, namespace := range append(slices.Clone(teams), unwatched) {
 		for _, o := range teamObjects(t, namespace) {
-			// The API server enforces a new quota only after a moment.
+			// The API server refuses all objects that a new quota counts, until the quota's status
+			// is known.
 			g.Eventually(func() error { return n.admin.Create(t.Context(), o) }).WithTimeout(waitLimit).
 				Should(Succeed(), "%s %s", o.GetKind(), o.GetName())
 			switch {
@@ -158,7 +159,6 @@ func TestNamespaced(t *testing.T) {
 	}
 }
 
-// applyTenants applies the sample and returns the objects that the operators reconcile.
 func (n *namespaced) applyTenants(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	g := NewWithT(t)
@@ -222,7 +222,6 @@ func (n *namespaced) field(t *testing.T, o *unstructured.Unstructured, kind, fie
 	return ""
 }
 
-// The ResourceQuota of the sample must forbid teams to create a DiscordServer.
 func (n *namespaced) refusesServers(t *testing.T) {
 	server := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"tokenSecretRef": map[string]any{"name": "discord-bot"}, "serverId": guildID,

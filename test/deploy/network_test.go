@@ -85,7 +85,6 @@ func peer(namespace string, labels map[string]string) netpol.Peer {
 	}
 }
 
-// podOf returns a pod of dojo-operator whose label app.kubernetes.io/name has the given value.
 func (n *namespaced) podOf(t *testing.T, namespace, name string) netpol.Peer {
 	t.Helper()
 	g := NewWithT(t)

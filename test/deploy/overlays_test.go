@@ -53,8 +53,6 @@ func (v variant) String() string {
 	return strings.Join(append([]string{v.operator.Name, v.overlay}, v.components...), "+")
 }
 
-// variants returns variants of the base and of every overlay: without components, with each single
-// component, and with all components.
 func variants(t *testing.T) []variant {
 	t.Helper()
 	var all []variant
@@ -180,8 +178,6 @@ type accepted struct {
 	objects map[string]bool
 }
 
-// expect applies each object that has not been accepted before, and expects no error and no
-// warning.
 func (a *accepted) expect(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g, warned := NewWithT(t), &warnings{}
@@ -389,8 +385,8 @@ func TestOverlaysDiffer(t *testing.T) {
 			}
 			namespaced := render(t, variant{o, "overlays/production", components}.write(t))
 			for _, name := range roles {
-				// The rendered objects must include both, so that an apply removes the rights that
-				// the ClusterRole and the ClusterRoleBinding gave before.
+				// The rendered objects must include the ClusterRole and the ClusterRoleBinding, so
+				// that an apply removes the rights that they gave before.
 				var role rbacv1.ClusterRole
 				g.Expect(pick(namespaced, "ClusterRole", name, &role)).To(Succeed())
 				g.Expect(role.Rules).To(BeEmpty(), "it may act everywhere")

@@ -52,7 +52,6 @@ func aDojo(namespace string, spec ...string) string {
 		"spec: {accountId: a, title: b, " + strings.Join(spec, ", ") + "}"
 }
 
-// Each sample policy must refuse and accept objects as its documentation says.
 func TestPolicySamples(t *testing.T) {
 	t.Parallel()
 	admin, _, _ := startAPIServer(t)

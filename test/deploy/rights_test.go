@@ -45,8 +45,8 @@ func TestDeletionOfSecrets(t *testing.T) {
 	}
 }
 
-// mayDeleteSecrets lists the roles with the right. It omits a ClusterRole whose binding has no
-// subject, because components/namespaced revokes a ClusterRole in this way.
+// mayDeleteSecrets lists the roles that may delete Secrets. It omits a ClusterRole whose binding
+// has no subject, because components/namespaced revokes a ClusterRole in this way.
 func mayDeleteSecrets(t *testing.T, objects []*unstructured.Unstructured) (roles []string) {
 	t.Helper()
 	for _, o := range objects {

@@ -104,7 +104,6 @@ func TestWorkflowsRunWhatExists(t *testing.T) {
 	}
 }
 
-// makes expects that the Makefile has a target. It runs make --dry-run, so nothing is built.
 func makes(t *testing.T, file, target string) {
 	t.Helper()
 	root, err := project.Root()

@@ -46,8 +46,8 @@
 //     overwrites.
 //   - Limits.GuildsPerSession requires shards from 2,500 guilds on. GET /gateway/bot then
 //     recommends several shards, and the Gateway closes a session with too many guilds (4011) [D].
-//   - Options.Compatible simulates a server with a Discord-compatible API, as one such server was
-//     observed to behave.
+//   - Options.Compatible simulates the observed behaviour of a server with a Discord-compatible
+//     API.
 //
 // # Known differences from Discord
 //

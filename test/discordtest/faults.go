@@ -21,8 +21,8 @@ func FailAfter(status int) Action {
 	return Action{Effect: true, Status: status, Body: gatewayError(status)}
 }
 
-// GiveUp answers with the given 5xx status at once. It executes the call later; late is the
-// delay. It simulates a proxy that times out before Discord answers.
+// GiveUp answers with the given 5xx status at once, and executes the call after the delay late. It
+// simulates a proxy that times out before Discord answers.
 func GiveUp(status int, late time.Duration) Action {
 	return Action{Late: late, Status: status, Body: gatewayError(status)}
 }
@@ -46,8 +46,8 @@ func Slow(before, after time.Duration) Action {
 // Hold executes the call and delays the response until release is closed.
 func Hold(release <-chan struct{}) Action { return Action{Effect: true, Hold: release} }
 
-// RateLimited answers 429 and does not execute the call. The value of X-RateLimit-Scope is scope:
-// user, global or shared.
+// RateLimited answers 429 and does not execute the call. The parameter scope is the value of
+// X-RateLimit-Scope: user, global or shared.
 func RateLimited(after time.Duration, scope string) Action {
 	h := http.Header{}
 	status, body := (&call.TooMany{After: after, Scope: scope}).Write(h)

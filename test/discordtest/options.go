@@ -41,8 +41,8 @@ type Options struct {
 	// IgnoreTargetID makes the audit log ignore the query parameter target_id, which Discord
 	// documents only in its OpenAPI description.
 	IgnoreTargetID bool
-	// HeartbeatInterval is the interval in the Gateway's HELLO; default 41.25 s. The Gateway closes
-	// a client with 4009 if it sends no heartbeat for one and a half intervals.
+	// HeartbeatInterval is the interval in the Gateway's HELLO; default 41.25 s. If a client sends
+	// no heartbeat for one and a half intervals, the Gateway closes the connection with 4009.
 	HeartbeatInterval time.Duration
 	// SessionLife is the time after a disconnect in which a client can resume a Gateway session;
 	// default 3 min. Discord documents no such time.
@@ -58,17 +58,17 @@ type Options struct {
 	//     permissions get status 400 with code 50013; a parent_id of null gets 500;
 	//   - permission overwrites apply in the order in which they were sent, a new channel gets none
 	//     from its category, and no channels are hidden;
-	//   - GET /guilds/{guild_id} has no roles, responses about one channel and CHANNEL_UPDATE have
-	//     no position, and the audit log is always empty;
+	//   - responses about the settings of a guild have no roles, CHANNEL_UPDATE and responses about
+	//     one channel (except to DELETE) have no position, and the audit log is always empty;
 	//   - edits of nsfw, rate_limit_per_user and a guild's description succeed without an effect;
 	//   - the Gateway sends CHANNEL_UPDATE and CHANNEL_DELETE twice for channels that existed when
 	//     the session started, and never for newer channels.
 	Compatible bool
 	// Normalise returns the name that Discord stores for a text, announcement, forum or media
-	// channel; default NormaliseName. Discord does not document the order of its steps.
+	// channel; default NormaliseName. Discord does not document in which order it changes a name.
 	Normalise func(name string) string
-	// AnyUserAgent accepts bots whose User-Agent is not "DiscordBot (url, version)". Otherwise they
-	// get 403, because Discord may block them.
+	// AnyUserAgent accepts bots whose User-Agent is not "DiscordBot (url, version)". By default,
+	// these bots get 403, because Discord may block them.
 	AnyUserAgent bool
 	// AllowGuildDeletion lets bots delete the guilds that they own, as Discord did until July 2025
 	// and compatible servers still do. By default the simulator refuses the deletion with 20001.

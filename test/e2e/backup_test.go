@@ -66,7 +66,7 @@ spec:
 		w.awaitReady(ctx, "sapporo")
 	}, NodeTimeout(installing))
 
-	It("archives its log, and takes a backup at once and then by the schedule", func(ctx SpecContext) {
+	It("archives its WAL, and takes a backup at once and then by the schedule", func(ctx SpecContext) {
 		began := time.Now()
 		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).
 			Should(HavePrefix("True " + corev1api.ReasonBackupSucceeded))
@@ -87,7 +87,8 @@ spec:
 		w.awaitReady(ctx, "sapporo")
 	}, SpecTimeout(10*time.Minute))
 
-	It("reports failing backups while the object store is down, and success once it is back", func(ctx SpecContext) {
+	It("reports failing backups while the object store is down, "+
+		"and success once the store is back", func(ctx SpecContext) {
 		w.scaleStore(ctx, 0)
 		began := time.Now()
 		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).
@@ -109,7 +110,7 @@ spec:
 		Eventually(ctx, w.firing).WithTimeout(eventually).Should(BeEmpty())
 	}, SpecTimeout(15*time.Minute))
 
-	It("reports ArchivingFailed when the path in the object store holds another Cluster's log", func(ctx SpecContext) {
+	It("reports ArchivingFailed when the path in the object store holds another Cluster's WAL", func(ctx SpecContext) {
 		otaru := strings.NewReplacer("sapporo", "otaru", "Sapporo", "Otaru", "barmanObjectName: store",
 			"barmanObjectName: store, serverName: sapporo-db").Replace(sapporo)
 		w.apply(ctx, otaru)
@@ -157,7 +158,8 @@ spec:
 		Expect(w.existing(ctx, "sapporo-past-db")).To(BeEmpty())
 	}, SpecTimeout(15*time.Minute))
 
-	It("is restored in place by kubectl dojo after its loss, and then to a point in time", func(ctx SpecContext) {
+	It("is restored in place by kubectl dojo after the Cluster's loss, "+
+		"and then to a point in time", func(ctx SpecContext) {
 		w.apply(ctx, strings.NewReplacer("sapporo", "nayoro", "Sapporo", "Nayoro", `schedule: "* * * * *"`,
 			`schedule: "0 0 1 1 *"`, "finalBackup: true", "finalBackup: false").Replace(sapporo))
 		w.awaitReady(ctx, "nayoro")
@@ -166,7 +168,7 @@ spec:
 		Expect(w.existing(ctx, "nayoro-db")).To(BeEmpty())
 	}, SpecTimeout(20*time.Minute))
 
-	It("reports why a restore fails, and starts nothing", func(ctx SpecContext) {
+	It("reports why a restore fails, and starts no pods of the Dojo", func(ctx SpecContext) {
 		restoring := func(name, recovery string) {
 			w.apply(ctx, fmt.Sprintf(`
 apiVersion: core.jutsu.com/v1
@@ -243,7 +245,7 @@ spec:
 		Expect(phase).To(Equal("completed"))
 	}, SpecTimeout(15*time.Minute))
 
-	It("is restored with every weapon from the final backup, by a Dojo of the same name", func(ctx SpecContext) {
+	It("is restored with every row from the final backup by a Dojo of the same name", func(ctx SpecContext) {
 		began := time.Now()
 		Expect(w.runDocumented(ctx, "restore.md", "A Dojo that was deleted", "sapporo")).
 			To(ContainSubstring("Backup " + final.GetName()))

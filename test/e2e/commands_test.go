@@ -48,8 +48,8 @@ func (w *world) runDocumented(ctx context.Context, page, section, dojo string, v
 	return string(output)
 }
 
-// task returns a section of a page in docs/do. The page's title is also the title of its first
-// section.
+// task returns a section of a page in docs/do. The text between a page's title and its first
+// section counts as a section with the page's title.
 func task(page, section string) string {
 	GinkgoHelper()
 	path, err := project.Path("docs", "do", page)
@@ -72,7 +72,8 @@ func (w *world) kubeconfig() string {
 	return path
 }
 
-// programPath returns a PATH that begins with the folders of kubectl and of our kubectl plugin.
+// programPath returns the environment variable PATH. The value begins with the folders of our
+// kubectl plugin and of kubectl.
 func programPath(ctx context.Context) string {
 	return "PATH=" + strings.Join([]string{installed.Plugins, kubectlFolder(ctx), os.Getenv("PATH")}, ":")
 }

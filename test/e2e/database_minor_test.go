@@ -21,7 +21,7 @@ import (
 )
 
 // The specs use two images of Postgres 15: Debian 12 as released, and Debian 12 with its security
-// updates. The second image has a newer minor version of Postgres.
+// updates. The second image usually has a newer minor version of Postgres.
 var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Serial, func() {
 	var w *world
 	var former, newer string
@@ -43,7 +43,7 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 		Expect(w.addWeapon(ctx, "hakone", "1", "Katana")).To(Succeed())
 	}, NodeTimeout(25*time.Minute))
 
-	It("is announced, and later upgraded in its window without a lost weapon", func(ctx SpecContext) {
+	It("is announced in the status, and installed in the window of the spec without data loss", func(ctx SpecContext) {
 		offer(ctx, newer)
 		w.apply(ctx, hakone(window(3*time.Hour)))
 		Eventually(ctx, w.dojo).WithArguments("hakone").WithTimeout(5*time.Minute).

@@ -75,14 +75,14 @@ spec:
 			}
 		}
 
-		It("loses no acknowledged weapon when the primary's pod is deleted", func(ctx SpecContext) {
+		It("loses no acknowledged write when the primary's pod is deleted", func(ctx SpecContext) {
 			failover(ctx, "deleted", func(primary string) {
 				Expect(w.runDocumented(ctx, "failover.md", "How do I rehearse a failover?", "naha")).
 					To(ContainSubstring(`pod "%s" deleted`, primary))
 			})
 		}, SpecTimeout(10*time.Minute))
 
-		It("loses no acknowledged weapon when the primary is killed", func(ctx SpecContext) {
+		It("loses no acknowledged write when the primary's pod is deleted without a grace period", func(ctx SpecContext) {
 			failover(ctx, "killed", func(primary string) {
 				w.kill(ctx, client.MatchingLabels{"cnpg.io/instanceName": primary})
 			})
@@ -130,7 +130,8 @@ spec:
 			w.awaitReady(ctx, "naha")
 		}, SpecTimeout(5*time.Minute))
 
-		It("stays with reclaimPolicy Retain when its Dojo is deleted, and is deleted with Delete", func(ctx SpecContext) {
+		It("stays when its Dojo is deleted with reclaimPolicy Retain, "+
+			"and is deleted with reclaimPolicy Delete", func(ctx SpecContext) {
 			weapons, err := w.weapons(ctx, "naha")
 			Expect(err).NotTo(HaveOccurred())
 			w.runDocumented(ctx, "delete.md", "Delete a Dojo, and keep or delete its data", "naha")
@@ -158,7 +159,8 @@ func measured(format string, args ...any) {
 	AddReportEntry(fmt.Sprintf(format, args...))
 }
 
-// primary returns the name of the primary's pod, or "" during a failover.
+// primary returns the name of the primary's pod, or "" during a failover and if the Cluster cannot
+// be read.
 func (w *world) primary(ctx context.Context, cluster string) string {
 	o, err := w.postgres(ctx, "Cluster", cluster)
 	if err != nil {

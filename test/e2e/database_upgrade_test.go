@@ -62,7 +62,7 @@ spec:
 		Expect(version(ctx)).To(Equal("15|1"))
 	}, SpecTimeout(20*time.Minute)) // includes BeforeAll, which may build the image of Postgres 17
 
-	It("serves the former version again when the new image cannot be pulled", func(ctx SpecContext) {
+	It("serves the former version again if a user reverts it while the new image cannot be pulled", func(ctx SpecContext) {
 		w.kubectl(ctx, "annotate", "dojo", "maki", corev1api.UpgradeWithoutBackupAnnotation+"=16")
 		setVersion(ctx, "16") // there is no image of Postgres 16
 		Eventually(ctx, func(ctx context.Context) string {
@@ -83,7 +83,7 @@ spec:
 	// A user sets the former version again after pg_upgrade has begun. If the operator wrote this
 	// version to the Cluster, CloudNativePG would delete the Job and leave data that the former
 	// version cannot read.
-	It("continues when it is reverted during pg_upgrade or later", func(ctx SpecContext) {
+	It("continues to the new version if a user reverts it during or after pg_upgrade", func(ctx SpecContext) {
 		for _, name := range []string{"mai", "naoya"} {
 			w.apply(ctx, strings.NewReplacer("maki", name, "instances: 2", "instances: 1").Replace(maki))
 		}

@@ -58,7 +58,7 @@ spec:
 `)
 		}, NodeTimeout(soon))
 
-		It("serve weapons, also while the password changes", func(ctx SpecContext) {
+		It("serve requests, with a gap of less than 15 seconds while the password changes", func(ctx SpecContext) {
 			w.awaitReady(ctx, "tokyo-jujutsu-high")
 			Expect(w.dojo(ctx, "tokyo-jujutsu-high")).To(HaveField("Status.ReadyStatus", "3/3"))
 
@@ -85,7 +85,7 @@ spec:
 			Expect(w.visits(ctx, "tokyo-jujutsu-high")).To(HaveField("LongestMS", BeNumerically("<", 15000)))
 		}, SpecTimeout(10*time.Minute))
 
-		It("post an alert in their channel when they break, and a resolved message after repair", func(ctx SpecContext) {
+		It("post an alert in their channel when they break, and a resolved message after the repair", func(ctx SpecContext) {
 			Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "Degraded") }).WithTimeout(eventually).
 				Should(HavePrefix("True ImagePullBackOff: "), "what the pod waits for")
 			Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "AlertsReady") }).

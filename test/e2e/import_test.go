@@ -61,7 +61,7 @@ spec: {selector: {app: legacy}, ports: [{port: 5432}]}
 `, "ghcr.io/cloudnative-pg/postgresql:"+images.PostgresVersion, password))
 	}, NodeTimeout(installing))
 
-	It("fails when the host does not exist, and nothing starts on an empty database", func(ctx SpecContext) {
+	It("fails when the host does not exist, and the Dojo starts no pods on an empty database", func(ctx SpecContext) {
 		w.apply(ctx, `
 apiVersion: v1
 kind: Secret
@@ -89,7 +89,7 @@ spec:
 		w.deleteDojo(ctx, "nagoya")
 	}, SpecTimeout(10*time.Minute))
 
-	It("runs once, copies all weapons, and makes the Dojo their owner", func(ctx SpecContext) {
+	It("copies all rows, and lets the Dojo write to the imported table", func(ctx SpecContext) {
 		began := time.Now()
 		for name, value := range map[string]string{
 			"HOST": "legacy", "DATABASE": "weaponry", "LOGIN": "legacy", "PASSWORD": password, "SSLMODE": "disable",

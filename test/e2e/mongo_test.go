@@ -110,7 +110,7 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 	}
 	first, second := weapon{"1", "Flowing Red Scale"}, weapon{"2", "Piercing Blood"}
 
-	It("waits for its Secret, and writes and reads once it has the connection string", func(ctx SpecContext) {
+	It("waits for its Secret, and writes and reads data once the Secret has the connection string", func(ctx SpecContext) {
 		Eventually(ctx, w.condition).WithArguments("osaka", "Progressing").WithTimeout(eventually).
 			Should(HavePrefix("True " + corev1api.ReasonWaitingForCredentials))
 		Eventually(ctx, w.primary).WithArguments("dojo").WithTimeout(eventually).ShouldNot(BeEmpty())
@@ -123,7 +123,8 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 		awaitWeapons(ctx, first)
 	}, SpecTimeout(10*time.Minute))
 
-	It("gets new pods with the new password after a rotation, and loses nothing", func(ctx SpecContext) {
+	It("gets new pods with the new password after a rotation, "+
+		"without a failed request or lost data", func(ctx SpecContext) {
 		before := w.podNames(ctx, "osaka")
 		w.visit(ctx, "osaka")
 		const rotated = "blood-manipulation-2026"
@@ -157,7 +158,7 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 			time.Since(began))
 	}, SpecTimeout(10*time.Minute))
 
-	It("is Degraded with the credentials of a Postgres, while its pods serve", func(ctx SpecContext) {
+	It("is Degraded if its Secret has credentials of Postgres, while its pods keep serving", func(ctx SpecContext) {
 		before := w.podNames(ctx, "osaka")
 		w.patch(ctx, "osaka", `{"spec":{"credentialsRef":{"name":"dojo-app"}}}`) // a Secret without the key "uri"
 		Eventually(ctx, w.condition).WithArguments("osaka", "Degraded").WithTimeout(eventually).
@@ -179,7 +180,6 @@ stringData: {uri: "mongodb://app:%s@ferretdb:27017/weaponry?authMechanism=PLAIN"
 `, password))
 }
 
-// applicationPassword returns the password of the database's owner from CloudNativePG's Secret.
 func (w *world) applicationPassword(ctx context.Context) string {
 	GinkgoHelper()
 	secret := &corev1.Secret{}

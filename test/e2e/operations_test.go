@@ -24,8 +24,8 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// These specs disturb the whole cluster, so they run alone and last. Their Dojo exists since the
-// start of the suite.
+// These specs disturb the whole cluster, so they run alone and last. Their Dojo has existed since
+// the start of the suite.
 var _ = Describe("A Dojo in operation", Ordered, Serial, ContinueOnFailure, func() {
 	var w *world
 
@@ -143,7 +143,7 @@ spec:
 			Expect(w.inventory(ctx)).To(Equal(before))
 		}, SpecTimeout(8*time.Minute))
 
-	It("is not changed by upgrades of one operator after the other, nor by their rollback", func(ctx SpecContext) {
+	It("is not changed by an upgrade of one operator after the other, or by their rollback", func(ctx SpecContext) {
 		w.upgrade(ctx, "kyoto-db")
 	}, SpecTimeout(20*time.Minute))
 })

@@ -38,7 +38,7 @@ spec:
 `)
 	}, NodeTimeout(soon))
 
-	It("becomes Ready and keeps its weapons when its pods and the primary are killed", func(ctx SpecContext) {
+	It("becomes Ready, and keeps its data when its pods and the primary are killed", func(ctx SpecContext) {
 		w.awaitReady(ctx, "sendai")
 		Expect(w.condition(ctx, "sendai", "DatabaseReady")).To(HavePrefix("True "))
 		Expect(w.condition(ctx, "sendai", "AlertsReady")).To(HavePrefix("True "))
@@ -56,7 +56,7 @@ spec:
 		w.awaitReady(ctx, "sendai")
 	}, SpecTimeout(10*time.Minute))
 
-	It("is reached by kubectl dojo through the node", func(ctx SpecContext) {
+	It("is reached by kubectl dojo through the kubelet (exec, port-forward and logs)", func(ctx SpecContext) {
 		w.expectPluginReaches(ctx, "sendai", 2)
 	}, SpecTimeout(5*time.Minute))
 
@@ -69,7 +69,7 @@ spec:
 		w.awaitReady(ctx, "sendai")
 	}, SpecTimeout(10*time.Minute))
 
-	It("stops its database when suspended, and resumes with its weapons", func(ctx SpecContext) {
+	It("stops its database when suspended, and resumes with its data", func(ctx SpecContext) {
 		instances := func() ([]corev1.Pod, error) {
 			var pods corev1.PodList
 			err := k8s.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{"cnpg.io/cluster": "sendai-db"})
@@ -116,7 +116,8 @@ kind: Dojo
 metadata: {name: kyoto}
 spec: {accountId: Yoshinobu Gakuganji, title: Kyoto, postgres: {clusterRef: {name: shared}}}
 `
-	It("cannot read each other's database, and delete or leave their own by reclaimPolicy", func(ctx SpecContext) {
+	It("cannot read each other's database, "+
+		"and each reclaimPolicy decides only about its own Dojo's database", func(ctx SpecContext) {
 		w := newWorld(ctx, "shared")
 		w.apply(ctx, both)
 		w.awaitReady(ctx, "tokyo")

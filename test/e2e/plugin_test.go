@@ -21,7 +21,6 @@ import (
 
 var openedAt = regexp.MustCompile(`http://localhost:\d+`)
 
-// kubectlDojo runs `kubectl dojo` to its end, and returns its standard output.
 func (w *world) kubectlDojo(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	command := w.pluginCommand(ctx, args...)
@@ -53,7 +52,7 @@ func (w *world) expectPluginReaches(ctx context.Context, dojo string, weapons in
 	open, err := gexec.Start(w.pluginCommand(ctx, "open", dojo, "--port=0"), GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	defer func() { open.Kill().Wait(soon) }()
-	Eventually(ctx, open.Out).Should(gbytes.Say("Ctrl-C ends it"))
+	Eventually(ctx, open.Out).Should(gbytes.Say("Press Ctrl-C to stop forwarding"))
 	address := openedAt.FindString(string(open.Out.Contents()))
 	Eventually(ctx, func() (string, error) { return get(ctx, address+"/weapon") }).Should(ContainSubstring(`"id"`))
 	open.Interrupt()

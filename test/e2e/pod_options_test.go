@@ -60,7 +60,7 @@ spec:
   priorityClassName: `+w.namespace)
 	}, NodeTimeout(soon))
 
-	It("reports that it waits for the ConfigMap of its environment", func(ctx SpecContext) {
+	It("is Degraded until the ConfigMap in spec.envFrom exists", func(ctx SpecContext) {
 		Eventually(ctx, func() (string, error) { return w.condition(ctx, "sendai", "Degraded") }).WithTimeout(eventually).
 			Should(And(HavePrefix("True CreateContainerConfigError: "), ContainSubstring("settings")))
 		w.apply(ctx, `
@@ -87,7 +87,7 @@ data: {SERVICE: weapons, SERVICEFILE: /etc/postgres/pg_service.conf}
 			Not(ContainSubstring(`url="/probe/readiness"`))))
 	}, SpecTimeout(time.Minute))
 
-	It("runs its pods with the priority of its class", func(ctx SpecContext) {
+	It("runs its pods with the priority of its PriorityClass", func(ctx SpecContext) {
 		Expect(w.pods(ctx, "sendai")).To(HaveEach(HaveField("Spec.Priority", HaveValue(Equal(int32(7))))))
 	}, SpecTimeout(time.Minute))
 

@@ -29,7 +29,7 @@ import (
 // The spec runs the page's commands verbatim. First it stops the deployed operators, because `make
 // dev` requires that.
 var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
-	It("goes from a cluster to an alert in Discord and its resolved message", func(ctx SpecContext) {
+	It("runs the page's commands, and gets an alert and its resolved message in Discord", func(ctx SpecContext) {
 		for _, o := range environment.All {
 			runOperators(ctx, o, 0)
 			DeferCleanup(func(ctx SpecContext) { runOperators(ctx, o, 2) }, NodeTimeout(eventually))

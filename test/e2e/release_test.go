@@ -74,7 +74,7 @@ spec:
 		Expect(visits).To(HaveField("Failures", 0), "and Last says how one failed")
 	}
 
-	It("completes the step once when the operator's leader is killed while it runs", func(ctx SpecContext) {
+	It("completes the step exactly once when the operator's leader is killed while the step runs", func(ctx SpecContext) {
 		begin(ctx, NextDojoApp, "leader killed", "30s")
 		killed := leader(ctx, environment.Dojo)
 		killLeader(ctx, environment.Dojo, killed)
@@ -82,7 +82,7 @@ spec:
 		succeed(ctx, NextDojoApp, "leader killed", 1)
 	}, SpecTimeout(5*time.Minute))
 
-	It("begins the step again when its Job and pod are deleted, and completes it once", func(ctx SpecContext) {
+	It("begins the step again when its Job and pod are deleted, and completes it exactly once", func(ctx SpecContext) {
 		begin(ctx, DojoApp, "job deleted", "15s")
 		for _, kind := range []client.Object{&batchv1.Job{}, &corev1.Pod{}} {
 			Expect(k8s.DeleteAllOf(ctx, kind, client.InNamespace(w.namespace), client.MatchingLabels{
@@ -92,7 +92,7 @@ spec:
 		succeed(ctx, DojoApp, "job deleted", 2)
 	}, SpecTimeout(5*time.Minute))
 
-	It("keeps its pods when the step fails, and completes the corrected one once", func(ctx SpecContext) {
+	It("keeps its pods when the step fails, and completes the corrected step exactly once", func(ctx SpecContext) {
 		begin(ctx, NextDojoApp, "wrong", "soon")
 		Eventually(ctx, w.condition).WithArguments("nagoya", "Degraded").WithTimeout(eventually).
 			Should(And(HavePrefix("True "+corev1api.ReasonReleaseFailed), ContainSubstring(`invalid duration "soon"`)))
@@ -103,7 +103,6 @@ spec:
 	}, SpecTimeout(5*time.Minute))
 })
 
-// steps counts how often a release step has begun and how often it has completed.
 type steps struct{ Begun, Completed int }
 
 func (w *world) steps(ctx context.Context, dojo, name string) (s steps, err error) {

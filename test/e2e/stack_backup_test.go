@@ -91,7 +91,8 @@ func (s *Stack) pushBackups(ctx context.Context) (b backupImages, err error) {
 	return b, nil
 }
 
-// createCertificates makes certificates with which the plugin and CloudNativePG trust each other.
+// createCertificates makes a self-signed certificate, with which the plugin and CloudNativePG trust
+// each other. It stores the certificate once for the server and once for the client.
 func (s *Stack) createCertificates(ctx context.Context) error {
 	certificate, key, err := selfSigned(pluginService)
 	if err != nil {

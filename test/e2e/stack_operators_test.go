@@ -59,6 +59,7 @@ func setImage(objects []*unstructured.Unstructured, image string, args ...any) {
 			continue
 		}
 		containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+		// Each Deployment has one container, so the image is right for all containers.
 		for _, c := range containers {
 			container := c.(map[string]any)
 			container["image"] = image
@@ -66,7 +67,6 @@ func setImage(objects []*unstructured.Unstructured, image string, args ...any) {
 				container["args"] = slices.Concat(had, args)
 			}
 		}
-		// The Deployment has only one container.
 		_ = unstructured.SetNestedSlice(o.Object, containers, "spec", "template", "spec", "containers")
 	}
 }

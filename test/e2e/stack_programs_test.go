@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// The constants are folders of main packages. Each is also the key of the program's image in
-// Stack.Images. The plugin has no image.
+// Each constant is the folder of a main package and the key of the program's image in Stack.Images,
+// with two exceptions: NextDojoApp is only a key, and the plugin has no image.
 const (
 	DojoApp     = "test/e2e/programs/dojo"
 	NextDojoApp = DojoApp + ", next version" // the same program in another image

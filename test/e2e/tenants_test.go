@@ -78,7 +78,7 @@ var onCall = []any{
 
 // expectMentions expects that each message about a warning mentions only the user who is on call
 // for warnings, and links to Alertmanager's form for a new silence. A message about a resolved
-// alert must have neither.
+// alert must have no mention and no such link.
 func (t *team) expectMentions(ctx context.Context) {
 	GinkgoHelper()
 	dojo, err := t.dojo(ctx, t.name)

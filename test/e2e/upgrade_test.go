@@ -75,8 +75,8 @@ spec:
 	}
 }
 
-// answersWhile prints how many requests of a Dojo's visitor pod (see visit) got an answer during
-// do. It expects that no request has failed since visit was called.
+// answersWhile prints how many requests of a Dojo's visitor pod (see visit) failed while the
+// function do ran. It expects that no request has failed since the call of visit.
 func (w *world) answersWhile(ctx context.Context, dojo, what string, do func()) {
 	GinkgoHelper()
 	before, err := w.visits(ctx, dojo)

@@ -84,7 +84,6 @@ func (b *bot) once(ctx context.Context, method, path string, body any) (r respon
 	return r, retryAfter(r.body), nil
 }
 
-// retryAfter returns the time that a 429 response asks to wait, but at least a second.
 func retryAfter(body any) time.Duration {
 	seconds, _ := asObject(body)["retry_after"].(float64)
 	return max(time.Second, time.Duration(seconds*float64(time.Second)))

@@ -49,8 +49,7 @@ func cleanUp(ctx context.Context, b *bot, own *territory) error {
 
 var ofARun = regexp.MustCompile(`^jutsu-live-[0-9a-f]{8}(-|$)`)
 
-// leftovers returns the objects of earlier runs that still exist in a server, because these runs
-// were killed. Each text is "name (id)".
+// leftovers returns the objects that killed runs have left in a server. Each text is "name (id)".
 func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs error) {
 	for _, list := range []string{"channels", "roles"} {
 		r, err := b.do(ctx, http.MethodGet, "/guilds/"+guild+"/"+list, nil)
@@ -66,8 +65,8 @@ func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs 
 }
 
 // remaining maps the ids of the run's channels and roles that still exist on Discord to their API
-// paths. Its calls pass through the proxy. The proxy adds objects of the run that it did not know
-// yet to the territory.
+// paths. Its calls pass through the proxy. If a response contains an object of the run that the
+// territory lacks, the proxy adds the object to the territory.
 func remaining(ctx context.Context, b *bot, own *territory) (map[string]string, error) {
 	found := map[string]string{}
 	var errs error

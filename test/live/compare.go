@@ -13,7 +13,7 @@ import (
 const (
 	present = "present"
 	absent  = "(absent)"
-	// notMade stands for the status of a call that only one of the two runs made.
+	// notMade is used in place of a status if one of the two runs did not make the call.
 	notMade = "(not made)"
 )
 

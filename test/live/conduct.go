@@ -27,7 +27,6 @@ type settings struct {
 	operatorArgs    []string
 }
 
-// newPrefix returns a random name. No other object on Discord has it.
 func newPrefix() string {
 	random := make([]byte, 4)
 	_, _ = rand.Read(random) // rand.Read never fails

@@ -25,8 +25,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// TestLive runs the steps against three servers: discordtest, a compatible server, and a
-// discordtest with changed responses.
+// TestLive runs the steps against three simulated Discords: discordtest, discordtest as a
+// compatible server, and discordtest with changed responses.
 func TestLive(t *testing.T) {
 	g := NewWithT(t)
 	env, err := environment.Start(t.Context(), environment.Options{Operators: []environment.Operator{environment.Discord},
@@ -212,8 +212,8 @@ func written(t *testing.T, env *environment.Environment, expected recording, alt
 	return string(text)
 }
 
-// quick returns settings with which the operator polls often. The tests use them for compatible
-// servers, where the operator finds drift only by polling.
+// quick returns settings with which the operator polls often. A compatible server requires this,
+// because there the operator finds drift only by polling.
 func quick() settings {
 	return settings{limit: 20 * time.Second, interval: 200 * time.Millisecond,
 		operatorArgs: []string{"--recovery-wait=2s", "--resync-period=3s", "--live-resync-period=3s"}}
@@ -244,8 +244,6 @@ func contents(d *discordtest.Server, guild string) state {
 	return state{g.Channels, g.Roles, len(g.Webhooks), fmt.Sprint(g.Members)}
 }
 
-// withoutLastMessage forwards calls to a Discord, and removes last_message_id from the channels in
-// its responses.
 func withoutLastMessage(api *url.URL) http.Handler {
 	upstream := *api
 	upstream.Path = ""

@@ -134,8 +134,6 @@ func plan(ctx context.Context, o *options, out io.Writer) error {
 	return nil
 }
 
-// report runs the steps against discordtest and against the target, and writes the table of
-// differences.
 func report(ctx context.Context, env *environment.Environment, o *options, out io.Writer) error {
 	expected, err := expect(ctx, env, out)
 	if err != nil {

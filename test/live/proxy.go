@@ -53,8 +53,6 @@ type proxy struct {
 	gateway  *url.URL
 }
 
-// startProxy starts a proxy on a free port of the loopback interface. The proxy runs until its
-// method close is called.
 func startProxy(upstream *url.URL, own *territory) (*proxy, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -203,8 +201,9 @@ var noRedirects = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// record stores a response. It does not store responses to the operator's reads, because the number
-// of these reads varies. It reports whether the proxy must drop the response.
+// record stores a response and reports whether the proxy must drop it. It does not store responses
+// to the operator's reads, because the number of these reads varies. It counts 429 responses
+// instead of storing them.
 func (p *proxy) record(step, from string, c call, response *http.Response, answer any) (lost bool) {
 	subject, _ := p.own.own(c.subject())
 	if name, ok := p.own.short(text(asObject(c.body), "name")); ok && subject == "" {

@@ -23,11 +23,9 @@ type key struct {
 
 type recording map[key]fields
 
-// statusField is the path under which fields has the HTTP status.
 const statusField = "(status)"
 
 var (
-	// snowflake matches a Discord id within a text.
 	snowflake = regexp.MustCompile(`\b[0-9]{16,20}\b`)
 	moment    = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9:]+)$`)
 	// A field is secret if the last element of its path is in secret. Its value differs between two
@@ -111,8 +109,8 @@ func (t *territory) auditFields(f fields, log map[string]any) {
 	}
 }
 
-// flatten adds a value and all values inside it to f, under paths that begin with path. If values
-// is false, it adds the types of the values instead.
+// flatten adds a value and all values inside it to f, under paths that begin with path. If the
+// parameter values is false, it adds the types of the values instead.
 func (t *territory) flatten(f fields, path string, value any, values bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -141,9 +139,9 @@ func (t *territory) flatten(f fields, path string, value any, values bool) {
 
 func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
-// index returns the text that stands for an element of a list in a path. The order of many lists
-// has no meaning, so the text is the element's id, as scrub replaces it. For an element without an
-// id, the text is the element's index.
+// index returns the text that identifies an element of a list in a path: the text with which scrub
+// replaces the element's id, because the order of many lists has no meaning. For an element without
+// an id, it returns the index.
 func (t *territory) index(i int, element any) string {
 	if id := text(asObject(element), "id"); id != "" {
 		return t.scrub(id)

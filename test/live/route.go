@@ -55,8 +55,8 @@ func (c call) String() string { return c.method + " " + c.route }
 
 func (c call) reads() bool { return c.method == http.MethodGet || c.method == http.MethodHead }
 
-// subject returns the id of the object that the call reads or writes. It returns "" for a list, and
-// for a create in the server.
+// subject returns the id of the object that the call reads or writes. For a list or a create in a
+// channel, it returns the id of the channel. For a list or a create in the server, it returns "".
 func (c call) subject() string {
 	if !strings.HasSuffix(c.route, "}") {
 		return c.ids["channel_id"]

@@ -8,7 +8,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// simulate starts a discordtest with a bot. The bot has exactly the permissions in needed.
 func simulate(o discordtest.Options) (*discordtest.Server, target, error) {
 	d := discordtest.New(o)
 	if err := d.Start(); err != nil {

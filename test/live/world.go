@@ -42,7 +42,6 @@ const (
 	secretName = "bot"
 )
 
-// full returns the name that an object has on Discord: the run's prefix and its short name.
 func (w *world) full(name string) string {
 	if name == categoryName {
 		return w.own.prefix
@@ -104,8 +103,8 @@ func (w *world) edit(ctx context.Context, name string, change func(*v1alpha1.Dis
 	}
 }
 
-// ready waits until each object is Ready, but not longer than w.limit. It records the last state of
-// each object.
+// ready waits until each object is Ready, but at most w.limit for each object. It records the last
+// state of each object.
 func (w *world) ready(ctx context.Context, objects ...object) error {
 	for _, o := range objects {
 		err := w.await(ctx, func() (bool, error) {
@@ -183,7 +182,7 @@ func (w *world) read(ctx context.Context, name string) (map[string]any, error) {
 	return asObject(r.body), nil
 }
 
-// list reads the server's channels or roles, and returns those of the run.
+// list reads the server's channels or roles, and returns only the objects of the run.
 func (w *world) list(ctx context.Context, of string) ([]map[string]any, error) {
 	r, err := w.bot.do(ctx, http.MethodGet, "/guilds/"+w.own.guild+"/"+of, nil)
 	elements, _ := r.body.([]any)
@@ -225,8 +224,8 @@ func (w *world) reaches(ctx context.Context, about, want string, value func() (s
 	return err
 }
 
-// deleteAll deletes all Kubernetes objects of the run, and waits until they are gone. It deletes an
-// object before the object's owner.
+// deleteAll deletes all Kubernetes objects of the run, and waits until they are gone, but at most
+// w.limit for each object. It deletes the newest objects first, so each object before its parent.
 func (w *world) deleteAll(ctx context.Context) error {
 	for _, o := range slices.Backward(w.objects) {
 		if err := client.IgnoreNotFound(w.k8s.Delete(ctx, o)); err != nil {

@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/dashboards.md and docs/kubectl.md anew instead of comparing them")
 
-// dashboard has those fields of a Grafana dashboard that the tests check
+// dashboard has the fields of a Grafana dashboard that the tests check
 // (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/).
 type dashboard struct {
 	UID, Title, Description string
@@ -131,7 +131,7 @@ func TestDashboardsAreComplete(t *testing.T) {
 
 var prometheusOfChoice = datasource{Type: "prometheus", UID: "${datasource}"}
 
-// These find labels that name an object of a namespace.
+// These patterns find labels that name an object of a namespace.
 var (
 	namedGrouping = regexp.MustCompile(`by \([^)]*\b(service|dojo|name)\b[^)]*\)`)
 	namedLegend   = regexp.MustCompile(`\{\{(service|dojo|name)\}\}`)
@@ -197,7 +197,6 @@ func TestAlertsShowTheirLabels(t *testing.T) {
 	}
 }
 
-// addAlertLabels adds the names of the labels that the unit tests of rules expect.
 func addAlertLabels(t *testing.T, file string, labels map[string]bool) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -258,7 +257,6 @@ func TestDashboardsAreListed(t *testing.T) {
 	golden(t, "docs/dashboards.md", text.String())
 }
 
-// folded wraps a paragraph or a list item at 118 columns.
 func folded(bullet, paragraph string) string {
 	var text strings.Builder
 	line := strings.TrimSuffix(bullet, " ")

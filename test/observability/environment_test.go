@@ -141,8 +141,6 @@ func (s *stage) notReady(t *testing.T) []string {
 	return names
 }
 
-// reason returns the reason in an object's condition Ready, or "" if the object does not have this
-// condition.
 func (s *stage) reason(t *testing.T, name string) string {
 	t.Helper()
 	for _, o := range s.objects(t) {

@@ -27,7 +27,6 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// health is the health of one object, in the terms of each tool.
 type health struct {
 	argo, kstatus, flux string
 }
@@ -39,7 +38,6 @@ var (
 	deleted     = health{"Progressing", "Terminating", "InProgress"}
 )
 
-// TestHealth computes the health of objects with every status that the operators can set.
 func TestHealth(t *testing.T) {
 	var (
 		usable  = conditions.Usable("ReplicasReady", "3/3")

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// inhibitRule is an inhibition rule of Alertmanager. A missing label equals an empty one
+// inhibitRule is an inhibition rule of Alertmanager. A missing label equals an empty label
 // (https://prometheus.io/docs/alerting/latest/configuration/#inhibit_rule).
 type inhibitRule struct {
 	Source []string `json:"source_matchers"`

@@ -19,7 +19,6 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// docsURL is the address of the docs that the test gives to the operators.
 const docsURL = "https://docs.example.org/you/operators/docs"
 
 var (
@@ -77,8 +76,6 @@ func withoutKinds(objects []*unstructured.Unstructured) []*unstructured.Unstruct
 	return manifests.Without(objects, "CustomResourceDefinition")
 }
 
-// follow expects that the docs have the page that path names, and that the page has the section
-// after #.
 func follow(t *testing.T, path string) {
 	t.Helper()
 	page, section, _ := strings.Cut(path, "#")

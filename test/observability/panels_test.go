@@ -78,7 +78,6 @@ func TestPanels(t *testing.T) {
 	}
 }
 
-// try evaluates the panel's first query at minute 10.
 func (c panelCase) try(t *testing.T, d dashboard, p panel) {
 	t.Helper()
 	var series, want []any

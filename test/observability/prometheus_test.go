@@ -125,7 +125,6 @@ func write(t *testing.T, path string, content any) {
 	must(t, os.WriteFile(path, text, 0o600))
 }
 
-// monitorSpec has those fields of a ServiceMonitor that the tests use.
 type monitorSpec struct {
 	Spec struct {
 		Selector  struct{ MatchLabels map[string]string }
@@ -155,8 +154,8 @@ func (s *stage) monitor(t *testing.T, o environment.Operator) monitorSpec {
 	return as
 }
 
-// token returns the token that reads an operator's metrics. The operator's ServiceMonitor names the
-// Secret that holds it.
+// token returns the token for reads of an operator's metrics. It is in the Secret that the
+// operator's ServiceMonitor names.
 func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 	t.Helper()
 	credentials := s.monitor(t, o).Spec.Endpoints[0].Authorization.Credentials
@@ -271,8 +270,6 @@ func (p *prometheus) api(ctx context.Context, path string, parameters url.Values
 	return json.Unmarshal(envelope.Data, into)
 }
 
-// query evaluates an expression in Prometheus. If the result is a scalar, query returns a vector
-// with one element.
 func (p *prometheus) query(ctx context.Context, expr string) (model.Vector, error) {
 	var data struct {
 		ResultType string

@@ -24,8 +24,6 @@ type ruleSpec struct {
 	}
 }
 
-// groupsOf returns the rule groups of an operator's deployed PrometheusRule, as raw JSON and as
-// ruleSpecs.
 func groupsOf(t *testing.T, o environment.Operator) (raw []any, as []ruleSpec) {
 	t.Helper()
 	for _, object := range renderWith(t, o, "prometheus") {
@@ -79,7 +77,7 @@ func tryRules(t *testing.T, folder, file string, groups []ruleSpec) {
 	everyAlertIsTried(t, text, groups)
 }
 
-// ruleTests has the fields of promtool's unit tests that the tests use
+// ruleTests has the fields of promtool's unit tests that the Go tests read
 // (https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/).
 type ruleTests struct {
 	Tests []struct {

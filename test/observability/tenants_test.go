@@ -23,7 +23,6 @@ const (
 	tenantService   = "dojo-operator-metrics"
 )
 
-// forged has the labels that the tenant puts on each of its series.
 const forged = `{job="jutsu.com/dojo-operator",namespace="default",dojo="tokyo-jujutsu-high",` +
 	`name="tokyo-alerts",kind="DiscordChannel",controller="dojo",type="Degraded",reason="Forged",code="403",le="1"}`
 
@@ -111,7 +110,6 @@ func (s *stage) alertsIgnoreTenant(t *testing.T) {
 	}
 }
 
-// selectors returns the series selectors in a PromQL expression. It uses Prometheus' own parser.
 func (s *stage) selectors(t *testing.T, expr string) (found []string) {
 	t.Helper()
 	var visit func(any)

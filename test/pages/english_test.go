@@ -17,7 +17,6 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// riddleBudget limits the phrases in the project that match riddle.
 const riddleBudget = 40
 
 // riddle matches phrases that hide the subject of a sentence.
@@ -44,7 +43,6 @@ func TestSentencesNameTheirSubject(t *testing.T) {
 // sentences.
 var printed = regexp.MustCompile(console.String() + "|" + fields.String())
 
-// riddlesOfPages returns the places of riddles in pages, except in the output of programs.
 func riddlesOfPages(t *testing.T) (places []string) {
 	t.Helper()
 	for _, page := range written(t) {
@@ -56,7 +54,6 @@ func riddlesOfPages(t *testing.T) (places []string) {
 	return places
 }
 
-// riddlesOfCode returns the places of riddles in Go files that are not generated.
 func riddlesOfCode(t *testing.T) (places []string) {
 	t.Helper()
 	root, err := project.Root()
@@ -122,8 +119,6 @@ func called(call *ast.CallExpr) string {
 	return ""
 }
 
-// title returns the text of an argument that is a string literal or a concatenation of string
-// literals.
 func title(argument ast.Expr) (text string) {
 	ast.Inspect(argument, func(n ast.Node) bool {
 		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {

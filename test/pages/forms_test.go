@@ -130,8 +130,8 @@ func TestLinksOfTheForms(t *testing.T) {
 	}
 }
 
-// TestNoAddress expects that no file has a URL of jutsu.com, because this domain serves nothing.
-// The address of the docs is a setting (docs/dojo-alerts.md).
+// TestNoAddress expects no URL of jutsu.com in deploy, .github and tools/charts, because this
+// domain serves nothing. The address of the docs is a setting (docs/dojo-alerts.md).
 func TestNoAddress(t *testing.T) {
 	root, err := project.Root()
 	if err != nil {
@@ -159,7 +159,8 @@ func TestNoAddress(t *testing.T) {
 	}
 }
 
-// TestOwners expects that the folders in CODEOWNERS exist.
+// TestOwners expects that each line of CODEOWNERS has an existing folder, or *, and at least one
+// team.
 func TestOwners(t *testing.T) {
 	line := regexp.MustCompile(`^(\*|/\S+/)( +@[\w-]+/[\w-]+)+\n$`)
 	for owners := range strings.Lines(text(t, ".github/CODEOWNERS")) {

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// discordKinds lists owners before the kinds of objects that depend on them.
+// discordKinds has an order: objects depend only on objects of earlier kinds.
 var (
 	serverKind   = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordServer"}
 	groupKind    = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordGroup"}
@@ -109,8 +109,8 @@ func (d discordFacts) bot() bot {
 
 type bot struct {
 	tokenFile string
-	// serverID is the id of a real Discord server, which all DiscordServers of the samples get. If
-	// serverID is empty, the samples keep their own ids.
+	// serverID is the id of a real Discord server. All DiscordServers of the samples get this id.
+	// If serverID is empty, the samples keep their own ids.
 	serverID string
 }
 

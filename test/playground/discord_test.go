@@ -137,7 +137,7 @@ func TestByPolicy(t *testing.T) {
 }
 
 // usersDiscord is a Discord with one server that belongs to a user. It runs longer than the
-// playground. flags select it on the playground's command line.
+// playground. With the flags in the field flags, the playground uses this Discord.
 type usersDiscord struct {
 	srv   *discordtest.Server
 	bot   discordtest.Bot

@@ -20,7 +20,7 @@ import (
 )
 
 // These tests run the program as a process. They check its output, and that no file and no process
-// remains. They run in parallel, because most of the tests mainly wait.
+// remains. Most of them run in parallel, because they mainly wait.
 
 const (
 	// waitLimit is long enough for a control plane on a busy machine.
@@ -193,7 +193,6 @@ func TestMakeTerminated(t *testing.T) {
 	p.expectNoTraces(g)
 }
 
-// TestSomethingDies kills a different process in each run.
 func TestSomethingDies(t *testing.T) {
 	t.Parallel()
 	const ofAnOperator = `"controllerKind"` // each log line about an object has this text

@@ -205,8 +205,6 @@ func (s *sandbox) startOperators(ctx context.Context) error {
 	return group.Wait()
 }
 
-// watch starts a goroutine that waits for the end of a process, and then sends the process's error
-// to s.ended.
 func (s *sandbox) watch(exited <-chan struct{}, how func() error) {
 	go func() {
 		<-exited
@@ -253,7 +251,8 @@ func (s *sandbox) tails() string {
 	return text.String()
 }
 
-// stop deletes the created objects on a real Discord, and then ends all processes.
+// stop ends all processes. Before that, it deletes the created objects on a real Discord, because
+// only a running operator can delete them.
 func (s *sandbox) stop(out *os.File) error {
 	if s.Environment == nil {
 		return nil

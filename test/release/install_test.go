@@ -45,7 +45,8 @@ func install(t *testing.T, o environment.Operator) []byte {
 	return text
 }
 
-// TestInstall applies install.yaml twice to an empty cluster, each time from top to bottom.
+// TestInstall applies install.yaml to a new cluster, in the order of the file. A second apply must
+// not change the Deployment.
 func TestInstall(t *testing.T) {
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{})
 	if err != nil {
@@ -98,7 +99,6 @@ func parse(t *testing.T, text []byte) []*unstructured.Unstructured {
 	}
 }
 
-// kubectlApplies applies the file with and without --server-side.
 func kubectlApplies(t *testing.T, cluster *testcluster.Cluster, text []byte) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "install.yaml")

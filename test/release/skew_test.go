@@ -153,7 +153,6 @@ func (s *skew) build(o environment.Operator) version {
 	return v
 }
 
-// run runs a subtest. It does nothing if an earlier subtest has failed.
 func (s *skew) run(name string, step func()) {
 	outer, outerT := s.WithT, s.t
 	if s.t.Failed() {
@@ -246,7 +245,6 @@ var (
 	serverKind  = channelKind.GroupVersion().WithKind("DiscordServer")
 )
 
-// awaitReady waits until each object is Ready in its current generation.
 func (s *skew) awaitReady() {
 	s.t.Helper()
 	s.Eventually(func() (not []string) {

@@ -13,9 +13,9 @@ import (
 	"syscall"
 )
 
-// FreeAddress uses ports below a cluster's node ports (from 30000) and the kernel's ephemeral
-// range (from 32768 on Linux). Outgoing connections and listeners on ":0" get their ports from the
-// ephemeral range.
+// FreeAddress uses the ports from 15000 to 29999. A cluster's node ports begin at 30000. The
+// kernel's ephemeral range begins at 32768 on Linux: outgoing connections and listeners on ":0" get
+// their ports from this range.
 const (
 	firstFreePort = 15000
 	freePorts     = 15000

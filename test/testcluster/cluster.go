@@ -42,14 +42,16 @@ type Options struct {
 	// Address is an IPv4 address of this machine at which real nodes and their pods reach the API
 	// server. With an Address, the API server listens on all addresses, and the Service
 	// `kubernetes` leads to the API server. The API server contacts kubelets (logs, exec,
-	// port-forward) at their InternalIP. Without an Address, it listens only on 127.0.0.1.
+	// port-forward) at their InternalIP. Without an Address, the API server listens only on
+	// 127.0.0.1.
 	Address string
 	// CRDs are files or folders with CustomResourceDefinitions.
 	// The API server serves them when Start returns.
 	CRDs []string
 	// Audit makes the API server log every request; see Cluster.AuditLog.
 	Audit bool
-	// APIServerArgs are additional flags of kube-apiserver. They override the built-in ones.
+	// APIServerArgs are additional flags of kube-apiserver. They override the flags that the
+	// cluster sets.
 	APIServerArgs []string
 	// Progress receives lines of text. If nil, only downloads, builds and unexpected ends of
 	// components are reported, on os.Stderr.

@@ -179,7 +179,7 @@ func (c *Cluster) controllerManagerArgs() []string {
 	}
 }
 
-// probe checks that a component does its work, not only that it runs.
+// probe returns a check that a component does its work, not only that it runs.
 func (c *Cluster) probe(name string) func(context.Context) error {
 	switch name {
 	case Etcd:

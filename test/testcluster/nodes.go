@@ -33,7 +33,6 @@ func (c *Cluster) createNodes(ctx context.Context) error {
 	return nil
 }
 
-// nodesReady returns an error until pods can be scheduled to all nodes.
 func (c *Cluster) nodesReady(ctx context.Context) error {
 	nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {

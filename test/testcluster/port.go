@@ -13,7 +13,7 @@ import (
 
 // port is a reserved TCP port on 127.0.0.1. Its socket is bound with SO_REUSEPORT and never
 // listens. The kernel therefore gives the port to no other process, even while a component
-// restarts. A component with --permit-port-sharing can listen on it.
+// restarts. A component with --permit-port-sharing can listen on the port.
 type port struct {
 	number int
 	fd     int

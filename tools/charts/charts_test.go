@@ -75,8 +75,6 @@ func filesBelow(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// TestLint checks the charts as `helm lint --strict` does, with the default values and with all
-// values.
 func TestLint(t *testing.T) {
 	for _, o := range operators {
 		for name, values := range map[string]map[string]any{"default": {}, "all": valuesFor(valuePaths(t, o)...)} {
@@ -254,9 +252,9 @@ func valuesFor(paths ...string) map[string]any {
 }
 
 // kustomized builds the overlay with the components of the values. It then changes the objects as a
-// chart does: values replace the ConfigMaps that users edit, and Helm keeps the
-// CustomResourceDefinitions. The Namespace is omitted, because Helm creates it, and so are
-// objects that grant nothing.
+// chart does. Values take the place of the ConfigMaps that users edit, and Helm keeps the
+// CustomResourceDefinitions. kustomized omits objects that grant nothing, and the Namespace,
+// because Helm creates it.
 func kustomized(t *testing.T, o operator, paths []string, more ...types.Label) map[string]any {
 	t.Helper()
 	switches, err := switchesOf(folderOf(t, o))

@@ -126,7 +126,6 @@ func clusterWithKinds(t *testing.T) client.Client {
 	return admin
 }
 
-// decoded renders a sample and decodes each object into its Go type. It fails for unknown fields.
 func decoded(t *testing.T, folder string) *gitOps {
 	t.Helper()
 	g := NewWithT(t)
@@ -220,7 +219,7 @@ func (s *gitOps) checkApplications(t *testing.T) {
 }
 
 // checkCluster renders the folders of this repository that the samples name. It expects the health
-// checks of docs/do/gitops.md. TestHealth in test/observability evaluates these.
+// checks of docs/do/gitops.md, which TestHealth in test/observability evaluates.
 func (s *gitOps) checkCluster(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(s.applied).To(And(HaveLen(2), HaveKey("operators"), HaveKey("school")))
@@ -283,8 +282,8 @@ func (s *gitOps) dryRunManifests(t *testing.T, o operator, components []string) 
 	s.dryRun(t, objects, "CustomResourceDefinition", "Namespace", "Deployment", "NetworkPolicy")
 }
 
-// dryRunSchool applies a folder of samples by dry run, and returns the kinds in it that belong to
-// the operators.
+// dryRunSchool applies a folder of samples by dry run. It returns the operators' kinds among the
+// samples.
 func (s *gitOps) dryRunSchool(t *testing.T, folder string) (kinds []string) {
 	t.Helper()
 	objects, err := manifests.Render(filepath.Join(root(t), gitOpsSamples, path.Clean(folder)))
@@ -298,8 +297,8 @@ func (s *gitOps) dryRunSchool(t *testing.T, folder string) (kinds []string) {
 	return kinds
 }
 
-// expectUnpruned expects that neither Flux nor Argo CD deletes a CustomResourceDefinition or a
-// Namespace, because everything in it would go with it.
+// expectUnpruned expects that Flux and Argo CD keep each CustomResourceDefinition and Namespace.
+// Their deletion would delete all objects of the kind, or in the namespace.
 func expectUnpruned(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	for _, o := range objects {
@@ -336,8 +335,8 @@ func TestNothingIsPruned(t *testing.T) {
 	}
 }
 
-// dryRun applies objects by dry run, and expects that certain kinds are among them and that none is
-// deleted with its content.
+// dryRun applies objects by dry run. It expects certain kinds among the objects, and checks the
+// objects with expectUnpruned.
 func (s *gitOps) dryRun(t *testing.T, objects []*unstructured.Unstructured, expected ...string) {
 	t.Helper()
 	g := NewWithT(t)

@@ -94,8 +94,9 @@ func mergeEntries(value string, before, after []*entry, keepOrder bool) (all []*
 	return all
 }
 
-// pair adds maps without a common identity to common. It matches them in order if, between two
-// common entries, both lists have the same number of entries and all of these are maps.
+// pair adds maps without a common identity to common. Between two common entries, it matches the
+// maps in order if before has as many live entries as after, and all of these entries of after are
+// maps.
 func pair(before, after []*entry, common map[int]int) {
 	isMap := func(e *entry) bool { return e.value.node.Kind == yaml.MappingNode }
 	var gap []int
@@ -244,7 +245,8 @@ func text(value any) string {
 	return string(found)
 }
 
-// find returns the live entry's value at a path such as spec.containers.0.args.
+// find returns the value of the live entry at a path such as spec.containers.0.args. The only
+// possible index is 0.
 func (t *tree) find(path string) (*tree, error) {
 	for step := range strings.SplitSeq(path, ".") {
 		i := slices.IndexFunc(t.entries, func(e *entry) bool {

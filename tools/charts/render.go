@@ -139,9 +139,9 @@ func entriesOf(resources []*resource.Resource, file func(*resource.Resource) str
 	return all
 }
 
-// grantsNothing reports whether a ClusterRole has no rules, or a ClusterRoleBinding no subjects.
-// components/namespaced empties these objects, because kubectl apply would not delete them. A
-// chart omits them, so Helm deletes them.
+// grantsNothing reports whether a ClusterRole has no rules, or a ClusterRoleBinding has no
+// subjects. components/namespaced empties these objects, because kubectl apply would not delete
+// them. A chart omits these objects, so that Helm deletes them.
 func grantsNothing(r *resource.Resource) bool {
 	list := map[string]string{"ClusterRole": "rules", "ClusterRoleBinding": "subjects"}[r.GetKind()]
 	if list == "" {
@@ -180,7 +180,8 @@ func accessObjects(folder string, switches []change) ([]*object, error) {
 	return objects, nil
 }
 
-// useValues replaces the ConfigMaps that users of a component edit by values of the chart.
+// useValues sets environment variables to values of the chart. In the component, the variables
+// refer to ConfigMaps that users edit.
 func useValues(c change, objects *tree) error {
 	for reference, template := range c.Environment {
 		found := false

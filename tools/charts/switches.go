@@ -18,14 +18,13 @@ type change struct {
 	Component string
 	Patches   []string
 	Only      string
-	// Value is the path of the value. Each value except false and empty ones switches the change
-	// on.
+	// Value is the path of the value. The change is on unless the value is false or empty.
 	Value string
 	// Access reports whether the component also changes rights in the watched namespaces.
 	Access bool
-	// Environment replaces the ConfigMaps of a component by values of the chart. It maps SUFFIX/KEY
-	// to a template for the environment variable. SUFFIX is the end of a ConfigMap's name, KEY a
-	// key in it.
+	// Environment lets values of the chart take the place of a component's ConfigMaps. It maps
+	// SUFFIX/KEY to a template for the environment variable. SUFFIX is the end of a ConfigMap's
+	// name, and KEY is a key in the ConfigMap.
 	Environment map[string]string
 }
 

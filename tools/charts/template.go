@@ -100,7 +100,8 @@ func inNamespace(text, namespace, template string) string {
 	return strings.ReplaceAll(text, namespace, "{{ "+template+" }}")
 }
 
-// writer converts a tree to a YAML document. Marks in the document stand for the text of templates.
+// writer converts a tree to a YAML document with marks in the places of templates. The method
+// expand then replaces the marks by the text of the templates.
 type writer struct{ marks []string }
 
 func (w *writer) mark(template string) string {

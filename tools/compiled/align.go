@@ -52,8 +52,8 @@ func align(root string, out io.Writer) error {
 func raise(root string, folders []string, report func(folder string, wanted []string)) (raised int, err error) {
 	used := map[string]map[string]string{}
 	for _, folder := range folders {
-		// The last repetition may have raised a requirement in another module of the project. This
-		// module replaces the other one by a folder, so the raised requirement applies here too.
+		// The last repetition may have raised a requirement in another module of the project. If
+		// this module replaces that module by its folder, the raised requirement applies here too.
 		if err := inModule(filepath.Join(root, folder), "mod", "tidy"); err != nil {
 			return 0, err
 		}
@@ -155,7 +155,8 @@ func newestOf(used map[string]map[string]string) map[string]string {
 	return newest
 }
 
-// toRaise lists the libraries of a module, as PATH@VERSION, that are newer in another module.
+// toRaise lists the libraries of a module, as PATH@VERSION, that are newer in another module. It
+// omits the libraries that the module cannot upgrade (keep).
 func toRaise(folder string, used, newest map[string]string) (wanted []string, err error) {
 	mod, err := os.ReadFile(filepath.Join(folder, "go.mod"))
 	if err != nil {

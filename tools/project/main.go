@@ -102,8 +102,8 @@ func tag(ctx context.Context, out io.Writer, c git.Clone, here location.Location
 	return err
 }
 
-// pushes returns the commands that push tags. There are several, because GitHub starts no workflow
-// if more than three tags are pushed at once.
+// pushes returns the commands that push tags. There are several commands, because GitHub starts no
+// workflow if more than three tags are pushed at once.
 func pushes(tags []string) string {
 	var libraries, commands []string
 	for _, tag := range tags {

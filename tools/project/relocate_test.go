@@ -22,7 +22,6 @@ const (
 	furtherAddress = "https://github.com" + "/tengen/barriers/blob/main/"
 )
 
-// TestRelocation moves the project to another address, builds it, and moves it back.
 func TestRelocation(t *testing.T) {
 	c := scratch(t)
 	home := place(t, c)

@@ -103,8 +103,6 @@ func change(t *testing.T, c git.Clone, file string) {
 	commit(t, c, "change "+file)
 }
 
-// checkSource expects that the source of a release tag is the released commit. It also expects that
-// the source of HEAD, which is an ordinary commit, is HEAD.
 func checkSource(t *testing.T, c git.Clone) {
 	t.Helper()
 	first := show(t, c, "rev-list", "--max-parents=0", "HEAD")

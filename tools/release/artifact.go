@@ -102,8 +102,8 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	return a, err
 }
 
-// chartLinks matches the lines in the Chart.yaml of the repository that link to a branch. A release
-// must not have these links.
+// chartLinks matches the lines in the repository's Chart.yaml that link to a branch. A release must
+// not have these links.
 var chartLinks = regexp.MustCompile(`(?m)^(home|sources): .*\n|^  artifacthub\.io/links: \|\n(    .*\n)+`)
 
 // linkChart replaces the links in a Chart.yaml by links to the docs of a release. It appends to the

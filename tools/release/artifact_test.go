@@ -80,7 +80,7 @@ func checkChart(t *testing.T, repo, image, migrate string) {
 	}
 }
 
-// These addresses are in the tested release. It must link to the docs of its own tag.
+// These addresses are in the tested release. The release must link to the docs of its own tag.
 const (
 	testRepo    = "github.com/you/operators"
 	testProject = "https://" + testRepo
@@ -102,7 +102,8 @@ func checkDocs(t *testing.T, manifest string) {
 	}
 }
 
-// checkManifests pulls the kustomizations, unpacks them as Flux does, and builds the topmost one.
+// checkManifests pulls the kustomizations, unpacks them as Flux does, and builds the kustomization
+// in the top folder.
 func checkManifests(t *testing.T, repo, install string) {
 	t.Helper()
 	reference, err := name.ParseReference(repo + "/manifests/dojo-operator:v0.1.0")

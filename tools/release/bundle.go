@@ -24,7 +24,7 @@ import (
 )
 
 // bundled lists the kinds of the objects in a bundle besides the ClusterServiceVersion. OLM itself
-// creates the operator's Namespace, ServiceAccount, roles and bindings. It does not know
+// creates the operator's Namespace, ServiceAccount, roles and bindings. OLM does not know
 // ValidatingAdmissionPolicy, so docs/platform/olm.md lists the objects that users apply themselves.
 var bundled = []string{"ClusterRole", "CustomResourceDefinition", "PodDisruptionBudget", "Service"}
 

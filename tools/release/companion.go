@@ -20,7 +20,8 @@ var companions = map[string]companion{
 }
 
 // withCompanion returns the options of an operator's image. If the checkout has the program of a
-// companion, it also returns the options of the companion's image. A former release may have none.
+// companion, it also returns the options of the companion's image. The checkout of a former release
+// may lack the program.
 func (o imageOptions) withCompanion() ([]imageOptions, error) {
 	all := []imageOptions{o}
 	second, ok := companions[o.Operator]

@@ -25,7 +25,7 @@ type finding struct {
 	// Breaking reports whether existing objects, clients or manifests may stop working.
 	Breaking bool
 	// Accepted is the reason to accept a breaking change since the baseline. It is empty for other
-	// findings. The baseline is the commit that stands for the former release until there is one.
+	// findings. Until there is a release, the API is compared with the baseline, a commit.
 	Accepted string
 	// Where names the kind, the version and the field.
 	Where string
@@ -45,8 +45,9 @@ func (f finding) String() string {
 	return "warning  " + f.Where + ": " + f.What
 }
 
-// policy makes every check of crdify an error, except for descriptions and additional enum values.
-// Crdify has no check for some changes, such as changes of CEL rules. It warns of these.
+// policy makes every finding of crdify an error, except for descriptions and additional enum
+// values. Crdify has no check for some changes, such as changes of CEL rules, and only warns of
+// these changes.
 var policy = &config.Config{
 	Validations: []config.ValidationConfig{
 		{Name: "description", Enforcement: config.EnforcementPolicyNone},

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// baselineFile has the hash of a commit. This commit stands for the former release of an
-	// operator that has no release.
+	// baselineFile has the hash of a commit. If an operator has no release, this commit is used as
+	// its former release.
 	baselineFile = ".ci/baseline"
 	// baselineVersion is the version that all modules get at the baseline, in a temporary clone.
 	baselineVersion = "v0.1.0-rc.1"
@@ -33,7 +33,7 @@ type former struct {
 	// Commit is the released commit, in which go.mod files replace the project's other modules by
 	// folders. The tag is on another commit, which has no such replacements.
 	Commit string
-	// Baseline reports whether Commit is the baseline, which stands for a release.
+	// Baseline reports whether Commit is the baseline, because there is no release yet.
 	Baseline bool
 }
 
@@ -44,9 +44,9 @@ func (f *former) String() string {
 	return modules.Tag(f.Operator, f.Version)
 }
 
-// former returns the operator's newest release whose commit is HEAD or an ancestor of HEAD, and
-// that the function take accepts. If there is none, it returns the baseline, or nil. It ignores
-// prereleases, because they promise no compatibility.
+// former returns the operator's newest release that the parameter take accepts and whose commit is
+// HEAD or an ancestor of HEAD. It ignores prereleases, because they promise no compatibility. If
+// there is no such release, it returns the baseline, or nil without a baseline.
 func (r repository) former(ctx context.Context, operator string, take func(tag, source string) bool) (*former, error) {
 	tags, err := r.lines(ctx, "tag", "--list", modules.Tag(operator, "v*"), "--sort=-version:refname")
 	if err != nil {
@@ -102,8 +102,8 @@ func (r repository) baseline(ctx context.Context, operator string) (*former, err
 	return &former{Operator: operator, Version: baselineVersion, Commit: commit, Baseline: true}, nil
 }
 
-// printFormer prints the version and the commit of the former release. Unless folder is "", it also
-// checks out the release there. The folder must be empty or not exist.
+// printFormer prints the version and the commit of the former release. If folder is set,
+// printFormer also checks out the release into this folder, which must be empty or must not exist.
 func printFormer(ctx context.Context, r repository, out io.Writer, operator, folder string) error {
 	f, err := r.before(ctx, operator)
 	if err != nil {

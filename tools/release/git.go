@@ -68,7 +68,6 @@ func (r repository) lastTag(ctx context.Context, operator, without string) (stri
 	return f.String(), nil
 }
 
-// contains reports whether a commit is HEAD or an ancestor of HEAD.
 func (r repository) contains(ctx context.Context, commit string) (bool, error) {
 	_, err := r.git(ctx, "merge-base", "--is-ancestor", commit, "HEAD")
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && failed.ExitCode() == 1 {

@@ -37,7 +37,8 @@ type imageOptions struct {
 	// has the same time, and therefore the same digest.
 	Revision string
 	Created  time.Time
-	// Repo is the registry and path of images. An image has the name REPO/OPERATOR:VERSION.
+	// Repo is the registry and path of images. An image has the name REPO/PROGRAM:VERSION. The
+	// program of the operator's image has the operator's name.
 	Repo string
 	// Where is the address of the project's repository. If it is known, the image links to it.
 	Where location.Location

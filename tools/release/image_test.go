@@ -329,8 +329,8 @@ func TestBuildFails(t *testing.T) {
 	}
 }
 
-// containerd does not complete the name of an imported image. A kubelet would not find a name
-// without a registry.
+// containerd does not complete the name of an imported image. A kubelet would not find an image
+// whose name has no registry.
 func TestContainerdName(t *testing.T) {
 	for repo, want := range map[string]string{
 		"": "docker.io/library/dojo-operator:v0.1.0", "ghcr.io/example": "ghcr.io/example/dojo-operator:v0.1.0",

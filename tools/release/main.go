@@ -113,8 +113,7 @@ func execute(ctx context.Context, r repository, out io.Writer, command, referenc
 	}
 }
 
-// progress prints the lines of ko's log that begin with one of a few words, such as Building. It
-// drops all other lines.
+// progress prints only the lines of ko's log about the progress.
 type progress struct{ out io.Writer }
 
 func (p progress) Write(line []byte) (int, error) {

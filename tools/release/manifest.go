@@ -62,8 +62,9 @@ func manifest(o imageOptions, image string) (text []byte, err error) {
 // docsPlaceholder is the address of the docs in the component docs-url/links.
 const docsPlaceholder = "https://docs.example.com"
 
-// kustomization returns a kustomization of the overlay at the path from. It sets the image, and the
-// operator's flags for the docs and the companion, if there are any.
+// kustomization returns a kustomization of an overlay. The parameter from is the overlay's path
+// relative to the kustomization. The kustomization sets the image and, if there are docs or a
+// companion, the operator's flags for them.
 func kustomization(o imageOptions, from, image string) ([]byte, error) {
 	root, operator, docs := o.Root, o.Operator, o.docs()
 	repository, digest, err := withoutTag(image)

@@ -37,8 +37,8 @@ type releaseOptions struct {
 
 func (o releaseOptions) tag() string { return o.Operator + "/" + o.Version }
 
-// publishRelease releases one operator. It can be repeated after an error: it keeps the parts of
-// the release that already exist.
+// publishRelease releases one operator. It can be repeated after an error: a repetition builds and
+// pushes the same images and archives, and creates only the missing tags.
 func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseOptions) error {
 	text, tags, err := ready(ctx, r, out, o)
 	if err != nil {

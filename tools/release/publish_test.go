@@ -29,7 +29,6 @@ type project struct {
 	origin repository
 }
 
-// workspace is a go.work with the modules that are released.
 const workspace = "go 1.26.4\n\nuse (\n\t./apis\n\t./discord-operator\n\t./dojo-operator\n\t./libs/apply\n" +
 	"\t./libs/conditions\n\t./libs/discordclient\n\t./libs/kubectl\n\t./libs/manager\n\t./test/discordtest\n" +
 	"\t./test/environment\n\t./test/testcluster\n)\n"
@@ -302,7 +301,8 @@ func checkFiles(t *testing.T, p *project, operator, version, noted string) {
 	}
 }
 
-// TestRelease releases one operator twice, and expects that the other operator does not change.
+// TestRelease publishes the same version of an operator twice, and expects the same image and tags.
+// No image or tag of the other operator may appear.
 func TestRelease(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.Default())))
 	t.Cleanup(server.Close)

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// signing selects the identity of the signer. If it has neither key nor identity, nothing is
-// signed.
+// signing selects the identity of the signer. If it has neither key nor identity, a release is not
+// signed. A dry run always signs, with a temporary key.
 type signing struct {
 	Cosign string
 	// Key is a file with cosign's private key. The password of the file is in COSIGN_PASSWORD.
@@ -73,7 +73,6 @@ func (s *signer) useKey(ctx context.Context, key, scratch, public string) error 
 		"--no-default-tsa", "--out="+config)
 }
 
-// run runs cosign. If cosign fails, the error contains the output.
 func (s *signer) run(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, s.cosign, args...)
 	cmd.Env = append(os.Environ(), s.environment...)

@@ -424,7 +424,8 @@ type Wait struct {
 // Dojo's conditions.
 //
 // The Dojo's name is also the name of its Service: at most 63 lower case
-// letters, digits and '-', starting with a letter.
+// letters, digits and '-', starting with a letter and not ending with '-'.
+// With spec.postgres.cluster it has at most 47 characters.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=dojos,singular=dojo,shortName=dj,categories=all
 // +kubebuilder:subresource:status
@@ -444,7 +445,7 @@ type Wait struct {
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="Message of the condition Ready"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))",optionalOldSelf=true,message="metadata.name becomes the name of a Service: at most 63 lower case letters, digits and '-', starting with a letter and not ending with '-'"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.postgres) || !has(self.spec.postgres.cluster) || size(self.metadata.name) <= 47",message="metadata.name becomes the name of a Cluster, <dojo>-db: with postgres.cluster it has at most 47 characters"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.postgres) || !has(self.spec.postgres.cluster) || !has(self.spec.postgres.cluster.version) || !has(oldSelf.spec.postgres) || !has(oldSelf.spec.postgres.cluster) || !has(oldSelf.spec.postgres.cluster.version) || self.spec.postgres.cluster.version >= oldSelf.spec.postgres.cluster.version || !has(self.status) || !has(self.status.database) || !has(self.status.database.clusterUID) || has(self.status.database.upgrade) && self.spec.postgres.cluster.version == self.status.database.upgrade.from || has(self.status.database.version) && (self.status.database.version.startsWith(self.spec.postgres.cluster.version) || !has(self.status.database.upgrade) && self.spec.postgres.cluster.version >= self.status.database.version)",message="spec.postgres.cluster.version cannot go down: Postgres does not open the data of a newer version. The lowest is the version that the Cluster has, in status.database.version, and during an upgrade that in status.database.upgrade"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.postgres) || !has(self.spec.postgres.cluster) || !has(self.spec.postgres.cluster.version) || !has(oldSelf.spec.postgres) || !has(oldSelf.spec.postgres.cluster) || !has(oldSelf.spec.postgres.cluster.version) || self.spec.postgres.cluster.version >= oldSelf.spec.postgres.cluster.version || !has(self.status) || !has(self.status.database) || !has(self.status.database.clusterUID) || has(self.status.database.upgrade) && self.spec.postgres.cluster.version == self.status.database.upgrade.from || has(self.status.database.version) && (self.status.database.version.startsWith(self.spec.postgres.cluster.version) || !has(self.status.database.upgrade) && self.spec.postgres.cluster.version >= self.status.database.version)",message="spec.postgres.cluster.version cannot go down: Postgres does not open the data of a newer version. The lowest is the version that the Cluster has, in status.database.version. During an upgrade, it is status.database.upgrade.from"
 type Dojo struct {
 	metav1.TypeMeta `json:",inline"`
 

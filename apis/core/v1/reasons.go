@@ -337,7 +337,7 @@ const (
 	// not exist after --progress-deadline. Create it, or name another one.
 	ReasonChannelNotFound = "ChannelNotFound"
 	// ReasonChannelNotReady (Degraded): the DiscordChannel is Degraded, or has not been Ready for
-	// --progress-deadline; the message has its message.
+	// --progress-deadline. The message quotes that of the DiscordChannel.
 	ReasonChannelNotReady = "ChannelNotReady"
 	// ReasonChannelWithoutWebhook (Degraded): the DiscordChannel of spec.alerts.discord.channelRef
 	// has no spec.webhook, so Alertmanager cannot post there. Add one.

@@ -21,13 +21,13 @@ type SizeStatus struct {
 	Instances int32 `json:"instances,omitempty"`
 
 	// cpu is the request of each instance, such as "1", at most 64 characters.
-	// Not set without one.
+	// Without it, the size sets no CPU request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CPU string `json:"cpu,omitempty"`
 
 	// memory is the request of each instance, such as "2Gi", at most 64
-	// characters. Not set without one.
+	// characters. Without it, the size sets no memory request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Memory string `json:"memory,omitempty"`

@@ -27,8 +27,8 @@ const ForceDeleteAnnotation = "discord.jutsu.com/force-delete"
 type DeletionPolicy string
 
 const (
-	// DeletionPolicyDelete deletes the object's resource on Discord with everything in it. This
-	// cannot be undone.
+	// DeletionPolicyDelete deletes the object's resource on Discord. A channel's messages are lost,
+	// a group's channels stay. This cannot be undone.
 	DeletionPolicyDelete DeletionPolicy = "Delete"
 	// DeletionPolicyRetain leaves the object's resource on Discord as it is.
 	DeletionPolicyRetain DeletionPolicy = "Retain"

@@ -13,7 +13,7 @@ import (
 )
 
 // The cache strips a Secret that the operator has not written, whatever its owner reference claims.
-// Of the operator's own Secrets, it keeps the fields that reveal drift.
+// Of the operator's own Secrets, the cache keeps the fields that reveal drift.
 func TestStrip(t *testing.T) {
 	t.Parallel()
 	secret := func(manager string, owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {

@@ -13,7 +13,8 @@ import (
 )
 
 // In the cache, the largest objects that the API server admits take at most four bytes per byte of
-// JSON. A namespace that fills the sample quota takes at most half of the operator's memory limit.
+// JSON, plus a constant allowance. A namespace that fills the sample quota takes at most half of
+// the operator's memory limit.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfLargestObjects(t *testing.T) {

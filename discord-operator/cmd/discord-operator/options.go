@@ -32,28 +32,29 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.apiURL, "discord-api-url", discordclient.DefaultAPIURL,
 		"`URL` of Discord's API, or of a server that is compatible with it; no call goes to another host")
 	flags.IntVar(&o.perSecond, "discord-calls-per-second", discordclient.DefaultPerSecond,
-		"how many calls each bot makes per second at most; with less than Discord's limit of 50, "+
-			"another program can use the same bot; 1 to 50")
+		"the most calls that each bot makes per second, 1 to 50; a value below 50, Discord's limit, leaves calls "+
+			"for another program with the same bot")
 	flags.DurationVar(&o.resync, "resync-period", 5*time.Minute,
 		"how often every object is reconciled without a change, and how often Discord is read "+
 			"while its Gateway cannot be reached; 1s to 24h")
 	flags.DurationVar(&o.resyncLive, "live-resync-period", time.Hour,
-		"how often Discord is read while its Gateway reports changes, in case it has lost one; 1s to 24h")
+		"how often Discord is read while its Gateway reports changes, in case a report is lost; 1s to 24h")
 	flags.DurationVar(&o.eventTimeout, "event-timeout", 15*time.Second,
-		"how long the operator waits for the Gateway to report its own change; without a report it reads the server as "+
-			"often as without the Gateway, until an event arrives; 1s to 10m")
+		"how long the operator waits for the Gateway to report a change that the operator has made; without this report, "+
+			"the operator reads the server once per --resync-period until the Gateway reports something; 1s to 10m")
 	flags.DurationVar(&o.recoveryWait, "recovery-wait", recovery.DefaultPropagation,
-		"how long the operator waits, after a create of unknown outcome or after a start, before a channel that Discord "+
-			"does not list counts as absent; 1s to 10m. Discord's clock may be behind by four times as long, at most one minute")
+		"how long the operator waits for a channel to appear on Discord before it creates the channel again, if Discord's "+
+			"answer to the create was lost or the operator has just started; 1s to 10m. Discord's clock must be at most four "+
+			"times this value, and at most one minute, behind")
 	flags.DurationVar(&o.unverified, "unverified-period", 5*time.Minute,
-		"how long an object that was Ready stays Ready while Discord cannot be asked whether it matches its spec still; "+
-			"0s to 24h")
+		"how long a Ready object stays Ready while the operator cannot ask Discord whether the object still matches its "+
+			"spec; 0s to 24h")
 	flags.IntVar(&o.workers, "concurrency", 16, "how many objects of each kind are reconciled at once; at least 1")
 	flags.BoolVar(&o.selectors, "namespace-selectors", false,
-		"whether spec.allowedNamespaces.selector counts, for which the operator reads the labels of all Namespaces; "+
+		"whether to read the labels of all Namespaces, so that selectors such as spec.allowedNamespaces.selector work; "+
 			"without effect with --watch-namespaces")
-	introduction := fmt.Sprintf("discord-operator %s reconciles Discord servers with DiscordServer, DiscordGroup "+
-		"and DiscordChannel objects.\n\n"+
+	introduction := fmt.Sprintf("discord-operator %s reconciles Discord servers with DiscordServer, DiscordGroup, "+
+		"DiscordChannel and DiscordRole objects.\n\n"+
 		"Usage: discord-operator [flags]\n\n", version)
 	if err := o.manager.Parse(flags, introduction, args, out); err != nil {
 		return nil, err

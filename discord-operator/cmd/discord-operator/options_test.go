@@ -60,9 +60,9 @@ func TestWrongFlags(t *testing.T) {
 		want string // empty if the flags are valid
 	}{
 		"an API without a scheme": {[]string{"--discord-api-url=discord.com/api"},
-			"--discord-api-url: the API's address is not one such as https://discord.com/api/v10"},
+			"--discord-api-url: the API's address must have the form of https://discord.com/api/v10"},
 		"an API of another version": {[]string{"--discord-api-url=https://discord.com/api/v9"},
-			"ends with v9, but only v10 of Discord's API is spoken"},
+			"ends with v9, but only v10 of Discord's API is supported"},
 		"a password in the API's address": {[]string{"--discord-api-url=https://me:secret@discord.com"}, "without a user"},
 		"resync too often":                {[]string{"--resync-period=999ms"}, "--resync-period is 999ms, it must be at least 1s"},
 		"resync too seldom":               {[]string{"--resync-period=25h"}, "must be at least 1s and at most 24h"},

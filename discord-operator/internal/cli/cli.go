@@ -31,7 +31,8 @@ type Connection struct {
 // Bind adds the flags.
 func (c *Connection) Bind(flags *flag.FlagSet) {
 	flags.StringVar(&c.ServerID, "server-id", "",
-		"`id` of the Discord server; required. Right-click the server in Discord with developer mode on, \"Copy Server ID\"")
+		"`id` of the Discord server; required. To get it, turn on Discord's developer mode, right-click the server, and "+
+			"choose \"Copy Server ID\"")
 	flags.StringVar(&c.TokenFile, "token-file", "",
 		"`file` with the bot's token; by default the token is in the environment variable "+TokenVariable)
 	flags.StringVar(&c.APIURL, "discord-api-url", discordclient.DefaultAPIURL,
@@ -74,21 +75,21 @@ func (c *Connection) Options() (discordclient.Options, error) {
 // NotMember returns the error for a bot that is not a member of the server.
 func NotMember(bot, serverID, webURL, applicationID string) error {
 	return fmt.Errorf("the bot %q is not a member of server %s, or the server does not exist; "+
-		"a user who may manage the server can add it: %s",
+		"a user who may manage the server can add the bot: %s",
 		bot, serverID, discordclient.InviteURL(webURL, applicationID, discordclient.PermissionsOverwrites, serverID))
 }
 
-// Explained adds a remedy to an error.
+// Explained adds a remedy to a rate limit, an invalid token, and a failed connection. It returns
+// other errors unchanged.
 func Explained(err error) error {
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
-		return fmt.Errorf("%w; run this again in %s", err, limited.After.Round(time.Second)+time.Second)
+		return fmt.Errorf("%w; run the command again in %s", err, limited.After.Round(time.Second)+time.Second)
 	}
 	if discordclient.ClassOf(err) == discordclient.ClassBadToken {
-		return fmt.Errorf("%w; the token comes from the bot's page in Discord's developer portal", err)
+		return fmt.Errorf("%w; check that it is the token from the bot's page in Discord's developer portal", err)
 	}
 	if e, ok := errors.AsType[*discordclient.Error](err); ok && e.Status == 0 && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%w; if Discord, or a server that is compatible with it, has another address, "+
-			"name that with --discord-api-url", err)
+		return fmt.Errorf("%w; check the network, or set --discord-api-url if Discord's API has another address", err)
 	}
 	return err
 }

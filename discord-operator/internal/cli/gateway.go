@@ -20,7 +20,7 @@ func NewClient(o discordclient.Options) (*guildcache.Client, error) {
 }
 
 // Connect waits until the Gateway has sent the server, with the hidden channels that the REST API
-// omits.
+// omits. connected is false if the Gateway does not send the server within gatewayTimeout.
 func Connect(
 	ctx context.Context, api *guildcache.Client, view *guildcache.View,
 ) (snap *guildcache.Snapshot, connected bool) {

@@ -84,9 +84,10 @@ func (c *Controller) Issues(err error) []conditions.Issue {
 	return issues.Of(err, c.Resources.Status.Clock.Now())
 }
 
-// Deletable finds the resource that a deleted object may delete on Discord. If refused says that
-// the DiscordServer does not allow the object's namespace, Deletable searches only for a resource
-// that the operator has already bound to the object.
+// Deletable finds the resource that a deleted object may delete on Discord. The parameter refused
+// is the error of the search for the DiscordServer. If this error says that the DiscordServer does
+// not allow the object's namespace, Deletable searches only if the object already has, or may have,
+// a resource ([lifecycle.Resources.Owns]).
 func (c *Controller) Deletable(
 	ctx context.Context, o status.Object, name types.NamespacedName, serverID string, refused error,
 	noRetention *conditions.Issue, lookup func(*bot.Guild) lifecycle.Lookup,
@@ -119,7 +120,8 @@ func (c *Controller) NoRetention(
 // Retained reports whether the resource of a deleted object stays on Discord.
 func (c *Controller) Retained(o status.Object) bool { return c.Resources.Kind.Identity(o).Retained() }
 
-// Delete carries out the planned deletion, and then forgets the creates of the object.
+// Delete carries out the planned deletion. When the deletion is complete, it removes the object's
+// create records.
 func (c *Controller) Delete(
 	ctx context.Context, o status.Object, guild *bot.Guild, plan lifecycle.Plan,
 ) lifecycle.Results {
@@ -130,8 +132,8 @@ func (c *Controller) Delete(
 	return results
 }
 
-// UpdateStatus writes the status of the object after if it differs from before. It returns when to
-// reconcile again.
+// UpdateStatus compares two versions of an object. It writes the status of after if this status
+// differs from the status of before, and returns when to reconcile again.
 func (c *Controller) UpdateStatus(
 	ctx context.Context, name string, before, after status.Object, results *lifecycle.Results, worst *conditions.Issue,
 ) (reconcile.Result, error) {

@@ -104,7 +104,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if got := migrations.DigestOf(files); o.digest != "" && got != o.digest {
-		return errors.New("the files differ from the Job's: their ConfigMaps have changed")
+		return errors.New("the migration files have changed since this Job was created; the operator creates another Job")
 	}
 	db, err := sql.Open("pgx", address(os.Getenv))
 	if err != nil {
@@ -152,8 +152,9 @@ func address(env func(string) string) string {
 	return u.String()
 }
 
-// connect waits until the database accepts a connection, or the context ends. When the Job's
-// deadline passes, Kubernetes stops the pod, which ends the context.
+// connect waits until the database accepts a connection, returns an error that a new attempt would
+// repeat, or the context ends. When the Job's deadline passes, Kubernetes stops the pod, which ends
+// the context.
 func connect(ctx context.Context, db *sql.DB) error {
 	for {
 		err := db.PingContext(ctx)

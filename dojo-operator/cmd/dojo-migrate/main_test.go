@@ -156,7 +156,7 @@ func TestMigrate(t *testing.T) {
 	})
 	got, err := migrate(first, "--digest="+migrations.DigestOf(first))
 	expect("again", "2 2_index", got, err)
-	if _, err := migrate(first, "--digest=other"); err == nil || !strings.Contains(err.Error(), "their ConfigMaps have changed") {
+	if _, err := migrate(first, "--digest=other"); err == nil || !strings.Contains(err.Error(), "the migration files have changed") {
 		t.Errorf("other files: %v", err)
 	}
 

@@ -88,7 +88,7 @@ func backupRow(b recovery.Backup, now time.Time, style term.Style) []string {
 	case b.Usable:
 		state = style.Good("ok")
 	case b.Phase == cnpgv1.BackupPhaseCompleted:
-		state = "completed; restorable by its time, not with --backup"
+		state = "completed; restore it with --to, not with --backup"
 	case b.Error != "":
 		state = style.Bad(b.Phase + ": " + b.Error)
 	}
@@ -127,7 +127,7 @@ func (s *session) backup(ctx context.Context, w *world.World, ask *kubectl.Askin
 		return err
 	}
 	if !wait.wait {
-		s.Print("Done. kubectl dojo backups %s -n %s shows how it ends.\n", w.Dojo.Name, w.Dojo.Namespace)
+		s.Print("Created the Backup. To see its result: kubectl dojo backups %s -n %s\n", w.Dojo.Name, w.Dojo.Namespace)
 		return nil
 	}
 	return s.backupEnds(ctx, backup, wait.timeout)
@@ -140,7 +140,7 @@ func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 	live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(d))
 	switch {
 	case ownCluster(d) == nil:
-		return nil, fmt.Errorf("%s has no Cluster of its own: back it up where its database is", d.Name)
+		return nil, fmt.Errorf("%s has no Cluster of its own: back up its database with that database's own tools", d.Name)
 	case d.BackupPolicy() == nil:
 		return nil, fmt.Errorf("%s does not say where backups go: set spec.postgres.cluster.backup", d.Name)
 	case w.Unreadable(kinds.Cluster):
@@ -148,8 +148,8 @@ func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 	case live == nil:
 		return nil, fmt.Errorf("the Cluster %s does not exist: %s", cnpg.ObjectName(d), seeStatus(d))
 	case cnpg.Hibernates(live):
-		return nil, fmt.Errorf("the Cluster %s is hibernated, and a backup would wait for ever: "+
-			"kubectl dojo resume %s -n %s first", live.Name, d.Name, d.Namespace)
+		return nil, fmt.Errorf("the Cluster %s is hibernated, and a backup would wait for ever. "+
+			"First resume the Dojo: kubectl dojo resume %s -n %s", live.Name, d.Name, d.Namespace)
 	}
 	backup := kinds.Backup.Named(d.Namespace, cnpg.BackupName(d, w.Now.UTC().Format("20060102150405")))
 	backup.SetLabels(map[string]string{

@@ -73,8 +73,8 @@ func fieldLines(path string, value any) []string {
 // planner computes the change that a command makes to the named Dojo.
 type planner func(ctx context.Context, name string) (change, error)
 
-// planned combines two functions into a planner: read reads the objects, and plan computes the
-// change from them.
+// planned returns a planner that reads objects with the function read, and computes the change with
+// the function plan.
 func planned[T any](read func(context.Context, string) (T, error), plan func(T) (change, error)) planner {
 	return func(ctx context.Context, name string) (ch change, err error) {
 		all, err := read(ctx, name)
@@ -100,7 +100,7 @@ func (s *session) changing(
 			return err
 		}
 		if !wait.wait {
-			s.Print("Done. Follow it with kubectl dojo status %s -n %s -w\n", name, s.Namespace)
+			s.Print("The Dojo is changed. To follow the operator: kubectl dojo status %s -n %s -w\n", name, s.Namespace)
 			return nil
 		}
 		err = s.until(ctx, name, wait.timeout, func(d *corev1api.Dojo) (string, bool, error) {
@@ -115,8 +115,6 @@ func (s *session) changing(
 	return cmd
 }
 
-// apply validates a change by a dry run, shows it to the user, asks for confirmation, and then
-// sends the patch.
 func (s *session) apply(ctx context.Context, name string, ch change, ask *kubectl.Asking) error {
 	if err := s.patch(ctx, name, ch.patch(), client.DryRunAll); err != nil {
 		return err
@@ -157,12 +155,10 @@ type waiting struct {
 }
 
 func (w *waiting) bind(cmd *cobra.Command, timeout time.Duration) {
-	cmd.Flags().BoolVar(&w.wait, "wait", false, "wait until it is done, and show the progress")
-	cmd.Flags().DurationVar(&w.timeout, "timeout", timeout, "how long to wait at most")
+	cmd.Flags().BoolVar(&w.wait, "wait", false, "wait until the operation has ended, and show its progress")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", timeout, "how long --wait waits at most")
 }
 
-// until reads a Dojo repeatedly until done returns true or an error. It prints the progress
-// whenever the progress changes.
 func (s *session) until(
 	ctx context.Context, name string, timeout time.Duration,
 	done func(*corev1api.Dojo) (progress string, ok bool, err error),
@@ -191,7 +187,7 @@ func (s *session) poll(
 		return ok, err
 	})
 	if errors.Is(err, kubectl.ErrTimeout) {
-		return fmt.Errorf("%w (--timeout %s); it goes on without this command", err, timeout)
+		return fmt.Errorf("%w after %s; what the command has begun continues", err, timeout)
 	}
 	return err
 }
@@ -234,8 +230,9 @@ func ownCluster(d *corev1api.Dojo) *corev1api.PostgresCluster {
 func (s *session) newRotate() *cobra.Command {
 	var ask kubectl.Asking
 	cmd := s.changing("rotate", "Give the application a new password for its database",
-		`Asks the operator for a new password. There are two logins: the application gets the other one, its pods roll,
-and Postgres refuses the former one once no pod uses it. No request fails.`, 10*time.Minute, &ask,
+		`Asks the operator for a new password. A Dojo has two logins, and uses one. The application changes to the other
+login, and its pods roll. Postgres refuses the former login once no pod uses it.
+No request fails.`, 10*time.Minute, &ask,
 		planned(s.dojo, func(d *corev1api.Dojo) (change, error) { return rotation(d, s.Now()) }))
 	ask.Bind(cmd)
 	return cmd
@@ -252,12 +249,13 @@ func rotation(d *corev1api.Dojo, now time.Time) (ch change, err error) {
 	login := loginOf(d)
 	switch {
 	case d.Spec.Postgres == nil:
-		return ch, fmt.Errorf("the password of %s comes from the Secret %s: rotate it there, and the pods roll",
+		return ch, fmt.Errorf("the password of %s comes from the Secret %s, not from the operator: change the password in "+
+			"the database and in the Secret",
 			d.Name, d.CredentialsSource())
 	case login == "":
 		return ch, fmt.Errorf("%s has no credentials yet: %s", d.Name, seeStatus(d))
 	case d.Status.Database.FormerLogin != "":
-		return ch, fmt.Errorf("a rotation is under way: %s stays valid until no pod has it; %s",
+		return ch, fmt.Errorf("a rotation is already under way: wait until no pod uses the login %s; %s",
 			d.Status.Database.FormerLogin, seeStatus(d))
 	}
 	next := cnpg.Second
@@ -270,7 +268,7 @@ func rotation(d *corev1api.Dojo, now time.Time) (ch change, err error) {
 			login, next.SQLName(d)),
 	}
 	if d.Spec.Suspend {
-		ch.Means = append(ch.Means, "The Dojo is suspended: this takes effect when it is resumed.")
+		ch.Means = append(ch.Means, "The Dojo is suspended: the rotation begins when you resume the Dojo.")
 	}
 	ch.Done = func(d *corev1api.Dojo) bool {
 		return isReady(d) && loginOf(d) != login && d.Status.Database.FormerLogin == ""
@@ -281,8 +279,9 @@ func rotation(d *corev1api.Dojo, now time.Time) (ch change, err error) {
 func (s *session) newSuspend() *cobra.Command {
 	var ask kubectl.Asking
 	cmd := s.changing("suspend", "Stop a Dojo: no pods, its Cluster hibernated, all data kept",
-		`Stops the application, then hibernates a Cluster of the Dojo's own. Its volumes and backups stay; its backups by
-schedule pause, and its alerts are off. kubectl dojo resume starts it again.`, 10*time.Minute, &ask,
+		`Stops the application, then hibernates the Dojo's own Cluster, if it has one. The Cluster's volumes and backups
+stay. Scheduled backups pause, and the Dojo's alerts are off.
+kubectl dojo resume starts the Dojo again.`, 10*time.Minute, &ask,
 		planned(s.dojo, func(d *corev1api.Dojo) (ch change, err error) {
 			if d.Spec.Suspend {
 				return ch, fmt.Errorf("%s is suspended already", d.Name)

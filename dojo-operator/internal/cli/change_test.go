@@ -24,7 +24,6 @@ func dojoIn(t *testing.T, s *apitest.Server) *corev1api.Dojo {
 	return d
 }
 
-// TestChanges compares the output, questions and writes of commands with golden files.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	asleep := func(d *corev1api.Dojo) { d.Spec.Suspend = true }
@@ -102,7 +101,6 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestNothingWithoutYes shows that a command writes nothing unless the user confirms.
 func TestNothingWithoutYes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -113,13 +111,13 @@ func TestNothingWithoutYes(t *testing.T) {
 		"return":                    {"suspend sendai", "\n", "nothing was changed", nil},
 		"the end":                   {"backup sendai", "", "no answer: nothing was changed", nil},
 		"yaml, and no":              {"backup sendai", "yaml\nN\n", "nothing was changed", nil},
-		"another name":              {"accept-loss sendai", "osaka\n", `"osaka" is not sendai: nothing was changed`, lost},
-		"yes for a name":            {"accept-loss sendai", "y\n", `"y" is not sendai: nothing was changed`, lost},
-		"a wrong confirm":           {"accept-loss sendai --confirm osaka", "", `"osaka" is not sendai: nothing was changed`, lost},
+		"another name":              {"accept-loss sendai", "osaka\n", `the name is "sendai", not "osaka": nothing was changed`, lost},
+		"yes for a name":            {"accept-loss sendai", "y\n", `the name is "sendai", not "y": nothing was changed`, lost},
+		"a wrong confirm":           {"accept-loss sendai --confirm osaka", "", `the name is "sendai", not "osaka": nothing was changed`, lost},
 		"restore, no":               {"restore sendai", "n\n", "nothing was changed", nil},
-		"restore, and not the name": {"restore sendai", "y\nno\n", `"no" is not sendai: nothing was changed`, nil},
-		"restore with yes alone":    {"restore sendai -y", "", "no answer: nothing was changed; --confirm sendai answers in advance", nil},
-		"upgrade with yes alone":    {"upgrade sendai --to 19 --without-backup -y", "", "no answer: nothing was changed; --confirm sendai answers in advance", nil},
+		"restore, and not the name": {"restore sendai", "y\nno\n", `the name is "sendai", not "no": nothing was changed`, nil},
+		"restore with yes alone":    {"restore sendai -y", "", "no answer: nothing was changed; answer in advance with --confirm sendai", nil},
+		"upgrade with yes alone":    {"upgrade sendai --to 19 --without-backup -y", "", "no answer: nothing was changed; answer in advance with --confirm sendai", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +137,6 @@ func TestNothingWithoutYes(t *testing.T) {
 	}
 }
 
-// TestWaits shows that --wait waits until the operator has carried out the change.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)
@@ -176,7 +173,7 @@ func TestWaits(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	got := run(t, s, "", "suspend", "sendai", "-y", "--wait", "--timeout=50ms")
-	if got.code != 1 || !strings.Contains(got.err, "it has taken too long (--timeout 50ms); it goes on without this command") {
+	if got.code != 1 || !strings.Contains(got.err, "timed out after 50ms; what the command has begun continues") {
 		t.Error(got)
 	}
 }
@@ -208,7 +205,6 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestMeaning shows which consequences a command prints for a change.
 func TestMeaning(t *testing.T) {
 	t.Parallel()
 	d := apitest.Sendai(func(d *corev1api.Dojo) {
@@ -216,7 +212,7 @@ func TestMeaning(t *testing.T) {
 	})
 	ch, err := rotation(d, apitest.Now)
 	if err != nil || !strings.Contains(strings.Join(ch.Means, " "), "from the login dojo2_team_a_sendai to dojo_team_a_sendai.") ||
-		!strings.Contains(strings.Join(ch.Means, " "), "takes effect when it is resumed") {
+		!strings.Contains(strings.Join(ch.Means, " "), "the rotation begins when you resume the Dojo") {
 		t.Error(ch, err)
 	}
 	apart := change{Spec: map[string]any{"a": map[string]any{"b": true, "c": []any{"x"}}}, Annotations: map[string]any{"k": "v"}}

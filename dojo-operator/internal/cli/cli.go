@@ -43,10 +43,10 @@ func roleWith(verb, resource string) string {
 	return "dojos-edit"
 }
 
-const introduction = `kubectl dojo shows Dojos and what is wrong with them, and does what the pages of dojo-operator
-say. Every change is shown before it is made. It has your rights and no others, and says which is missing.
+const introduction = `kubectl dojo shows Dojos and what is wrong with them, and does the tasks of dojo-operator's docs.
+It shows every change before it makes the change. It uses your rights alone, and names a right that you lack.
 
-Exit codes: 0 well, 1 an error, 2 wrong use, 3 answered, and something is wrong.`
+Exit codes: 0 well, 1 an error, 2 wrong use, 3 no error, but something is wrong.`
 
 func (s *session) newRoot() *cobra.Command {
 	return s.Root("Dojos, and what is wrong with them", introduction,
@@ -98,7 +98,6 @@ func (s *session) forDojo(use, short, long string, run func(context.Context, str
 	return s.About(kinds.Dojo, use+" NAME", short, long, run)
 }
 
-// forWorld returns a command that needs one Dojo and all objects that belong to it.
 func (s *session) forWorld(use, short, long string, run func(context.Context, *world.World) error) *cobra.Command {
 	return s.forDojo(use, short, long, func(ctx context.Context, name string) error {
 		w, err := s.world(ctx, name)

@@ -30,11 +30,11 @@ import (
 func (s *session) newCheck() *cobra.Command {
 	var format kubectl.Output
 	cmd := &cobra.Command{
-		Use: "check", Short: "Check what the cluster and you need for Dojos", Args: kubectl.Exactly(0, ""),
+		Use: "check", Short: "Check what Dojos need in the cluster, and your rights", Args: kubectl.Exactly(0, ""),
 		DisableFlagsInUseLine: true,
 		Long: `Checks the kinds, the operators with their versions, whether Prometheus and Alertmanager select the objects
-of the Dojos in the namespace, and your rights. Each line is ok or says what to do. The exit code is 3 if there is
-something to do.`,
+of the Dojos in the namespace, and your rights. A line begins with ok, with fix (and says what to do), with -- (not
+there, and not needed) or with ? (you may not read it). The exit code is 3 if a line begins with fix.`,
 		RunE: s.Connected(func(ctx context.Context, _ []string) error {
 			lines, err := s.check(ctx)
 			if err != nil {
@@ -111,8 +111,8 @@ func (s *session) absentKinds() (map[string]bool, error) {
 }
 
 // findServers reads cluster-wide facts into f: the operators' Deployments, storage classes,
-// Prometheuses, Alertmanagers and ServiceMonitors. It leaves a field nil if the user may not read
-// its objects.
+// Prometheuses, Alertmanagers and ServiceMonitors. If the user may not read these objects,
+// findServers sets f.Blind for Deployments, and leaves the field of other objects nil.
 func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 	operators, err := labels.NewRequirement(ownership.NameLabel, selection.In, check.Operators)
 	if err != nil {

@@ -65,7 +65,7 @@ func (s *session) newLogs() *cobra.Command {
 			return nil
 		}
 		if len(args) == 2 {
-			return kubectl.Usage("%q has no logs: say %s", args[1], strings.Join(parts, ", "))
+			return kubectl.Usage("%q has no logs: name one of %s", args[1], strings.Join(parts, ", "))
 		}
 		return kubectl.Exactly(1, nameOfDojo)(cmd, args)
 	}
@@ -157,8 +157,6 @@ func (p *prefixed) copy(from io.ReadCloser, prefix string) error {
 	}
 }
 
-// sources finds the containers whose logs the user asks for: the containers of the application, of
-// the Jobs that run SQL, or of Postgres.
 func (s *session) sources(ctx context.Context, w *world.World, part string) ([]logSource, error) {
 	var labels client.MatchingLabels
 	of := schemaSources
@@ -190,7 +188,8 @@ func applicationSources(w *world.World) (all []logSource, err error) {
 func schemaSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	latest := latestPods(pods)
 	if len(latest) == 0 {
-		return nil, fmt.Errorf("%s has no pod of SQL any more: its Jobs may be deleted at any time", w.Dojo.Name)
+		return nil, fmt.Errorf("%s has no pod of a Job that runs SQL: none has run yet, or the finished Jobs were deleted",
+			w.Dojo.Name)
 	}
 	var all []logSource
 	for _, pod := range latest {
@@ -214,7 +213,8 @@ func latestPods(pods []corev1.Pod) []corev1.Pod {
 // container of the latest CloudNativePG Job that initializes or upgrades the Cluster.
 func postgresSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	if w.Dojo.Spec.Postgres == nil {
-		return nil, fmt.Errorf("the database of %s is not the operator's: spec.credentialsRef names it", w.Dojo.Name)
+		return nil, fmt.Errorf("the operator does not run the database of %s (spec.credentialsRef): read the log with "+
+			"that database's own tools", w.Dojo.Name)
 	}
 	primary := ""
 	if live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ClusterName(w.Dojo)); live != nil {

@@ -37,8 +37,6 @@ another pod when that one ends. It needs the right to create pods/portforward.`,
 	return cmd
 }
 
-// open forwards a local port to a pod of the application. If the connection is lost, it continues
-// with another pod, until the context ends.
 func (s *session) open(ctx context.Context, name string, port uint16) error {
 	for lost := false; ; lost = true {
 		pod, remote, err := s.behindService(ctx, name, lost)
@@ -48,13 +46,13 @@ func (s *session) open(ctx context.Context, name string, port uint16) error {
 		if port, err = freePort(ctx, port); err != nil {
 			return err
 		}
-		s.Print("http://localhost:%d leads to the pod %s of %s. Ctrl-C ends it.\n", port, pod, name)
+		s.Print("http://localhost:%d leads to the pod %s of %s. Press Ctrl-C to stop forwarding.\n", port, pod, name)
 		err = s.forward(ctx, pod, port, remote)
 		switch {
 		case errors.Is(ctx.Err(), context.Canceled):
 			return nil
 		case errors.Is(err, portforward.ErrLostConnectionToPod):
-			s.Note("The pod %s has ended.\n", pod)
+			s.Note("The connection to the pod %s is lost. Waiting for a ready pod.\n", pod)
 		case err != nil:
 			return err
 		}
@@ -100,7 +98,7 @@ func readyPod(w *world.World) (pod string, port int32, err error) {
 	service := world.Find[*corev1.Service](w, kinds.Service, w.Dojo.Name)
 	switch {
 	case w.Unreadable(kinds.Pod) || w.Unreadable(kinds.Service):
-		return "", 0, fmt.Errorf("you may not read pods and services in the namespace %s", w.Dojo.Namespace)
+		return "", 0, fmt.Errorf("you need the rights to list pods and to get services in the namespace %s", w.Dojo.Namespace)
 	case service == nil || len(service.Spec.Ports) == 0:
 		return "", 0, fmt.Errorf("%s has no Service yet: %s", w.Dojo.Name, seeStatus(w.Dojo))
 	}

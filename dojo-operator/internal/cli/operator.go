@@ -33,9 +33,8 @@ type platform struct {
 	catalog images.Catalog
 }
 
-// platform returns the configuration that a plan assumes. The flags come from --operator-args
-// (given). If it is empty, they come from the operator's Deployment. Without a Deployment, they are
-// the defaults.
+// platform returns the configuration that a plan assumes. The flags come from --operator-args (the
+// parameter given), or else from the operator's Deployment, or else they are the defaults.
 func (s *session) platform(ctx context.Context, given string, report *plan.Report) (p platform, err error) {
 	operator, err := s.operator(ctx)
 	if err != nil {
@@ -46,8 +45,8 @@ func (s *session) platform(ctx context.Context, given string, report *plan.Repor
 	case given != "":
 		args = strings.Fields(given)
 	case operator == nil:
-		report.Note("The Deployment of dojo-operator is not there, or you may not list it: the defaults of its flags " +
-			"and the built-in sizes and images of databases are assumed. Name other flags with --operator-args.")
+		report.Note("There is no Deployment of dojo-operator, or you may not list it. The plan assumes the default flags, " +
+			"and the built-in sizes and images of databases. Name other flags with --operator-args.")
 	default:
 		container := operatorContainer(operator)
 		s.noteVersion(container.Image, report)
@@ -90,7 +89,7 @@ func operatorContainer(operator *appsv1.Deployment) (c corev1.Container) {
 
 func (s *session) noteVersion(image string, report *plan.Report) {
 	if tag := images.Tag(image); tag != "" && strings.TrimPrefix(tag, "v") != strings.TrimPrefix(s.Version, "v") {
-		report.Note(fmt.Sprintf("dojo-operator %s runs; this is the plan of %s.", tag, s.Version))
+		report.Note(fmt.Sprintf("The cluster runs dojo-operator %s, but this plan is for dojo-operator %s.", tag, s.Version))
 	}
 }
 
@@ -103,7 +102,8 @@ type files struct {
 
 // read returns the files of a folder. If the user has given the operator's flags and the folder
 // exists on this machine, it reads the local folder. Otherwise it reads the ConfigMap that the
-// operator mounts there. If the user may not read the ConfigMap, it returns no files.
+// operator mounts there. If there is no ConfigMap, or the user may not read it, read returns no
+// files.
 func (f *files) read(ctx context.Context, folder, what string) (map[string][]byte, error) {
 	if folder == "" {
 		return nil, nil
@@ -117,15 +117,15 @@ func (f *files) read(ctx context.Context, folder, what string) (map[string][]byt
 	}
 	name := mountedAt(f.operator, folder)
 	if name.Name == "" {
-		f.report.Note("No ConfigMap with " + what + " of databases is known at " + folder + " of dojo-operator: " +
-			"the built-in " + what + " are assumed.")
+		f.report.Note("The plan found no ConfigMap with " + what + " of databases at " + folder + " of dojo-operator, " +
+			"and assumes the built-in " + what + ".")
 		return nil, nil
 	}
 	var found corev1.ConfigMap
 	switch err := f.Get(ctx, name, &found); {
 	case apierrors.IsForbidden(err):
-		f.report.Note("You may not read the " + what + " of databases in the ConfigMap " + name.String() + ": " +
-			"the built-in " + what + " are assumed.")
+		f.report.Note("You may not read the " + what + " of databases in the ConfigMap " + name.String() + ", " +
+			"so the plan assumes the built-in " + what + ".")
 		return nil, nil
 	case apierrors.IsNotFound(err): // the operator would find no files in this folder either
 		return nil, nil

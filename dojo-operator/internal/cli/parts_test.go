@@ -81,7 +81,6 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestTestAlert shows that test-alert posts one alert and reports the receivers that get it.
 func TestTestAlert(t *testing.T) {
 	t.Parallel()
 	am := kinds.Alertmanager.Object()
@@ -122,12 +121,11 @@ func TestTestAlert(t *testing.T) {
 	}
 }
 
-// TestNoPrimary shows that psql lists the instances of a Cluster without a primary.
 func TestNoPrimary(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)
 	for want, change := range map[string]func(){
-		"Its instances: sendai-db-1 (Pending, primary). psql runs in the pod of one: see kubectl dojo status sendai -n team-a": func() {
+		"Its instances: sendai-db-1 (Pending, primary). psql needs the pod of a ready primary: see kubectl dojo status sendai -n team-a": func() {
 			pod := &corev1.Pod{}
 			s.Get(kinds.Pod, apitest.Namespace, "sendai-db-1", pod)
 			pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
@@ -153,10 +151,10 @@ func TestPsqlElsewhere(t *testing.T) {
 		"sendai-db-rw.team-a":                   "has no primary that is ready",
 		"sendai-db-rw.team-a.svc":               "has no primary that is ready",
 		"sendai-db-rw.team-a.svc.cluster.local": "has no primary that is ready",
-		"sendai-db":                             "is no Cluster of CloudNativePG in the namespace team-a",
-		"sendai-db-rw.team-b.svc":               "is no Cluster of CloudNativePG in the namespace team-a",
-		"sendai-db-rw.team-b":                   "is no Cluster of CloudNativePG in the namespace team-a",
-		"sendai-db-rw.team-a.example.com":       "is no Cluster of CloudNativePG in the namespace team-a",
+		"sendai-db":                             "is in no Cluster of CloudNativePG in the namespace team-a",
+		"sendai-db-rw.team-b.svc":               "is in no Cluster of CloudNativePG in the namespace team-a",
+		"sendai-db-rw.team-b":                   "is in no Cluster of CloudNativePG in the namespace team-a",
+		"sendai-db-rw.team-a.example.com":       "is in no Cluster of CloudNativePG in the namespace team-a",
 	} {
 		s := sendai(t, func(d *corev1api.Dojo) {
 			d.Spec.Postgres = nil

@@ -29,9 +29,10 @@ func (s *session) newPlan() *cobra.Command {
 	f := &planFlags{}
 	cmd := &cobra.Command{
 		Use: "plan (-f FILE | NAME | -A)", Short: "Show what the operator would do, before it does",
-		Long: `Shows what dojo-operator would write if you applied FILE, or, for a Dojo that is there, what the operator of
-this plugin's version would write to it: what an upgrade of the operator changes. The operator's own code decides, on
-the live state, read with your rights. Nothing is written: the API server tries writes as dry runs, if you may write.
+		Long: `Shows what dojo-operator would write if you applied FILE. For a Dojo that exists, shows what dojo-operator of
+this plugin's version would write, and so what an upgrade of the operator would change. The plugin runs the
+operator's code on the live objects, which it reads with your rights. It writes nothing: it sends writes as dry runs,
+where you may write.
 
 Exit codes: 0 nothing would change, 1 an error, or a Dojo that would not match its spec, 2 wrong use, 3 something would
 change.`,
@@ -67,8 +68,8 @@ func (f *planFlags) validate(own string, args []string) error {
 	case named > 1:
 		return kubectl.Usage("name only one: a file with -f, a Dojo, or all Dojos with -A")
 	case f.version != "" && strings.TrimPrefix(f.version, "v") != strings.TrimPrefix(own, "v"):
-		return kubectl.Usage("this is kubectl-dojo %s, which has the code of dojo-operator %s alone. To plan dojo-operator "+
-			"%s, run the plugin of its release: kubectl-dojo %s", own, own, f.version, f.version)
+		return kubectl.Usage("this is kubectl-dojo %s, which plans the writes of dojo-operator %s alone. To plan those of "+
+			"dojo-operator %s, run kubectl-dojo %s", own, own, f.version, f.version)
 	}
 	return nil
 }
@@ -102,7 +103,7 @@ func (s *session) plan(ctx context.Context, f *planFlags, args []string) error {
 	return nil
 }
 
-var errProblems = errors.New("one or more Dojos would not match their spec")
+var errProblems = errors.New("number of Dojos that would not match their spec")
 
 func (s *session) planner(ctx context.Context, f *planFlags, report *plan.Report) (*plan.Planner, error) {
 	absent, err := s.absentKinds()

@@ -28,7 +28,7 @@ func TestWrongUseOfPlan(t *testing.T) {
 		"plan sendai osaka":                         `unexpected argument "osaka": kubectl dojo plan NAME`,
 		"plan sendai -A":                            "name only one: a file with -f, a Dojo, or all Dojos with -A",
 		"plan sendai -f x.yaml":                     "name only one: a file with -f, a Dojo, or all Dojos with -A",
-		"plan -A --operator-version 2":              "this is kubectl-dojo v1.2.3, which has the code of dojo-operator v1.2.3 alone",
+		"plan -A --operator-version 2":              "this is kubectl-dojo v1.2.3, which plans the writes of dojo-operator v1.2.3 alone",
 		"plan sendai -o text":                       "must be json or yaml",
 		"plan sendai --operator-args --dojo-image=": "--operator-args: --dojo-image must not be empty",
 		"plan sendai --operator-args --unknown":     "--operator-args: flag provided but not defined: -unknown",
@@ -65,7 +65,7 @@ func TestOperatorOptions(t *testing.T) {
 	}
 	s := sendai(t, func(d *corev1api.Dojo) { d.ResourceVersion = "1" })
 	s.Deny("list deployments.apps")
-	if got := run(t, s, "", "plan", "sendai"); !strings.Contains(got.out, "or you may not list it: the defaults of its flags") {
+	if got := run(t, s, "", "plan", "sendai"); !strings.Contains(got.out, "or you may not list it. The plan assumes the default flags") {
 		t.Error(got)
 	}
 	s = sendai(t, func(d *corev1api.Dojo) { d.ResourceVersion = "1" })
@@ -73,7 +73,7 @@ func TestOperatorOptions(t *testing.T) {
 	s.Put(deployment)
 	got := run(t, s, "", "plan", "sendai")
 	if !strings.Contains(got.out, "progressDeadlineSeconds: none -> 33") ||
-		!strings.Contains(got.out, "Note: dojo-operator v1.2.2 runs; this is the plan of v1.2.3.") {
+		!strings.Contains(got.out, "Note: The cluster runs dojo-operator v1.2.2, but this plan is for dojo-operator v1.2.3.") {
 		t.Error(got)
 	}
 	running("--gone")
@@ -106,12 +106,12 @@ func TestSizesOfPlan(t *testing.T) {
 			unknown, "You may not read the sizes of databases in the ConfigMap dojo-system/",
 		}},
 		"no operator": {"", "list deployments.apps", []string{
-			unknown, "the built-in sizes and images of databases are assumed",
+			unknown, "and the built-in sizes and images of databases",
 		}},
 		"given":               {"--operator-args=--postgres-sizes=" + folder, "list deployments.apps", []string{known}},
 		"given, of the other": {mounted, "", []string{known}},
 		"given, and not there": {mounted, "list deployments.apps", []string{
-			unknown, "No ConfigMap with sizes of databases is known at ",
+			unknown, "The plan found no ConfigMap with sizes of databases at ",
 		}},
 		"none": {"--operator-args=--leader-elect", "", []string{unknown}},
 	} {

@@ -36,9 +36,9 @@ import (
 func (s *session) newPsql() *cobra.Command {
 	var replica bool
 	cmd := s.forDojo("psql", "Open psql in the database, as the application",
-		`Runs psql in the pod of the primary, logged in as the application is, or with --replica in that of a standby, where
-nothing can be written. What comes after -- goes to psql. The password reaches psql's environment through the input of
-the command, and no command line. It needs the rights to get the Secret of the Dojo and to create pods/exec.`, nil)
+		`Runs psql in the pod of the primary, with the login of the application. With --replica, psql runs in the pod of a
+standby, and can only read. The arguments after -- go to psql. The password is on no command line: psql gets it in its
+environment. The command needs the rights to get the Secret of the Dojo, to list pods, and to create pods/exec.`, nil)
 	cmd.Use = "psql NAME [-- ARGUMENTS]"
 	cmd.Example = `  kubectl dojo psql sendai
   kubectl dojo psql sendai --replica -- -c 'select count(*) from weapons'`
@@ -111,7 +111,7 @@ func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, 
 		states = []string{"none"}
 	}
 	return "", fmt.Errorf("the Cluster %s has no primary that is ready. Its instances: %s. "+
-		"psql runs in the pod of one: %s", cluster, strings.Join(states, ", "), seeStatus(d))
+		"psql needs the pod of a ready primary: %s", cluster, strings.Join(states, ", "), seeStatus(d))
 }
 
 // clusterName returns the name of the Cluster with the Dojo's database. Without spec.postgres, it
@@ -129,8 +129,8 @@ func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host strin
 		ok = err == nil
 	}
 	if !ok {
-		return "", fmt.Errorf("the database of %s at %s is no Cluster of CloudNativePG in the namespace %s: "+
-			"connect with the Secret %s", d.Name, host, d.Namespace, credentials.Name(d))
+		return "", fmt.Errorf("the database of %s at %s is in no Cluster of CloudNativePG in the namespace %s: "+
+			"connect with your own psql, and with the values of the Secret %s", d.Name, host, d.Namespace, credentials.Name(d))
 	}
 	return name, nil
 }

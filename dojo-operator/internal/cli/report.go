@@ -40,8 +40,7 @@ import (
 
 const (
 	// maxLog is the maximum size in bytes of each log in a report.
-	maxLog = 2 << 20
-	// reportTimeout is the maximum time to collect a report.
+	maxLog        = 2 << 20
 	reportTimeout = 2 * time.Minute
 )
 
@@ -49,9 +48,9 @@ func (s *session) newReport() *cobra.Command {
 	var file string
 	cmd := s.forDojo("report", "Write a ZIP for support, without secrets",
 		`Writes a ZIP from which another person can understand the state of a Dojo: its status, the manifests of its
-objects, events, the logs of its pods and of dojo-operator, discord-operator and CloudNativePG. It has no Secret.
-Values of environments and annotations are taken out, and so is any text that looks like a token, a password or a
-webhook's URL. If you may list Secrets, their values are taken out of all files too. Objects that you may not read
+objects, events, the logs of its pods and of dojo-operator, discord-operator and CloudNativePG. The ZIP has no Secret.
+Values of environment variables and annotations are taken out, and so is any text that looks like a token, a password
+or a webhook's URL. If you may list Secrets, their values are taken out of all files too. Objects that you may not read
 are left out, and listed in about.txt. Look into the ZIP before you give it away.`,
 		func(ctx context.Context, name string) error { return s.report(ctx, name, file) })
 	cmd.Flags().StringVar(&file, "file", "", "the `FILE` to write; by default dojo-NAME-TIME.zip")
@@ -186,7 +185,7 @@ func (r *reporter) addObject(o client.Object) {
 	if gvk, err := apiutil.GVKForObject(o, r.Scheme()); err == nil {
 		object["kind"], object["apiVersion"] = gvk.Kind, gvk.GroupVersion().String()
 	}
-	// A report contains no Secret. Only tree.txt has the names of Secrets.
+	// A report contains no manifest of a Secret. tree.txt lists the Secrets by name.
 	if object["kind"] == kinds.Secret.Kind {
 		return
 	}
@@ -197,7 +196,7 @@ func (r *reporter) addObject(o client.Object) {
 func (r *reporter) addSecrets(ctx context.Context, namespace string) {
 	var all corev1.SecretList
 	if err := r.List(ctx, &all, client.InNamespace(namespace)); err != nil {
-		r.lack("the values of Secrets in "+namespace+", so that they are found by their form alone", err)
+		r.lack("the values of Secrets in "+namespace+" (so only text that looks like a secret is taken out)", err)
 		return
 	}
 	r.secrets = append(r.secrets, all.Items...)

@@ -144,8 +144,6 @@ func contents(t *testing.T, file string) map[string]string {
 	return files
 }
 
-// TestReportHasNoSecrets shows that the ZIP contains no planted secret, and still contains useful
-// text.
 func TestReportHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	s := plant(t)

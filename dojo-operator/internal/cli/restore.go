@@ -38,25 +38,25 @@ type restoring struct {
 
 func (s *session) newRestore() *cobra.Command {
 	var r restoring
-	cmd := s.forDojo("restore", "Restore the database of a Dojo: a lost one, to a moment, or beside it",
+	cmd := s.forDojo("restore", "Restore the database of a Dojo: after a loss, to a moment, or into another Dojo",
 		`Restores a database from its backups and log. Without --as the Dojo itself gets the data: its application
-stops, a backup keeps the current data, and another Cluster replaces the one that is lost or deleted. With --as
-another Dojo gets the data, and this one continues. The application starts when the data has been verified.
+stops, a backup keeps the current data, and a new Cluster replaces the lost one, or the current one, which is deleted.
+With --as another Dojo gets the data, and this one continues. The application starts when the data has been verified.
 
 It needs the rights to patch the Dojo, to create and patch clusters.postgresql.cnpg.io, and if the Cluster exists, to
-delete it, to create backups.postgresql.cnpg.io, and to list Dojos and databases.postgresql.cnpg.io; with --as only to
-create and patch Dojos. Here --as is no user.`,
+delete clusters, to create backups.postgresql.cnpg.io, and to list Dojos and databases.postgresql.cnpg.io; with --as
+only to create and patch Dojos. In this command, --as names a new Dojo, not a user to act as.`,
 		func(ctx context.Context, name string) error { return s.restore(ctx, name, &r) })
 	cmd.Example = `  kubectl dojo restore sendai                               the newest data, after a loss
   kubectl dojo restore sendai --to 02:45 --as sendai-past   beside it, to compare
   kubectl dojo restore sendai --to "24 Nov 02:45"           in place`
 	flags := cmd.Flags()
 	flags.StringVar(&r.to, "to", "",
-		"the `TIME` in UTC, such as 02:45, \"24 Nov 02:45\" or 10m (ago); by default the newest")
-	flags.StringVar(&r.as, "as", "", "`NAME` of another Dojo, which is created with the data")
-	flags.StringVar(&r.backup, "backup", "", "`NAME` of the Backup to restore; by default it is found by the time")
+		"the `TIME` in UTC, such as 02:45, \"24 Nov 02:45\" or 10m (ago); by default the newest data")
+	flags.StringVar(&r.as, "as", "", "`NAME` of a new Dojo that gets the data")
+	flags.StringVar(&r.backup, "backup", "", "`NAME` of the Backup to restore; by default --to decides")
 	flags.StringVar(&r.image, "postgres-image", "",
-		"`IMAGE` of Postgres with its tag, for a lost Cluster or an unknown archive; without a tag, a mirror")
+		"`IMAGE` of Postgres with its tag, for a lost Cluster or an archive of unknown version; without a tag, a mirror")
 	flags.BoolVar(&r.planOnly, "plan", false, "print the plan and the manifest, and change nothing")
 	flags.DurationVar(&r.timeout, "timeout", time.Hour, "how long each step may take at most")
 	r.Bind(cmd)
@@ -106,7 +106,7 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 		return err
 	}
 	if plan.Replaces {
-		question := fmt.Sprintf("The Cluster %s is deleted with its volumes, once a backup has completed.",
+		question := fmt.Sprintf("A backup is taken first. Then the Cluster %s is deleted with its volumes.",
 			plan.Object.GetName())
 		if err := r.ConfirmName(ctx, s.Plugin, "the Dojo", name, question); err != nil {
 			return err
@@ -135,7 +135,7 @@ func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 	}
 	_, err := create(ctx, client.NewDryRunClient(s.Client), plan)
 	if apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("the %s %s exists already: name another one with --as, or delete it",
+		return fmt.Errorf("the %s %s exists already: give --as another name",
 			plan.Object.GetKind(), plan.Object.GetName())
 	}
 	if err != nil || plan.InPlace {
@@ -144,8 +144,9 @@ func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 	return s.checkNoCluster(ctx, plan)
 }
 
-// checkNoCluster returns an error if the new Dojo would use an existing Cluster, such as that of an
-// earlier copy, instead of restoring a backup. A user who may not read Clusters gets no error.
+// checkNoCluster returns an error if the new Dojo would use an existing Cluster, such as the
+// Cluster of an earlier copy, instead of restoring a backup. If the user may not read Clusters, it
+// returns nil.
 func (s *session) checkNoCluster(ctx context.Context, plan *recovery.Plan) error {
 	name := plan.ClusterName()
 	err := s.Get(ctx, client.ObjectKey{Namespace: plan.Object.GetNamespace(), Name: name}, kinds.Cluster.Object())
@@ -155,14 +156,15 @@ func (s *session) checkNoCluster(ctx context.Context, plan *recovery.Plan) error
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("the Cluster %s exists already, with data of its own, so nothing would be restored: name another "+
-		"Dojo with --as, or, if its data is not needed, kubectl delete clusters.postgresql.cnpg.io %s -n %s",
+	return fmt.Errorf("the Cluster %s exists already, with data of its own, so nothing would be restored: give --as "+
+		"another name, or, if nobody needs that data, delete the Cluster: "+
+		"kubectl delete clusters.postgresql.cnpg.io %s -n %s",
 		name, name, plan.Object.GetNamespace())
 }
 
-// create creates the object of a plan and returns its UID. It applies a Cluster with the
-// operator's field manager, so that the operator can later remove fields that the Dojo's spec no
-// longer has. An apply would also change an existing Cluster, so create reads it first.
+// create creates the object of a plan and returns its UID. It applies a Cluster with the operator's
+// field manager, so that the operator can later remove fields that the Dojo's spec no longer has.
+// An apply would also change an existing Cluster, so create first checks that there is none.
 func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) (types.UID, error) {
 	o := plan.Object.DeepCopy()
 	if !plan.InPlace {
@@ -171,8 +173,8 @@ func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) (types.
 	}
 	switch err := k8s.Get(ctx, client.ObjectKeyFromObject(o), kinds.Cluster.Object()); {
 	case err == nil:
-		return "", fmt.Errorf("the Cluster %s exists by now, and another client has created it: see kubectl dojo status %s "+
-			"-n %s, and repeat the command", o.GetName(), plan.Target, o.GetNamespace())
+		return "", fmt.Errorf("another client has created the Cluster %s meanwhile: see kubectl dojo status %s -n %s, "+
+			"then repeat the command", o.GetName(), plan.Target, o.GetNamespace())
 	case !apierrors.IsNotFound(err):
 		return "", err
 	}
@@ -197,8 +199,8 @@ func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.P
 	return nil
 }
 
-// stopped describes the state after the unfinished step (at), and how to continue. failed reports
-// whether the restored Cluster has no data that can be used.
+// stopped describes the state after a restore that has stopped, and how to continue. The parameter
+// at is the unfinished step; failed reports whether the restored Cluster has no usable data.
 func stopped(namespace string, plan *recovery.Plan, at recovery.Action, failed bool) string {
 	start := fmt.Sprintf("kubectl scale %s %s -n %s --replicas=%d",
 		kinds.Dojo.Resource(), plan.Target, namespace, plan.Replicas)
@@ -222,20 +224,20 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, failed b
 	case !plan.InPlace && at == recovery.Create:
 		return "Nothing was changed."
 	case at == recovery.Serve:
-		return "The data is there. Start the application: " + start
+		return "The data is restored. Start the application: " + start
 	case at == recovery.Verify && !failed:
-		return fmt.Sprintf("The restore may still run: kubectl dojo status %s -n %s -w. "+
-			"Then start the application: %s", plan.Target, namespace, start)
+		return fmt.Sprintf("The restore is perhaps still running. Watch it: kubectl dojo status %s -n %s -w. "+
+			"When the restore has ended, start the application: %s", plan.Target, namespace, start)
 	case at == recovery.Verify && plan.InPlace:
-		return fmt.Sprintf("The backups have not changed. Delete the object without the data, and repeat %s: "+
-			"kubectl delete %s", command, object)
+		return fmt.Sprintf("The backups have not changed. The new Cluster has no usable data. Delete it: kubectl delete %s. "+
+			"Then repeat %s", object, command)
 	case at == recovery.Verify:
-		return fmt.Sprintf("The backups have not changed. Delete the new Dojo and its Cluster, and repeat %s: "+
-			"kubectl delete %s; kubectl delete %s %s -n %s --ignore-not-found",
-			command, object, kinds.Cluster.Resource(), plan.ClusterName(), namespace)
+		return fmt.Sprintf("The backups have not changed. Delete the new Dojo and its Cluster: kubectl delete %s; "+
+			"kubectl delete %s %s -n %s --ignore-not-found. Then repeat %s",
+			object, kinds.Cluster.Resource(), plan.ClusterName(), namespace, command)
 	}
 	return fmt.Sprintf("The application has 0 replicas. Repeat %s, which continues from here, "+
-		"or start the application as it is: %s", command, start)
+		"or start the application without the restore: %s", command, start)
 }
 
 type restoreRun struct {
@@ -243,7 +245,6 @@ type restoreRun struct {
 	world   *world.World
 	plan    *recovery.Plan
 	timeout time.Duration
-	// created is the UID of the object that the step Create has created.
 	created types.UID
 }
 
@@ -309,7 +310,7 @@ func (r *restoreRun) save(ctx context.Context) error {
 	// barman-cloud deletes Backup objects outside the Cluster's present archive.
 	if place, found, _ := unstructured.NestedMap(backup.Object, "spec", "pluginConfiguration"); found {
 		server, _, _ := unstructured.NestedString(place, "parameters", "serverName")
-		r.Print("  Once that Backup is gone: name serverName %s in bootstrap.recovery.objectStore\n",
+		r.Print("  If that Backup no longer exists, create a Dojo with serverName %s in bootstrap.recovery.objectStore\n",
 			cmp.Or(server, r.plan.Object.GetName()))
 	}
 	return nil
@@ -331,12 +332,13 @@ func (r *restoreRun) remove(ctx context.Context) error {
 }
 
 var (
-	// unusable are the reasons for which a restored Cluster has no data that can be used.
+	// unusable lists reasons of DatabaseReady. With each of them, the restored Cluster has no
+	// usable data.
 	unusable = []string{
 		corev1api.ReasonRestoreFailed, corev1api.ReasonDatabaseNotRestored, corev1api.ReasonBackupNotUsable,
 	}
-	// blocking are other reasons that only a user can remove. OriginMismatch is one of them,
-	// because the operator reports it for a Cluster that the restore has not created.
+	// blocking lists other reasons, which end only if a user acts. The operator reports
+	// OriginMismatch for a Cluster that the restore has not created.
 	blocking = []string{
 		corev1api.ReasonOriginMismatch, corev1api.ReasonClusterRefused, corev1api.ReasonSchemaFailed,
 		corev1api.ReasonNameConflict, corev1api.ReasonChildRefused, corev1api.ReasonVersionTooLow,

@@ -69,7 +69,6 @@ func follow(s *apitest.Server, name, refused string) {
 	s.Put(d)
 }
 
-// TestRestore restores Dojos. The function operate simulates the operator.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	ready := func(t *testing.T) *apitest.Server { return sendai(t) }
@@ -118,8 +117,8 @@ func TestRestoreStops(t *testing.T) {
 	operate(s, corev1api.ReasonDatabaseNotRestored)
 	got := run(t, s, "", "restore", "sendai", "-y")
 	if got.code != 1 || !strings.Contains(got.err, "the data is not restored: DatabaseNotRestored: The backup has no database") ||
-		!strings.Contains(got.err, "Stopped at step 4. The backups have not changed. Delete the object without the data, and "+
-			"repeat the command: kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a\n") {
+		!strings.Contains(got.err, "Stopped at step 4. The backups have not changed. The new Cluster has no usable data. Delete it: "+
+			"kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a. Then repeat the command\n") {
 		t.Error(got)
 	}
 	if is := dojoIn(t, s); *is.Spec.Replicas != 0 || is.Annotations[recovery.SizeAnnotation] != "3" {
@@ -135,7 +134,6 @@ func TestRestoreStops(t *testing.T) {
 	}
 }
 
-// TestVerified shows which statuses end a restore, and which of them prove that it has failed.
 func TestVerified(t *testing.T) {
 	t.Parallel()
 	with := func(status, reason string, changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
@@ -179,12 +177,11 @@ func TestRestoreSurvivesItsSQL(t *testing.T) {
 	operate(s, corev1api.ReasonSchemaFailed)
 	got := run(t, s, "", "restore", "sendai", "-y")
 	if got.code != 1 || strings.Contains(got.err, "delete") ||
-		!strings.Contains(got.err, "Stopped at step 4. The restore may still run: kubectl dojo status sendai -n team-a -w.") {
+		!strings.Contains(got.err, "Stopped at step 4. The restore is perhaps still running. Watch it: kubectl dojo status sendai -n team-a -w.") {
 		t.Error(got)
 	}
 }
 
-// TestStopped shows, for each step, how the error message says to continue.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	w := &recovery.Plan{Target: "sendai", InPlace: true, Replicas: 3, Object: kinds.Cluster.Object()}
@@ -203,16 +200,16 @@ func TestStopped(t *testing.T) {
 		failed bool
 		want   string
 	}{
-		{w, recovery.Stop, false, "or start the application as it is: " + start},
+		{w, recovery.Stop, false, "or start the application without the restore: " + start},
 		{w, recovery.Remove, false, "Repeat the command, which continues from here"},
 		{&past, recovery.Save, false, "Repeat the command with --to 2026-11-24T02:45:00Z, which continues from here"},
 		{&snapshot, recovery.Remove, false, "Repeat the command with --backup night, which continues from here"},
 		{&both, recovery.Create, false, "Repeat the command with --to 2026-11-24T02:45:00Z --backup night, which"},
-		{&past, recovery.Verify, true, "repeat the command with --to 2026-11-24T02:45:00Z: kubectl delete"},
-		{&pastBeside, recovery.Verify, true, "repeat the command with --to 2026-11-24T02:45:00Z: kubectl delete"},
-		{w, recovery.Verify, false, "kubectl dojo status sendai -n team-a -w. Then start the application: " + start},
+		{&past, recovery.Verify, true, "Then repeat the command with --to 2026-11-24T02:45:00Z"},
+		{&pastBeside, recovery.Verify, true, "Then repeat the command with --to 2026-11-24T02:45:00Z"},
+		{w, recovery.Verify, false, "kubectl dojo status sendai -n team-a -w. When the restore has ended, start the application: " + start},
 		{w, recovery.Verify, true, "kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a"},
-		{w, recovery.Serve, false, "The data is there. Start the application: " + start},
+		{w, recovery.Serve, false, "The data is restored. Start the application: " + start},
 		{beside, recovery.Create, false, "Nothing was changed."},
 		{beside, recovery.Verify, true, "kubectl delete dojos.core.jutsu.com past -n team-a; " +
 			"kubectl delete clusters.postgresql.cnpg.io past-db -n team-a --ignore-not-found"},
@@ -224,7 +221,7 @@ func TestStopped(t *testing.T) {
 }
 
 // TestRestoreOfASnapshot shows that the advice of an interrupted restore names the chosen snapshot,
-// because the newest one by then is the snapshot of the data that the restore replaces.
+// because by then the newest snapshot has the data that the restore replaces.
 func TestRestoreOfASnapshot(t *testing.T) {
 	t.Parallel()
 	d := apitest.Sendai(func(d *corev1api.Dojo) {
@@ -239,13 +236,13 @@ func TestRestoreOfASnapshot(t *testing.T) {
 	}
 	operate(s, corev1api.ReasonRestoreFailed)
 	got := run(t, s, "", "restore", "sendai", "-y", "--confirm", "sendai")
-	if got.code != 1 || !strings.Contains(got.err, "repeat the command with --backup sendai-db-20261124010000: kubectl delete") {
+	if got.code != 1 || !strings.Contains(got.err, "Then repeat the command with --backup sendai-db-20261124010000") {
 		t.Error(got)
 	}
 }
 
 // TestRestoreMeetsACluster shows that restore does not change a Cluster that another client creates
-// meanwhile. A repetition of the command then replaces this Cluster, and asks first.
+// meanwhile. A repetition of the command asks first, and then replaces this Cluster.
 func TestRestoreMeetsACluster(t *testing.T) {
 	t.Parallel()
 	s := lost(t)
@@ -257,7 +254,7 @@ func TestRestoreMeetsACluster(t *testing.T) {
 		s.Put(other)
 	}
 	got := run(t, s, "", "restore", "sendai", "-y")
-	if got.code != 1 || !strings.Contains(got.err, "the Cluster sendai-db exists by now, and another client has created it") ||
+	if got.code != 1 || !strings.Contains(got.err, "another client has created the Cluster sendai-db meanwhile") ||
 		!strings.Contains(got.err, "Stopped at step 3. The application has 0 replicas.") ||
 		slices.Contains(s.Writes(), "PATCH clusters/sendai-db") {
 		t.Error(got, s.Writes())
@@ -271,8 +268,6 @@ func TestRestoreMeetsACluster(t *testing.T) {
 	}
 }
 
-// TestRestoreOfASharedCluster shows that restore deletes no Cluster with the database of another
-// Dojo.
 func TestRestoreOfASharedCluster(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)
@@ -281,13 +276,12 @@ func TestRestoreOfASharedCluster(t *testing.T) {
 	kyoto.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "sendai-db"}}
 	s.Put(kyoto)
 	got := run(t, s, "", "restore", "sendai", "--to", "02:45", "-y", "--confirm", "sendai")
-	if got.code != 1 || !strings.Contains(got.err, "has data of others (Dojo kyoto): restore beside it with --as") ||
+	if got.code != 1 || !strings.Contains(got.err, "has data of others (Dojo kyoto): restore beside the Dojo with --as") ||
 		s.Writes() != nil {
 		t.Error(got, s.Writes())
 	}
 }
 
-// TestRestoreOfWhatExists shows that restore --as does not overwrite an existing Dojo.
 func TestRestoreOfWhatExists(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)
@@ -295,7 +289,7 @@ func TestRestoreOfWhatExists(t *testing.T) {
 	other.Name = "past"
 	s.Put(other)
 	got := run(t, s, "", "restore", "sendai", "--as", "past", "-y")
-	if got.code != 1 || !strings.Contains(got.err, "the Dojo past exists already: name another one with --as, or delete it") {
+	if got.code != 1 || !strings.Contains(got.err, "the Dojo past exists already: give --as another name") {
 		t.Error(got)
 	}
 }

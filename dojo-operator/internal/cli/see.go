@@ -23,8 +23,8 @@ func (s *session) newList() *cobra.Command {
 		Use: "list", Short: "List Dojos, with their state and its cause", Args: kubectl.Exactly(0, ""),
 		DisableFlagsInUseLine: true,
 		Long: `Lists the Dojos of a namespace, or of all with -A: their state, its reason, pods, the version of Postgres and
-the age of the last backup. With --broken only those that need you: Degraded ones, outages, and failing backups. The
-exit code is then 3 if there is one.`,
+the age of the last backup. With --broken, it lists only the Dojos that need you: those that are Degraded, that have an
+outage or failing backups, or that no operator reads. The exit code is then 3 if it lists a Dojo.`,
 		Example: "  kubectl dojo list -A --broken",
 		RunE: s.Connected(func(ctx context.Context, _ []string) error {
 			return s.list(ctx, everywhere, broken, format)
@@ -82,8 +82,8 @@ func (s *session) newStatus() *cobra.Command {
 	var follow bool
 	var format kubectl.Output
 	cmd := s.forDojo("status", "Show one screen about a Dojo, and what to do",
-		`Shows the state of a Dojo with its cause, the commands that lead out of it, and a line each about application,
-database, backups, alerts and children. The exit code is 3 if something is wrong.`,
+		`Shows the state of a Dojo with its cause, commands that fix the problem or show more, and a line each about
+application, database, backups, alerts and children. The exit code is 3 if something is wrong.`,
 		func(ctx context.Context, name string) error {
 			if follow && format != "" {
 				return kubectl.Usage("--watch and --output exclude each other")
@@ -103,7 +103,7 @@ database, backups, alerts and children. The exit code is 3 if something is wrong
 			}
 			return s.answer(w, format, view.ReportOf(w), view.Status)
 		})
-	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "follow it until you press Ctrl-C")
+	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "show each change of the state, until you press Ctrl-C")
 	format.Bind(cmd)
 	return cmd
 }
@@ -116,8 +116,8 @@ func (s *session) worldWithAlerts(ctx context.Context, name string) (*world.Worl
 	return w, err
 }
 
-// answer prints report in the format of the flag -o, or as text. It returns ErrIll if the Dojo is
-// broken, which sets the exit code.
+// answer prints report in the format of the flag -o, or as text. If the Dojo is broken, it returns
+// ErrIll, which sets the exit code.
 func (s *session) answer(
 	w *world.World, format kubectl.Output, report any, text func(*world.World, term.Style) string,
 ) error {
@@ -131,8 +131,8 @@ func (s *session) answer(
 func (s *session) newTree() *cobra.Command {
 	var format kubectl.Output
 	cmd := s.forWorld("tree", "Show all that belongs to a Dojo, with its state",
-		`Shows the children of a Dojo as a tree, each with its state: what the operator has made, what CloudNativePG and
-Kubernetes have made of that, and what is missing. The exit code is 3 if something is wrong.`,
+		`Shows the children of a Dojo as a tree, each with its state: the objects of the operator, their pods, and objects
+that are missing. The exit code is 3 if something is wrong.`,
 		func(_ context.Context, w *world.World) error { return s.answer(w, format, view.Children(w), view.Tree) })
 	format.Bind(cmd)
 	return cmd

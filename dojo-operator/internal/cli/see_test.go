@@ -142,7 +142,6 @@ func TestSee(t *testing.T) {
 	}
 }
 
-// TestTreeShowsTrouble shows how a tree describes unhealthy children.
 func TestTreeShowsTrouble(t *testing.T) {
 	t.Parallel()
 	d := apitest.Sendai(func(d *corev1api.Dojo) {
@@ -165,8 +164,6 @@ func TestTreeShowsTrouble(t *testing.T) {
 	expectGolden(t, "tree trouble", run(t, s, "", "tree", "sendai").String())
 }
 
-// TestStatusKnowsFiringAlerts shows that the command status lists firing alerts, if an Alertmanager
-// exists and the user may ask it.
 func TestStatusKnowsFiringAlerts(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)

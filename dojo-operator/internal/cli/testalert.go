@@ -53,10 +53,10 @@ func testAlert(d *corev1api.Dojo, severity string, now time.Time) postableAlert 
 func (s *session) newTestAlert() *cobra.Command {
 	var ask kubectl.Asking
 	var severity, at string
-	cmd := s.forDojo("test-alert", "Post one alert of a Dojo to Alertmanager, which must reach its channel",
+	cmd := s.forDojo("test-alert", "Post a test alert to Alertmanager, for the channel of a Dojo",
 		`Posts an alert DojoTest with the labels of the Dojo to Alertmanager, through the API server, and reports to which
-receivers Alertmanager sends it. It is resolved after two minutes. It needs the right to create services/proxy in the
-namespace of Alertmanager.`,
+receivers Alertmanager sends it. The alert is resolved after two minutes. The command needs the rights to create and
+get services/proxy in the namespace of Alertmanager.`,
 		func(ctx context.Context, name string) error {
 			d, err := s.dojo(ctx, name)
 			if err != nil {
@@ -64,16 +64,17 @@ namespace of Alertmanager.`,
 			}
 			return s.testAlert(ctx, d, severity, at, &ask)
 		})
-	cmd.Flags().StringVar(&severity, "severity", "info", "the `label` severity; critical and warning may mention people")
+	cmd.Flags().StringVar(&severity, "severity", "info",
+		"the `label` severity of the alert; critical and warning can mention people")
 	cmd.Flags().StringVar(&at, "alertmanager", "",
-		"`NAMESPACE/SERVICE` of Alertmanager; by default those of prometheus-operator")
+		"`NAMESPACE/SERVICE` of Alertmanager; by default every one that prometheus-operator runs")
 	ask.Bind(cmd)
 	return cmd
 }
 
 func (s *session) testAlert(ctx context.Context, d *corev1api.Dojo, severity, at string, ask *kubectl.Asking) error {
 	if d.Spec.Alerts == nil {
-		return fmt.Errorf("%s has no spec.alerts, so its alerts have no channel", d.Name)
+		return fmt.Errorf("%s has no channel for alerts: set spec.alerts", d.Name)
 	}
 	if ready := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionAlertsReady); ready == nil ||
 		ready.Status != metav1.ConditionTrue {
@@ -157,15 +158,16 @@ func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, a
 func (s *session) reportReceivers(a alertmanager, d *corev1api.Dojo, receivers []string) bool {
 	own := d.Namespace + "/" + d.Name + "/"
 	if slices.ContainsFunc(receivers, func(r string) bool { return strings.HasPrefix(r, own) }) {
-		s.Print("%s: Alertmanager %s sends it to %s. It is in the channel within the group_wait of its route, "+
-			"usually 30 seconds.\n", s.Style.Good("ok"), a, strings.Join(receivers, ", "))
+		s.Print("%s: Alertmanager %s sends the alert to %s. The alert is in the channel within the group_wait of the "+
+			"route, usually 30 seconds.\n", s.Style.Good("ok"), a, strings.Join(receivers, ", "))
 		if alerts := d.Status.Alerts; alerts != nil && alerts.ChannelURL != "" {
 			s.Print("    %s\n", alerts.ChannelURL)
 		}
 		return true
 	}
-	s.Print("%s: Alertmanager %s sends it to %s, and not to the channel of %s: does it select the AlertmanagerConfig? "+
-		"See kubectl dojo check -n %s\n", s.Style.Bad("lost"), a, strings.Join(receivers, ", "), d.Name, d.Namespace)
+	s.Print("%s: Alertmanager %s sends the alert to %s, but not to the channel of %s. Does Alertmanager select the "+
+		"AlertmanagerConfig? See kubectl dojo check -n %s\n", s.Style.Bad("lost"), a, strings.Join(receivers, ", "), d.Name,
+		d.Namespace)
 	return false
 }
 
@@ -218,7 +220,7 @@ func (s *session) alertmanagers(ctx context.Context) (all []alertmanager, err er
 }
 
 // request returns a request to an Alertmanager through the API server's proxy. The user needs the
-// right to get or create services/proxy.
+// right to get services/proxy for a GET, and to create services/proxy for a POST.
 func (s *session) request(a alertmanager, verb, call string) *rest.Request {
 	name := a.scheme + ":" + a.service + ":" + a.port
 	return s.core().RESTClient().Verb(verb).Namespace(a.namespace).Resource("services").Name(name).
@@ -250,11 +252,11 @@ func (s *session) alertsOf(
 	return all, err
 }
 
-// firingTimeout limits how long the command status waits for the list of firing alerts.
+// firingTimeout limits how long addFiring waits for the lists of firing alerts.
 const firingTimeout = 3 * time.Second
 
-// addFiring sets w.Firing to the names of the Dojo's firing alerts. w.Firing stays nil if no
-// Alertmanager answers.
+// addFiring sets w.Firing to the names of the Dojo's firing alerts. If no Alertmanager answers,
+// w.Firing stays nil.
 func (s *session) addFiring(ctx context.Context, w *world.World) {
 	if w.Dojo.Spec.Alerts == nil {
 		return

@@ -35,7 +35,7 @@ func (s *session) newUpgrade() *cobra.Command {
 the other, with a switchover before the last. With --to, it gets another major version.
 
 The operator upgrades the Dojo's own Cluster: it takes a backup, stops the pods, has CloudNativePG upgrade the data,
-runs a query, and starts the pods. Until the upgrade of the data begins, the former version can be set again.`,
+runs a query, and starts the pods. To go back before CloudNativePG upgrades the data, set the former version again.`,
 		time.Hour, &ask,
 		planned(s.world, func(w *world.World) (change, error) {
 			if r.minor {
@@ -44,16 +44,19 @@ runs a query, and starts the pods. Until the upgrade of the data begins, the for
 			return upgradeOf(w, r)
 		}))
 	cmd.Flags().StringVar(&r.to, "to", "", "the major `VERSION`, such as 18")
-	cmd.Flags().BoolVar(&r.minor, "minor", false, "take the newer minor version of kubectl dojo status")
-	cmd.Flags().StringVar(&r.image, "image", "", "the `IMAGE`, of a Dojo that names imageName instead of version")
-	cmd.Flags().BoolVar(&r.withoutBackup, "without-backup", false, "upgrade without a backup to go back to")
+	cmd.Flags().BoolVar(&r.minor, "minor", false, "upgrade to the newer minor version that kubectl dojo status shows")
+	cmd.Flags().StringVar(&r.image, "image", "",
+		"the `IMAGE` of the new version, for a Dojo that sets imageName, not version")
+	cmd.Flags().BoolVar(&r.withoutBackup, "without-backup", false,
+		"take no backup first: a failed upgrade can then lose the data")
 	ask.Bind(cmd)
 	ask.BindName(cmd, "the Dojo")
 	return cmd
 }
 
 func errNoCluster(d *corev1api.Dojo) error {
-	return fmt.Errorf("%s has no Cluster of its own: upgrade Postgres where its database is", d.Name)
+	return fmt.Errorf("%s has no Cluster of its own: upgrade the server of its database with that server's own tools",
+		d.Name)
 }
 
 func minorUpgradeOf(d *corev1api.Dojo, r upgradeRequest) (ch change, err error) {
@@ -64,8 +67,8 @@ func minorUpgradeOf(d *corev1api.Dojo, r upgradeRequest) (ch change, err error) 
 	case pg == nil:
 		return ch, errNoCluster(d)
 	case pg.Version == "":
-		return ch, fmt.Errorf("%s names no version, so the operator does not choose its image: "+
-			"set spec.postgres.cluster.version or imageName", d.Name)
+		return ch, fmt.Errorf("%s has no spec.postgres.cluster.version, so the operator does not "+
+			"choose the image of Postgres: set version, or set the newer image in imageName", d.Name)
 	case db == nil || db.NewerVersion == "":
 		return ch, fmt.Errorf("the operator knows no newer minor version of Postgres for %s", d.Name)
 	}
@@ -108,9 +111,12 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 	switch {
 	case d.Status.Database != nil && d.Status.Database.Upgrade != nil:
 		u := d.Status.Database.Upgrade
-		return ch, fmt.Errorf("an upgrade of %s from %s to %s is under way: %s", d.Name, u.From, u.To, u.Step)
+		return ch, fmt.Errorf("an upgrade of %s from Postgres %s to %s is already under way (step %s): wait for its end",
+			d.Name, u.From, u.To, u.Step)
 	case has > 0 && to < has:
-		return ch, fmt.Errorf("%s has Postgres %d: there is no way down to %d but to restore beside it", d.Name, has, to)
+		return ch, fmt.Errorf("%s has Postgres %d, and Postgres cannot be downgraded to %d. To get older data, restore an "+
+			"older backup beside the Dojo: kubectl dojo restore %s -n %s --backup BACKUP --as OTHER",
+			d.Name, has, to, d.Name, d.Namespace)
 	case has > 0 && to == has:
 		return ch, fmt.Errorf("%s has Postgres %d already", d.Name, has)
 	case pg.Backup == nil && !r.withoutBackup:
@@ -123,7 +129,7 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 	}
 	ch.Means = upgradeMeans(d, has, to, r)
 	if name := recovery.NextServerName(w, d); pg.Backup != nil && recovery.ArchivesApart(d) {
-		// The new major version must not append to the WAL archive of the old one.
+		// The new major version must not append to the WAL archive of the former version.
 		fields["backup"] = archivingTo(name)
 		ch.Means = append(ch.Means, "Backups and the log of the new version go to the serverName "+name+
 			"; those of the former version stay.")
@@ -164,11 +170,11 @@ func target(pg *corev1api.PostgresCluster, r upgradeRequest) (int, error) {
 	if to := images.Major(text); to >= 14 && to < 100 && (r.image != "" || text == strconv.Itoa(to)) {
 		return to, nil
 	}
-	return 0, kubectl.Usage("%q is no major version of Postgres, such as 18", cmp.Or(r.to, r.image))
+	return 0, kubectl.Usage("%q does not name a major version of Postgres, such as 18", cmp.Or(r.to, r.image))
 }
 
 func upgradeMeans(d *corev1api.Dojo, has, to int, r upgradeRequest) []string {
-	first := "1. a backup, while the application runs"
+	first := "1. a backup; the application runs meanwhile if a plugin archives the log"
 	if r.withoutBackup {
 		first = "1. no backup: if the upgrade fails, the data may be lost"
 	}
@@ -180,7 +186,7 @@ func upgradeMeans(d *corev1api.Dojo, has, to int, r upgradeRequest) []string {
 		fmt.Sprintf("%s of %s becomes %d:", from, d.Name, to), first,
 		"2. all pods of the application end: requests fail from here on",
 		"3. CloudNativePG upgrades the data and starts Postgres, usually within minutes",
-		"4. a query proves it, and the pods start again",
+		"4. the operator tests Postgres with a query, and starts the pods again",
 	}
 }
 
@@ -200,11 +206,11 @@ func acceptance(w *world.World) (ch change, err error) {
 	d := w.Dojo
 	if recovery.LostAt(d).IsZero() {
 		ready := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady)
-		state := "the Dojo does not say how its database is"
+		state := "the Dojo has no condition DatabaseReady"
 		if ready != nil {
-			state = "DatabaseReady is " + ready.Reason
+			state = "DatabaseReady has the reason " + ready.Reason
 		}
-		return ch, fmt.Errorf("the Cluster of %s is not lost: %s", d.Name, state)
+		return ch, fmt.Errorf("the operator does not report the Cluster of %s as lost: %s", d.Name, state)
 	}
 	loss := string(d.UID) // the operator expects this UID if the status has no UID of a Cluster
 	if d.Status.Database != nil {
@@ -214,16 +220,16 @@ func acceptance(w *world.World) (ch change, err error) {
 		"The data is lost then.", isReady
 	begins := "empty"
 	if d.BootstrapSource() != nil {
-		begins = "with what spec.postgres.cluster.bootstrap says"
+		begins = "with the data of spec.postgres.cluster.bootstrap"
 	}
 	ch.Means = []string{
-		fmt.Sprintf("The operator creates another Cluster %s, which begins %s.", cnpg.ObjectName(d), begins),
+		fmt.Sprintf("The operator creates the Cluster %s again, %s.", cnpg.ObjectName(d), begins),
 	}
 	if name := recovery.NextServerName(w, d); recovery.ArchivesApart(d) {
-		// Barman refuses to archive a new Cluster into the archive of another.
+		// Barman refuses to archive a new Cluster into the archive of another Cluster.
 		ch.Spec = map[string]any{"postgres": map[string]any{"cluster": map[string]any{"backup": archivingTo(name)}}}
 		ch.Means = append(ch.Means, "Its backups and log go to the serverName "+name+"; those of the lost Cluster stay.",
-			"If the Dojo comes from a repository, set this serverName there too.")
+			"If the Dojo comes from a Git repository, set this serverName in the repository too.")
 	}
 	if ok, _ := recovery.Restorable(w); ok {
 		ch.Means = append(ch.Means, fmt.Sprintf(

@@ -92,7 +92,7 @@ func keysOf(dojo *corev1api.Dojo, own *metav1.PartialObjectMetadata) []string {
 	return Keys
 }
 
-// SourceOf returns the name of the Secret from which the Dojo's own was copied, or "".
+// SourceOf returns the name of the Secret from which the Dojo's own Secret was copied, or "".
 func SourceOf(own *metav1.PartialObjectMetadata) string {
 	if own == nil {
 		return ""
@@ -167,8 +167,8 @@ func translateFields(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]
 func incomplete(dojo *corev1api.Dojo, source *corev1.Secret, what, key string) *conditions.Issue {
 	needs := "A Dojo needs host, port, dbname, user (or username) and password, as CloudNativePG writes them."
 	if mongo(dojo) {
-		needs = "A Dojo with the database Mongo needs uri, connectionString.standard, or host, port, dbname, username and " +
-			"password."
+		needs = "A Dojo with the database Mongo needs the key uri or connectionString.standard, or all of host, port, " +
+			"dbname, username and password."
 	}
 	return conditions.Degraded(corev1api.ReasonCredentialsIncomplete,
 		"The Secret %s/%s %s. %s Correct it, or name another Secret in spec.credentialsRef.",

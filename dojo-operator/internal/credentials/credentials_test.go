@@ -243,7 +243,7 @@ func TestCopied(t *testing.T) {
 		"annotation added":           {edited("kubectl", annotate("example.org/note", "x")), true},
 		"written by another applier": {own(func(s *corev1.Secret) { s.ManagedFields[0].Manager = "argocd" }), false},
 		// A change by a client that uses our field manager cannot be noticed: the entry in
-		// managedFields has the operation Update, like that of the operator's own POST.
+		// managedFields has the operation Update, as after the operator's own POST.
 		"value changed by a client with our name": {edited(ownership.FieldOwner, key("DB_PASS", "x")), true},
 		"managedFields lost":                      {own(func(s *corev1.Secret) { s.ManagedFields = nil }), false},
 		"managedFields that are not JSON": {
@@ -304,8 +304,6 @@ func TestPlan(t *testing.T) {
 			return dojotest.NewCluster(t, objects...)
 		}
 	}
-	// after returns a cluster with copied credentials, in which the source Secret and the copy were
-	// changed later.
 	after := func(source, own func(*corev1.Secret)) func(*testing.T) *dojotest.Cluster {
 		return func(t *testing.T) *dojotest.Cluster {
 			t.Helper()
@@ -327,8 +325,6 @@ func TestPlan(t *testing.T) {
 			return c
 		}
 	}
-	// withdrawn returns a cluster with copied credentials, in which the annotation that permits the
-	// use of the source was changed later.
 	withdrawn := func(grant string) func(*testing.T) *dojotest.Cluster {
 		return func(t *testing.T) *dojotest.Cluster {
 			t.Helper()
@@ -518,7 +514,8 @@ func TestMissingSourceIsWaitedFor(t *testing.T) {
 	}
 }
 
-// The message must not show a user who may create Dojos which Secrets exist in another namespace.
+// A user who may create Dojos must not learn from the message which Secrets exist in another
+// namespace.
 func TestNotSharedRevealsNothing(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(referring("databases"))
@@ -574,8 +571,9 @@ func (h hiding) Get(ctx context.Context, name client.ObjectKey, o client.Object,
 	return h.Reader.Get(ctx, name, o, opts...)
 }
 
-// If the cache lacks the Dojo's own Secret, the operator does not overwrite the Secret. The
-// operator no longer waits for the cache here, because the expectation of its write has expired.
+// If the cache lacks the Dojo's own Secret, the operator does not overwrite the Secret. In this
+// test, the expectation of the operator's write has expired, so the operator no longer waits for
+// the cache.
 func TestNoOtherSecretWhileTheCacheLags(t *testing.T) {
 	t.Parallel()
 	released := func(s *corev1.Secret) { s.OwnerReferences, s.Labels = nil, nil }

@@ -3,7 +3,7 @@
 // Package credentials copies the credentials of a Dojo's database into the Dojo's own Secret, in
 // the form that the application reads.
 //
-// For MongoDB the copy has a connection string and its parts; some parts may be empty.
+// For MongoDB the copy has a connection string and its parts; some parts can be empty.
 //
 // The source is the Secret of spec.credentialsRef. With spec.postgres the source is the Secret that
 // was generated for the database.

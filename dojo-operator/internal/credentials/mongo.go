@@ -43,7 +43,7 @@ type connectionString struct {
 }
 
 // translateMongo converts the source's data for MongoDB. It sets all keys in mongoKeys; some values
-// may be empty.
+// can be empty.
 func translateMongo(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
 	key := uriKeyOf(source.Data)
 	if key == "" {
@@ -92,7 +92,7 @@ func mongoFromFields(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]
 	return data, nil
 }
 
-// escape percent-encodes everything that a connection string could read as its syntax.
+// escape percent-encodes all characters that have a meaning in the syntax of a connection string.
 func escape(value string) string { return strings.ReplaceAll(url.QueryEscape(value), "+", "%20") }
 
 func uriKeyOf(data map[string][]byte) string {
@@ -106,8 +106,9 @@ func uriKeyOf(data map[string][]byte) string {
 		if !strings.HasSuffix(key, perconaSuffix) {
 			continue
 		}
-		// A key for mongos wins, because clients of a sharded cluster connect to mongos. Among
-		// other keys, the first in alphabetical order wins, so that the choice does not change.
+		// A key for mongos wins, because clients of a sharded cluster connect to mongos. Among keys
+		// of the same sort, the first in alphabetical order wins, so that the choice does not
+		// change.
 		mongos, bestMongos := strings.HasSuffix(key, perconaMongos), strings.HasSuffix(best, perconaMongos)
 		if best == "" || mongos && !bestMongos || mongos == bestMongos && key < best {
 			best = key
@@ -161,7 +162,8 @@ func (c connectionString) String() string {
 	return c.scheme + userInfo + strings.Join(c.hosts, ",") + c.tail
 }
 
-// validHost refuses Unix sockets (percent-encoded paths), since the database runs outside the pod.
+// validHost reports whether hostPort is a host with a valid port or no port. It refuses Unix
+// sockets (percent-encoded paths), since the database runs outside the pod.
 func validHost(hostPort string) bool {
 	host, port := splitHost(hostPort)
 	if host == "" || strings.ContainsAny(host, "%@") || strings.Contains(host, ":") && net.ParseIP(host) == nil {

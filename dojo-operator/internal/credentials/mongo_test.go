@@ -129,8 +129,6 @@ func TestTranslateMongo(t *testing.T) {
 	}
 }
 
-// The URI that the operator builds from single keys must parse back to the same user and password,
-// whatever characters they contain.
 func TestURIOfFieldsIsReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -39,7 +39,7 @@ func missing(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 // does not reveal whether a Secret exists in another namespace.
 func notShared(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCredentialsNotShared,
-		"The Secret %s does not exist or is not shared with this namespace. To share it, its owner runs `kubectl annotate "+
-			"secret %s -n %s %s=%s`, or adds the namespace to the list in that annotation.",
+		"The Secret %s does not exist or is not shared with this namespace. Ask the owner of the Secret to run "+
+			"`kubectl annotate secret %s -n %s %s=%s`, or to add this namespace to the list in an existing annotation.",
 		s.Name, s.Name.Name, s.Name.Namespace, corev1api.AllowedNamespacesAnnotation, dojo.Namespace)
 }

@@ -116,7 +116,8 @@ func Observe(
 	return s, err
 }
 
-// Conflict returns an issue if another owner's Secret has the name of the Dojo's own; else nil.
+// Conflict returns an issue if another owner's Secret has the name of the Dojo's own Secret; else
+// nil.
 func (s *State) Conflict(dojo *corev1api.Dojo) *conditions.Issue {
 	return ownership.NameConflict(dojo, "Secret", s.Own)
 }

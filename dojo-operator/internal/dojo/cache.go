@@ -74,7 +74,7 @@ func strip(in any) (any, error) {
 }
 
 // maxRequest is the maximum length, in bytes, of the value of a request annotation in the cache.
-// Users set such annotations to request an action, for example a new password.
+// With a request annotation, a user requests an action, for example a new password.
 const maxRequest = 1 << 10
 
 func requestAnnotations() []string {
@@ -96,8 +96,8 @@ func stripDojo(dojo *corev1api.Dojo) {
 	}
 	for _, name := range requestAnnotations() {
 		if requested, ok := all[name]; ok {
-			// Remove half a character at the end. JSON would store another value for it, so the
-			// stored value would never equal this one.
+			// The cut can leave half a character at the end. JSON would replace this half, so a
+			// stored copy of the value would never equal the annotation.
 			cut := strings.ToValidUTF8(requested[:min(len(requested), maxRequest)], "")
 			metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, name, strings.Clone(cut))
 		}

@@ -74,7 +74,8 @@ type Kinds = postgres.Kinds
 // The operator writes only the status and the finalizers of a Dojo, and deletes no Secret. To
 // retain a password, it removes the owner reference from the Secret. The admission plugin
 // OwnerReferencesPermissionEnforcement allows this only with the right to delete Secrets. The
-// component deploy/dojo-operator/components/owner-references-permission-enforcement grants it.
+// component deploy/dojo-operator/components/owner-references-permission-enforcement grants this
+// right.
 //
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/status,verbs=patch
@@ -108,8 +109,8 @@ func (r *Reconciler) Prepare(ctx context.Context, indexer client.FieldIndexer) e
 	return nil
 }
 
-// SetupWithManager registers the controller with the manager. The controller reconciles at most
-// workers Dojos at the same time.
+// SetupWithManager registers the controller with the manager. The parameter workers is the maximum
+// number of Dojos that it reconciles at the same time.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
 	if err := r.Prepare(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
@@ -200,7 +201,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, dojo *corev1api.Dojo) (recon
 	return result, err
 }
 
-// current returns the value of the mounted folder, or the built-in value if no folder is mounted.
 func current[T any](folder *mounted.Folder[T], builtIn func() T) T {
 	if folder == nil {
 		return builtIn()
@@ -212,8 +212,8 @@ func (r *Reconciler) catalog() images.Catalog {
 	return current(r.Catalog, func() images.Catalog { return images.BuiltIn("") })
 }
 
-// applySafeguards reconciles a deleted Dojo without our finalizer. The finalizer of another client
-// may keep this Dojo for long, so Alertmanager must still not post to an unchecked URL.
+// applySafeguards reconciles a deleted Dojo without our finalizer. Another client's finalizer can
+// delay the deletion for long. Until the end, Alertmanager must not post to an unchecked URL.
 func (r *Reconciler) applySafeguards(ctx context.Context, dojo *corev1api.Dojo) (reconcile.Result, error) {
 	observed, err := monitoring.Observe(ctx, r.reader(dojo), dojo, r.Kinds.Has, r.Clock.Now())
 	if errors.Is(err, apply.ErrStale) {

@@ -33,8 +33,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// intercept calls create before each POST, and returns its error to the operator. statuses counts
-// the writes of statuses.
+// intercept calls create before each POST, and returns the error of create to the operator. The
+// result counts the writes of the status.
 func (w *world) intercept(create func(kind string) error) (statuses *int) {
 	statuses = new(int)
 	c := interceptor.NewClient(w.Server, interceptor.Funcs{
@@ -231,7 +231,6 @@ func TestStaleIsNotReported(t *testing.T) {
 	}
 }
 
-// The operator checks Alertmanager's URL even while it cannot read other objects of the Dojo.
 func TestTheURLIsCheckedWhileOthersAreUnreadable(t *testing.T) {
 	t.Parallel()
 	for _, unreadable := range []error{apply.ErrStale, errUnreachable} {

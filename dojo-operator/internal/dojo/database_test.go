@@ -100,7 +100,8 @@ type databaseWorld struct {
 	unreadable bool
 }
 
-// Has implements [Kinds]. The cluster has only the kinds of CloudNativePG.
+// Has implements [Kinds]. The cluster has the kinds of CloudNativePG, except the kinds in
+// w.without.
 func (w *databaseWorld) Has(kind optionalkinds.Kind) bool {
 	return kind.Group == cnpgv1.SchemeGroupVersion.Group && !slices.Contains(w.without, kind.Kind)
 }
@@ -136,7 +137,6 @@ func newDatabaseWorld(t *testing.T, dojo *corev1api.Dojo) *databaseWorld {
 	return w
 }
 
-// upToDate reconciles a new Dojo until the operator has nothing to write.
 func upToDate(t *testing.T, dojo *corev1api.Dojo) *databaseWorld {
 	t.Helper()
 	w := newDatabaseWorld(t, dojo)
@@ -319,8 +319,8 @@ func TestStepsToADojoWithADatabase(t *testing.T) {
 	}
 }
 
-// If the database fails, the operator still writes the application's objects. If the application
-// fails, it still writes the database's objects.
+// If the database fails, the operator still writes the application's objects, and the other way
+// round.
 func TestPlanOfADojoWithADatabase(t *testing.T) {
 	t.Parallel()
 	type result struct {
@@ -381,7 +381,6 @@ func TestPlanOfADojoWithADatabase(t *testing.T) {
 	}
 }
 
-// The pods get the password that Postgres currently accepts, even if the database's SQL has failed.
 func TestPodsGetTheirPasswordDespiteAFailedSchema(t *testing.T) {
 	t.Parallel()
 	w := upToDate(t, withDatabase())
@@ -441,8 +440,8 @@ func TestDatabaseReadyReportsARefusedStep(t *testing.T) {
 	}
 }
 
-// The deadline of the wait starts at the time in status.waitingFor, so a restart of the operator
-// does not extend it.
+// The wait starts at the time in status.waitingFor, so a restart of the operator does not extend
+// the wait.
 func TestWaitForACluster(t *testing.T) {
 	t.Parallel()
 	w := newDatabaseWorld(t, withDatabase())
@@ -471,8 +470,6 @@ func TestWaitForACluster(t *testing.T) {
 	}
 }
 
-// If the API server refuses an object, the operator skips only the objects that depend on the
-// refused object.
 func TestARefusalHoldsBackDependentsOnly(t *testing.T) {
 	t.Parallel()
 	all := []string{
@@ -560,8 +557,6 @@ func (k kinded) GetKind() string {
 	return gvk.Kind
 }
 
-// The cache holds the Jobs that run the database's SQL, and the pods of these Jobs. An index finds
-// the Jobs of a Dojo.
 func TestTheCacheShowsThePodsOfTheSchema(t *testing.T) {
 	t.Parallel()
 	labels := ownership.Labels(withDatabase(), ownership.Schema)

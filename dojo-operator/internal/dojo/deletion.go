@@ -56,9 +56,9 @@ func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	now, deadline, live := s.Workload.Now, cfg.Postgres.Deadline, s.Workload.Deployment
 	if live != nil && ownership.Conflicts(dojo, live) && ownership.LabelledFor(dojo.Name, live) {
 		return issueOnly(conditions.Degraded(corev1api.ReasonDeletionStalled,
-			"The Dojo is being deleted with its data, but the pods of the Deployment %s still use it. The Deployment has the "+
-				"Dojo's labels and is no longer controlled by it, as after a deletion with --cascade=orphan. Delete it with "+
-				"`kubectl delete deployment %s -n %s`, or set the reclaimPolicy to Retain.",
+			"The Dojo is being deleted with its data, but the pods of the Deployment %s still use the data. The "+
+				"Dojo does not control this Deployment any more, as after a deletion with --cascade=orphan. Delete the "+
+				"Deployment with `kubectl delete deployment %s -n %s`, or set spec.postgres.reclaimPolicy to Retain.",
 			live.Name, live.Name, dojo.Namespace))
 	}
 	if live != nil && !ownership.Conflicts(dojo, live) {
@@ -78,8 +78,8 @@ func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	}
 	if remaining := slices.Concat(s.Workload.Pods, s.Postgres.Schema.Alive(), s.Release.Alive()); len(remaining) > 0 {
 		p.Report(cnpg.Deleting(now, stoppingSince(dojo, remaining), deadline, fmt.Sprintf("%d pods to end", len(remaining)),
-			fmt.Sprintf("They may write to the database: %s. Find out why they do not end (does their node answer?), or "+
-				"delete them.", names(remaining))))
+			fmt.Sprintf("These pods can still write to the database: %s. Find out why they do not end, such as whether "+
+				"their nodes are Ready; or delete the pods.", names(remaining))))
 	}
 	return p
 }

@@ -225,7 +225,6 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// The operator deletes the data of a deleted Dojo step by step, and then removes the finalizer.
 func TestDeletionCompletes(t *testing.T) {
 	t.Parallel()
 	w := upToDate(t, withDatabase(inOwnCluster, reclaimed, nightly))

@@ -30,8 +30,8 @@
 // have not changed for two seconds, or have changed by more than a tenth of the pods. It writes
 // changes of conditions at once.
 //
-// status.waitingFor records the time since which an object of another owner has been missing. After
-// a deadline, the Dojo becomes Degraded. For unavailable replicas and for a Cluster that does not
-// start, the deadline starts at times that Kubernetes and CloudNativePG record. So a restart of the
-// operator does not restart any deadline.
+// status.waitingFor records when a wait started, such as the wait for an object of another owner.
+// After a deadline, the Dojo becomes Degraded. Other deadlines start at times that Kubernetes and
+// CloudNativePG record, such as the last progress of a rollout. So a restart of the operator does
+// not restart any deadline.
 package dojo

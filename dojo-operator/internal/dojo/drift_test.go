@@ -194,7 +194,8 @@ func TestDriftIsCorrected(t *testing.T) {
 	}
 }
 
-// Without managedFields, the cache takes the Deployment for a foreign one and has no spec of it.
+// Without managedFields, the cache takes the Deployment for a foreign one and keeps none of its
+// spec.
 func TestManagedFieldsAreLost(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()
@@ -210,7 +211,7 @@ func TestManagedFieldsAreLost(t *testing.T) {
 	same(t, reconciled(t, dojo), w)
 }
 
-// same expects that both worlds have the same pod template and Service.
+// same expects that the children of both worlds are equal, except the random revision.
 func same(t dojotest.TB, want, got *world) {
 	t.Helper()
 	spec := func(w *world) appsv1.DeploymentSpec {

@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 )
 
-// A reconcile logs one line if the reason of the Dojo's conditions changes, and otherwise none.
 func TestChangesOfTheReasonAreLogged(t *testing.T) {
 	t.Parallel()
 	var lines []string

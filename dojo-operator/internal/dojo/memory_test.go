@@ -21,8 +21,8 @@ import (
 	"jutsu.com/operators/test/testcluster/largest"
 )
 
-// hostile returns the largest metadata that etcd can store, with our labels and forged owner
-// references.
+// hostile returns metadata that takes about three quarters of size, in bytes, with our labels and
+// forged owner references.
 func hostile(size int) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{
 		Namespace: "team-a", UID: "6f1c6a0e-5f0c-4f0b-8d9e-3f1f0c5a7b21", ResourceVersion: "123456789",
@@ -139,8 +139,8 @@ func stripped(t *testing.T, o any) any {
 }
 
 // In the cache, the largest possible Dojos take at most four bytes for each byte of JSON. If a
-// namespace with the sample quota is full of such Dojos, they take half of the operator's memory
-// limit.
+// namespace with the sample quota is full of such Dojos, they take at most half of the operator's
+// memory limit.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfLargestDojos(t *testing.T) {

@@ -25,8 +25,8 @@ func resume(dojo *corev1api.Dojo) string {
 	if dojo.DeletionTimestamp == nil || !cnpg.Reclaims(dojo) {
 		return fmt.Sprintf("To resume: %s.", command)
 	}
-	return fmt.Sprintf("To keep the data: `%s`. To resume: %s. With the reclaimPolicy Delete, this deletes the database "+
-		"with its data.", cnpg.RetainCommand(dojo), command)
+	return fmt.Sprintf("To keep the data: `%s`. To resume: %s. If the reclaimPolicy is Delete, resuming "+
+		"deletes the database with its data.", cnpg.RetainCommand(dojo), command)
 }
 
 func paused(dojo *corev1api.Dojo) bool { return dojo.Annotations[corev1api.PausedAnnotation] == "true" }
@@ -79,5 +79,5 @@ func abbreviate(names []string) string {
 
 func setPaused(dojo *corev1api.Dojo, all *[]metav1.Condition) {
 	conditions.SetPaused(all, dojo.Generation, paused(dojo),
-		"The Dojo is paused: it is observed, and none of its children is written. "+resume(dojo))
+		"The Dojo is paused: the operator updates its status, but does not change its objects. "+resume(dojo))
 }

@@ -10,14 +10,12 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// TestResume shows that the advice for a paused deletion of data begins with the command that
-// keeps the data.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	const command = "To resume: `kubectl annotate dojos.core.jutsu.com tokyo -n school core.jutsu.com/paused-`."
 	const lost = "To keep the data: `kubectl patch dojos.core.jutsu.com tokyo -n school --type=merge -p " +
 		`'{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'` + "`. " + command +
-		" With the reclaimPolicy Delete, this deletes the database with its data."
+		" If the reclaimPolicy is Delete, resuming deletes the database with its data."
 	for name, c := range map[string]struct {
 		policy  corev1api.ReclaimPolicy
 		deleted bool

@@ -195,7 +195,6 @@ func TestBlockedParts(t *testing.T) {
 	}
 }
 
-// The plan lists issues of the credentials first, then of the pods, then of the alerts.
 func TestOrderOfIssues(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(inGroup, dojotest.WaitingFor("Secret school/pg-app", time.Hour))

@@ -21,7 +21,6 @@ import (
 	"jutsu.com/operators/libs/manager/fairqueue"
 )
 
-// TestFinishedFirst changes the status of a Deployment while another Dojo is in the queue.
 func TestFinishedFirst(t *testing.T) {
 	t.Parallel()
 	with := func(available int32) *appsv1.Deployment {
@@ -62,7 +61,6 @@ func TestFinishedFirst(t *testing.T) {
 	}
 }
 
-// When the operator creates a child, the child's event requeues the Dojo after a delay.
 func TestOwnCreates(t *testing.T) {
 	t.Parallel()
 	child := &corev1.Service{ObjectMeta: written(childOf(dojotest.Dojo()))}

@@ -242,7 +242,7 @@ func notReadySince(dojo *corev1api.Dojo, was []metav1.Condition) time.Time {
 	return dojo.CreationTimestamp.Time
 }
 
-// deferral returns the time by which to delay the write of the status. It is more than 0 only if
+// deferral returns how long to delay the write of the status. The delay is more than 0 only if
 // three things are true: only counts have changed, the change is small, and the Deployment has
 // changed within countsInterval.
 func deferral(before, next corev1api.DojoStatus, s workload.State) time.Duration {

@@ -244,7 +244,6 @@ func TestStatusFacts(t *testing.T) {
 	none := all(3, corev1api.DojoStatus{ReadyStatus: "0/3"})
 	none.Endpoint, none.Credentials = "", nil
 	dojo := dojotest.Dojo()
-	// counted returns a State in which all children exist and the Deployment has these counts.
 	counted := func(desired int32, counts appsv1.DeploymentStatus) State {
 		s := serving(dojotest.Dojo(dojotest.Replicas(desired)), 0)
 		s.Workload.Deployment.Status = counts
@@ -313,7 +312,6 @@ func TestStatusFacts(t *testing.T) {
 	}
 }
 
-// If nothing has changed, a reconcile computes the same status again, and does not write it.
 func TestStatusIsStable(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(inGroup)

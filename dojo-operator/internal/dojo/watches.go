@@ -103,8 +103,8 @@ func (r *Reconciler) ownerOfCluster(ctx context.Context, namespace, cluster stri
 	return r.dojosMatching(ctx, own, client.MatchingFields{ownership.References: name.String()})
 }
 
-// ownerOfClusterOf returns the Dojos that own the Cluster or the login of the Dojo o. The owners
-// may be waiting until o no longer uses the Cluster or the login.
+// ownerOfClusterOf returns the Dojos that own the Cluster or the login that the Dojo o uses. The
+// owners may be waiting until o no longer uses the Cluster or the login.
 func (r *Reconciler) ownerOfClusterOf(ctx context.Context, o client.Object) []reconcile.Request {
 	dojo := o.(*corev1api.Dojo)
 	own := func(owner *corev1api.Dojo) bool { return owner.Spec.Postgres != nil }
@@ -136,8 +136,8 @@ var podEnds = predicate.Funcs{
 }
 
 // mayLeaveCluster accepts events after which a Dojo may no longer use the Cluster or the login of
-// another Dojo. It also accepts events after which a Dojo may need that Cluster although its owner
-// is suspended: the Dojo is new, resumes, or is being deleted with its database.
+// another Dojo. It also accepts events after which a Dojo may need that Cluster although the owner
+// of the Cluster is suspended: the Dojo is new, resumes, or is being deleted with its database.
 var mayLeaveCluster = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool {
 		dojo := e.Object.(*corev1api.Dojo)
@@ -241,7 +241,8 @@ var targetChanged = predicate.Funcs{
 	},
 }
 
-// scalerChanged drops updates that change only the metrics in an autoscaler's status.
+// scalerChanged ignores updates of an autoscaler's status, unless the condition ScalingActive
+// changes.
 var scalerChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before := e.ObjectOld.(*autoscalingv2.HorizontalPodAutoscaler)

@@ -120,7 +120,6 @@ func kindNamed(t *testing.T, name string) optionalkinds.Kind {
 	return kinds[i]
 }
 
-// An event of an object requeues exactly the Dojos that the object concerns.
 func TestDojosOfAnObject(t *testing.T) {
 	t.Parallel()
 	named := func(namespace, name string) metav1.ObjectMeta {

@@ -195,8 +195,6 @@ func inChannel(dojo *corev1api.Dojo) {
 	}}
 }
 
-// inCluster creates the Dojo's database in the existing Cluster pg. ownCluster gives the Dojo a
-// Cluster of its own.
 func inCluster(dojo *corev1api.Dojo) {
 	dojo.Spec.CredentialsRef = nil
 	dojo.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
@@ -207,7 +205,6 @@ func ownCluster(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Instances: new(int32(1))}}
 }
 
-// withSQL makes the Dojo run SQL from the ConfigMap sql and the Secret users.
 func withSQL(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{
 		{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "a"}},

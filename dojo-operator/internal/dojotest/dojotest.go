@@ -25,7 +25,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Noon is the default time of all tests.
+// Noon is the default time in tests.
 var Noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // Scheme has the types of all kinds that the operator reads.
@@ -67,7 +67,8 @@ func Replicas(n int32) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Replicas = &n }
 }
 
-// WaitingFor records in status.waitingFor that an object has been missing for the duration ago.
+// WaitingFor records in status.waitingFor that an object has been missing since a time before
+// [Noon]. The parameter ago is the duration between the two times.
 func WaitingFor(object string, ago time.Duration) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		wait := corev1api.Wait{Object: object, Since: metav1.NewTime(Noon.Add(-ago))}

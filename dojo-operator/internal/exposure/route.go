@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// For server-side apply, the lists of an HTTPRoute are atomic: the operator owns whole items, with
-// the fields that have defaults. So routeFor sets these fields too
+// For server-side apply, the lists of an HTTPRoute are atomic: the operator owns whole items,
+// including the fields that have defaults. So routeFor sets these fields too
 // (https://gateway-api.sigs.k8s.io/reference/spec/#httproute).
 func routeFor(dojo *corev1api.Dojo, to Service) *unstructured.Unstructured {
 	want := dojo.Spec.Exposure
@@ -96,7 +96,7 @@ func waitForGateway(dojo *corev1api.Dojo, s State, ref corev1api.GatewayReferenc
 }
 
 // accepted reports whether a Gateway that the spec names has accepted the HTTPRoute. In contrast,
-// serves() also considers Gateways that the spec no longer names.
+// the function serves also considers Gateways that the spec no longer names.
 func accepted(dojo *corev1api.Dojo, s State) bool {
 	if s.Route == nil || ownership.Conflicts(dojo, s.Route) {
 		return false
@@ -117,8 +117,9 @@ func serves(dojo *corev1api.Dojo, route *unstructured.Unstructured) bool {
 	})
 }
 
-// reportFor reports whether a controller of the Gateway ref has accepted the HTTPRoute. If none has
-// accepted it but one has refused it, refused is the condition with the refusal.
+// reportFor reports whether a controller of the Gateway ref has accepted the HTTPRoute. If no
+// controller has accepted the HTTPRoute, and one has refused it, refused is the condition with the
+// refusal.
 func reportFor(
 	ref corev1api.GatewayReference, namespace string, all []parentStatus,
 ) (taken bool, refused *metav1.Condition) {

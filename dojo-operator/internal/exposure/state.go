@@ -44,8 +44,7 @@ type State struct {
 	Unchanged apply.Unchanged
 }
 
-// Observe reads the Ingress and the HTTPRoute. The function has reports whether the cluster has a
-// kind.
+// Observe reads the Ingress and, if has returns true for its kind, the HTTPRoute.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {
@@ -60,7 +59,8 @@ func Observe(
 	return s, err
 }
 
-// Status returns the host names under which clients outside the cluster can reach the application.
+// Status returns the hosts of spec.exposure once the Ingress exists, or once a Gateway has accepted
+// the HTTPRoute. Before that, it returns nil.
 func Status(dojo *corev1api.Dojo, s State) []corev1api.Hostname {
 	switch want := dojo.Spec.Exposure; {
 	case want == nil:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics exports the operator's own metrics, in addition to those of controller-runtime.
+// Package metrics exports the operator's own metrics, in addition to controller-runtime's metrics.
 package metrics
 
 import (

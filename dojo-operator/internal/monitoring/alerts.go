@@ -162,7 +162,8 @@ func planObsoleteChannel(dojo *corev1api.Dojo, s State, cfg Config, moved bool, 
 	default:
 		if remaining := cfg.ProgressDeadline - s.Now.Sub(lastWritten(s.Route, s.OwnSecret)); remaining > 0 {
 			p.Report(conditions.Progressing(corev1api.ReasonMovingAlerts,
-				"The alerts move to the DiscordChannel %s. %s is deleted once Alertmanager has its new configuration.",
+				"The alerts move to the DiscordChannel %s. The DiscordChannel %s is deleted once Alertmanager has its new "+
+					"configuration.",
 				ChannelName(dojo), own.Name).After(min(remaining, cfg.ProgressDeadline)))
 			return
 		}

@@ -23,8 +23,8 @@ func WebhookBase(api string) (string, error) {
 	base, err := url.Parse(strings.TrimRight(api, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
 		base.User != nil || base.RawQuery != "" || base.Fragment != "" {
-		return "", errors.New("the API's address is not one such as https://discord.com/api/" + apiVersion +
-			", without a user or a query")
+		return "", errors.New("the API's address must have the form of https://discord.com/api/" + apiVersion +
+			", and no user, query or fragment")
 	}
 	switch version := path.Base(base.Path); {
 	case version == apiVersion:

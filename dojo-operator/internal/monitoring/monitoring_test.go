@@ -52,8 +52,6 @@ func inChannel(dojo *corev1api.Dojo) {
 	}}
 }
 
-// without returns a function that reports whether a cluster has a kind. The cluster lacks only the
-// kind with this name.
 func without(name string) func(optionalkinds.Kind) bool {
 	return func(kind optionalkinds.Kind) bool { return kind.Kind != name }
 }
@@ -236,7 +234,6 @@ func TestAlertsStepByStep(t *testing.T) {
 	}
 	matchers, _, err := unstructured.NestedSlice(route.Object, "spec", "route", "matchers")
 	must(t, err)
-	// Dojos in two namespaces may have the same name, so a matcher for the namespace is necessary.
 	var matched []string
 	for _, m := range matchers {
 		matched = append(matched, fmt.Sprint(m.(map[string]any)["name"], m.(map[string]any)["matchType"],
@@ -457,7 +454,6 @@ func TestTheFormerChannelStaysUntilTheAlertsHaveMoved(t *testing.T) {
 	step("later", dojotest.Noon.Add(testConfig.ProgressDeadline), []string{"DiscordChannel/tokyo-alerts"}, "")
 }
 
-// If the new channel has no webhook yet, Alertmanager still posts to the former channel.
 func TestTheRouteStaysWithoutAWebhook(t *testing.T) {
 	t.Parallel()
 	c := alerting(t, dojotest.Dojo(inGroup))

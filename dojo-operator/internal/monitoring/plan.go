@@ -68,6 +68,6 @@ func rulesSpec(dojo *corev1api.Dojo, cfg Config) map[string]any {
 }
 
 func notInstalled(reason, what, operator string, kind *optionalkinds.Kind) *conditions.Issue {
-	return conditions.Degraded(reason, "%s needs %s, and this cluster does not have its kind %s. "+
-		"Install it; the Dojo then continues automatically.", what, operator, kind.Kind)
+	return conditions.Degraded(reason, "%s needs %s, but this cluster does not have its kind %s. "+
+		"Install that operator; the Dojo then continues automatically.", what, operator, kind.Kind)
 }

@@ -41,7 +41,7 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 			"Dojo "+name+" is slow", "Requests have taken more than a second on average: "+see("status")+"."),
 		rule(dojo, "DojoDegraded", "1m", "warning",
 			fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="Degraded"}) == 1`, operatorLabels),
-			"Dojo "+name+" is degraded: {{ $labels.reason }}", "A user must act; this shows what to do: "+see("status")+"."),
+			"Dojo "+name+" is degraded: {{ $labels.reason }}", "A user must act. What to do: "+see("status")+"."),
 		rule(dojo, "DojoReplicasMissing", "10m", "warning",
 			fmt.Sprintf(`max(dojo_replicas_ready{%s}) < max(dojo_replicas_desired{%s})`, operatorLabels, operatorLabels),
 			"Dojo "+name+" lacks replicas",
@@ -52,8 +52,8 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 				fmt.Sprintf(`max(dojo_condition{%s,type="Available",reason=%q}) == 0`, operatorLabels,
 					corev1api.ReasonDatabaseUnreachable),
 				"The database of Dojo "+name+" cannot be reached",
-				"Its Cluster has had no ready primary for two minutes, so that requests fail: "+see("status")+
-					", and the log of Postgres: "+see("logs", "postgres")+"."),
+				"The application has not reached Postgres for two minutes, so requests fail. Why: "+see("status")+
+					". The log of Postgres: "+see("logs", "postgres")+"."),
 			rule(dojo, "DojoDatabaseNotReady", "10m", "warning",
 				fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="DatabaseReady"}) == 0`, operatorLabels),
 				"The database of Dojo "+name+" is not ready: {{ $labels.reason }}",
@@ -67,7 +67,7 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 		rules = append(rules, rule(dojo, "DojoPostgresOutdated", lasting, "info",
 			fmt.Sprintf(`max(dojo_postgres_outdated{%s}) == 1`, operatorLabels),
 			"Postgres of Dojo "+name+" is outdated",
-			"There is a newer minor version, with corrections of errors and of security: "+see("upgrade", "--minor")+"."))
+			"A newer minor version or build fixes errors or security problems. To upgrade: "+see("upgrade", "--minor")+"."))
 	}
 	if policy := dojo.BackupPolicy(); policy != nil {
 		rules = append(rules, backupRules(dojo, policy, operatorLabels, name)...)

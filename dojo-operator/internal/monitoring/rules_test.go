@@ -33,7 +33,7 @@ func withVersion(policy *corev1api.VersionPolicy) func(*corev1api.Dojo) {
 }
 
 // TestAlerts shows which alerts a Dojo gets. Each alert has a duration, a severity, texts, and a
-// section in the docs.
+// row in docs/dojo-alerts.md.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	docs, err := os.ReadFile("../../../docs/dojo-alerts.md")
@@ -81,7 +81,6 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// Each alert links to the configured dashboard, and to the docs about the alert or its reason.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"}), withVersion(nil))

@@ -42,8 +42,8 @@ func Kinds() []optionalkinds.Kind {
 	return []optionalkinds.Kind{serviceMonitorKind, ruleKind, routeKind, channelKind}
 }
 
-// Config holds the operator's flags that this package uses. If DashboardURL and DocsURL are set,
-// alerts link to them.
+// Config holds the operator's flags that this package uses. Alerts link to DashboardURL and to
+// DocsURL if these are set.
 type Config struct {
 	// ProgressDeadline is the longest wait for a DiscordChannel and its webhook. After the alerts
 	// have moved, the former DiscordChannel stays for this time.
@@ -77,8 +77,7 @@ type State struct {
 	Unchanged     apply.Unchanged
 }
 
-// Observe reads the objects of monitoring and alerts. The function has reports whether the cluster
-// has a kind.
+// Observe reads the objects of monitoring and alerts, except the kinds for which has returns false.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {

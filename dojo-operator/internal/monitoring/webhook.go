@@ -85,16 +85,16 @@ func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.
 		return nil, waitForChannel(dojo, s, cfg, conditions.Progressing(corev1api.ReasonWaitingForChannel,
 			"Waiting for the %s of the DiscordChannel %s.", object, s.Channel.Name).For(object),
 			conditions.Degraded(corev1api.ReasonWebhookInvalid,
-				"The %s with the URL of the webhook does not exist, and discord-operator does not write it. See `%s`. "+
-					"discord-operator writes none for a paused DiscordChannel.", object, describe(s.Channel)).For(object))
+				"The %s with the URL of the webhook does not exist. discord-operator writes this Secret, unless the "+
+					"DiscordChannel is paused. See `%s`.", object, describe(s.Channel)).For(object))
 	}
 	if url := s.ChannelSecret.Data[discordv1alpha1.WebhookSecretKey]; isWebhook(cfg.WebhookBase, url) {
 		return url, nil
 	}
 	return nil, conditions.Degraded(corev1api.ReasonWebhookInvalid,
-		"The key %q of the %s holds no webhook URL that begins with %s, so no alert is posted to it. Delete the Secret: "+
-			"`kubectl delete secret %s -n %s`. discord-operator writes it again, unless the DiscordChannel %s is paused. If "+
-			"discord-operator has the flag --discord-api-url, set the same flag of dojo-operator.",
+		"The key %q of the %s holds no webhook URL that begins with %s, so its value is not used. If discord-operator has "+
+			"the flag --discord-api-url, set the same flag of dojo-operator. Otherwise delete the Secret: `kubectl delete "+
+			"secret %s -n %s`. discord-operator then writes the Secret again, unless the DiscordChannel %s is paused.",
 		discordv1alpha1.WebhookSecretKey, object, cfg.WebhookBase, name, dojo.Namespace, s.Channel.Name)
 }
 
@@ -126,8 +126,8 @@ func planDelivery(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (mov
 }
 
 // disconnect deletes the AlertmanagerConfig, and has the garbage collector delete the Dojo's own
-// Secret. This is necessary if the operator cannot correct the Secret: there is no valid URL, or a
-// client has made the Secret immutable.
+// Secret. This is necessary if the operator cannot correct the Secret: there is no valid URL, a
+// client has made the Secret immutable, or another owner controls it.
 func disconnect(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.Route != nil && !ownership.Conflicts(dojo, s.Route) {
 		p.Delete = append(p.Delete, apply.Delete(routeKind.Kind, s.Route))

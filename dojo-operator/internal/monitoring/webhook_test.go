@@ -180,7 +180,7 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 }
 
 // The operator cannot correct an immutable Secret, so it lets the garbage collector delete the
-// Secret. Then it creates a new one.
+// Secret. Then it creates a new Secret.
 func TestAnImmutableSecretIsAbandoned(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(inGroup)
@@ -236,7 +236,7 @@ func TestTheURLIsCheckedWithoutTheOtherKinds(t *testing.T) {
 	}
 }
 
-// The operator writes the AlertmanagerConfig only together with the Secret that it names.
+// The AlertmanagerConfig names a Secret, so the operator writes the Secret first.
 func TestTheRouteWaitsForItsSecret(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
@@ -251,7 +251,6 @@ func TestTheRouteWaitsForItsSecret(t *testing.T) {
 	}
 }
 
-// If the webhook is invalid or missing, the message says what to do.
 func TestInvalidWebhook(t *testing.T) {
 	t.Parallel()
 	missing := dojotest.WaitingFor("Secret school/hook", time.Hour)

@@ -54,7 +54,7 @@ func Fixed[T any](value T) *Folder[T] {
 // Current returns the latest value. The caller must not change it.
 func (f *Folder[T]) Current() T { return *f.current.Load() }
 
-// Changed returns a channel that gets an item after the value has changed. One item may stand for
+// Changed returns a channel that gets an item after the value has changed. One item can represent
 // several changes.
 func (f *Folder[T]) Changed() <-chan struct{} { return f.changed }
 

@@ -122,9 +122,9 @@ func (k *Kinds) Defined(ctx context.Context, kind Kind) (bool, error) {
 	return err == nil, nil
 }
 
-// SetupWithManager makes the controller target watch the objects of all kinds, and reconcile when a
-// kind appears or vanishes. Call it before target starts. It watches installed kinds at once, so
-// that the operator never takes them for missing.
+// SetupWithManager makes target, a controller, watch the objects of all kinds, and reconcile when a
+// kind appears or vanishes. Call SetupWithManager before target starts. The watches of installed
+// kinds start at once, so that the operator never takes an installed kind for missing.
 func (k *Kinds) SetupWithManager(
 	ctx context.Context, mgr ctrl.Manager, target controller.Controller,
 	objects handler.EventHandler, changes handler.TypedEventHandler[Kind, reconcile.Request],

@@ -24,8 +24,6 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// The retry delay is short for a new CustomResourceDefinition. It is long for an older one, which
-// is broken or lacks the version that the operator uses.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)

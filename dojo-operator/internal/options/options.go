@@ -77,7 +77,7 @@ func (o *Options) Catalog(files map[string][]byte) images.Catalog {
 	return images.Parse(files)
 }
 
-// parsing guards a global variable: controller-runtime stores --kubeconfig in it.
+// parsing guards the global variable in which controller-runtime stores --kubeconfig.
 var parsing sync.Mutex
 
 // Parse parses a command line. On --help it prints the flags to out and returns flag.ErrHelp.
@@ -88,26 +88,27 @@ func Parse(version string, args []string, out io.Writer) (*Options, error) {
 	flags.DurationVar(&o.progressDeadline, "progress-deadline", 2*time.Minute,
 		"how long a Dojo may wait for its credentials or for its pods before it is Degraded; 1s to 24h")
 	flags.DurationVar(&o.databaseDeadline, "database-deadline", 15*time.Minute,
-		"how long CloudNativePG may take for a step towards the database of a Dojo before the Dojo is Degraded; 1s to 24h")
+		"how long each step of a Dojo's database, such as the start of its Cluster, may take before the Dojo is Degraded; "+
+			"1s to 24h")
 	flags.StringVar(&o.postgresImage, "postgres-image", "ghcr.io/cloudnative-pg/postgresql",
-		"`image` of Postgres, without a tag, such as of a mirror; it replaces that of the built-in catalog, whose tags "+
-			"and digests stay")
+		"`image` of Postgres, such as a mirror's, without tag and digest; the operator adds the tags and digests of its "+
+			"built-in catalog")
 	flags.StringVar(&o.PostgresCatalog, "postgres-catalog", "",
-		"`folder` with files of the kind ClusterImageCatalog that have the image of each version, such as of a mounted "+
-			"ConfigMap; without files there is the built-in catalog")
+		"`folder`, such as a mounted ConfigMap, with files of the kind ClusterImageCatalog; they name the image of each "+
+			"version of Postgres; without files the operator uses its built-in catalog")
 	flags.StringVar(&o.migrateImage, "migrate-image", "",
-		"`image` of dojo-migrate of this version, which Dojos with spec.release.migrations need")
+		"`image` of dojo-migrate, of the operator's version; Dojos with spec.release.migrations need it")
 	flags.StringVar(&o.PostgresSizes, "postgres-sizes", "",
-		"`folder` with a file for each size of a database that Dojos may name, such as of a mounted ConfigMap; without "+
-			"files there are Small, Medium and Large")
+		"`folder`, such as a mounted ConfigMap, with one file for each size that a Dojo can name in "+
+			"spec.postgres.cluster.size; without files the sizes are Small, Medium and Large")
 	flags.StringVar(&o.discordAPI, "discord-api-url", "https://discord.com/api/v10",
-		"`URL` of Discord's API, or of a server that is compatible with it, as discord-operator has it; "+
-			"alerts are posted to webhooks there and to no other host")
+		"`URL` of Discord's API, or of a compatible server; discord-operator needs the same URL; "+
+			"alerts are posted only to webhooks of this server")
 	flags.StringVar(&o.dashboard, "dashboard-url", "",
 		"`URL` of the dashboard \"Dojos and channels\" in Grafana, such as "+
 			"https://grafana.example.org/d/jutsu-dojos-and-channels, to which the alerts of Dojos link; empty for no link")
 	flags.StringVar(&o.docs, "docs-url", "",
-		"`URL` of the folder docs of this project, where you publish it, to whose sections the alerts of Dojos link; "+
+		"`URL` at which you publish this project's folder docs; the alerts of Dojos link to its pages; "+
 			"empty for no link")
 	flags.BoolVar(&o.users.ByPlatform, "platform-users", false,
 		"leave the users and groups of pods to the platform, as OpenShift's restricted SCC requires; "+

@@ -184,7 +184,8 @@ func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 		return issue
 	}
 	return conditions.Degraded(corev1api.ReasonNameConflict,
-		"The %s %s/%s exists and does not belong to this Dojo. If it should not, give the Dojo another name. %s",
+		"The %s %s/%s exists and does not belong to this Dojo. If another owner needs the %[1]s, give the "+
+			"Dojo another name. %[4]s",
 		kind, dojo.Namespace, live.GetName(), HandOver(dojo, kind, live))
 }
 
@@ -216,10 +217,11 @@ func HandOver(dojo *corev1api.Dojo, kind string, live metav1.Object) string {
 	command := strings.Join(words, " ")
 	owner := ""
 	if c := metav1.GetControllerOfNoCopy(live); c != nil {
-		owner = fmt.Sprintf(" wait until the %s %s no longer controls it (metadata.ownerReferences), then", c.Kind, c.Name)
+		owner = fmt.Sprintf(" wait until the %s %s no longer controls the %s (metadata.ownerReferences), then",
+			c.Kind, c.Name, kind)
 	}
-	return fmt.Sprintf("If it should, as after a restore,%s add the Dojo's labels: `%s`. With the reclaimPolicy Delete "+
-		"it is then deleted with the Dojo.", owner, command)
+	return fmt.Sprintf("If the %[1]s should belong to this Dojo, as after a restore,%[2]s add the Dojo's labels: "+
+		"`%[3]s`. With the reclaimPolicy Delete, the %[1]s is then deleted with the Dojo.", kind, owner, command)
 }
 
 func conflict(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
@@ -227,8 +229,8 @@ func conflict(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions
 		return issue
 	}
 	return conditions.Degraded(corev1api.ReasonNameConflict,
-		"The %s %s/%s exists and is not controlled by this Dojo. Give the Dojo another name; or, if nothing needs it, "+
-			"`kubectl delete %s %[3]s -n %[2]s`.", kind, dojo.Namespace, live.GetName(), Resource(kind))
+		"The %s %s/%s exists and is not controlled by this Dojo. Give the Dojo another name; or, if nothing needs "+
+			"the %[1]s, delete it: `kubectl delete %[4]s %[3]s -n %[2]s`.", kind, dojo.Namespace, live.GetName(), Resource(kind))
 }
 
 func unusable(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
@@ -236,7 +238,7 @@ func unusable(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions
 		return conditions.Degraded(corev1api.ReasonNameConflict,
 			"The %s %s/%s is larger than %d KiB in memory, the limit for an object that the operator manages, so it is not "+
 				"changed. Make it smaller with `kubectl edit %s %s -n %s`, "+
-				"and shorten the fields of the Dojo's spec that it repeats.",
+				"and shorten the fields of the Dojo's spec that are copied into it.",
 			kind, dojo.Namespace, live.GetName(), apply.MaxKept>>10, Resource(kind), live.GetName(), dojo.Namespace)
 	}
 	if ByDojo(live) && metav1.GetControllerOfNoCopy(live).Name == dojo.Name || live.GetDeletionTimestamp() != nil {
@@ -246,9 +248,10 @@ func unusable(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions
 	return nil
 }
 
-// PlanOption plans an optional child. If asked is true, it adds a write of desired to the plan and
-// returns the write. If asked is true and desired is nil, the child stays as it is. If asked is
-// false, it adds the deletion of the child.
+// PlanOption plans an optional child. If asked is false, it plans the deletion of the child. If
+// asked is true, it plans the write of desired, and returns the write, or nil if the child is in
+// sync. If asked is true and desired is nil, the child stays as it is. If asked is true and another
+// owner has the name, PlanOption only reports an issue.
 func PlanOption[L apply.Live](
 	dojo *corev1api.Dojo, p *apply.Plan, kind string, live L, asked bool, desired *unstructured.Unstructured,
 	known apply.Unchanged,

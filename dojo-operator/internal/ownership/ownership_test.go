@@ -105,13 +105,13 @@ func TestDataIsHandedOver(t *testing.T) {
 		want string
 	}{
 		"foreign": {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}},
-			"The Service school/tokyo exists and does not belong to this Dojo. If it should not, give the Dojo another name. " +
-				"If it should, as after a restore, add the Dojo's labels: " + command +
-				". With the reclaimPolicy Delete it is then deleted with the Dojo."},
+			"The Service school/tokyo exists and does not belong to this Dojo. If another owner needs the Service, give the Dojo another name. " +
+				"If the Service should belong to this Dojo, as after a restore, add the Dojo's labels: " + command +
+				". With the reclaimPolicy Delete, the Service is then deleted with the Dojo."},
 		"of another Dojo": {controlledBy(kyoto),
-			"The Service school/tokyo exists and does not belong to this Dojo. If it should not, give the Dojo another name. " +
-				"If it should, as after a restore, wait until the Dojo kyoto no longer controls it (metadata.ownerReferences), then add the Dojo's labels: " +
-				command + ". With the reclaimPolicy Delete it is then deleted with the Dojo."},
+			"The Service school/tokyo exists and does not belong to this Dojo. If another owner needs the Service, give the Dojo another name. " +
+				"If the Service should belong to this Dojo, as after a restore, wait until the Dojo kyoto no longer controls the Service (metadata.ownerReferences), then add the Dojo's labels: " +
+				command + ". With the reclaimPolicy Delete, the Service is then deleted with the Dojo."},
 		"of the former Dojo": {controlledBy(former), "The former Service school/tokyo is still being deleted."},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -71,8 +71,8 @@ func Strip(pod *corev1.Pod) {
 	}
 }
 
-// stripApplication also drops the owner and the termination message, which are read only for pods
-// of Jobs.
+// stripApplication also removes fields of the application's pods that are read only for pods of
+// Jobs, such as the owner and the termination message.
 func stripApplication(pod *corev1.Pod) {
 	pod.OwnerReferences = nil
 	var kept []corev1.PodCondition
@@ -182,7 +182,7 @@ func Describe(all []corev1.Pod) string {
 	if first.Spec.NodeName != "" {
 		node = " on the node " + first.Spec.NodeName
 	}
-	return fmt.Sprintf("%d, such as %s%s", len(all), first.Name, node)
+	return fmt.Sprintf("%d still running, such as %s%s", len(all), first.Name, node)
 }
 
 func ofJob(pod client.Object) bool {

@@ -60,7 +60,7 @@ func TestDescribe(t *testing.T) {
 	a.Spec.NodeName, a.Spec.Hostname = "n", "h"
 	Strip(&a)
 	for want, all := range map[string][]corev1.Pod{
-		"": nil, "1, such as b": {b}, "2, such as a on the node n": {b, a},
+		"": nil, "1 still running, such as b": {b}, "2 still running, such as a on the node n": {b, a},
 	} {
 		if got := Describe(all); got != want {
 			t.Errorf("got %q, want %q", got, want)

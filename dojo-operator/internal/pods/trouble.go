@@ -105,7 +105,7 @@ func containerTrouble(now time.Time, pod *corev1.Pod, c corev1.ContainerStatus) 
 	lasting := running != nil && now.Sub(running.StartedAt.Time) > BackoffReset
 	if ended := c.LastTerminationState.Terminated; ended != nil && c.RestartCount >= crashLoopRestarts && !lasting {
 		return Trouble{corev1api.ReasonCrashLoopBackOff, fmt.Sprintf("pod %s: container %s keeps exiting with code %d; "+
-			"see `kubectl logs %[1]s -n %[4]s --previous`", pod.Name, c.Name, ended.ExitCode, pod.Namespace), true}
+			"see `kubectl logs %[1]s -n %[4]s -c %[2]s --previous`", pod.Name, c.Name, ended.ExitCode, pod.Namespace), true}
 	}
 	waiting := c.State.Waiting
 	if waiting == nil {

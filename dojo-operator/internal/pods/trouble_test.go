@@ -71,7 +71,7 @@ func TestOf(t *testing.T) {
 	trouble := func(reason, message string) Trouble {
 		return Trouble{Reason: reason, Message: "pod a: " + message, Persistent: true}
 	}
-	crash := trouble("CrashLoopBackOff", "container dojo keeps exiting with code 2; see `kubectl logs a -n school --previous`")
+	crash := trouble("CrashLoopBackOff", "container dojo keeps exiting with code 2; see `kubectl logs a -n school -c dojo --previous`")
 	noImage := trouble("ImagePullBackOff", "the image \"dojo:9\" cannot be pulled; see `kubectl describe pod a -n school`")
 	notRun := trouble("RunContainerError", "container dojo: RunContainerError; see `kubectl describe pod a -n school`")
 
@@ -115,8 +115,6 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// The message of a trouble must not contain details that change by themselves: each change would
-// write the status.
 func TestTroubleDoesNotChangeByItself(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ before, after corev1.Pod }{

@@ -19,8 +19,6 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The Dojo's condition BackupSucceeded follows the conditions of the Cluster. A Dojo without
-// backups does not have this condition.
 func TestBackupCondition(t *testing.T) {
 	t.Parallel()
 	says := func(status metav1.ConditionStatus, reason string) func(*world) {
@@ -49,7 +47,7 @@ func TestBackupCondition(t *testing.T) {
 	failed := condition(metav1.ConditionFalse, "LastBackupFailed",
 		"The last backup failed: no space left. See `kubectl dojo backups tokyo -n school`.")
 	archiving := condition(metav1.ConditionFalse, "ArchivingFailed",
-		"The write-ahead log is not archived: no answer. Until it is, no backup completes and the log fills the volume. "+
+		"The write-ahead log is not archived: no answer. Until the log is archived, no backup completes, and the log fills the volume. "+
 			"See `kubectl logs pg-1 -n school --all-containers`.")
 	knowing := func(c *metav1.Condition) func(*corev1api.Dojo) {
 		return func(dojo *corev1api.Dojo) {
@@ -94,8 +92,8 @@ func TestBackupCondition(t *testing.T) {
 	}
 }
 
-// The API server limits the message of a condition. It would refuse the whole status because of a
-// longer message.
+// The API server limits the message of a condition. Because of a longer message, it would refuse
+// the whole status.
 func TestBackupConditionIsShort(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp)
@@ -108,8 +106,6 @@ func TestBackupConditionIsShort(t *testing.T) {
 	}
 }
 
-// CloudNativePG takes the first backup as soon as a ScheduledBackup exists, so the operator creates
-// it only once Postgres is up.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	plain := func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Backup = nil }
@@ -177,8 +173,6 @@ func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	}
 }
 
-// A pod that is older than the plugin fails a Backup, and CloudNativePG does not repeat the first
-// one.
 func TestTheFirstBackupWaitsForThePlugin(t *testing.T) {
 	t.Parallel()
 	w := inSync(t, tokyo(ownPG))

@@ -18,7 +18,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// large returns metadata of a foreign object. Strip drops most of it, and keeps [identity].
+// large returns metadata of a foreign object. Strip removes most of it: only [identity] and the
+// time of creation stay.
 func large() metav1.ObjectMeta {
 	meta := identity()
 	meta.CreationTimestamp, meta.Generation = metav1.NewTime(noon), 2
@@ -108,7 +109,7 @@ func TestStripBackup(t *testing.T) {
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Error(diff)
 	}
-	// CloudNativePG never writes such long values, so Strip drops them.
+	// CloudNativePG never writes values of this length, so Strip removes them.
 	hostile.Spec.PluginConfiguration.Parameters["b"], hostile.Status.BackupID = strings.Repeat("c", 1<<10), strings.Repeat("d", 1000)
 	want.Spec.PluginConfiguration, want.Spec.Method, want.Status.BackupID = nil, "", ""
 	backup.Strip(hostile)

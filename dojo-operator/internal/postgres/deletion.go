@@ -29,8 +29,8 @@ var down = chain{
 	dropOwner,
 }
 
-// Drop plans the deletion of the data. It deletes nothing if the data did not come from the source
-// in spec.postgres.cluster.bootstrap: the Dojo does not use that Cluster.
+// Drop plans the deletion of the data. If the data in the Cluster did not come from the source in
+// spec.postgres.cluster.bootstrap, the Dojo does not use the Cluster, and Drop deletes nothing.
 func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if bootstrap.Mismatch(dojo, s.Cluster.Live) != nil {
 		return apply.Plan{}
@@ -38,7 +38,7 @@ func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	return down.plan(newInput(dojo, s, cfg)).Plan()
 }
 
-// InUse returns an issue if the Cluster to delete holds databases of others; else nil.
+// InUse returns an issue if others use the Cluster that is to be deleted, or its logins; else nil.
 func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue { return cluster.InUse(dojo, s.Cluster) }
 
 // Keep plans the change from reclaimPolicy Delete to Retain. It resets the reclaim policies of the

@@ -175,8 +175,8 @@ func TestPendingFinalBackupNamesItsCluster(t *testing.T) {
 	}
 }
 
-// CloudNativePG takes one Backup after another. If the final Backup waits for an older one, the
-// message names the older one, and says how to continue without a loss of data.
+// CloudNativePG takes one Backup after another. If the final Backup waits for an older Backup, the
+// message names the older Backup, and says how to continue without a loss of data.
 func TestFinalBackupWaitsForAnOlderOne(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, dropping, backedUp)
@@ -188,7 +188,7 @@ func TestFinalBackupWaitsForAnOlderOne(t *testing.T) {
 	s := w.observe(dojo)
 	must(t, s.Backup.ObserveTaken(t.Context(), readerOf(reading{older}, nil), dojo, s.Cluster.Live))
 	got := FinalBackup(dojo, s, testConfig).Issues[0].Message
-	if !strings.Contains(got, `, which waits for the older Backup night (phase "pending"). If that one does not end, `+
+	if !strings.Contains(got, `, which waits for the older Backup night (phase "pending"). If the older Backup does not end, delete it: `+
 		"`kubectl delete backups.postgresql.cnpg.io night -n school`, or set spec.postgres.reclaimPolicy to Retain") {
 		t.Error(got)
 	}
@@ -279,16 +279,14 @@ func TestFinalBackup(t *testing.T) {
 	phase(cnpgv1.BackupPhaseFailed)(w)
 	name := cnpg.FinalBackupName(dojo)
 	want := "The Backup " + name + " has failed: no space left. No data is deleted. " +
-		"Retry it with `kubectl delete backups.postgresql.cnpg.io " + name + " -n school`, " +
+		"To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io " + name + " -n school`, " +
 		"or set spec.postgres.reclaimPolicy to Retain, which keeps the data. " +
-		"To delete without a final backup, set spec.postgres.cluster.backup.finalBackup to false. This loses the data since the last backup."
+		"To delete without a final backup, set spec.postgres.cluster.backup.finalBackup to false. The data since the last backup is then lost."
 	if diff := cmp.Diff(want, FinalBackup(dojo, w.observe(dojo), testConfig).Issues[0].Message); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// The name of the final Backup contains the Dojo's UID. So the final Backup of a deleted Dojo with
-// the same name does not count as the Backup of this Dojo.
 func TestFinalBackupIsOfThisDojo(t *testing.T) {
 	t.Parallel()
 	former := tokyo(func(dojo *corev1api.Dojo) { dojo.UID = "the former" })
@@ -365,8 +363,8 @@ func TestInUse(t *testing.T) {
 		t.Errorf("without others: %s", issue.Message)
 	}
 	w.Cluster.Others = users
-	want := "The Dojo is being deleted with its Cluster tokyo-db, but others have databases in it: Database reports, Dojo kyoto, Dojo sendai. " +
-		"Nothing is deleted until these are gone. To keep the Cluster instead: `kubectl patch dojos.core.jutsu.com tokyo -n school " +
+	want := "The Dojo is being deleted with its Cluster tokyo-db, but others use the Cluster: Database reports, Dojo kyoto, Dojo sendai. " +
+		"Nothing is deleted until they no longer use it. To keep the Cluster instead: `kubectl patch dojos.core.jutsu.com tokyo -n school " +
 		`--type=merge -p '{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'` + "`."
 	if issue := InUse(dojo, w.observe(dojo)); issue == nil || issue.Message != want || !issue.IsDegraded() {
 		t.Errorf("%+v", issue)
@@ -377,8 +375,6 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// When the policy changes from Delete to Retain, all data is marked as retained before the Dojo is
-// gone.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

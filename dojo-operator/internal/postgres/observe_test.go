@@ -41,7 +41,6 @@ func objects[T any, L interface {
 	return out
 }
 
-// reading is a client.Reader that finds only the given objects.
 type reading []client.Object
 
 func readerOf(cached, live reading) apply.Reader {
@@ -66,7 +65,8 @@ func (r reading) Get(_ context.Context, key client.ObjectKey, into client.Object
 	return apierrors.NewNotFound(schema.GroupResource{Resource: reflect.TypeOf(into).Elem().Name()}, key.Name)
 }
 
-// List returns the objects that the indexes of the real cache would return for the Dojo tokyo.
+// List returns only the Jobs and pods that the indexes of the real cache would return in these
+// tests. It returns all objects of other kinds.
 func (r reading) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	var by client.ListOptions
 	by.ApplyOptions(options)
@@ -98,8 +98,9 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// installed simulates which kinds of CloudNativePG are installed. The kind in the field without is
-// not installed. If unreadable is set, this kind is installed, but cannot be read.
+// installed simulates the kinds of CloudNativePG that are installed: all kinds except the kind in
+// the field without. If the field unreadable is set, the excepted kind is installed too, but cannot
+// be read.
 type installed struct {
 	without    string
 	unreadable bool
@@ -178,8 +179,6 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// Observe returns ErrStale until the cache shows the operator's own writes, for each kind of
-// object.
 func TestObserveWaitsForOurOwnWrites(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"Cluster", "DatabaseRole", "Database", "ScheduledBackup", "Secret"} {

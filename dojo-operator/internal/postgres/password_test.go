@@ -170,7 +170,6 @@ func TestALaggingCacheMakesNoOtherPassword(t *testing.T) {
 	}
 }
 
-// The password is read from the API server only if the Secret has to be written.
 func TestThePasswordIsReadOnlyToBeWritten(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -71,12 +71,12 @@ type Database struct {
 	migrating                 bool
 }
 
-// Migrating reports whether the application must wait until the Dojo's SQL has run: its table and
-// spec.postgres.initSQL.
+// Migrating reports whether the application must wait until the Dojo's SQL (its table and
+// spec.postgres.initSQL) has run.
 func (db *Database) Migrating() bool { return db.migrating && !db.complete }
 
 // Usable reports whether pods may get the credentials. Pods that already have credentials (inUse)
-// get new ones as soon as Postgres has the new password.
+// get new credentials as soon as Postgres has the new password.
 func (db *Database) Usable(inUse bool) bool { return db.complete || inUse && db.passwordCurrent }
 
 // Plan plans the steps to a usable database, or to a hibernated Cluster.

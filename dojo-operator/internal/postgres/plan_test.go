@@ -294,7 +294,6 @@ func budgetOf(dojo *corev1api.Dojo) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: dojo.Name, OwnerReferences: controlledBy(dojo)}}
 }
 
-// flipped sets how long ago the Cluster's condition Ready last changed.
 func flipped(passed time.Duration) func(*world) {
 	return func(w *world) {
 		w.Cluster.Live.Status.Conditions = []metav1.Condition{{
@@ -343,7 +342,6 @@ func TestImages(t *testing.T) {
 			t.Errorf("%s: %q, not %q", name, got, c.is)
 		}
 	}
-	// A lower version is refused, whether version or imageName asks for it.
 	for name, dojo := range map[string]*corev1api.Dojo{
 		"version": tokyo(ownPG, pgVersion("16")),
 		"image":   tokyo(ownPG, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.ImageName = "x:16.9" }),
@@ -434,8 +432,8 @@ func TestMessages(t *testing.T) {
 		want   string
 	}{
 		"CloudNativePG removed": {tokyo(inPG), func(w *world) { w.Missing = []string{"Database"} },
-			"spec.postgres needs CloudNativePG 1.30 or newer, and this cluster does not have its kind Database. " +
-				"Install it (https://cloudnative-pg.io); the Dojo then continues automatically."},
+			"spec.postgres needs CloudNativePG 1.30 or newer, but this cluster does not have its kind Database. " +
+				"Install CloudNativePG (https://cloudnative-pg.io); the Dojo then continues automatically."},
 		"Cluster comes up": {tokyo(ownPG), func(w *world) {
 			setReady(w.Cluster.Live, 1)
 			w.Cluster.Live.Status.Phase = "Setting up primary"
@@ -447,20 +445,20 @@ func TestMessages(t *testing.T) {
 		}, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/tokyo-db is not ready. " +
 			"2 of 3 instances of the Cluster school/tokyo-db are ready: Failing over."},
 		"Cluster is lost": {tokyo(ownPG), func(w *world) { w.Cluster.Live = nil },
-			"The Cluster school/tokyo-db is gone, with the data of the Dojo, and no empty one is created in its place. Restore it: " +
+			"The Cluster school/tokyo-db is gone, with the data of the Dojo, and no empty one is created in its place. Restore the data: " +
 				"`kubectl dojo restore tokyo -n school`. If nothing can be restored, begin with an empty database: " +
 				"`kubectl dojo accept-loss tokyo -n school`; or run `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite " +
-				"core.jutsu.com/recreate-database=uid of tokyo`. This loses all data of the Dojo."},
+				"core.jutsu.com/recreate-database=uid of tokyo`. All data of the Dojo is then lost."},
 		"Cluster with barman-cloud is lost": {tokyo(ownPG, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
 				Method: corev1api.BackupPlugin, Plugin: &corev1api.BackupPluginSpec{Name: cnpg.BarmanCloud},
 			}
 		}), func(w *world) { w.Cluster.Live = nil },
-			"The Cluster school/tokyo-db is gone, with the data of the Dojo, and no empty one is created in its place. Restore it: " +
+			"The Cluster school/tokyo-db is gone, with the data of the Dojo, and no empty one is created in its place. Restore the data: " +
 				"`kubectl dojo restore tokyo -n school`. If nothing can be restored, begin with an empty database: " +
 				"`kubectl dojo accept-loss tokyo -n school`; or run `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite " +
 				"core.jutsu.com/recreate-database=uid of tokyo` and set another serverName in " +
-				"spec.postgres.cluster.backup.plugin.parameters. This loses all data of the Dojo."},
+				"spec.postgres.cluster.backup.plugin.parameters. All data of the Dojo is then lost."},
 		"Cluster is new": {tokyo(ownPG), func(w *world) { w.Cluster.Live, w.Database.Live = nil, nil },
 			"0 of 3 instances of the Cluster school/tokyo-db are ready."},
 		"hibernated": {tokyo(inPG), func(w *world) { w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} },
@@ -478,11 +476,11 @@ func TestMessages(t *testing.T) {
 			"Postgres still lacks the role dojo_school_tokyo after more than 10m0s. CloudNativePG does not say why. " +
 				"See `kubectl describe databaseroles.postgresql.cnpg.io tokyo-db -n school`."},
 		"foreign role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = nil },
-			"The DatabaseRole school/tokyo-db exists and does not belong to this Dojo. If it should not, give the Dojo another name. " +
-				"If it should, as after a restore, add the Dojo's labels: " +
+			"The DatabaseRole school/tokyo-db exists and does not belong to this Dojo. If another owner needs the DatabaseRole, give the Dojo another name. " +
+				"If the DatabaseRole should belong to this Dojo, as after a restore, add the Dojo's labels: " +
 				"`kubectl label databaseroles.postgresql.cnpg.io tokyo-db -n school --overwrite app.kubernetes.io/name=dojo " +
 				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`. " +
-				"With the reclaimPolicy Delete it is then deleted with the Dojo."},
+				"With the reclaimPolicy Delete, the DatabaseRole is then deleted with the Dojo."},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -522,7 +520,6 @@ func TestDependents(t *testing.T) {
 	}
 }
 
-// Pods get the password that Postgres has, even if the SQL of the schema fails.
 func TestAPasswordIsPassedOnDespiteAFailedSchema(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG)

@@ -220,7 +220,7 @@ func TestPlanOfABootstrap(t *testing.T) {
 }
 
 // The deletion of a Dojo ignores a Cluster whose data did not come from the Dojo's bootstrap
-// source. It takes no backup of a Cluster without data.
+// source, and takes no backup of a Cluster without data.
 func TestDeletionOfABootstrap(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp, dropping, restoring)
@@ -256,7 +256,8 @@ func TestDeletionOfABootstrap(t *testing.T) {
 	}
 }
 
-// The database and both logins have the same names in restored data as in the backup.
+// In restored data, the database and its owner keep their names. If the owner's name begins with
+// "dojo_", the second login keeps its name too.
 func TestRestoredNames(t *testing.T) {
 	t.Parallel()
 	named := func(database string) *corev1api.Dojo {

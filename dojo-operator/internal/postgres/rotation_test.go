@@ -150,7 +150,7 @@ func TestRotation(t *testing.T) {
 }
 
 // A Dojo of another namespace counts as a user of the former login only if the Secret is shared
-// with it.
+// with that namespace.
 func TestUsersOfTheFormerLogin(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG)
@@ -214,7 +214,7 @@ func TestRequestsOfRotation(t *testing.T) {
 	}
 	const ownerName, secondName = "dojo_school_tokyo", "dojo2_school_tokyo"
 	const stays = "The application has changed from the login dojo_school_tokyo to dojo2_school_tokyo. " +
-		"dojo_school_tokyo stays valid while pods may use it: the rollout is not complete."
+		"The login dojo_school_tokyo stays valid while pods may use it: the rollout is not complete."
 	cases := map[string]struct {
 		world func(*testing.T) *world
 		dojo  *corev1api.Dojo
@@ -230,20 +230,20 @@ func TestRequestsOfRotation(t *testing.T) {
 			return w
 		}, tokyo(inPG, requested("tuesday")), result{rotation(owner, owner, true), ownerName, secondName,
 			"The application has changed from the login " + secondName + " to " + ownerName +
-				". Waiting until Postgres refuses " + secondName + ". The password is rotated again after that."}},
+				". Waiting until Postgres refuses the login " + secondName + ". After that, the password is rotated again, as requested."}},
 		"turned": {turned, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName, stays}},
 		"turned for long": {turned, tokyo(inPG, requested("monday"), waitingFor("end of the login "+ownerName, time.Hour)),
 			result{rotation(second, second, false), secondName, ownerName, stays + " It has been like this for more than 10m0s. " +
 				"See `kubectl dojo tree tokyo -n school`, and `kubectl describe databaseroles.postgresql.cnpg.io tokyo-db -n school`."}},
 		"turned, another request": {turned, tokyo(inPG, requested("tuesday")),
-			result{rotation(second, second, true), secondName, ownerName, stays + " The password is rotated again after that."}},
+			result{rotation(second, second, true), secondName, ownerName, stays + " After that, the password is rotated again, as requested."}},
 		"turned, another Dojo uses the Secret": {func(t *testing.T) *world {
 			w := turned(t)
 			w.outdated, w.Login.Users = "", []string{"Dojo kyoto"}
 			return w
 		}, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName,
-			"The application has changed from the login dojo_school_tokyo to dojo2_school_tokyo. dojo_school_tokyo stays valid " +
-				"while others use its Secret tokyo-db: Dojo kyoto. Set their spec.credentialsRef.name to tokyo-db-2."}},
+			"The application has changed from the login dojo_school_tokyo to dojo2_school_tokyo. The login dojo_school_tokyo stays valid " +
+				"while other Dojos use its Secret tokyo-db: Dojo kyoto. Set their spec.credentialsRef.name to tokyo-db-2."}},
 		"turned, the annotation removed": {turned, tokyo(inPG), result{rotation(second, second, false), secondName, ownerName, stays}},
 		"turned, Postgres still accepts the former": {func(t *testing.T) *world {
 			w := turned(t)
@@ -252,7 +252,7 @@ func TestRequestsOfRotation(t *testing.T) {
 			return w
 		}, tokyo(inPG, requested("tuesday")), result{rotation(second, second, true), secondName, ownerName,
 			"The application has changed from the login dojo_school_tokyo to dojo2_school_tokyo. " +
-				"Waiting until Postgres refuses dojo_school_tokyo. The password is rotated again after that."}},
+				"Waiting until Postgres refuses the login dojo_school_tokyo. After that, the password is rotated again, as requested."}},
 		"being deleted": {func(t *testing.T) *world { return running(t, tokyo(inPG)) },
 			tokyo(inPG, rotating, func(dojo *corev1api.Dojo) { dojo.DeletionTimestamp = &metav1.Time{Time: noon} }),
 			result{rotation(owner, owner, false), ownerName, "", ""}},
@@ -268,11 +268,11 @@ func TestRequestsOfRotation(t *testing.T) {
 			w.secrets[second].Name, w.secrets[second].Labels = "tokyo-db-2", nil
 			return w
 		}, tokyo(inPG, rotating), result{rotation(owner, second, false), ownerName, "",
-			"The Secret school/tokyo-db-2 exists and does not belong to this Dojo. If it should not, give the Dojo another name. " +
-				"If it should, as after a restore, add the Dojo's labels: " +
+			"The Secret school/tokyo-db-2 exists and does not belong to this Dojo. If another owner needs the Secret, give the Dojo another name. " +
+				"If the Secret should belong to this Dojo, as after a restore, add the Dojo's labels: " +
 				"`kubectl label secret tokyo-db-2 -n school --overwrite app.kubernetes.io/name=dojo " +
 				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`. " +
-				"With the reclaimPolicy Delete it is then deleted with the Dojo."}},
+				"With the reclaimPolicy Delete, the Secret is then deleted with the Dojo."}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -335,7 +335,6 @@ func TestLoginOfANewDojo(t *testing.T) {
 	}
 }
 
-// If another client permits a retired login to log in, the operator retires it again.
 func TestARetiredLoginStaysOne(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG, requested("monday"))

@@ -29,8 +29,9 @@ import (
 
 // Config holds the operator's flags for databases.
 type Config struct {
-	// Deadline limits the wait for CloudNativePG in a step. ProgressDeadline limits the wait for
-	// missing SQL, and for an object that CloudNativePG reports as failed.
+	// Deadline limits the waits for CloudNativePG, and for SQL to end. ProgressDeadline limits the
+	// waits that a user probably has to end, such as for missing SQL, for an object that
+	// CloudNativePG reports as failed, or for a kind that cannot be read.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
 	Users            pods.Users
@@ -72,8 +73,8 @@ type Application struct {
 	// Pooled reports whether the application's credentials name the Pooler as the host.
 	Pooled bool
 	// Stopped reports whether no pod of the application runs, and no release step runs or may
-	// begin. Pods are the running pods. Both are observed only while the Dojo is suspended or an
-	// upgrade is due.
+	// begin. Pods are the running pods of the application and of release steps. Stopped and Pods
+	// are observed only while the Dojo is suspended or an upgrade is due.
 	Stopped bool
 	Pods    []corev1.Pod
 	// Releasing reports whether a release step runs, or may begin at any time.
@@ -141,7 +142,6 @@ func (s *State) observeObjects(ctx context.Context, r apply.Reader, dojo *corev1
 	return errors.Join(errs[:]...)
 }
 
-// observeGuests lists the running pods of suspended guests.
 func observeGuests(ctx context.Context, r apply.Reader, guests []corev1api.Dojo) (all []corev1.Pod, err error) {
 	for i := range guests {
 		if !guests[i].Spec.Suspend {

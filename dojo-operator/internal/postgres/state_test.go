@@ -57,8 +57,6 @@ func tokyo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	return dojo
 }
 
-// inPG gives the Dojo a database in pg, a Cluster of another owner. ownPG gives the Dojo a Cluster
-// of its own.
 func inPG(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres = &corev1api.Postgres{
 		ClusterRef: &corev1api.ClusterReference{Name: "pg"}, ReclaimPolicy: corev1api.ReclaimRetain,
@@ -129,7 +127,6 @@ func newWorld(t *testing.T, dojo *corev1api.Dojo) *world {
 	return w
 }
 
-// inSync returns a world whose database is complete, so that the operator writes nothing.
 func inSync(t *testing.T, dojo *corev1api.Dojo) *world {
 	t.Helper()
 	w := newWorld(t, dojo)
@@ -273,7 +270,7 @@ func stored[T any, L interface {
 	return after
 }
 
-// withoutLists makes each list a leaf, because server-side apply treats the lists of
+// withoutLists makes each list a leaf, because server-side apply treats each list of
 // CloudNativePG's kinds as one value.
 func withoutLists(v any) any {
 	switch v := v.(type) {
@@ -331,7 +328,6 @@ func setReady(cluster *cnpgv1.Cluster, instances int) {
 	cluster.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: ready}
 }
 
-// unwrittenFor sets the time of the last write of each object to the given time ago.
 func (w *world) unwrittenFor(passed time.Duration) {
 	at := metav1.NewTime(noon.Add(-passed))
 	for _, o := range []metav1.Object{w.Cluster.Live, w.Login.Logins[owner].Role, w.Database.Live, w.secrets[owner]} {

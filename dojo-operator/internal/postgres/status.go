@@ -25,8 +25,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 )
 
-// ReadOnlyHost returns the name of the standbys' Service, or "". If neither the spec nor the
-// Cluster has the number of instances, it returns the name in the Dojo's status.
+// ReadOnlyHost returns the name of the standbys' Service, or "". If the spec does not determine the
+// number of instances, and no Cluster exists, it returns the name in the Dojo's status.
 func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
 	own, live, known := dojo.Spec.Postgres.Cluster, s.Cluster.Live, dojo.Status.Database
 	// The size that has the number of instances may be missing from the platform's ConfigMap.
@@ -40,7 +40,7 @@ func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
 	return ""
 }
 
-// Host returns the host for the application's credentials; "" stands for the primary's own Service.
+// Host returns the host for the application's credentials, or "" for the primary's Service.
 func Host(dojo *corev1api.Dojo, s State) string {
 	return pooler.Host(dojo, s.Pooler, s.Login.Connected, s.Application.Pooled)
 }
@@ -51,8 +51,8 @@ func Source(dojo *corev1api.Dojo, s State) (name string, secret *metav1.PartialO
 	return l.ObjectName(dojo), s.Login.Logins[l].Secret
 }
 
-// WaitsForPods reports whether a former login or an obsolete Pooler exists. The operator retires
-// the login, and deletes the Pooler, once no pod uses them.
+// WaitsForPods reports whether the operator waits until no pod uses a former login or an obsolete
+// Pooler. The operator then retires the login, or deletes the Pooler.
 func WaitsForPods(dojo *corev1api.Dojo, s State) bool {
 	return login.Retires(dojo, s.Login) || !s.Application.Pooled && pooler.Obsolete(dojo, s.Pooler)
 }

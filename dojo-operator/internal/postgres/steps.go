@@ -24,7 +24,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// input is the input of one step of a chain.
 type input struct {
 	cnpg.Input
 	dojo   *corev1api.Dojo
@@ -59,8 +58,8 @@ func checkInstalled(in input) cnpg.Step {
 		return cnpg.Blocked(Unreadable(in.dojo, in.state, in.config))
 	}
 	return cnpg.Blocked(conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
-		"spec.postgres needs CloudNativePG 1.30 or newer, and this cluster does not have its kind %s. "+
-			"Install it (https://cloudnative-pg.io); the Dojo then continues automatically.", in.state.Missing[0]))
+		"spec.postgres needs CloudNativePG 1.30 or newer, but this cluster does not have its kind %s. "+
+			"Install CloudNativePG (https://cloudnative-pg.io); the Dojo then continues automatically.", in.state.Missing[0]))
 }
 
 func checkNames(in input) cnpg.Step {
@@ -173,7 +172,7 @@ func (in input) pooler() pooler.Input {
 	return pooler.Input{Input: in.Input, InUse: app.Pooled, Outdated: app.Outdated}
 }
 
-// planPooler plans the Pooler without waiting for its pods. They start while the login and the
+// planPooler plans the Pooler without waiting for its pods. The pods start while the login and the
 // database are created.
 func planPooler(in input) cnpg.Step {
 	step := pooler.Plan(in.dojo, in.state.Pooler, in.pooler())
@@ -232,7 +231,7 @@ func planRetirement(in input) cnpg.Step {
 }
 
 // checkRestored checks the restored data before the Database is written. If the data lacked the
-// database, CloudNativePG would create an empty one for the Database.
+// database, CloudNativePG would create an empty database for the Database object.
 func checkRestored(in input) cnpg.Step {
 	dojo, s := in.dojo, in.state
 	if b := dojo.BootstrapSource(); b == nil || b.Recovery == nil || s.Database.Live != nil {
@@ -302,8 +301,9 @@ func waitForHibernation(in input) cnpg.Step {
 	return cluster.WaitForHibernation(in.dojo, in.state.Cluster, in.cluster())
 }
 
-// sleeps reports whether to hibernate the Dojo's own Cluster, or whether the Cluster of another
-// owner is hibernated. If an upgrade has begun, the Cluster is hibernated only after the upgrade.
+// sleeps reports whether the Dojo is suspended without a running Cluster. The Dojo's own Cluster is
+// to be hibernated, unless an upgrade has begun, which must end first. The Cluster of another owner
+// counts only if it is hibernated already.
 func sleeps(dojo *corev1api.Dojo, s State) bool {
 	if dojo.Spec.Postgres.Cluster == nil {
 		return dojo.Spec.Suspend && s.Cluster.Live != nil && cnpg.Hibernates(s.Cluster.Live)
@@ -311,7 +311,7 @@ func sleeps(dojo *corev1api.Dojo, s State) bool {
 	return dojo.Spec.Suspend && !upgrade.Begun(dojo, s.Cluster.Live, s.Upgrade)
 }
 
-// unused reports whether no pod of the Dojo, or of another suspended Dojo, uses the Cluster.
+// unused reports whether neither the Dojo nor another suspended Dojo has pods that use the Cluster.
 func unused(s State) bool { return stopped(s) && len(s.Guests) == 0 }
 
 func describeRunning(s State) string {
@@ -325,8 +325,8 @@ func Unreadable(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		return nil
 	}
 	object := "CustomResourceDefinition " + s.Unreadable.Definition()
-	message := fmt.Sprintf("The kind %s of CloudNativePG is installed and cannot be read: "+
-		"the API server does not serve it, or does not permit it", s.Unreadable.Kind)
+	message := fmt.Sprintf("The operator cannot read the kind %s of CloudNativePG, which is installed: "+
+		"the API server does not serve the kind, or does not permit the operator to read it", s.Unreadable.Kind)
 	return conditions.WaitUntil(s.Now, dojo.WaitingSince(object, s.Now), cfg.ProgressDeadline,
 		conditions.Progressing(corev1api.ReasonCloudNativePGNotReadable, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonCloudNativePGNotReadable,

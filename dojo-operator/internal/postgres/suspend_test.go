@@ -147,7 +147,7 @@ func TestGuestsEndFirst(t *testing.T) {
 		issue  string
 		writes []string
 	}{
-		{reading{pod}, "Waiting for the pods to end, before the Cluster school/tokyo-db is hibernated: 1, such as kyoto-1 on the node n.", nil},
+		{reading{pod}, "Waiting for the pods to end, before the Cluster school/tokyo-db is hibernated: 1 still running, such as kyoto-1 on the node n.", nil},
 		{nil, "Waiting for the hibernation of the Cluster school/tokyo-db: 3 instances are ready.", []string{"Cluster"}},
 	} {
 		guests, err := podsOfGuests(t, append(c.pods, guest), dojo)
@@ -272,7 +272,7 @@ func TestSuspendingEnds(t *testing.T) {
 	s := w.observe(dojo)
 	s.Application.Pods = []corev1.Pod{stuck}
 	const object = "pods to end, before the Cluster school/tokyo-db is hibernated"
-	const message = "Waiting for the " + object + ": 1, such as tokyo-1 on the node n."
+	const message = "Waiting for the " + object + ": 1 still running, such as tokyo-1 on the node n."
 	if got := conditions.Worst(Plan(dojo, s, testConfig).Plan.Issues); got.Message != message || got.IsDegraded() {
 		t.Error(got)
 	}

@@ -67,7 +67,7 @@ func TestVerifying(t *testing.T) {
 	}
 }
 
-// While an upgrade waits for its backup, a rotation starts no Job. The Job would lead the upgrade
+// While an upgrade waits for its backup, a rotation starts no Job. A Job would lead the upgrade
 // back to the step Stopping, which deletes Jobs.
 func TestARotationStartsNoJobBeforeTheBackupOfAnUpgrade(t *testing.T) {
 	t.Parallel()

@@ -7,11 +7,11 @@
 // database and the Dojo's UID. The UID is included because a pod of a deleted Dojo with the same
 // name does not prove that this Dojo's step has succeeded.
 //
-// The Job's name contains the hash, so the API server refuses a second Job for the same step.
-// Before the operator creates a Job, it lists the release Jobs and their pods from the API server,
-// not from the cache. It creates the Job only if no Job of another step exists and all earlier pods
-// have ended. It never deletes a running Job for a later step, since the Job may have done only a
-// part of its work.
+// The Job's name contains the beginning of the hash, so the API server refuses a second Job for the
+// same step. Before the operator creates a Job, it lists the release Jobs and their pods from the
+// API server, not from the cache. It creates the Job only if no Job of another step exists and all
+// earlier pods have ended. It never deletes a running Job for a later step, since the Job may have
+// done only a part of its work.
 //
 // Users may delete Jobs, so the status records the steps that have succeeded, and the failed step.
 // If a pod succeeds after its Job was deleted, the step has succeeded too.

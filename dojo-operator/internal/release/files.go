@@ -20,7 +20,6 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// file is a migration file, stored under a key of a ConfigMap.
 type file struct{ configMap, key string }
 
 // contents has the files of one version of a ConfigMap: the hashes of the files, keyed by file

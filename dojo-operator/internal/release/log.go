@@ -35,8 +35,8 @@ const (
 	hidden         = "***"
 )
 
-// public are keys of the Dojo's credentials whose values are not secret: the status shows them
-// anyway.
+// public lists the keys of the Dojo's credentials whose values are not secret: the status shows
+// these values anyway.
 var public = []string{"DB_ENDPOINT", "DB_PORT", "DB_NAME", "DB_USER", "DB_READONLY_ENDPOINT"}
 
 // logEnd returns the last line of a failed step's log. It reads Secrets, to hide their values, only

@@ -98,8 +98,8 @@ func (p *planner) run() *conditions.Issue {
 		return ownership.NameConflict(p.dojo, "Job", p.SameName)
 	case hasFiles(p.dojo) && p.cfg.MigrateImage == "":
 		return conditions.Degraded(corev1api.ReasonMigrationsInvalid,
-			"spec.release.migrations needs the image of dojo-migrate, and the operator has none. "+
-				"Set its flag --migrate-image, or use spec.release.command.")
+			"spec.release.migrations needs the image of dojo-migrate, but the operator has no flag --migrate-image. "+
+				"Set that flag, or use spec.release.command instead.")
 	}
 	if former := p.former(); len(former) > 0 {
 		return p.waitForFormer(former)
@@ -131,11 +131,12 @@ func (p *planner) kept() string {
 func (p *planner) failed(why string) *conditions.Issue {
 	retry := fmt.Sprintf("`kubectl annotate dojos.core.jutsu.com %s -n %s --overwrite %s=$(date +%%s)`",
 		p.dojo.Name, p.dojo.Namespace, corev1api.RetryReleaseAnnotation)
-	advice := fmt.Sprintf("Fix the cause, then set another image, or retry with %s. The former image can be set again; "+
-		"nothing migrates the database down.", retry)
+	advice := fmt.Sprintf("Fix the cause, then set another image, or retry with %s. Or set the former image again. "+
+		"Changes that the step has made in the database stay.", retry)
 	if hasFiles(p.dojo) { // the step does not depend on the image
-		advice = fmt.Sprintf("Correct the files of spec.release.migrations, which starts the step again. If they are "+
-			"correct, fix the cause, then retry with %s. Another image does not retry; nothing migrates the database down.",
+		advice = fmt.Sprintf("Correct the files of spec.release.migrations; the step then runs again. If the files are "+
+			"correct, fix the cause, then retry with %s. Another image does not start the step again. Changes that the step "+
+			"has made in the database stay.",
 			retry)
 	}
 	return conditions.Degraded(corev1api.ReasonReleaseFailed, "The release step of the image %s has failed: %s. %s %s",
@@ -154,8 +155,8 @@ func (p *planner) filesIssue() *conditions.Issue {
 			p.Missing, p.kept()).For(p.Missing))
 }
 
-// isFormer reports whether a Job must be gone before the desired step begins: it runs another step,
-// is being deleted, or has failed and is to be retried.
+// isFormer reports whether a Job must be gone before the desired step begins: the Job runs another
+// step, is being deleted, or has failed and is to be retried.
 func (p *planner) isFormer(job *batchv1.Job) bool {
 	return stepOf(job) != p.Step || job.DeletionTimestamp != nil ||
 		ended(job, batchv1.JobFailed) && retried(p.dojo, job.Annotations[retryAnnotation])
@@ -169,8 +170,8 @@ func (p *planner) deleteFormer() {
 	}
 }
 
-// deleteIdle deletes a Job that has ended, or whose pods have not begun. It lets a running step
-// end.
+// deleteIdle deletes a Job that has ended, or whose pods have not begun. It keeps a running Job,
+// and the desired step's failed Job unless a retry is requested.
 func (p *planner) deleteIdle(job *batchv1.Job) {
 	if job == nil || ended(job, batchv1.JobFailed) && !p.isFormer(job) {
 		return
@@ -226,12 +227,12 @@ func (p *planner) waitForFormer(former map[string]time.Time) *conditions.Issue {
 	}
 	slices.Sort(names)
 	if slices.ContainsFunc(p.Jobs, p.unrecorded) { // the update of our own status causes no event
-		return p.progressing("waits until the success of an earlier one is recorded").After(apply.StaleRetry)
+		return p.progressing("waits until the success of an earlier step is recorded").After(apply.StaleRetry)
 	}
 	what := strings.Join(names[:min(len(names), 5)], ", ")
 	deadline := timeoutOf(p.dojo) + p.cfg.ProgressDeadline
 	return conditions.WaitUntil(p.Now, since, deadline,
-		p.progressing("waits until an earlier one has ended: "+what),
+		p.progressing("waits until an earlier step has ended: "+what),
 		p.stalled("An earlier release step has not ended, so no other one begins: %s. Find out why with `kubectl describe "+
 			"jobs.batch,pods -n %s`, and remove the cause.", what, p.dojo.Namespace))
 }

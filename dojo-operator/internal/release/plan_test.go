@@ -240,13 +240,11 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestAdviceAfterFailure shows that another image retries a command, and corrected files retry a
-// step with migrations.
 func TestAdviceAfterFailure(t *testing.T) {
 	t.Parallel()
 	for want, with := range map[string]func(*corev1api.Dojo){
 		" Fix the cause, then set another image, or retry with `kubectl annotate dojos.core.jutsu.com tokyo -n school ": withCommand,
-		" Correct the files of spec.release.migrations, which starts the step again. ":                                  withFiles,
+		" Correct the files of spec.release.migrations; the step then runs again. ":                                     withFiles,
 	} {
 		p := planner{dojo: dojotest.Dojo(with)}
 		if got := p.failed("a syntax error.").Message; !strings.Contains(got, want) ||
@@ -349,8 +347,8 @@ func TestJobName(t *testing.T) {
 	}
 }
 
-// The hash of a command step contains the digest of the image, not its tag. So another tag with the
-// same digest is the same step.
+// If the image has a digest, the hash of a command step contains the digest and not the tag. So
+// another tag with the same digest is the same step.
 func TestStepOfACommand(t *testing.T) {
 	t.Parallel()
 	of := func(image, database string, command ...string) string {
@@ -499,7 +497,7 @@ func TestFiles(t *testing.T) {
 		"no file":      {[]*corev1.ConfigMap{files("files"), files("more")}, "key with the suffix .sql in the ConfigMaps", ""},
 		"twice":        {[]*corev1.ConfigMap{files("files", "1_a.sql"), files("more", "1_a.sql")}, "", "is in two ConfigMaps"},
 		"same number":  {[]*corev1.ConfigMap{files("files", "1_a.sql"), files("more", "01_b.sql")}, "", "the same number"},
-		"without name": {[]*corev1.ConfigMap{files("files", "a.sql"), files("more", "1_a.sql")}, "", "not named as goose"},
+		"without name": {[]*corev1.ConfigMap{files("files", "a.sql"), files("more", "1_a.sql")}, "", "not named NUMBER_TEXT.sql"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			known.Clear() // the API servers of several tests use the same UIDs and versions

@@ -40,7 +40,8 @@ type State struct {
 	// Step is the hash of the desired step. It is "" while the database is missing, or while the
 	// migration files are missing or invalid.
 	Step string
-	// Missing names the first ConfigMap that does not exist. Invalid says why the files cannot run.
+	// Missing names the first ConfigMap that does not exist, or describes the missing key if no
+	// ConfigMap has a file. Invalid says why the files cannot run.
 	Missing, Invalid string
 	Files            []file
 	Digest           string
@@ -199,7 +200,7 @@ func (s *State) recordedFor(dojo *corev1api.Dojo, job *batchv1.Job) *corev1api.R
 }
 
 // retried reports whether the annotation requests a new retry: its value is not empty, and differs
-// from before, the value at the last retry.
+// from the parameter before, which is the value at the last retry.
 func retried(dojo *corev1api.Dojo, before string) bool {
 	requested := retryOf(dojo)
 	return requested != "" && requested != before
@@ -216,15 +217,15 @@ func (s *State) Alive() []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(s.Pods), func(pod corev1.Pod) bool { return pods.Ended(&pod) })
 }
 
-// AliveBefore lists the pods in Alive that have another revision of the credentials than the given
-// one.
+// AliveBefore lists the pods in Alive whose revision of the credentials differs from the given
+// revision.
 func (s *State) AliveBefore(revision string) []corev1.Pod {
 	return slices.DeleteFunc(s.Alive(), func(pod corev1.Pod) bool {
 		return pod.Annotations[ownership.RevisionAnnotation] == revision
 	})
 }
 
-// MayRun reports whether a pod runs, or a Job may start one.
+// MayRun reports whether a pod runs, or a Job may still start a pod.
 func (s *State) MayRun() bool {
 	return len(s.Alive()) > 0 || slices.ContainsFunc(s.Jobs, func(job *batchv1.Job) bool { return !hasEnded(job) })
 }

@@ -56,8 +56,8 @@ func emptyAsNil(s *corev1api.ReleaseStatus) *corev1api.ReleaseStatus {
 	return s
 }
 
-// rollbackMessage returns a message if a later step than the desired one has succeeded, as after a
-// rollback; else "".
+// rollbackMessage returns a message if another step has succeeded after the desired step, and a
+// user has then gone back to the desired step; else "".
 func rollbackMessage(next *corev1api.ReleaseStatus, s State) string {
 	if next.Succeeded[len(next.Succeeded)-1] == s.Step {
 		return ""

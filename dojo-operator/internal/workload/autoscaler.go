@@ -117,8 +117,9 @@ func lastSize(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool)
 	return int32(max(n, 0))
 }
 
-// recordLastSize records the size in the annotation. It keeps an outdated annotation, since
-// removing the annotation would need a write.
+// recordLastSize records the last size in the annotation while the application is stopped. While
+// the application runs, it keeps an outdated annotation, since a change of the annotation would
+// need a write.
 func recordLastSize(dojo *corev1api.Dojo, s State, desired *unstructured.Unstructured) {
 	if s.LastSize == 0 {
 		return

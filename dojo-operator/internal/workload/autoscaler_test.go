@@ -43,8 +43,6 @@ func TestReplicasWithinTheBoundsOfAutoscaling(t *testing.T) {
 	}
 }
 
-// If an autoscaler cannot scale, the operator reports this after metricsDeadline. Until then it
-// requeues the Dojo.
 func TestAutoscalerWithoutMetrics(t *testing.T) {
 	t.Parallel()
 	autoscaled := func(dojo *corev1api.Dojo) { dojo.Spec.Autoscaling = &corev1api.Autoscaling{MaxReplicas: 5} }
@@ -114,7 +112,8 @@ func asError(issue *conditions.Issue) error {
 	return issue
 }
 
-// A probe without options keeps its defaults, even if the other probes have options.
+// An option that the spec omits keeps its default, but the startup probe has the path of the
+// liveness probe.
 func TestProbesOfTheSpec(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()

@@ -31,9 +31,10 @@ func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigu
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
 }
 
-// planBudget plans no PodDisruptionBudget for a single replica, since it would only block drains.
-// It plans none either if another Dojo's Cluster needs the name: CloudNativePG would overwrite or
-// delete a PodDisruptionBudget with this name, even if it has another owner.
+// planBudget plans no PodDisruptionBudget for a single replica, because maxUnavailable 1 would
+// permit its eviction anyway. It plans no PodDisruptionBudget either if another Dojo's Cluster
+// needs the name: CloudNativePG would overwrite or delete a PodDisruptionBudget with this name,
+// even if it has another owner.
 func planBudget(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.BudgetTakenBy != "" && s.Replicas(dojo) > 1 {
 		p.Report(conditions.Degraded(corev1api.ReasonNameConflict,

@@ -30,10 +30,11 @@ const (
 	appPort       = 8080
 	livenessPath  = "/probe/liveness"
 	readinessPath = "/probe/readiness"
-	// anyUser is an unprivileged user. "restricted" pod security refuses root, and an image may
-	// name no user.
+	// anyUser is an unprivileged user. "restricted" pod security refuses root, and some images name
+	// no user.
 	anyUser = 65532
-	// drainSeconds lets a terminating pod serve until every proxy has dropped it.
+	// drainSeconds lets a terminating pod serve until every proxy has removed it from its
+	// endpoints.
 	drainSeconds = 5
 )
 
@@ -201,9 +202,9 @@ func planDeployment(
 }
 
 // scaledByOthers reports whether an autoscaler has written the replicas, so that the operator may
-// omit the field. If the operator omitted it earlier, the API server would reset the replicas to 1.
-// scaledByOthers returns false if managedFields, which show the owner, are missing. It also returns
-// false while the Dojo wants no pods.
+// omit the field. If the operator omitted the field earlier, the API server would reset the
+// replicas to 1. scaledByOthers returns false if managedFields, which show the owner, are missing.
+// It also returns false while the Dojo wants no pods.
 func scaledByOthers(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) bool {
 	if !hasAutoscaler || *dojo.Spec.Replicas == 0 || dojo.Spec.Suspend {
 		return false

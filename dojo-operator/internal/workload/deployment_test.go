@@ -93,7 +93,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// A terminating pod serves until every proxy has dropped it, and the kubelet does not kill the pod
+// A terminating pod serves until every proxy has removed it, and the kubelet does not kill the pod
 // earlier.
 func TestNoRequestIsLost(t *testing.T) {
 	t.Parallel()

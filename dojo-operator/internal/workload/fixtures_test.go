@@ -26,8 +26,6 @@ var (
 	access     = Credentials{SecretName: "tokyo-credentials", Keys: []string{"DB_ENDPOINT", "DB_PASS"}, Revision: "r"}
 )
 
-// foreign is the metadata of an object with the name of the Dojo, but without an owner reference to
-// the Dojo.
 var foreign = metav1.ObjectMeta{Namespace: "school", Name: "tokyo"}
 
 func must(t *testing.T, err error) {

@@ -26,8 +26,9 @@ type Hold struct {
 	// spec.postgres.initSQL: a new image may need the SQL.
 	Image bool
 	// Pods keeps the pod template, except the revision of the credentials, until the release step
-	// has run. Until then the operator creates no Deployment. Serving is the image of the last
-	// release step that has run. If Serving is not empty, the template keeps this image.
+	// has succeeded. If no Deployment exists, the operator creates none until then. Serving is the
+	// image of the last release step that has succeeded. If Serving is not empty, the template gets
+	// this image.
 	Pods    bool
 	Serving string
 }
@@ -52,7 +53,7 @@ func Plan(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Conf
 	if deployment != nil {
 		deployment.After = []expectations.Key{expectations.KeyOf("Secret", dojo.Namespace, access.SecretName)}
 		p.Add(deployment)
-		// The running pods still have the old spec, so their state says nothing about the new one.
+		// The running pods still have the old spec, so their state says nothing about the new spec.
 		// Events of the Deployment cause the next reconcile.
 		p.Report(conditions.Progressing(corev1api.ReasonRollingOut, "%s.", readyCount(s.Deployment, s.Replicas(dojo))))
 	} else if s.Deployment != nil {

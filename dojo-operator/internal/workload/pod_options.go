@@ -11,8 +11,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// addOptions adds the fields that only pods of the application have. internal/pods has the fields
-// of all pods.
+// addOptions adds the fields that only pods with the application's image have. internal/pods has
+// the fields of all pods.
 func addOptions(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
 	for i := range dojo.Spec.Volumes {
 		pod.WithVolumes(volumeFor(&dojo.Spec.Volumes[i]))

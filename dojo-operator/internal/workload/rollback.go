@@ -19,8 +19,8 @@ import (
 )
 
 // refusedAnnotation on the Deployment records a [refusal]. The operator writes the annotation
-// together with the former image. If only the status had the refusal, a crash between the two
-// writes would start the failed rollout again.
+// together with the former image. If only the status had the refusal, a crash between the writes of
+// the Deployment and of the status would start the failed rollout again.
 const refusedAnnotation = "core.jutsu.com/refused-image"
 
 // refusal records an image whose rollout failed, the reason, and the former image that serves
@@ -99,7 +99,7 @@ func (r *refusal) String() string {
 func refusalIssue(r *refusal, s State, dojo *corev1api.Dojo) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonRolloutFailed,
 		"The rollout of the image %s failed (%s); the former image %s serves again: %s. Name another image in spec.image. "+
-			"To try this one once more, set spec.rollout.rollback to Manual.",
+			"To try the failed image once more, set spec.rollout.rollback to Manual.",
 		r.Image, r.Reason, r.Former, readyCount(s.Deployment, s.Replicas(dojo)))
 }
 
@@ -135,8 +135,8 @@ func minReady(dojo *corev1api.Dojo) time.Duration {
 	return time.Duration(dojo.Spec.Rollout.MinReadySeconds) * time.Second
 }
 
-// deadline returns the longest time that a rollout may make no progress. The API server requires
-// that it is longer than minReadySeconds.
+// deadline returns how long a rollout may make no progress. The result is longer than
+// minReadySeconds, as the API server requires.
 func deadline(dojo *corev1api.Dojo, cfg Config) time.Duration {
 	if rollout := dojo.Spec.Rollout; rollout != nil && rollout.ProgressDeadline != nil {
 		return max(rollout.ProgressDeadline.Duration, minReady(dojo)+time.Second)

@@ -42,8 +42,6 @@ func served(t *testing.T, changes ...func(*corev1api.Dojo)) *stage {
 	return st
 }
 
-// reconcile plans, applies the plan and updates the status. It returns the written kinds and the
-// worst issue.
 func (st *stage) reconcile() (written []string, issue string) {
 	st.t.Helper()
 	s := observe(st.t, st.c, st.dojo)
@@ -109,7 +107,6 @@ func TestFailedImageMakesWayForTheFormer(t *testing.T) {
 	st.dojo.Status = corev1api.DojoStatus{}
 	st.expect("dojo:1", refusedTwo, failedIssue)
 
-	// The rollout of another image removes the annotation with the refusal.
 	st.roll("dojo:3")
 	if deploymentOf(t, st.c).Annotations[refusedAnnotation] != "" {
 		t.Error("the refusal stays on the Deployment")
@@ -211,7 +208,6 @@ func TestNoRollback(t *testing.T) {
 	}
 }
 
-// Another client that sets the refusal annotation or the image does not decide which image serves.
 func TestRollbackIgnoresOtherClients(t *testing.T) {
 	t.Parallel()
 	st := served(t)

@@ -29,8 +29,8 @@ const (
 	rolloutFinished  = "NewReplicaSetAvailable"
 )
 
-// desiredOf returns the number of pods that a Deployment should have. The cache has no spec of a
-// Deployment whose managedFields a client has removed.
+// desiredOf returns the number of pods that a Deployment should have. If a client removes the
+// managedFields of the Deployment, the cache strips its spec, so spec.replicas is nil.
 func desiredOf(live *appsv1.Deployment) int32 { return ptr.Deref(live.Spec.Replicas, 1) }
 
 // Complete reports whether the Deployment has exactly its desired pods, all current and available.
@@ -108,8 +108,10 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	case trouble.Persistent: // requeued, since no event shows that a container has recovered
 		return conditions.Degraded(trouble.Reason, "%s", sentence(count, trouble)).After(pods.BackoffReset)
 	case current && progress.Reason == deadlineExceeded:
-		return conditions.Degraded(cmp.Or(trouble.Reason, corev1api.ReasonProgressDeadlineExceeded), "%s",
-			sentence(fmt.Sprintf("%s, with no progress for %s", count, deadline(dojo, cfg)), trouble))
+		return conditions.Degraded(cmp.Or(trouble.Reason, corev1api.ReasonProgressDeadlineExceeded),
+			"%s See `kubectl describe pods -n %s -l %s=%s`.",
+			sentence(fmt.Sprintf("%s, with no progress for %s", count, deadline(dojo, cfg)), trouble),
+			dojo.Namespace, ownership.InstanceLabel, dojo.Name)
 	case current && progress.Reason == rolloutFinished:
 		return conditions.WaitUntil(s.Now, unavailableSince(s), deadline(dojo, cfg),
 			conditions.Progressing(incompleteReason(live), "%s", sentence(count, trouble)),
@@ -123,7 +125,7 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 // unavailableSince returns the time since which replicas are missing and no pod has changed. So a
 // slow scale that makes progress is not reported as stuck. With maxUnavailable 0, the condition
 // Available is False while a replica is missing. With a higher maxUnavailable, Available may stay
-// True, so only the last change of a pod counts.
+// True, so the last change of a pod counts.
 func unavailableSince(s State) time.Time {
 	c := deploymentCondition(s.Deployment, appsv1.DeploymentAvailable)
 	tolerant := toleratesMissing(s.Deployment) && len(s.Pods) > 0

@@ -20,7 +20,6 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// deployment returns a Deployment of generation 4. All of its three replicas are ready.
 func deployment(changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	live := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Generation: 4},

@@ -68,9 +68,9 @@ type State struct {
 	Scaler        *autoscalingv2.HorizontalPodAutoscaler
 	// Autoscaled reports whether an autoscaler decides the Deployment's replicas.
 	Autoscaled bool
-	// LastSize is the last number of pods that an autoscaler set before the stop, or 0.
+	// LastSize is the last number of pods above 0 that an autoscaler has set; 0 if it is unknown.
 	LastSize int32
-	// HoldStart reports whether a Deployment without pods must start none, because the database
+	// HoldStart reports whether a new or stopped Deployment gets 0 replicas, because the database
 	// cannot be reached.
 	HoldStart bool
 	// Stopped reports whether no pod may run, because Postgres is being upgraded.

@@ -108,8 +108,6 @@ func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 	}
 }
 
-// The operator creates a deleted Deployment again. The Deployment has 0 replicas while the database
-// cannot be reached.
 func TestNoPodsAreStartedWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(), newCluster(t)

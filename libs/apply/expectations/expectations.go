@@ -40,12 +40,12 @@ import (
 )
 
 const (
-	// absentTimeout bounds the wait while the cache lacks the object, because another client may have
+	// absentTimeout bounds the wait while the cache lacks the object, since another client may have
 	// deleted the object.
 	absentTimeout = 3 * time.Second
 	// outdatedTimeout bounds the wait for a newer version. After an outage client-go watches again
-	// within a minute (reflector.go: 30 s, plus jitter). A decision before the new watch could stay
-	// wrong: if the watch brings no change, nothing triggers another reconcile.
+	// within a minute (reflector.go: 30 s, plus jitter). A plan from the old cache may be wrong,
+	// and perhaps no later event causes its correction.
 	outdatedTimeout = 2 * time.Minute
 	sweepAt         = 1024
 )
@@ -112,8 +112,8 @@ func (s *Set) put(key Key, w write) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.at = s.clock.Now()
-	// Satisfied removes a write when the object is read again. If the owner is deleted, nobody reads
-	// the object again, so expired writes are removed here.
+	// Satisfied removes a write when a client reads the object again. After the deletion of the
+	// owner, no client does, so expired writes are removed here.
 	if len(s.last) >= s.sweep {
 		maps.DeleteFunc(s.last, func(_ Key, old write) bool { return w.at.Sub(old.at) > outdatedTimeout })
 		s.sweep = max(sweepAt, 2*len(s.last))
@@ -124,7 +124,8 @@ func (s *Set) put(key Key, w write) {
 	s.last[key] = w
 }
 
-// Satisfied reports whether the cached object (nil for none) is at least as new as our last write.
+// Satisfied reports whether the cached object (nil for none) is at least as new as our last write,
+// or the timeout of this write has ended.
 func (s *Set) Satisfied(key Key, cached metav1.Object) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

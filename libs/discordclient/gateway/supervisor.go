@@ -4,9 +4,9 @@
 // https://discord.com/developers/docs/events/gateway.
 //
 // Every connection starts a fresh session (IDENTIFY) instead of resuming one: Discord then sends
-// the whole state of every guild, and no event is lost between connections. Discord grants 1000
-// IDENTIFYs per day, and resets the token after one more. [Run] looks up before each connection how
-// many IDENTIFYs remain. While only a few remain, it stays offline.
+// the whole state of every guild, and no event is lost between connections. Discord allows 1000
+// IDENTIFYs per day, and resets the token of a bot that sends more. Before each connection, [Run]
+// looks up the number of remaining IDENTIFYs. While only a few remain, [Run] stays offline.
 package gateway
 
 import (
@@ -151,7 +151,7 @@ func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 	}
 	if start.Remaining <= sessionReserve {
 		return max(start.ResetAfter, s.Timing.MaxWait), fmt.Errorf(
-			"only %d session starts are left, and one too many would reset the token; waiting %s",
+			"only %d session starts are left, and Discord resets the token of a bot that starts more; waiting %s",
 			start.Remaining, start.ResetAfter)
 	}
 	if rest := s.Timing.Spacing - time.Since(s.identified); !s.identified.IsZero() && !sleep(ctx, rest) {

@@ -90,7 +90,6 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The pause doubles after each failure, up to the longest pause. Half of each pause is random.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	timing := Timing{MinWait: time.Second, MaxWait: 6 * time.Second}
@@ -110,7 +109,6 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// If a session ends immediately, the supervisor pauses, whatever ended the session.
 func TestPauseAfterConnections(t *testing.T) {
 	t.Parallel()
 	timing := Timing{MinWait: 8 * time.Second, MaxWait: 64 * time.Second, Steady: time.Minute, Invalid: time.Second}

@@ -28,8 +28,6 @@ type lookups struct {
 	inFlight map[string]bool
 }
 
-// begin reserves an id for a look-up in the audit log. It returns false while another caller looks
-// up this id.
 func (l *lookups) begin(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

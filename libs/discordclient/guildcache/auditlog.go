@@ -20,8 +20,9 @@ const (
 	// continues.
 	maxAuditPages = 4
 	auditFresh    = time.Second
-	// auditLate is the longest delay of an entry behind newer entries. To find late entries, each
-	// reading starts auditLate plus ClockSkew before the time of the previous reading.
+	// auditLate is the longest delay of an entry behind newer entries. To find late entries, a
+	// reading that follows a complete reading starts auditLate plus ClockSkew before the time of
+	// the complete reading.
 	auditLate = time.Minute
 	// auditStep rounds the start of a reading down to the hour, so that the reading also covers
 	// somewhat earlier creates.
@@ -106,9 +107,9 @@ func (c *Client) createsOf(of createsKey) *createsRead {
 	return entry.(*createsRead)
 }
 
-// readCreates reads the bot's own creates from the log. The next reading starts after the entry
-// with the id end. An empty end means that all pages were read, or that Discord does not show the
-// log.
+// readCreates reads the bot's own creates from the log. end is the id of the entry after which the
+// next reading starts. An empty end means that all pages were read, or that Discord does not show
+// the log.
 func (c *Client) readCreates(
 	ctx context.Context, of createsKey, to *createsRead, now time.Time,
 ) (end string, err error) {

@@ -47,7 +47,8 @@ type Options struct {
 	// Namespace is the value of the label namespace of this bot's gauges. It separates the alerts
 	// of different owners.
 	Namespace string
-	// Log receives connects, disconnects and resyncs, never a secret. Default: discarded.
+	// Log receives connects, disconnects, unreadable or missing events and failed reads, never a
+	// secret. Default: discarded.
 	Log *slog.Logger
 	// Gateway has the pauses and timeouts of Gateway connections. The zero value suits Discord; tests
 	// use shorter times.
@@ -56,7 +57,7 @@ type Options struct {
 
 func (o Options) withDefaults() (Options, error) {
 	if o.GatewayURL != "" && !isWebsocket(o.GatewayURL) {
-		return o, errors.New("the Gateway's address is not one such as wss://gateway.discord.gg")
+		return o, errors.New("the Gateway's address does not have the form of wss://gateway.discord.gg")
 	}
 	o.Resync, o.Grace = cmp.Or(o.Resync, 5*time.Minute), cmp.Or(o.Grace, 5*time.Second)
 	o.ResyncLive, o.EventTimeout = cmp.Or(o.ResyncLive, time.Hour), cmp.Or(o.EventTimeout, 15*time.Second)
@@ -99,7 +100,7 @@ func (o *Options) gatewayAddress(answered string) (string, error) {
 	same := u.Hostname() == base.Hostname() && (u.Scheme == "wss" || base.Scheme == "http")
 	if !discord && !same {
 		return "", &gateway.Fatal{Reason: fmt.Sprintf(
-			"the API at %s names a Gateway at another host, %.100s, which only Options.GatewayURL can allow; "+
+			"the API at %s names a Gateway at another host, %.100s, to which the bot does not connect; "+
 				"guilds are polled instead",
 			base.Host, discordclient.Sanitize(u.Host, o.Token))}
 	}
@@ -140,7 +141,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Guild returns the live view of a guild. While [Client.Run] runs, the view is kept up to date.
+// Guild returns the view of a guild. While [Client.Run] runs, the view is kept up to date.
 func (c *Client) Guild(guildID string) *View {
 	v, added := c.store.Want(guildID)
 	if added {

@@ -137,8 +137,8 @@ func TestRequestsKeepTheContract(t *testing.T) {
 	ok(err)
 }
 
-// carriesAll returns the request. It fails the test unless the request has every field of its type
-// except the fields in the list without, which it must not have.
+// carriesAll returns the request. It fails the test if a field of the request's type is missing.
+// The parameter without names the exceptions: the request must not have these fields.
 func carriesAll[T any](t *testing.T, request T, without ...string) T {
 	t.Helper()
 	raw, err := json.Marshal(request)

@@ -22,8 +22,9 @@
 //     request for the list.
 //   - Invalidation (writes.go): if Discord does not find the channel of a call, the channel leaves
 //     the view, and the guild is read again.
-//   - Staleness: a view that may have missed a change is read again by REST, once all Discord
-//     servers show the change. Until then, [View.AsOf] returns the time at which it became stale.
+//   - Staleness: a view that may have missed a change is read again by REST. The view stays stale
+//     until a reading begins so late that every backend of Discord shows the change. Meanwhile
+//     [View.AsOf] returns a time up to which the view has all changes.
 //   - Silence (guild.go): if the event of an own write does not come, the guild is polled until
 //     an event comes.
 //   - Resync (poller.go): a live view is read by REST about once an hour, in case an event was lost

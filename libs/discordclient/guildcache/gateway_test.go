@@ -110,8 +110,8 @@ func TestTooManyGuilds(t *testing.T) {
 	}
 }
 
-// After these close codes no connection can succeed. The client tries once, reports the close code,
-// and polls.
+// After these close codes no connection can succeed. After 4004, Run ends. After the other codes,
+// the Client reports the code, polls, and does not connect again.
 func TestFatalCloseCodes(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{4004, 4010, 4011, 4012, 4013, 4014} {

@@ -23,7 +23,6 @@ func show(r *cachetest.Rig, id string) {
 	r.Discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = nil })
 }
 
-// The view keeps a channel that Discord hides from the bot, even if lists lack the channel.
 func TestAHiddenChannelStaysInTheView(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)

@@ -116,7 +116,7 @@ func (m *membersRead) dropIf(drop func(memberKey, memberRead) bool) {
 	}
 }
 
-// MemberSince returns a member as it was at since or later. It caches each result for the same
+// MemberSince returns a member as of the time since or later. It caches each result for the same
 // asker (such as a namespace), for about Options.ResyncLive. It also caches an error of ClassGone,
 // which means that the user is not in the guild.
 func (c *Client) MemberSince(

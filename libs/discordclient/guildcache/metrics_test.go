@@ -138,8 +138,6 @@ func TestMetricsOfTheGateway(t *testing.T) {
 	runtime.KeepAlive(r.Client)
 }
 
-// value returns the value of the first series with this name, and with this label value unless
-// label is empty. It returns -1 if there is no such series.
 func value(t *testing.T, registry prometheus.Gatherer, name, label string) float64 {
 	t.Helper()
 	families, err := registry.Gather()

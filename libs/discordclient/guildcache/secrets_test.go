@@ -150,7 +150,7 @@ func gatewayFailures(r *cachetest.Rig) {
 	}
 }
 
-// net/http may log to the standard logger, so the tests also search its output for secrets.
+// net/http may log to the standard logger, so TestMain searches the logger's output for secrets.
 func TestMain(m *testing.M) {
 	said := &cachetest.Output{}
 	log.SetOutput(said)

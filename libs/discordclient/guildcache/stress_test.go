@@ -16,8 +16,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// After own writes, users' edits, and a Gateway that drops, delays and loses events, all at once,
-// the view equals Discord's state.
+// Own writes, users' edits and Gateway faults (cut connections, late and lost events) happen at the
+// same time. Afterwards the view equals Discord's state.
 func TestViewUnderStress(t *testing.T) {
 	t.Parallel()
 	all := func(string) bool { return true }
@@ -96,7 +96,6 @@ func lateness() func(string) time.Duration {
 	return func(string) time.Duration { return time.Duration(rng.IntN(30)) * time.Millisecond }
 }
 
-// The number of writers, and the number of writes by each writer.
 const writers, writes = 4, 60
 
 func writer(r *cachetest.Rig, w int, wrote func()) {
@@ -134,7 +133,8 @@ func writer(r *cachetest.Rig, w int, wrote func()) {
 	}
 }
 
-// users creates, edits and deletes channels by hand, at half the pace of the writers.
+// users creates, edits and deletes channels by hand, one channel for every two writes of the
+// writers.
 func users(r *cachetest.Rig, view *guildcache.View, turn <-chan struct{}) {
 	for i := range 100 {
 		id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: fmt.Sprintf("hand-%d", i)})

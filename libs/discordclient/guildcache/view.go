@@ -5,8 +5,8 @@ package guildcache
 import "jutsu.com/operators/libs/discordclient/guildcache/internal/store"
 
 type (
-	// View is the live view of one guild. It is safe for concurrent use and never waits for
-	// Discord.
+	// View is the view of one guild, which the Client keeps up to date. It is safe for concurrent
+	// use and never waits for Discord.
 	View = store.View
 	// Snapshot is an immutable state of a guild. Do not change the values that its methods return.
 	Snapshot = store.Snapshot
@@ -14,7 +14,8 @@ type (
 	Presence = store.Presence
 	// Mode describes how a view gets its state.
 	Mode = store.Mode
-	// Event reports a change of a guild on Discord by a user or another program.
+	// Event reports that another client changed a guild on Discord. Some of this process's own
+	// calls also cause events.
 	Event = store.Event
 	// EventKind is the subject of an event.
 	EventKind = store.EventKind

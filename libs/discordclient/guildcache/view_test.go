@@ -252,7 +252,7 @@ func TestPresence(t *testing.T) {
 	eventually(t, "the bot is back", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
 }
 
-// The view shows an own deletion immediately, whether or not the Gateway reports it.
+// The view shows an own deletion immediately, even if the Gateway does not report the deletion.
 func TestDeletingAGuildShowsInTheView(t *testing.T) {
 	t.Parallel()
 	for name, live := range map[string]bool{"live": true, "polled": false} {

@@ -61,7 +61,6 @@ func newAsks(t *testing.T, n int, hidden, own, lost bool) *asks {
 	return a
 }
 
-// round calls recovery.Channel once. It returns the result and the number of calls to Discord.
 func (a *asks) round(in recovery.Intent) (recovery.Result, int) {
 	a.Helper()
 	a.Discord.ResetRequests()
@@ -105,7 +104,8 @@ func (a *asks) settle(in recovery.Intent, rounds int) recovery.Result {
 	return got
 }
 
-// The bot looks up each matching channel in the audit log once, whatever their number.
+// The bot looks up each matching channel in the audit log once, whatever the number of matching
+// channels.
 func TestManyMatchesEndAsThreeDo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -167,8 +167,8 @@ func TestALateEntryIsFound(t *testing.T) {
 	}
 }
 
-// If a channel is so new that the audit log may lack its entry, recovery looks the entry up only
-// when it must exist. Discord's clock may be a minute behind.
+// If a channel is so new that the audit log may lack its entry, recovery looks up the entry only
+// once the entry must exist. Discord's clock may be a minute behind.
 func TestALookupWaitsForTheEntry(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(o *discordtest.Options, g *guildcache.Options) {

@@ -16,7 +16,6 @@ import (
 
 const auditLog = "GET /guilds/{guild_id}/audit-logs"
 
-// Recovery finds a lost create with few calls, whatever other users do in the guild.
 func TestOthersInTheGuildCostNoCalls(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -2,8 +2,8 @@
 
 // Package recovery finds the object of a create whose response was lost. A create has no
 // idempotency key: look for a channel or role with [Channel] or [Role] before creating it again.
-// The package does not look for webhooks. Find a webhook in the list of its channel and in the
-// audit log: Discord returns its token only to the application that created it.
+// The package does not look for webhooks. Find a lost webhook in its channel's list, where Discord
+// shows a webhook's token only to the application that created the webhook, and in the audit log.
 package recovery
 
 import (
@@ -85,13 +85,14 @@ type Intent struct {
 	Name     string // as given to the create
 	// Reason is the audit log reason of the create. It must be unique, such as an object's UID.
 	Reason string
-	// NotBefore is a time before the first attempt to create. Older channels do not match.
+	// NotBefore is a time before the first attempt to create. Channels that are older by more than
+	// [discordclient.ClockSkew] do not match.
 	NotBefore time.Time
 	// LastAttempt is the latest time at which a create may have been sent: the end of a call with
 	// an unknown outcome, or, after a crash, the start of this process.
 	LastAttempt time.Time
-	// Claimed reports whether a channel belongs to another object of the caller. If nil, no channel
-	// does.
+	// Claimed reports whether a channel belongs to another object of the caller. If Claimed is nil,
+	// no channel does.
 	Claimed func(channelID string) bool
 	// ProofOnly accepts only the audit log as proof: a matching channel alone never gives Found. If
 	// the whole log lacks the create, the result is Absent.
@@ -353,7 +354,7 @@ func decide(in Intent, state evidence) Result {
 		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
 	case !state.lookAt.IsZero():
 		return Result{Outcome: Unsure, After: in.until(state.lookAt), Why: fmt.Sprintf(
-			"%ss %s may be it, and the audit log is not yet known to show who has created them", in.noun(),
+			"the created %s may be one of %s, and the audit log may not yet show who has created them", in.noun(),
 			abbreviated(append(in.candidates(state), in.hiddenCandidates(state)...)))}
 	case len(in.hiddenCandidates(state)) > 0:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
@@ -378,8 +379,8 @@ func decide(in Intent, state evidence) Result {
 	}
 }
 
-// until returns the time until at, but at most Propagation: the intent's own entry may appear
-// earlier.
+// until returns the time from now to the time at, but at most Propagation, because the intent's own
+// entry may appear earlier.
 func (in Intent) until(at time.Time) time.Duration {
 	return max(min(at.Sub(in.Now()), in.Propagation), time.Second)
 }
@@ -392,14 +393,15 @@ func abbreviated(ids []string) string {
 }
 
 // unproven returns the result of decide if ProofOnly is set and proven has found nothing. The texts
-// of its results name no existing object, because the user may not be allowed to know about it.
+// of its results name no existing object, because the user may not be allowed to know about the
+// object.
 func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Result {
 	switch {
 	case !complete:
 		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
 	case state.auditDenied && len(in.candidates(state))+len(in.hiddenCandidates(state)) > 0:
 		return Result{Outcome: Unproven, After: unprovenRetry, Why: fmt.Sprintf(
-			"a %s of this name may exist, and Discord does not show the bot the audit log, which names its creator", in.noun())}
+			"a %s of this name may exist, and without the audit log the bot cannot see who created it", in.noun())}
 	case state.audited.Before(in.complete()):
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: "the audit log was not read to its end"}
 	default:
@@ -442,7 +444,7 @@ func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 		return Result{Outcome: Hidden, ID: id, Proof: ProofAuditLog, Why: why}, true
 	}
 	if unlisted {
-		why := "the audit log names a " + in.noun() + " that is not in the list yet"
+		why := "the audit log names a " + in.noun() + " that Discord does not list yet"
 		return Result{Outcome: Unsure, After: max(wait, in.until(state.lookAt)), Why: why}, true
 	}
 	return Result{}, false

@@ -118,7 +118,7 @@ func cuts(r *cachetest.Rig) []*attempt {
 			list = append(list, &attempt{name: fmt.Sprintf("write-%04d", i), knife: &knife{write: i, read: 0}})
 		}
 	}
-	// net/http may repeat a call that failed on a reused connection
+	// net/http may repeat a call that failed on a reused connection, so cut reused connections too.
 	for i := range wrote - int64(len("Connection: close\r\n")) {
 		if i%25 == 0 || i < 3 {
 			list = append(list, &attempt{name: fmt.Sprintf("again-%04d", i), knife: &knife{write: i, read: -1, once: true}, reused: true})
@@ -132,7 +132,6 @@ func cuts(r *cachetest.Rig) []*attempt {
 	return list
 }
 
-// A create whose connection is cut at any byte makes exactly one channel.
 func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(o *discordtest.Options, _ *guildcache.Options) { o.Limits.Channels = 5000 })
@@ -200,13 +199,12 @@ func each(list []*attempt, do func(*attempt)) {
 	wg.Wait()
 }
 
-// clock has the time and a way to wait.
 type clock struct {
 	now  func() time.Time
 	wait func(time.Duration)
 }
 
-// realClock waits as a reconciler's queue does.
+// realClock waits in real time, for at most half a second.
 var realClock = clock{time.Now, func(d time.Duration) { <-time.After(min(d, 500*time.Millisecond)) }}
 
 // fastClock returns a clock that jumps instead of waiting. Use it if Discord has executed all calls.
@@ -254,15 +252,15 @@ func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 		},
 	}
 	faults := map[string]discordtest.Action{
-		"closed before the effect":  discordtest.DropBefore(),
-		"closed after the effect":   discordtest.DropAfter(),
-		"closed within the answer":  discordtest.CutAnswer(-5),
-		"closed within the headers": discordtest.CutAnswer(10),
-		"502 before the effect":     discordtest.FailBefore(502),
-		"502 after the effect":      discordtest.FailAfter(502),
-		"500 after the effect":      discordtest.FailAfter(500),
-		"504 before the effect":     discordtest.FailBefore(504),
-		"an unreadable success":     discordtest.Garbage(),
+		"a connection closed before the create":  discordtest.DropBefore(),
+		"a connection closed after the create":   discordtest.DropAfter(),
+		"a connection closed within the answer":  discordtest.CutAnswer(-5),
+		"a connection closed within the headers": discordtest.CutAnswer(10),
+		"an answer 502 before the create":        discordtest.FailBefore(502),
+		"an answer 502 after the create":         discordtest.FailAfter(502),
+		"an answer 500 after the create":         discordtest.FailAfter(500),
+		"an answer 504 before the create":        discordtest.FailBefore(504),
+		"an unreadable success":                  discordtest.Garbage(),
 	}
 	for auditName, audit := range audits {
 		for name, action := range faults {
@@ -360,8 +358,6 @@ func TestOneRefusalDoesNotEmptyTheAuditLog(t *testing.T) {
 	}
 }
 
-// If Discord refuses the audit log for 5 seconds, the log counts as denied, even if the bot may
-// view it.
 func TestALongRefusedAuditLogCountsAsDenied(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
@@ -381,7 +377,6 @@ func TestALongRefusedAuditLogCountsAsDenied(t *testing.T) {
 	}
 }
 
-// A creator that the audit log has named stays known after the bot may no longer view the log.
 func TestADeniedAuditLogDoesNotForgetACreator(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
@@ -430,7 +425,7 @@ func TestADifferingClockHidesNoLostCreate(t *testing.T) {
 
 func TestLostWebhooksAreFoundWithTheirToken(t *testing.T) {
 	t.Parallel()
-	for name, action := range map[string]discordtest.Action{"before the effect": discordtest.DropBefore(), "after the effect": discordtest.DropAfter()} {
+	for name, action := range map[string]discordtest.Action{"before the create": discordtest.DropBefore(), "after the create": discordtest.DropAfter()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := cachetest.New(t)
@@ -444,7 +439,7 @@ func TestLostWebhooksAreFoundWithTheirToken(t *testing.T) {
 				t.Fatal(err)
 			}
 			own := slices.DeleteFunc(hooks, func(w discordclient.Webhook) bool { return w.ApplicationID != r.Bot.ApplicationID })
-			if created := name == "after the effect"; len(own) > 1 || (len(own) == 1) != created || created && own[0].URL.IsZero() {
+			if created := name == "after the create"; len(own) > 1 || (len(own) == 1) != created || created && own[0].URL.IsZero() {
 				t.Errorf("the bot's webhooks are %+v, want them with URLs", own)
 			}
 		})

@@ -42,8 +42,8 @@ type Server struct {
 	// AfterWrite is called after each write. write names the request, such as "PATCH dojos/tokyo".
 	// AfterWrite may change objects with Put.
 	AfterWrite func(write string)
-	// Refuse may refuse a write, also a dry run: it returns the message of a 403, or "" to allow
-	// the write. It may be nil.
+	// Refuse is called before each write, also before a dry run. It returns the message of a 403,
+	// or "" to allow the write. Refuse may be nil.
 	Refuse func(write string, dryRun bool) string
 	// Lose reports whether the answer to a write gets lost. It may be nil.
 	Lose func(write string) bool
@@ -59,7 +59,7 @@ type Server struct {
 	version int // the last metadata.resourceVersion of a changed object
 }
 
-// New starts a server that serves these kinds and objects. It stops at the end of the test.
+// New starts a server that serves these kinds and objects. The server stops at the end of the test.
 func New(t *testing.T, scheme *runtime.Scheme, kinds []kubectl.Kind, objects ...client.Object) *Server {
 	t.Helper()
 	s := &Server{
@@ -132,7 +132,7 @@ func (s *Server) Put(objects ...client.Object) {
 	}
 }
 
-// store needs mu. A first version keeps the resourceVersion of the test.
+// The caller of store must hold mu. A new object keeps its resourceVersion.
 func (s *Server) store(path string, o *unstructured.Unstructured) {
 	if s.objects[path] != nil {
 		s.version++

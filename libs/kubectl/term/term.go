@@ -83,7 +83,7 @@ func Table(rows [][]string, gap int) string {
 
 // Node is a line of a tree, with its children.
 type Node struct {
-	// Name follows the lines of the tree in the first column. Cells are the next columns.
+	// Name fills the first column, after the branches of the tree. Cells fill the next columns.
 	Name     string
 	Cells    []string
 	Children []Node
@@ -135,7 +135,7 @@ func Age(at, now time.Time) string {
 }
 
 // Moment returns a time in UTC: "02:51" today, "21 Nov 02:51" in this year, "21 Nov 2025 02:51" in
-// any other year.
+// any other year. For the zero time it returns "never".
 func Moment(at, now time.Time) string {
 	at, now = at.UTC(), now.UTC()
 	switch {
@@ -160,11 +160,11 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
-// Forest draws several trees as the children of a root that it leaves out, one line per node.
+// Forest draws trees as the children of a root that is not shown, one line per node.
 func Forest(nodes []Node) string { return Table(lines(Node{Children: nodes}, "", "")[1:], 3) }
 
-// Printable replaces control characters by spaces: another user's text could contain escape
-// sequences that overwrite the terminal.
+// Printable replaces control and format characters by spaces: another user's text could contain
+// escape sequences that overwrite the terminal.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {

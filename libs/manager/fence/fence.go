@@ -75,9 +75,9 @@ func (f *Fence) Check() (until time.Time, err error) {
 	return now.Add((f.renew+f.lease)/2 - passed), nil
 }
 
-// age returns the time from since to now by the monotonic clock or by the wall clock, whichever is
-// longer. On Linux the monotonic clock stops while the machine is suspended, and the wall clock is
-// set forward afterwards.
+// age returns now minus since, by the monotonic clock or by the wall clock, whichever is longer. On
+// Linux the monotonic clock stops while the machine is suspended, and the wall clock is set forward
+// afterwards.
 func age(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// lease is a Lease in memory. takes simulates a slow write.
+// lease is a Lease in memory. Each write calls the function takes, which simulates a slow write.
 type lease struct {
 	holder string
 	err    error
@@ -141,7 +141,7 @@ func TestNothingIsFencedWithoutAnElection(t *testing.T) {
 	}
 }
 
-// A frozen process that continues on SIGTERM leaves the Lease to its successor.
+// A process that was frozen and then receives SIGTERM leaves the Lease to its successor.
 func TestOnlyAnOwnLeaseIsReleased(t *testing.T) {
 	t.Parallel()
 	for holder, want := range map[string]string{"me": "", "other": "other"} {

@@ -49,7 +49,7 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	l.fence.set(time.Time{})
 	if l.other != "" {
 		// client-go does not compare this holder with its own identity before a release. A process
-		// that was frozen and continues on SIGTERM would release its successor's Lease.
+		// that was frozen and then receives SIGTERM would release its successor's Lease.
 		return fmt.Errorf("the Lease is held by %s", l.other)
 	}
 	return l.Interface.Update(ctx, record)

@@ -33,7 +33,8 @@ import (
 const Variable = "DISCORD_OPENAPI"
 
 // Contract is Discord's compiled OpenAPI description. It is safe for concurrent use. The schemas of
-// messages are compiled only when needed, because they take five times as long as all others.
+// messages are compiled only when needed, because their compilation takes five times as long as
+// that of all other schemas.
 type Contract struct {
 	plain, messages func() (validator.Validator, error)
 	fields          *fields

@@ -75,7 +75,6 @@ var Divergences = []Divergence{
 
 var guildPath = regexp.MustCompile(`^/api/v10/guilds/\d+$`)
 
-// rewritten applies the rewrites of all Divergences. It reports whether the body has changed.
 func rewritten(side string, body []byte) ([]byte, bool) {
 	var v any
 	if json.Unmarshal(body, &v) != nil {

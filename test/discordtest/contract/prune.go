@@ -49,7 +49,6 @@ func prune(raw []byte, messages bool) ([]byte, error) {
 
 var reference = regexp.MustCompile(`"#/components/schemas/([^"/]+)"`)
 
-// reach adds to used all schemas that a piece of the description refers to, directly or indirectly.
 func reach(schemas map[string]json.RawMessage, piece json.RawMessage, used map[string]json.RawMessage) {
 	for _, m := range reference.FindAllSubmatch(piece, -1) {
 		name := string(m[1])

@@ -81,7 +81,8 @@ func (w *wire) want(op int, event string) frame {
 	return f
 }
 
-// closed expects this close code from the server; -1 means an end without a close frame.
+// closed expects the server to close the connection with a code; -1 means an end without a close
+// frame.
 func (w *wire) closed(code int) {
 	w.t.Helper()
 	for {

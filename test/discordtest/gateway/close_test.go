@@ -111,7 +111,6 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A session ends if its client closes the connection with 1000 or 1001, but not with other codes.
 func TestClientClose(t *testing.T) {
 	t.Parallel()
 	for code, kept := range map[websocket.StatusCode]bool{1000: false, 1001: false, 4000: true} {

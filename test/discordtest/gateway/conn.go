@@ -35,8 +35,8 @@ type outgoing struct {
 }
 
 // conn is one websocket connection. The lock of model.Discord guards it, and only writeTo writes to
-// the socket. The methods open, receive, gone and take acquire the lock. Callers of the other
-// methods hold the lock, except callers of writeTo, write and pack, which need no lock.
+// the socket. The methods open, receive, gone and take acquire the lock. The methods writeTo, write
+// and pack need no lock. Callers of all other methods must hold the lock.
 type conn struct {
 	gateway   *Gateway
 	session   *session

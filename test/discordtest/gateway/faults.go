@@ -64,7 +64,8 @@ func (g *Gateway) Reconnect() { g.sendAll(frame{Op: opReconnect}) }
 // RequestHeartbeat asks all clients for an immediate heartbeat (op 1).
 func (g *Gateway) RequestHeartbeat() { g.sendAll(frame{Op: opHeartbeat}) }
 
-// Invalidate sends op 9 (Invalid Session) to all clients. It ends all sessions unless resumable.
+// Invalidate sends op 9 (Invalid Session) to all clients. If resumable is false, it also ends all
+// sessions.
 func (g *Gateway) Invalidate(resumable bool) {
 	if !resumable {
 		g.discord.Lock()

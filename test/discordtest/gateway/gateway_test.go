@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// A session gets HELLO, READY, GUILD_CREATE and its events in order. Heartbeats are acknowledged.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -64,7 +63,6 @@ func TestSession(t *testing.T) {
 	w.want(0, "GUILD_CREATE")
 }
 
-// A client without heartbeats is disconnected, and a client with heartbeats is not.
 func TestHeartbeatDeadline(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.HeartbeatInterval = 10 * time.Second })
@@ -83,7 +81,6 @@ func TestHeartbeatDeadline(t *testing.T) {
 	w.want(9, "")
 }
 
-// The Gateway limits a client's frames per minute, IDENTIFYs per 5 s and session starts per day.
 func TestGatewayLimits(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {

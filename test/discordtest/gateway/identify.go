@@ -60,7 +60,6 @@ func (c *conn) start(d json.RawMessage) {
 	c.ready(s, id)
 }
 
-// refusal returns the close code for an invalid IDENTIFY, or 0 for a valid one.
 func (c *conn) refusal(b *model.BotState, id identify) (int, string) {
 	switch {
 	case id.Intents == nil || *id.Intents < 0 || *id.Intents&^intentsKnown != 0:
@@ -140,8 +139,8 @@ func ofShard(guildID string, shard *[2]int) bool {
 	return int(n>>22%uint64(shard[1])) == shard[0] //nolint:gosec // G115: 0 <= shard[0] < shard[1] since IDENTIFY
 }
 
-// resume handles a RESUME (op 6). It repeats missed events, or sends op 9 (Invalid Session) if the
-// session is unknown.
+// resume handles a RESUME (op 6). It repeats missed events. It sends op 9 (Invalid Session) if the
+// session is unknown, or no longer has all missed events.
 func (c *conn) resume(d json.RawMessage) {
 	g := c.gateway
 	var r struct {

@@ -32,7 +32,8 @@ type session struct {
 	known map[string]bool
 	// compress reports whether large payloads are compressed, as IDENTIFY asked.
 	compress bool
-	// late lists the events that GatewayFaults.Delay delays. The last event is sent at lateUntil.
+	// late lists the events that wait because of GatewayFaults.Delay. The last event is sent at
+	// lateUntil.
 	late      []event
 	lateUntil time.Time
 	// keep cancels the timer that would end the disconnected session. A RESUME calls it.

@@ -12,7 +12,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// A channel has the same URL path as on Discord. The path redirects to the page.
 func TestChannelAddress(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

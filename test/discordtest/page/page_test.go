@@ -121,7 +121,6 @@ func TestPage(t *testing.T) {
 	ask(ctx, t, chromedp.Poll[bool](`!document.querySelector('[data-id="`+alerts+`"]')`))
 }
 
-// Voice channels come last, and a forum shows its guidelines and tags.
 func TestPageShowsEachType(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)

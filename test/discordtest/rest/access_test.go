@@ -93,7 +93,6 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// Guilds with MFALevel 1 refuse bots whose owner has no two-factor authentication.
 func TestTwoFactor(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.MFALevel = 1 })

@@ -12,7 +12,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// With Options.Altered, the stored values differ from the sent values, or stay unchanged.
 func TestAltered(t *testing.T) {
 	t.Parallel()
 	alter := func(community bool) *rig.Rig {

@@ -138,7 +138,6 @@ func TestCreateFields(t *testing.T) {
 	}
 }
 
-// One response has the errors of all wrong fields.
 func TestAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -202,7 +201,6 @@ func tags(n int) (list []obj) {
 	return list
 }
 
-// An edit replaces all tags. A tag keeps its id only if the edit sends the id.
 func TestTags(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator, rig.Community)

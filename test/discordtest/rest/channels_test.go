@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// A deletion also changes the channel's webhooks, its child channels and the guild's settings.
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator, rig.Community)

@@ -80,7 +80,6 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A fault with a successful response does not replace an error of the executed call.
 func TestAFaultKeepsARefusal(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -95,7 +94,6 @@ func TestAFaultKeepsARefusal(t *testing.T) {
 	}
 }
 
-// Hold delays only the response. The call is executed before.
 func TestHold(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -148,7 +146,6 @@ func TestLateEffect(t *testing.T) {
 	rig.Eventually(t, "it is done all the same", func() bool { r.Srv.Advance(time.Minute); return made() == 2 })
 }
 
-// A fault can delay a call on the simulator's clock, before and after the call is executed.
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Frozen, o.Clock = false, time.Time{} })
@@ -159,7 +156,6 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// A fault selects calls by route, request and probability, until it is removed.
 func TestFaultSelection(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

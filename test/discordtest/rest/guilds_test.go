@@ -90,7 +90,6 @@ func TestGuildIcon(t *testing.T) {
 	}
 }
 
-// An edit that adds or removes COMMUNITY also adds or removes NEWS (announcement channels).
 func TestCommunity(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, discordtest.PermAdministrator)
@@ -150,7 +149,6 @@ func TestCommunityIsRefused(t *testing.T) {
 	refused("off without an administrator", obj{"features": []string{}}, 50013, "", "")
 }
 
-// With AllowGuildDeletion, a bot that owns a guild has all permissions and may delete it.
 func TestOwnGuilds(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.AllowGuildDeletion = true })

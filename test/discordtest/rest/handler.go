@@ -60,7 +60,7 @@ func (h *Handler) serve(rt *route) http.HandlerFunc {
 	}
 }
 
-// decide executes the call. A fault may defer or prevent that, and replace the response.
+// decide executes the call. A fault may defer or prevent the execution, and replace the response.
 func (h *Handler) decide(c *call.Call, rt *route, rec *call.Request, fault *faults.Fault) call.Answer {
 	h.discord.Lock()
 	defer h.discord.Unlock()

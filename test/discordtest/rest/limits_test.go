@@ -66,7 +66,8 @@ func TestHiddenLimit(t *testing.T) {
 	}
 }
 
-// hiddenLimit tests the limit with one window for name and topic, or with one window each.
+// hiddenLimit tests the limit with one window for name and topic together. If apart is true, name
+// and topic have a window each.
 func hiddenLimit(t *testing.T, apart bool) {
 	t.Helper()
 	topic := map[bool]int{true: 200, false: 429}[apart]
@@ -134,7 +135,8 @@ func TestGlobalLimit(t *testing.T) {
 	}
 }
 
-// Webhooks have a rate limit each, and one per channel that no header shows.
+// Besides the rate limit of each webhook, all webhooks of a channel share a limit that no header
+// shows.
 func TestWebhookLimits(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.WebhookChannel = discordtest.Rate{N: 3, Per: time.Minute} })
@@ -180,7 +182,6 @@ func TestBan(t *testing.T) {
 	}
 }
 
-// Routes that share a bucket have the same X-RateLimit-Bucket, and their calls count together.
 func TestSharedBucket(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -213,7 +214,8 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
-// In a sliding window, each call expires 10 s after it was made, so free calls return one by one.
+// In a sliding window, each call stops counting 10 s after it was made, so further calls are
+// allowed one by one.
 func TestSlidingWindow(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {

@@ -80,7 +80,6 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// A message in a forum needs a thread. Threads are not simulated, so the message is refused.
 func TestExecuteIntoAForum(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, rig.Community)

@@ -15,7 +15,7 @@ import (
 )
 
 // admit counts a call for the global limit and for the route's bucket, and sets the X-RateLimit
-// headers. If a limit is reached, it returns a 429.
+// headers. If a limit is reached, it returns the error for a 429.
 func (h *Handler) admit(c *call.Call, rt *route, who string) error {
 	limits := h.opts.Limits
 	if !rt.noGlobal {
@@ -47,8 +47,9 @@ func (h *Handler) admit(c *call.Call, rt *route, who string) error {
 	return nil
 }
 
-// major returns Discord's major parameter: the id of the webhook, channel or guild in the path.
-// Each value has its own window.
+// major returns Discord's major parameter: the id of the webhook in the path, or else of the
+// channel, or else of the guild. A webhook's token in the path is a part of the parameter. Each
+// value has its own window.
 func major(r *http.Request) string {
 	for _, name := range []string{"webhook_id", "channel_id", "guild_id"} {
 		if v := r.PathValue(name); v != "" {

@@ -37,7 +37,7 @@ func (rc *recorder) add(c *call.Call, rt *route) *call.Request {
 	return rec
 }
 
-// Requests returns the REST calls so far, oldest first. Only the newest are kept, see New.
+// Requests returns the recorded REST calls, oldest first. Only the newest calls are kept; see New.
 func (h *Handler) Requests() []call.Request {
 	h.discord.Lock()
 	defer h.discord.Unlock()
@@ -48,7 +48,7 @@ func (h *Handler) Requests() []call.Request {
 	return out
 }
 
-// RequestsOf returns the REST calls so far of the bot with this user id, oldest first.
+// RequestsOf returns the recorded REST calls of the bot with this user id, oldest first.
 func (h *Handler) RequestsOf(botID string) []call.Request {
 	h.discord.Lock()
 	defer h.discord.Unlock()

@@ -12,7 +12,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// A bot can write only roles below its own highest role, with permissions that it has.
 func TestRolesAccess(t *testing.T) {
 	t.Parallel()
 	const manage = discordtest.PermManageRoles | discordtest.PermViewChannel
@@ -73,7 +72,6 @@ func TestRolesAccess(t *testing.T) {
 	}
 }
 
-// The creation, change, move, assignment and deletion of a role each add an audit log entry.
 func TestRolesFromCreateToDelete(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.Features = []string{"ENHANCED_ROLE_COLORS"} })

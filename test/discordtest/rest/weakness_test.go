@@ -19,7 +19,6 @@ func weak(t *testing.T, w discordtest.Weakness) *rig.Rig {
 	return rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Weakness = w })
 }
 
-// With Weakness.Stale, reads return the state before a write, and edits find no new object.
 func TestStaleReads(t *testing.T) {
 	t.Parallel()
 	r := weak(t, discordtest.Weakness{Stale: 1})
@@ -138,7 +137,6 @@ func TestMissing(t *testing.T) {
 	r.Must(200, "DELETE", path, nil)
 }
 
-// The number of failures agrees with the rates. A run with the same seed has the same failures.
 func TestWeaknessIsSeeded(t *testing.T) {
 	t.Parallel()
 	run := func() (string, map[int]int) {

@@ -44,7 +44,6 @@ func TestWebhookFields(t *testing.T) {
 	}
 }
 
-// Only the application that created a webhook, and a client with its token, get the token.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -24,8 +24,8 @@ type Peer struct {
 }
 
 // Allows reports whether the policies let the peer `from` connect to a TCP port of the peer `to`.
-// It returns an error if a policy has IP addresses or port ranges, because it does not support
-// them.
+// It evaluates only ingress rules. It returns an error if a policy has IP addresses or port ranges,
+// because it does not support them.
 func Allows(policies []networkingv1.NetworkPolicy, from, to Peer, port int32) (bool, error) {
 	selected := false
 	for i := range policies {
@@ -95,8 +95,6 @@ func isPeer(peer *networkingv1.NetworkPolicyPeer, namespace string, from Peer) (
 	return true, nil
 }
 
-// isPort reports whether a rule's port is the given port. If the rule has a port name, isPort looks
-// for that name in the target pod.
 func isPort(allowed intstr.IntOrString, pod *corev1.Pod, port int32) bool {
 	if allowed.Type == intstr.Int {
 		return allowed.IntVal == port

@@ -17,10 +17,11 @@ import (
 
 // Environment variables that select the source of binaries.
 const (
-	// AssetsEnv names a folder with ready-made binaries, whose names are the constants below.
+	// AssetsEnv names a folder with ready-made binaries. Each file has the name of its program, as
+	// in the constants from Etcd to Kubectl.
 	AssetsEnv = "JUTSU_TESTCLUSTER_ASSETS"
-	// EnvtestAssetsEnv is the variable of setup-envtest.
-	// It names a folder with etcd and kube-apiserver.
+	// EnvtestAssetsEnv is the variable of setup-envtest. It names a folder with etcd and
+	// kube-apiserver.
 	EnvtestAssetsEnv = "KUBEBUILDER_ASSETS"
 	// SourceEnv is "auto" (default: download, otherwise build), "build" or "download" (never
 	// build).
@@ -149,8 +150,8 @@ func (p *provider) locate(ctx context.Context, names []string) (map[string]strin
 	return paths, err
 }
 
-// fromAssets searches the folders that environment
-// variables name. It returns "" if it finds nothing.
+// fromAssets searches the folders in AssetsEnv and EnvtestAssetsEnv. It returns "" if it finds
+// nothing.
 func fromAssets(name string) (string, error) {
 	for _, variable := range []string{AssetsEnv, EnvtestAssetsEnv} {
 		folder := os.Getenv(variable)

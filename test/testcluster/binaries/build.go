@@ -116,7 +116,8 @@ func (w workshop) fetchedModules() (n int) {
 	return n
 }
 
-// build compiles the binaries of one module with one command. It then renames each into the cache.
+// build compiles the binaries of one module with one command. It then moves each binary into the
+// cache by a rename.
 func (w workshop) build(ctx context.Context, group []build) error {
 	began, b := time.Now(), group[0]
 	compile, err := project.Path("tools", "compile")
@@ -151,7 +152,8 @@ func (w workshop) build(ctx context.Context, group []build) error {
 	return nil
 }
 
-// run runs a go command and passes each line of its output to report.
+// run runs a command in the folder of the module. While the command runs, report gets the lines of
+// its output. The last lines may be missing. report may be nil.
 func (w workshop) run(ctx context.Context, b build, step string, cmd *exec.Cmd, report func(line string)) error {
 	cmd.Dir = b.source
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,

@@ -229,7 +229,6 @@ func TestFailedBuildSaysWhy(t *testing.T) {
 	}
 }
 
-// goCommand puts a script in place of the go command.
 func goCommand(t *testing.T, script string) {
 	t.Helper()
 	t.Setenv("PATH", writeFiles(t, map[string]string{"go": "#!/bin/sh\n" + script})+

@@ -55,7 +55,6 @@ func newProvider(w io.Writer) (*provider, error) {
 	return p, err
 }
 
-// cached returns the binary's path in the cache, or "".
 func (p *provider) cached(b build) string {
 	if p.source != onlyDownload && exists(b.target) {
 		return b.target
@@ -112,7 +111,6 @@ func (p *provider) uncached(builds []build) (missing []build) {
 	return missing
 }
 
-// lock waits until this process has the exclusive use of the cache.
 func (p *provider) lock(ctx context.Context, cache string) (unlock func(), err error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return nil, fmt.Errorf("cache for the binaries: %w", err)

@@ -25,8 +25,8 @@ type client struct {
 	hosts  *hosts
 }
 
-// unreachable has the hosts that did not respond. All downloads of this process share it, so each
-// such host costs only one wait.
+// unreachable records the hosts that did not respond. All downloads of this process share it, so
+// that an unreachable host costs only one wait.
 var unreachable hosts
 
 func newClient() (client, error) {
@@ -72,9 +72,10 @@ type hostError struct {
 func (e *hostError) Error() string { return fmt.Sprintf("%s is unreachable: %v", e.host, e.cause) }
 func (e *hostError) Unwrap() error { return e.cause }
 
-// get writes the bytes of a file from offset on to the writer that open returns. A server that does
-// not support ranges sends the whole file. open therefore gets the actual offset of the first byte,
-// and the size of the file or -1.
+// get requests the bytes of a file that begin at offset, and writes them to the writer that open
+// returns. A server without support for ranges sends the whole file. open therefore gets the offset
+// of the first byte in the response. It also gets the size of the whole file, or -1 if the size is
+// unknown.
 func (c client) get(ctx context.Context, address string, offset int64,
 	open func(from, size int64) (io.Writer, error)) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -116,8 +117,8 @@ func (c client) get(ctx context.Context, address string, offset int64,
 	return err
 }
 
-// request fails at once if an earlier request found the host unreachable. If it finds the host
-// unreachable itself, all other requests that wait for the host fail too.
+// request fails at once if an earlier request found the host unreachable. If this request finds the
+// host unreachable, it cancels all other requests to the host.
 func (c client) request(ctx context.Context, cancel context.CancelCauseFunc, address string, offset int64) (
 	*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)

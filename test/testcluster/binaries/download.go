@@ -100,7 +100,9 @@ func (c *counter) String() string {
 	return fmt.Sprintf("%.1f MB of %.1f MB", float64(c.done.Load())/mega, float64(c.size.Load())/mega)
 }
 
-// transfer completes the .part file, which survives a failure, and extracts the binary from it.
+// transfer completes the .part file, and extracts the binary from it. After an interrupted
+// download, the .part file stays for the next attempt. transfer removes a .part file with a wrong
+// checksum.
 func (p *provider) transfer(ctx context.Context, d download, count *counter) error {
 	if sum, err := sumOf(d.part); err != nil || sum != d.sum { // another process may have completed it
 		err := p.resume(ctx, d, count)

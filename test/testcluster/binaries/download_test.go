@@ -58,7 +58,6 @@ func whole(file []byte) http.HandlerFunc {
 	}
 }
 
-// half sends the first half of the content and then calls more.
 func half(more func(r *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
@@ -179,7 +178,6 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// expectInstalled checks that the cache contains the binary and no other file.
 func expectInstalled(t *testing.T, p *provider, b build, paths map[string]string, err error) {
 	t.Helper()
 	if err != nil {
@@ -474,7 +472,6 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// Every downloadable program of a test cluster has a checksum for its version in tools/.
 func TestSumsArePinned(t *testing.T) {
 	sums, err := parseSums(downloads)
 	if err != nil {

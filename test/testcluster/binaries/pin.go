@@ -20,14 +20,14 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// platforms are the platforms with pinned checksums.
 var platforms = []string{"linux/amd64", "linux/arm64"}
 
 const sumsHeader = "# SHA-256 sums of official releases; `testcluster pin` writes this file, doc.go describes it.\n"
 
-// Pin writes downloads.txt: the published checksums of all binaries in the versions of tools/. If a
-// project publishes no checksum, Pin downloads the binary and computes the checksum. Pin skips a
-// file that does not exist (404). After any other failure, downloads.txt stays unchanged.
+// Pin writes downloads.txt: the published checksums of all binaries with a release, in the versions
+// of tools/. If a project publishes no checksum, Pin downloads the binary and computes the
+// checksum. Pin skips a file that does not exist (404). After any other failure, downloads.txt
+// stays unchanged.
 func Pin(ctx context.Context, w io.Writer) error {
 	p, err := newProvider(w)
 	if err != nil {

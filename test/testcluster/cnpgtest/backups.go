@@ -231,7 +231,8 @@ func phaseOf(backup *unstructured.Unstructured) BackupPhase {
 	return BackupPhase(phase)
 }
 
-// refusal returns the error of a Backup that fails for good before it starts, or "".
+// refusal returns the error of a Backup that fails for good, or "". Hibernation also fails a Backup
+// that has started.
 func (s *StandIn) refusal(backup, cluster *unstructured.Unstructured, phase BackupPhase) string {
 	if cluster == nil {
 		return ""

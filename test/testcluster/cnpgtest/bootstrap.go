@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// managedBy is a value of Job's spec.managedBy. It
-// keeps the Job controller away from simulated Jobs.
+// managedBy is the spec.managedBy of simulated Jobs. The Job controller ignores Jobs with this
+// value.
 const managedBy = "jutsu.com/cnpg-stand-in"
 
 // FailBootstrap sets the number of failing pods of the
@@ -87,8 +87,6 @@ func (s *StandIn) createJob(ctx context.Context, o *unstructured.Unstructured, j
 	return s.createOnce(ctx, o, job)
 }
 
-// lacksPassword reports whether a password Secret in spec.externalClusters cannot be read or has no
-// password.
 func (s *StandIn) lacksPassword(ctx context.Context, o *unstructured.Unstructured) bool {
 	all, _, _ := unstructured.NestedSlice(o.Object, "spec", "externalClusters")
 	for _, external := range all {

@@ -36,7 +36,6 @@ const (
 // pendingFailover is the target primary until an instance takes over.
 const pendingFailover = "pending"
 
-// instances is the simulated state of a Cluster's instances.
 type instances struct {
 	atMost   *int64 // bound on ready instances
 	primary  int64  // number of the primary instance, minus one

@@ -104,8 +104,9 @@ func (s *StandIn) Accepts(namespace, cluster, role, password string) bool {
 	return ok && known == password
 }
 
-// SetRole simulates `ALTER ROLE role SET ROLE TO other`. Later sessions of role act as other. A
-// new Cluster of the same name does not have the setting, and CloudNativePG does not restore it.
+// SetRole simulates `ALTER ROLE ... SET ROLE TO ...`: in later sessions, the first role acts as the
+// second. An empty second role removes the setting. A new Cluster of the same name does not have
+// the setting, and CloudNativePG does not restore it.
 func (s *StandIn) SetRole(ctx context.Context, namespace, cluster, role, other string) {
 	key := s.roleKey(ctx, namespace, cluster, role)
 	s.mu.Lock()
@@ -121,7 +122,6 @@ func (s *StandIn) ActsAs(ctx context.Context, namespace, cluster, role string) s
 	return cmp.Or(s.acting[key], role)
 }
 
-// roleKey returns the key of a role in the map acting. The key includes the Cluster's UID.
 func (s *StandIn) roleKey(ctx context.Context, namespace, cluster, role string) string {
 	uid := types.UID("")
 	if c := s.get(ctx, "Cluster", namespace, cluster); c != nil {
@@ -134,7 +134,7 @@ func actingKey(namespace string, cluster types.UID, role string) string {
 	return fmt.Sprintf("%s/%s/%s", namespace, cluster, role)
 }
 
-// setLogin sets the password of a role. If login is false, the role may not log in.
+// setLogin sets the password of a role. With login=false, the role cannot log in.
 func (s *StandIn) setLogin(role *unstructured.Unstructured, login bool, password string) {
 	name, _, _ := unstructured.NestedString(role.Object, "spec", "name")
 	cluster, _, _ := unstructured.NestedString(role.Object, "spec", "cluster", "name")
@@ -167,7 +167,8 @@ func (s *StandIn) isPaused(namespace, cluster string) bool {
 	return s.paused[namespace+"/"+cluster]
 }
 
-// notify starts a new iteration over all objects before idle has passed.
+// notify makes the next iteration over all objects begin early, as soon as the minimum time
+// permits.
 func (s *StandIn) notify() {
 	select {
 	case s.changed <- struct{}{}:

@@ -34,7 +34,8 @@ func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	return o
 }
 
-// in returns a function that reads a field of an object's status as text.
+// in returns a function that reads a field of an object's status. If the object cannot be read, the
+// function returns the text of the error.
 func in(ctx context.Context, c client.Client, o *unstructured.Unstructured, field string) func() any {
 	return func() any {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
@@ -253,8 +254,6 @@ func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int
 	})
 }
 
-// testRefusedBackups takes backups of a Cluster without its plugin, in hibernation, and with an
-// unknown plugin.
 func testRefusedBackups(
 	t *testing.T, g *WithT, c client.Client, pg *unstructured.Unstructured, backUp func(name string) func() any,
 ) {
@@ -275,7 +274,8 @@ func testRefusedBackups(
 	g.Consistently(backUp("unknown")).WithTimeout(time.Second).Should(BeNil(), "it is retried")
 }
 
-// testInstances causes and then ends each fault of a Cluster with three instances.
+// testInstances causes and then ends faults of a Cluster with three instances. It also checks the
+// objects that CloudNativePG makes for a Cluster.
 func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unstructured.Unstructured) {
 	t.Helper()
 	shows := func() string {

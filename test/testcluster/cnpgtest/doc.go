@@ -32,9 +32,9 @@
 //     a login: Postgres accepts only the password that was applied last. StandIn.SetRole makes
 //     sessions of a role act as another role, and StandIn.ActsAs reads this setting. The setting
 //     exists as long as the role and the role's Cluster.
-//   - A Database is applied after its owner and all its extensions. The simulated image has only a
-//     few extensions of Postgres. A failed Database is tried again after RetryInterval (30 s in
-//     CloudNativePG), or when the object changes.
+//   - A Database is applied only if its owner exists and the image has all its extensions. The
+//     simulated image has only a few extensions of Postgres. A failed Database is tried again
+//     after RetryInterval (30 s in CloudNativePG), or when the object changes.
 //   - Databases and DatabaseRoles have finalizers while their Cluster exists. With the reclaim
 //     policy delete, a database with open sessions (Options.Sessions) is not dropped, and status
 //     still says applied. A role that owns a database is not dropped either (2BP01). Deleting the
@@ -49,9 +49,9 @@
 //     LastBackupSucceeded is False with the reason BackupStarted. When a Cluster archives under
 //     another serverName, its completed Backups under the former serverName are deleted, as the
 //     plugin barman-cloud does.
-//   - A Pooler gets a Service, and a Deployment with one replica per instance. Kubernetes runs the
-//     pods. Without its Cluster, the Pooler is inactive. If a Cluster or another owner's object has
-//     the Pooler's name, the Pooler gets no status.
+//   - A Pooler gets a Service, and a Deployment whose replicas are the Pooler's spec.instances.
+//     Kubernetes runs the pods. Without its Cluster, the Pooler is inactive. If a Cluster or
+//     another owner's object has the Pooler's name, the Pooler gets no status.
 //
 // With StartWebhooks, CloudNativePG's own manager admits its kinds, so that defaults, refusals and
 // limits are exact.

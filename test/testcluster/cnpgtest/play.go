@@ -223,7 +223,6 @@ func (s *StandIn) hasRole(ctx context.Context, namespace, role string) bool {
 	})
 }
 
-// current reports whether the current generation of an object is applied.
 func current(o *unstructured.Unstructured) bool {
 	applied, _, _ := unstructured.NestedBool(o.Object, "status", "applied")
 	seen, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
@@ -246,7 +245,8 @@ func (s *StandIn) fail(ctx context.Context, o *unstructured.Unstructured, why st
 	return s.setStatus(ctx, o, map[string]any{"applied": false, "message": why})
 }
 
-// setStatus merges values into the status. It writes nothing if the status already has them.
+// setStatus merges values into the status. A nil value removes the field. If nothing changes,
+// setStatus does not write.
 func (s *StandIn) setStatus(ctx context.Context, o *unstructured.Unstructured, values map[string]any) error {
 	before := o.DeepCopy()
 	for key, value := range values {

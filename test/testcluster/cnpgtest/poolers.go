@@ -16,7 +16,6 @@ import (
 
 const (
 	poolerLabel = "cnpg.io/poolerName"
-	// poolerImage is the default image of PgBouncer.
 	poolerImage = "ghcr.io/cloudnative-pg/pgbouncer:standin"
 )
 

@@ -30,7 +30,6 @@ var startParameters = []string{
 	"wal_log_hints",
 }
 
-// pluginsOf returns the names of a Cluster's plugins.
 func pluginsOf(o *unstructured.Unstructured) (names []string) {
 	plugins, _, _ := unstructured.NestedSlice(o.Object, "spec", "plugins")
 	for _, plugin := range plugins {

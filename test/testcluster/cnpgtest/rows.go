@@ -31,7 +31,7 @@ type row struct {
 	major int64 // major version of the Postgres that committed the row
 }
 
-// copied holds the number of rows that a Backup has of each database.
+// copied has, for each database, the number of rows in a Backup.
 type copied struct {
 	cluster types.UID
 	major   int64
@@ -83,7 +83,8 @@ func (s *StandIn) Rows(cluster types.UID, database string) (all []string) {
 }
 
 // Restorable returns the rows that a restore of a Backup brings back: rows committed before the
-// Backup began. A plugin also restores rows of the same major version from the archived log.
+// Backup began. A plugin also restores rows of the same major version from the archived write-ahead
+// log.
 func (s *StandIn) Restorable(backup types.UID, database string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +104,7 @@ func (s *StandIn) Restorable(backup types.UID, database string) (all []string) {
 	return all
 }
 
-// Starts reports whether a Cluster's version of Postgres starts with its data.
+// Starts reports whether the Postgres of a Cluster's image starts with the data of the Cluster.
 func (s *StandIn) Starts(cluster *unstructured.Unstructured) bool {
 	image, _, _ := unstructured.NestedString(cluster.Object, "spec", "imageName")
 	return s.instancesOf(cluster).data.starts(majorOf(cmp.Or(image, Image)))
@@ -141,7 +142,7 @@ func (s *StandIn) archive(cluster types.UID) {
 	}
 }
 
-// copyRows records the rows that exist when a Backup starts.
+// copyRows records how many rows each table has when a Backup starts.
 func (s *StandIn) copyRows(backup, cluster *unstructured.Unstructured) {
 	method, _, _ := unstructured.NestedString(backup.Object, "spec", "method")
 	data, _, _ := unstructured.NestedMap(cluster.Object, "status", "pgDataImageInfo")

@@ -10,8 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestRestorable expects that a Backup has the rows committed before the Backup began. A plugin's
-// Backup also has the archived rows of the same major version.
 func TestRestorable(t *testing.T) {
 	t.Parallel()
 	for method, want := range map[string][]string{

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// majorUpgrade is the phase of a Cluster while a Job upgrades its data.
 const majorUpgrade = "Upgrading Postgres major version"
 
 // upgradeRole is the role of the upgrade Job, and the name of the Job's container.
@@ -44,7 +43,6 @@ type pgData struct {
 	major    int64     // version of the data that a Job put in place, or 0
 }
 
-// starts reports whether a major version of Postgres starts with the data.
 func (d pgData) starts(major int64) bool {
 	return d.linkedBy == "" && (d.major == 0 || d.major == major)
 }

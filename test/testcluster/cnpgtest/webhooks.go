@@ -27,8 +27,8 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// nowhere is an empty namespace. CloudNativePG's manager watches only this namespace, so that
-// nothing but the manager's webhooks has an effect.
+// nowhere is an empty namespace. CloudNativePG's manager watches only this namespace, so that only
+// its webhooks have an effect.
 const nowhere = "cnpg-system"
 
 // Webhooks are CloudNativePG's own admission webhooks.
@@ -40,8 +40,8 @@ type Webhooks struct {
 // StartWebhooks runs CloudNativePG's manager of tools/cloudnative-pg only for its admission
 // webhooks, and registers the webhooks. Clusters, Backups, ScheduledBackups, Databases and Poolers
 // then have CloudNativePG's own defaults, refusals and limits; DatabaseRole has no webhook.
-// CloudNativePG's kinds must be installed. If progress is not nil, it receives lines while the
-// manager is built.
+// CloudNativePG's kinds must be installed. While the manager is built, lines are printed to
+// progress, or to os.Stderr if progress is nil.
 func StartWebhooks(ctx context.Context, config *rest.Config, progress io.Writer) (*Webhooks, error) {
 	paths, err := binaries.Locate(ctx, progress, binaries.CloudNativePG)
 	if err != nil {

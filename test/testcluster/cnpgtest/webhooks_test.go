@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// TestWebhooks only checks that CloudNativePG's webhooks answer.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

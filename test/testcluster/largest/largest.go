@@ -44,8 +44,9 @@ type filling struct {
 var fillings = []filling{{name: "empty items"}, {"short strings", false, true}, {"long strings", true, true}}
 
 // Of returns objects of the definition's first version, each as large as its schema, its rules and
-// etcd allow. For each list and map there is an object in which only that field is large. In one
-// more object, all lists and maps are large.
+// etcd allow. For each list and map, there are three objects in which only that field is large. In
+// three more objects, all lists and maps are large. The three objects differ in the values of the
+// items (fillings).
 func Of(crd *apiextensionsv1.CustomResourceDefinition) []Object {
 	version := crd.Spec.Versions[0]
 	root := version.Schema.OpenAPIV3Schema

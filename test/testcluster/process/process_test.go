@@ -14,7 +14,6 @@ import (
 	"time"
 )
 
-// shell starts a script and waits until it prints "ready".
 func shell(t *testing.T, log, script string, reaper *Reaper) *Process {
 	t.Helper()
 	p, err := Start("the script", log, exec.Command("/bin/sh", "-c", script), reaper)

@@ -67,7 +67,8 @@ func (s Set) Without(others ...Set) Set {
 }
 
 // Granted returns the permissions that Roles, ClusterRoles and bindings among the objects grant a
-// ServiceAccount. A rule with a wildcard is an error, because its usage cannot be measured.
+// ServiceAccount. A rule with a wildcard or with nonResourceURLs is an error, because its usage
+// cannot be measured.
 func Granted(objects []*unstructured.Unstructured, namespace, name string) (Set, error) {
 	granted := Set{}
 	for _, o := range objects {

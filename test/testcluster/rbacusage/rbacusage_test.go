@@ -90,7 +90,6 @@ func TestGranted(t *testing.T) {
 	}
 }
 
-// event returns a line of an audit log.
 func event(user, decision, verb, resource, sub string, code int) string {
 	text, err := json.Marshal(map[string]any{
 		"user": map[string]any{"username": user}, "verb": verb,

@@ -24,8 +24,8 @@ const nowhere = "ghcr.io" + "/you"
 
 // Location is the content of project.yaml.
 type Location struct {
-	// Repo is the prefix of the Go modules' paths. It is host/name, or host/owner/name. The second
-	// form is also the address of the repository.
+	// Repo is the prefix of the Go modules' paths. Examples are host/name and host/owner/name. The
+	// second form is also the address of the repository.
 	Repo string
 	// Registry is the registry and path of images, as in the image Registry/dojo-operator.
 	Registry string

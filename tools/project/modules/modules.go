@@ -96,7 +96,6 @@ func readModule(ctx context.Context, c git.Clone, l location.Location, revision,
 	return m, nil
 }
 
-// replaced reports whether the module's go.mod replaces another module of the project.
 func (m Module) replaced(l location.Location) bool {
 	return slices.ContainsFunc(m.file.Replace, func(r *modfile.Replace) bool { return strings.HasPrefix(r.Old.Path, l.Repo+"/") })
 }
@@ -107,8 +106,8 @@ func Tagged(ctx context.Context, c git.Clone, l location.Location) (bool, error)
 	return err == nil && !m.replaced(l), err
 }
 
-// pinned returns the text of the go.mod with requirements of the project's other modules at a
-// version.
+// pinned returns the text of a go.mod that requires the project's other modules at a version, and
+// does not replace them.
 func (m Module) pinned(l location.Location, version string) ([]byte, error) {
 	for _, r := range slices.Clone(m.file.Replace) {
 		if strings.HasPrefix(r.Old.Path, l.Repo+"/") {

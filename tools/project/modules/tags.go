@@ -32,7 +32,8 @@ type Release struct {
 
 // Plan prepares the release of operators at a version from HEAD, but creates no tag. If no shared
 // module has changed, the shared modules keep their version. Otherwise they get the version of the
-// operators. If their current version is newer than that, they get their next minor version.
+// operators, if it is newer than theirs and its major version is 0 or 1. If not, they get the next
+// version after theirs.
 func Plan(ctx context.Context, c git.Clone, l location.Location, operators []string, version string) (r Release, err error) {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
 		return r, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", version)
@@ -106,8 +107,10 @@ func sameShared(ctx context.Context, c git.Clone, l location.Location, source, v
 	return commit, true, nil
 }
 
-// next returns the version of changed shared modules. Its major version is 0 or 1, because a higher
-// major version would change the paths of the modules.
+// next returns the version of changed shared modules: the parameter version if possible, and
+// otherwise the version after newest. Its major version is 0 or 1, because a higher major version
+// would change the paths of the modules. After a prerelease comes its release, and after a release
+// the next minor version.
 func next(newest, version string) string {
 	if major := semver.Major(version); (major == "v0" || major == "v1") && semver.Compare(version, newest) > 0 {
 		return version
@@ -145,8 +148,8 @@ func (r Release) Create(ctx context.Context, c git.Clone) error {
 	return nil
 }
 
-// Source returns the commit that was released by a tag, which is the parent of a commit made by
-// [Commit]. For any other commit, it returns the commit itself.
+// Source returns the released commit. For a commit that [Commit] has made, that is the parent
+// commit. For any other commit, it is the commit itself.
 func Source(ctx context.Context, c git.Clone, revision string) (string, error) {
 	found, err := c.Lines(ctx, "log", "-1", "--format=%H%n%P%n%s", revision)
 	if err != nil || len(found) != 3 {

@@ -25,10 +25,10 @@ func (s *session) newAdopt() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "adopt SERVER ID", Short: "Print the manifest that adopts a channel, a category or a role",
 		DisableFlagsInUseLine: true,
-		Long: `Prints the manifest of an object that adopts an existing channel, category or role, by its id, and that changes
-nothing of it. A channel whose category has no object comes with that of the category, since the operator would move it
-out otherwise. It writes nothing: apply the output. The token comes from the Secret of the DiscordServer, or from
---token-file.`,
+		Long: `Prints the manifest of an object that adopts an existing channel, category or role by its id. Applied
+unchanged, the manifest changes nothing on Discord. If the category of a channel has no object, the manifest of the
+category comes first: without a group, the operator would move the channel out of its category. The command writes
+nothing to Kubernetes: apply its output. The token comes from the Secret of the DiscordServer, or from --token-file.`,
 		Example: "  kubectl discord adopt company 1401681709430341810 -n platform | kubectl apply -f -",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -38,7 +38,7 @@ out otherwise. It writes nothing: apply the output. The token comes from the Sec
 				return err
 			}
 			if !cli.IsID(args[1]) {
-				return kubectl.Usage("%q is no id of Discord, which has 6 to 20 digits", args[1])
+				return kubectl.Usage("%q is no id of Discord: an id has 6 to 20 digits", args[1])
 			}
 			if problems := validation.IsDNS1123Subdomain(name); name != "" && problems != nil {
 				return kubectl.Usage("--name is %q: %s", name, problems[0])
@@ -50,7 +50,7 @@ out otherwise. It writes nothing: apply the output. The token comes from the Sec
 			return s.adopt(ctx, args[0], args[1], name, &from)
 		}),
 	}
-	cmd.Flags().StringVar(&name, "name", "", "`name` of the object; by default it follows the name on Discord")
+	cmd.Flags().StringVar(&name, "name", "", "`name` of the object; by default it is made from the name on Discord")
 	from.bind(cmd)
 	return cmd
 }
@@ -61,7 +61,7 @@ func (s *session) adopt(ctx context.Context, server, id, name string, from *sour
 		return err
 	}
 	if claimed := claimant(w, id); claimed != nil {
-		return fmt.Errorf("%s has it already: the %s %s/%s",
+		return fmt.Errorf("%s already has an object: the %s %s/%s",
 			id, kinds.Of(claimed).Kind, claimed.GetNamespace(), claimed.GetName())
 	}
 	options, _, err := from.options(ctx, s, w.Server)

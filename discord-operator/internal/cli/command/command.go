@@ -34,10 +34,10 @@ func newSession(o kubectl.Options) *session {
 }
 
 const introduction = `kubectl discord shows Discord servers and what is wrong with their objects, plans changes of
-them, and prints what exists on Discord as manifests. Every change is shown before it is made. It has your rights and
-no others, and says which is missing.
+Discord, and prints what exists on Discord as manifests. Every change is shown before it is made. The plugin has your
+rights and no others, and names each right that you lack.
 
-Exit codes: 0 well, 1 an error, 2 wrong use, 3 answered, and something is wrong.`
+Exit codes: 0 well, 1 an error, 2 wrong use, 3 the output reports a problem (plan: a change).`
 
 func (s *session) newRoot() *cobra.Command {
 	return s.Root("Discord servers, and what is wrong with them", introduction,
@@ -71,7 +71,8 @@ func (s *session) forServer(use, short, long string, run func(context.Context, s
 
 func (s *session) server(ctx context.Context, name string) (*v1alpha1.DiscordServer, error) {
 	server := &v1alpha1.DiscordServer{}
-	return server, s.Named(ctx, kinds.Server, name, server, "kubectl get discordservers -A shows those of all namespaces")
+	return server, s.Named(ctx, kinds.Server, name, server,
+		"kubectl get discordservers -A shows the DiscordServers of all namespaces")
 }
 
 func (s *session) world(ctx context.Context, name string) (*world.World, error) {

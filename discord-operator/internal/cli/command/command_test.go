@@ -35,7 +35,6 @@ func TestMain(m *testing.M) {
 	os.Exit(page.Run(m, update))
 }
 
-// TestPage compares docs/kubectl-discord.md with the output of the commands.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	page.Check(t, *update, 5)
@@ -118,8 +117,8 @@ type school struct {
 	secret *corev1.Secret
 }
 
-// company returns a DiscordServer with objects in three namespaces. It first applies the changes to
-// them.
+// company returns a DiscordServer with objects in three namespaces, to which it has applied the
+// changes.
 func company(changes ...func(*school)) *school {
 	s := &school{}
 	s.server = &v1alpha1.DiscordServer{ObjectMeta: meta("platform", "company")}
@@ -245,7 +244,6 @@ func voices(s *school) {
 	s.group.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"AddReactions"}}}
 }
 
-// TestFollow shows that -w prints each change until the user stops it.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	school := company()

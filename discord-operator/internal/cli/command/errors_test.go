@@ -58,7 +58,7 @@ func TestWrongUse(t *testing.T) {
 		"check-token a b":                `unexpected argument "b": kubectl discord check-token [SERVER]`,
 		"adopt":                          "the name of a DiscordServer is missing: kubectl discord adopt SERVER ID",
 		"adopt a":                        "the id of a channel, category or role is missing: kubectl discord adopt SERVER ID",
-		"adopt a general":                `"general" is no id of Discord, which has 6 to 20 digits`,
+		"adopt a general":                `"general" is no id of Discord: an id has 6 to 20 digits`,
 		"adopt a 1234567 --name A":       `--name is "A": `,
 		"undelete":                       "the type is missing: kubectl discord undelete TYPE NAME",
 		"undelete thread a":              `"thread" is no type: say server, group, channel or role`,
@@ -84,10 +84,10 @@ func TestUnknownName(t *testing.T) {
 		fields := strings.Fields(args)
 		i := slices.IndexFunc(fields, func(f string) bool { return f == "company" || f == "alerts" })
 		fields[i] = "another"
-		want := `there is no DiscordServer "another" in the namespace platform, which has company` + "\n"
+		want := `there is no DiscordServer "another" in the namespace platform; existing names: company` + "\n"
 		if fields[0] == "undelete" {
 			want = `there is no DiscordChannel "another" in the namespace platform; its deletion is complete, or it never existed. ` +
-				"For a resource that a deleted object has left on Discord, kubectl discord adopt prints a manifest\n"
+				"If Discord still has the channel, category or role, print a manifest that adopts it: kubectl discord adopt SERVER ID -n NAMESPACE\n"
 		}
 		if got := run(t, s, "", fields...); got.code != 1 || got.err != "kubectl discord: "+want || got.out != "" {
 			t.Errorf("%s: %s, want %s", args, got, want)
@@ -112,7 +112,7 @@ func TestKindsMissing(t *testing.T) {
 	s.Uninstall(kinds.Server.Resource(), kinds.Channel.Resource())
 	for _, args := range cases {
 		got := run(t, s, "", strings.Fields(args)...)
-		if got.code != 1 || !strings.Contains(got.err, "does not have a kind that this needs") || !strings.Contains(got.err, "docs/do/install.md") {
+		if got.code != 1 || !strings.Contains(got.err, "does not serve a kind that this command needs") || !strings.Contains(got.err, "docs/do/install.md") {
 			t.Errorf("%s: %s", args, got)
 		}
 	}
@@ -122,14 +122,14 @@ func TestNoRights(t *testing.T) {
 	t.Parallel()
 	const servers, channels = "discordservers.discord.jutsu.com", "discordchannels.discord.jutsu.com"
 	for name, c := range map[string]struct{ deny, args, problem string }{
-		"status":      {"get " + servers, "status company", "you (yuji) may not get " + servers + " in the namespace platform. The ClusterRole discord-view has it"},
+		"status":      {"get " + servers, "status company", "you (yuji) may not get " + servers + " in the namespace platform. Ask an administrator for a RoleBinding to the ClusterRole discord-view"},
 		"invite":      {"get " + servers, "invite company", "may not get " + servers},
 		"check-token": {"get " + servers, "check-token company", "may not get " + servers},
 		"the Secret":  {"get secrets", "check-token company", "you (yuji) may not get secrets in the namespace platform."},
 		"adopt":       {"get secrets", "adopt company 1234567", "may not get secrets in the namespace platform."},
-		"undelete":    {"get " + channels, "undelete channel tokyo-alerts -n team-a", "may not get " + channels + " in the namespace team-a. The ClusterRole discord-view"},
-		"to patch":    {"patch " + channels, "undelete channel tokyo-alerts -n team-a -y", "you lack patch " + channels},
-		"to create":   {"create " + channels, "undelete channel tokyo-alerts -n team-a -y", "you lack create " + channels},
+		"undelete":    {"get " + channels, "undelete channel tokyo-alerts -n team-a", "may not get " + channels + " in the namespace team-a. Ask an administrator for a RoleBinding to the ClusterRole discord-view"},
+		"to patch":    {"patch " + channels, "undelete channel tokyo-alerts -n team-a -y", "in the namespace team-a that you lack: patch " + channels},
+		"to create":   {"create " + channels, "undelete channel tokyo-alerts -n team-a -y", "in the namespace team-a that you lack: create " + channels},
 		"the server of another namespace": {"get " + servers, "undelete channel tokyo-alerts -n team-a -y",
 			"may not get " + servers + " in the namespace platform"},
 	} {
@@ -148,12 +148,11 @@ func TestNoRights(t *testing.T) {
 func TestInviteBeforeTheBotIsKnown(t *testing.T) {
 	t.Parallel()
 	got := run(t, company(func(s *school) { s.server.Status.InviteURL = "" }).in(t), "", "invite", "company")
-	if got.code != 1 || !strings.Contains(got.err, "who the bot of company is: see kubectl discord status company -n platform") {
+	if got.code != 1 || !strings.Contains(got.err, "the bot of the DiscordServer company yet, so there is no link. To see why: kubectl discord status company -n platform") {
 		t.Error(got)
 	}
 }
 
-// TestPlanExitCode shows that plan exits with 3 on differences, and with another code on a failure.
 func TestPlanExitCode(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[int]error{0: nil, 1: io.ErrUnexpectedEOF, 3: fmt.Errorf("plan: %w", plan.ErrDiffers)} {

@@ -15,9 +15,10 @@ func (s *session) newStatus() *cobra.Command {
 	var follow bool
 	var format kubectl.Output
 	cmd := s.forServer("status", "Show one screen about a server and its objects",
-		`Shows the state of a DiscordServer, what of Discord's limits is used, the permissions that its bot lacks, and the
-groups, channels and roles of all namespaces that you may list, each with its state, the cause, and its drift. It reads
-the statuses in Kubernetes alone, so it needs no token. The exit code is 3 if something is wrong.`,
+		`Shows the state of a DiscordServer, its numbers of channels and roles with Discord's limits, and the permissions that
+its bot lacks. Then it lists the groups, channels and roles of all namespaces that you may list, each with its state,
+the cause, and its drift. It reads only the statuses in Kubernetes, so it needs no token. The exit code is 3 if
+something is wrong.`,
 		func(ctx context.Context, name string) error {
 			if follow {
 				return s.Follow(ctx, func(ctx context.Context) (string, error) { return s.statusText(ctx, name) })
@@ -30,7 +31,7 @@ the statuses in Kubernetes alone, so it needs no token. The exit code is 3 if so
 		}
 		return nil
 	}
-	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "follow it until you press Ctrl-C")
+	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "show each change until you press Ctrl-C")
 	format.Bind(cmd)
 	return cmd
 }
@@ -60,9 +61,10 @@ func (s *session) newInvite() *cobra.Command {
 	var everyone, administrator bool
 	var format kubectl.Output
 	cmd := s.forServer("invite", "Print the link that adds the bot, with the permissions that it needs, and why",
-		`Prints the link with which a user who may manage the server on Discord adds the bot, or gives it missing
-permissions. It asks for exactly the permissions that the DiscordServer and the objects of its namespace need, and gives
-the reason for each. Permissions that only objects of other namespaces need are listed, and asked for with -A.`,
+		`Prints a link. A user who may manage the server on Discord opens it to add the bot, or to give the bot missing
+permissions. The link asks for exactly the permissions that the DiscordServer and the objects of its namespace need. The
+output has the reason for each permission. It also lists the permissions that only objects of other namespaces need; -A
+adds these to the link.`,
 		func(ctx context.Context, name string) error {
 			w, err := s.world(ctx, name)
 			if err != nil {
@@ -74,8 +76,10 @@ the reason for each. Permissions that only objects of other namespaces need are 
 			}
 			return format.Write(s.Plugin, in, func() string { return in.Text(w, s.Style) })
 		})
-	cmd.Flags().BoolVarP(&everyone, "all-namespaces", "A", false, "ask for what objects of other namespaces need, too")
-	cmd.Flags().BoolVar(&administrator, "administrator", false, "ask for Administrator, which enabling Community needs")
+	cmd.Flags().BoolVarP(&everyone, "all-namespaces", "A", false,
+		"also ask for the permissions that only objects of other namespaces need")
+	cmd.Flags().BoolVar(&administrator, "administrator", false,
+		"also ask for Administrator, which is needed to enable Community")
 	format.Bind(cmd)
 	return cmd
 }

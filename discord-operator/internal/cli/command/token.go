@@ -65,7 +65,8 @@ func (s *session) tokenOf(ctx context.Context, server *v1alpha1.DiscordServer) (
 	case err != nil:
 		return "", "", err
 	case !grant.GuildsOf(secret.Annotations).Allow(server.Spec.ServerID):
-		return "", "", fmt.Errorf("the annotation %s of the Secret %s does not allow its token to be used for the server %s",
+		return "", "", fmt.Errorf("the annotation %s of the Secret %s does not allow its token for the server %s; "+
+			"add the server's id to the annotation, or use another bot",
 			v1alpha1.AllowedServersAnnotation, ref.Name, server.Spec.ServerID)
 	}
 	return string(secret.Data[ref.Key]), fmt.Sprintf("key %q of the Secret %s", ref.Key, ref.Name), nil
@@ -80,8 +81,9 @@ func (t *source) options(
 	}
 	token, ok := bot.ParseToken(text)
 	if !ok {
-		return o, "", fmt.Errorf("%s has no bot token, which is three words with dots between them: "+
-			"it comes from the bot's page in Discord's developer portal, Reset Token", from)
+		return o, "", fmt.Errorf("%s has no bot token (three words with dots between them). If you do not have the token, "+
+			"create a new one with Reset Token on the bot's page in Discord's developer portal; the former token is then "+
+			"invalid", from)
 	}
 	return discordclient.Options{Token: discordclient.NewSecret(token), APIURL: t.apiURL}, from, nil
 }
@@ -89,11 +91,12 @@ func (t *source) options(
 func (s *session) newCheckToken() *cobra.Command {
 	var from source
 	cmd := &cobra.Command{
-		Use: "check-token [SERVER]", Short: "Ask Discord whose a token is, and what its bot may do",
+		Use: "check-token [SERVER]", Short: "Show which bot a token belongs to, and what the bot may do",
 		DisableFlagsInUseLine: true,
-		Long: `Asks Discord whose a token is, in which servers the bot is, which privileged intents it has, and, with a
-DiscordServer, whether it may do there what the objects need. The token comes from the Secret of the DiscordServer, or
-from --token-file; it is never printed. The exit code is 3 if something is wrong.`,
+		Long: `Asks Discord which bot a token belongs to, which servers the bot is in, and which privileged intents it has.
+With a DiscordServer, the command also checks whether the bot has the permissions that the objects need. The token comes
+from the Secret of the DiscordServer, or from --token-file; it is never printed. The exit code is 3 if something is
+wrong.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && from.file == "" {
 				return kubectl.Usage("name a DiscordServer or --token-file: %s", cmd.UseLine())
@@ -139,8 +142,9 @@ func (s *session) checkToken(ctx context.Context, o discordclient.Options, from 
 	var lines []finding
 	user, err := api.CurrentUser(ctx)
 	if discordclient.ClassOf(err) == discordclient.ClassBadToken {
-		return s.found([]finding{{about: "token", state: "Discord refuses the one in " + from,
-			remedy: "create another one on the bot's page in Discord's developer portal, Reset Token"}})
+		return s.found([]finding{{about: "token", state: "Discord refuses the token in " + from,
+			remedy: "check that it is the bot's token, or create a new one with Reset Token on the bot's page in Discord's " +
+				"developer portal; the former token is then invalid"}})
 	} else if err != nil {
 		return cli.Explained(err)
 	}
@@ -174,7 +178,6 @@ func (s *session) checkToken(ctx context.Context, o discordclient.Options, from 
 	return s.found(append(lines, more...))
 }
 
-// maxGuilds is the maximum number of guilds in a line.
 const maxGuilds = 10
 
 // intents lists the bot's privileged intents. The operator needs none; each intent shows the bot
@@ -205,8 +208,11 @@ func rightsIn(
 	id := w.Server.Spec.ServerID
 	guild, err := api.GetGuild(ctx, id)
 	if discordclient.ClassOf(err) == discordclient.ClassGone {
-		return []finding{{about: "server", state: "the bot is not a member of " + id + ", or that does not exist",
-			remedy: "add it: " + discordclient.InviteURL(api.WebURL(), app.ID, discordclient.PermissionsOverwrites, id)}}, nil
+		return []finding{{
+			about: "server", state: "the bot is not a member of the server " + id + ", or the server does not exist",
+			remedy: "add the bot: " +
+				discordclient.InviteURL(api.WebURL(), app.ID, discordclient.PermissionsOverwrites, id),
+		}}, nil
 	} else if err != nil {
 		return nil, err
 	}
@@ -223,7 +229,7 @@ func rightsIn(
 	invite := fmt.Sprintf("kubectl discord invite %s -n %s", w.Server.Name, w.Server.Namespace)
 	lines = append(lines, lacking(have, own, "the server's own objects need", invite))
 	if len(others) > 0 {
-		lines = append(lines, lacking(have, others, "objects of other namespaces need besides", invite+" -A"))
+		lines = append(lines, lacking(have, others, "only objects of other namespaces need", invite+" -A"))
 	}
 	return lines, nil
 }

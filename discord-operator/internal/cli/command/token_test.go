@@ -39,7 +39,6 @@ func newOnDiscord(t *testing.T, p discordtest.Permissions, changes ...func(*scho
 		g.ID, guildID, g.Bot.UserID, "1401681709430341701", g.Bot.ApplicationID, applicationID, g.Discord.URL(), "https://discord.com")}
 }
 
-// run runs a command against the simulated Discord. The test fails if the output has the token.
 func (d *onDiscord) run(t *testing.T, input string, args ...string) result {
 	t.Helper()
 	got := run(t, d.k8s, input, append(args, "--discord-api-url", d.Discord.APIURL())...)
@@ -67,19 +66,19 @@ func TestCheckToken(t *testing.T) {
 		"a file":      {args: "check-token --token-file " + file, have: all, contains: []string{"in " + file, "servers  1: Jujutsu High"}},
 		"stdin":       {args: "check-token --token-file -", input: "TOKEN", have: all, contains: []string{"in standard input"}},
 		"nonsense": {args: "check-token --token-file -", input: "secret password", code: 1,
-			contains: []string{"standard input has no bot token, which is three words with dots"}},
+			contains: []string{"standard input has no bot token (three words with dots"}},
 		"another's token": {args: "check-token --token-file -", input: "a.wrong.token", code: 3,
-			contains: []string{"fix  token  Discord refuses the one in standard input", "Reset Token"}},
+			contains: []string{"fix  token  Discord refuses the token in standard input", "Reset Token"}},
 		"no file": {args: "check-token --token-file " + file + "x", code: 1, contains: []string{"read the token: open"}},
 		"not a member": {args: "check-token company", have: all, code: 3, change: func(s *school, _ *guildtest.Guild) {
 			s.server.Spec.ServerID = "1401681709430349999"
-		}, contains: []string{"the bot is not a member of 1401681709430349999", "add it: https://discord.com/oauth2/authorize"}},
+		}, contains: []string{"the bot is not a member of the server 1401681709430349999", "add the bot: https://discord.com/oauth2/authorize"}},
 		"no Secret": {args: "check-token company", code: 1, change: func(s *school, _ *guildtest.Guild) {
 			s.server.Spec.TokenSecretRef.Name = "other"
 		}, contains: []string{"the Secret other of spec.tokenSecretRef does not exist in the namespace platform"}},
 		"a Secret for others": {args: "check-token company", code: 1, change: func(s *school, _ *guildtest.Guild) {
 			s.secret.Annotations = map[string]string{v1alpha1.AllowedServersAnnotation: "1"}
-		}, contains: []string{"does not allow its token to be used for the server"}},
+		}, contains: []string{"does not allow its token for the server"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +112,7 @@ func TestCheckToken(t *testing.T) {
 	away := run(t, company(func(s *school) { s.secret.Data["token"] = []byte("a.bot.token") }).in(t), "",
 		"check-token", "company", "--discord-api-url", "http://127.0.0.1:1")
 	if away.code != 1 || strings.Contains(away.err, "API server") || !strings.Contains(away.err, "get current user") ||
-		!strings.Contains(away.err, "name that with --discord-api-url\n") {
+		!strings.Contains(away.err, "or set --discord-api-url if Discord's API has another address\n") {
 		t.Errorf("of a Discord that is away: %s", away)
 	}
 }
@@ -141,9 +140,9 @@ func TestAdopt(t *testing.T) {
 		"adopt role":     {id: role, more: []string{"--name", "teachers"}},
 		"adopt category": {id: category},
 		"nothing":        {id: "1401681709430349999", code: 1, want: "has no channel, category or role with the id 1401681709430349999"},
-		"hidden":         {id: hidden, code: 1, want: "it cannot be adopted: text channel " + hidden + ": the bot may not view it"},
+		"hidden":         {id: hidden, code: 1, want: hidden + " cannot be adopted: text channel " + hidden + ": the bot may not view it"},
 		"everyone":       {id: d.ID, code: 1, want: "has no channel, category or role with the id"},
-		"adopted":        {id: tokyoID, code: 1, want: "has it already: the DiscordChannel team-a/tokyo-alerts"},
+		"adopted":        {id: tokyoID, code: 1, want: "already has an object: the DiscordChannel team-a/tokyo-alerts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

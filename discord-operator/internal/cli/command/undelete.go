@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -23,7 +24,8 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// stepTimeout bounds each wait for the operator or for Kubernetes.
+// stepTimeout is the default of --timeout, the limit of each wait for the operator or for
+// Kubernetes.
 const stepTimeout = 2 * time.Minute
 
 type undeleting struct {
@@ -34,12 +36,13 @@ type undeleting struct {
 func (s *session) newUndelete() *cobra.Command {
 	var u undeleting
 	cmd := &cobra.Command{
-		Use: "undelete TYPE NAME", Short: "Take back the deletion of an object that still waits",
+		Use: "undelete TYPE NAME", Short: "Take back a deletion that is not complete yet",
 		DisableFlagsInUseLine: true,
-		Long: `Takes back the deletion of a server, group, channel or role that still waits for its finalizer. Kubernetes
-cannot undo a deletion, so the object is replaced: the deletion is held (annotation discord.jutsu.com/paused), the
-operator confirms that, the finalizer is removed, so that nothing is deleted on Discord, and the same object is created
-again, which adopts what it had. The plan is shown first, and the name is asked for.`,
+		Long: `Takes back the deletion of a server, group, channel or role while the deletion is not complete. Kubernetes
+cannot undo a deletion, so the command replaces the object. It pauses the deletion (annotation
+discord.jutsu.com/paused), and waits until the operator confirms that it deletes nothing on Discord. Then it removes the
+finalizer, and creates an equal object, which adopts the same resource on Discord. It shows this plan first, and asks
+for the object's name.`,
 		Example: "  kubectl discord undelete channel alerts -n team-a",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -71,9 +74,11 @@ again, which adopts what it had. The plan is shown first, and the name is asked 
 func (s *session) undelete(ctx context.Context, kind kubectl.Kind, name string, u *undeleting) error {
 	o := kinds.New(kind)
 	switch err := s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, o); {
+	case apierrors.IsNotFound(err) && !kubectl.NotServed(err) && kind == kinds.Server:
+		return s.Unknown(ctx, kind, name, "its deletion is complete, or it never existed")
 	case apierrors.IsNotFound(err) && !kubectl.NotServed(err):
-		return fmt.Errorf("%w. For a resource that a deleted object has left on Discord, "+
-			"kubectl discord adopt prints a manifest",
+		return fmt.Errorf("%w. If Discord still has the channel, category or role, print a manifest that adopts it: "+
+			"kubectl discord adopt SERVER ID -n NAMESPACE",
 			s.Unknown(ctx, kind, name, "its deletion is complete, or it never existed"))
 	case err != nil:
 		return err
@@ -97,14 +102,15 @@ func (s *session) undelete(ctx context.Context, kind kubectl.Kind, name string, 
 	if err := u.Confirm(ctx, s.Plugin, text); err != nil {
 		return err
 	}
-	if err := u.ConfirmName(ctx, s.Plugin, "the object", name, "The object is replaced."); err != nil {
+	if err := u.ConfirmName(ctx, s.Plugin, "the object", name, "The object will be replaced."); err != nil {
 		return err
 	}
 	return s.replace(ctx, plan, text, u.timeout)
 }
 
-// serverFor returns the DiscordServer of an object. It returns nil if both are in the same
-// namespace, because the object then needs no grant of the DiscordServer.
+// serverFor returns the DiscordServer of an object in another namespace, which needs grants of the
+// DiscordServer. It returns nil if both are in the same namespace, or if the DiscordServer is
+// unknown.
 func (s *session) serverFor(ctx context.Context, o status.Object) (*v1alpha1.DiscordServer, error) {
 	name, ok := recreate.ServerOf(o)
 	if !ok || name.Namespace == o.GetNamespace() {
@@ -116,7 +122,7 @@ func (s *session) serverFor(ctx context.Context, o status.Object) (*v1alpha1.Dis
 
 func (s *session) replace(ctx context.Context, p *recreate.Plan, text string, timeout time.Duration) error {
 	o := p.Old.DeepCopyObject().(status.Object)
-	s.Print("1. hold the deletion\n")
+	s.Print("1. pause the deletion\n")
 	pause := map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.PausedAnnotation: "true"}}}
 	if err := s.merge(ctx, o, pause); err != nil {
 		return s.late(err, p)
@@ -132,26 +138,30 @@ func (s *session) replace(ctx context.Context, p *recreate.Plan, text string, ti
 	if err != nil {
 		return s.late(err, p)
 	}
-	if terminating, err := s.terminating(ctx); err != nil || terminating {
-		return errors.Join(err, errNamespace)
+	switch terminating, err := s.terminating(ctx); {
+	case err != nil:
+		return s.late(err, p)
+	case terminating:
+		return errNamespace
 	}
 	if err := s.creatable(ctx, p); err != nil {
-		return fmt.Errorf("the object could not be created again: %w; the deletion stays held. Remove the cause, and "+
-			"run this again", err)
+		return fmt.Errorf("the dry run that creates the object again failed: %w. The deletion stays paused. Fix the "+
+			"cause, and run the command again", err)
 	}
-	s.Print("3. remove the finalizer, so that Kubernetes forgets the object and Discord keeps what it has\n")
+	s.Print("3. remove the finalizer: Kubernetes then removes the object, and Discord keeps the resource\n")
 	// An interruption between release and recreate would lose the object with its spec.
 	steps := context.WithoutCancel(ctx)
 	if lost, err := s.release(steps, p, o, timeout); err != nil {
 		if lost {
-			s.Note("If the %s %s is gone, create this object as soon as possible; else run this again:\n%s",
-				kinds.Of(o).Kind, o.GetName(), text)
+			s.Note("See whether the object still exists: kubectl get %s %s -n %s. If it exists, run undelete again. If not, "+
+				"apply this manifest as soon as possible:\n%s",
+				kinds.Of(o).Resource(), o.GetName(), o.GetNamespace(), text)
 		}
 		return err
 	}
 	created, err := s.recreate(steps, p, timeout)
 	if err != nil {
-		s.Note("Nothing is lost on Discord. Create this object as soon as possible:\n%s", text)
+		s.Note("Nothing is lost on Discord. Apply this manifest as soon as possible:\n%s", text)
 		return err
 	}
 	return s.await(ctx, created, timeout)
@@ -164,17 +174,18 @@ func (s *session) release(
 ) (lost bool, err error) {
 	patching, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	for {
-		err = s.removeFinalizer(patching, o)
-		if !apierrors.IsConflict(err) || !s.stillHeld(patching, o) {
-			break
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		err := s.removeFinalizer(patching, o)
+		if apierrors.IsConflict(err) && !s.stillHeld(patching, o) {
+			return errChanged
 		}
-	}
-	held := fmt.Errorf("%w; the deletion stays held, run this again", err)
+		return err
+	})
+	held := fmt.Errorf("%w; the deletion stays paused; fix the cause and run the command again", err)
 	switch {
 	case err == nil:
 		return false, nil
-	case apierrors.IsConflict(err):
+	case apierrors.IsConflict(err), errors.Is(err, errChanged):
 		return false, errChanged
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 		return false, held
@@ -201,8 +212,8 @@ func (s *session) removeFinalizer(ctx context.Context, o status.Object) error {
 	}})
 }
 
-// stillHeld reads o again after a conflict. It reports whether o has the same spec, is still paused,
-// and the operator still holds the deletion.
+// stillHeld reads o again after a conflict. It reports whether o is the same object with the same
+// spec and is still paused, and whether the operator still holds its deletion.
 func (s *session) stillHeld(ctx context.Context, o status.Object) bool {
 	uid, generation := o.GetUID(), o.GetGeneration()
 	err := s.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -211,20 +222,23 @@ func (s *session) stillHeld(ctx context.Context, o status.Object) bool {
 }
 
 var (
-	errGone      = errors.New("the operator was faster")
-	errChanged   = errors.New("another client has changed the object meanwhile, so its finalizer stays. Run this again")
-	errNamespace = errors.New("its namespace is being deleted, so nothing can be created there; the deletion stays held")
+	errGone    = errors.New("the operator was faster")
+	errChanged = errors.New("another client has changed the object meanwhile, so the object is not replaced. " +
+		"Run the command again")
+	errNamespace = errors.New("the object's namespace is being deleted, so the object cannot be created again. The " +
+		"deletion stays paused. To keep the resource on Discord, set spec.deletionPolicy to Retain. Then remove the " +
+		"annotation " + v1alpha1.PausedAnnotation + ", so that the deletion continues")
 )
 
 // late explains an error that occurs before the finalizer is removed.
 func (s *session) late(err error, p *recreate.Plan) error {
 	switch {
 	case apierrors.IsNotFound(err), errors.Is(err, errGone):
-		return fmt.Errorf("the deletion has completed meanwhile: what the object had on Discord (%s) is as its "+
-			"deletionPolicy says; where it is still there, kubectl discord adopt prints a manifest for it", p.ID)
+		return fmt.Errorf("the deletion has completed meanwhile. If the deletion policy kept %[1]s on Discord, print a "+
+			"manifest that adopts it: kubectl discord adopt SERVER %[1]s -n NAMESPACE", p.ID)
 	case errors.Is(err, kubectl.ErrTimeout):
-		return fmt.Errorf("%w: discord-operator has not confirmed it. Does it run? The deletion stays held by the "+
-			"annotation %s; run this again", err, v1alpha1.PausedAnnotation)
+		return fmt.Errorf("%w: discord-operator has not confirmed that it deletes nothing. Check that the operator "+
+			"runs, and run the command again. The annotation %s still pauses the deletion", err, v1alpha1.PausedAnnotation)
 	}
 	return err
 }
@@ -263,11 +277,11 @@ func dryRunUnsupported(err error) bool {
 }
 
 // recreate creates the object as soon as the old object is gone. If another client has created a
-// new object first, recreate adds spec.adopt to that object, which then adopts the resource on
-// Discord.
+// new object first, recreate adds spec.adopt to that object, so that the object adopts the resource
+// on Discord. If p.Guarded is set, recreate returns errUnguarded instead.
 func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.Duration) (status.Object, error) {
 	created := p.New.DeepCopyObject().(status.Object)
-	s.Print("4. create it again\n")
+	s.Print("4. create the object again\n")
 	var last error
 	err := s.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
 		done, err := s.createOnce(ctx, p, created)
@@ -285,10 +299,10 @@ func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.D
 	return created, err
 }
 
-// errUnguarded ends a replacement whose new object another client has created from a manifest that
-// lacks the fields of [recreate.Plan.Guarded].
-var errUnguarded = errors.New("another client has created it first, from a manifest without the changes that " +
-	"the notes above name. Make these changes and add spec.adopt in that manifest")
+// errUnguarded means that another client has created the new object first. That object may lack the
+// changes that [recreate.Plan.Guarded] reports and that keep the resource from harm.
+var errUnguarded = errors.New("another client has created the object first, and its manifest lacks the changes in " +
+	"the notes above. Make these changes in that manifest, and add spec.adopt")
 
 func (s *session) createOnce(ctx context.Context, p *recreate.Plan, created status.Object) (done bool, err error) {
 	if err := s.Create(ctx, created); !apierrors.IsAlreadyExists(err) {
@@ -305,13 +319,14 @@ func (s *session) createOnce(ctx context.Context, p *recreate.Plan, created stat
 	if p.Guarded {
 		return false, errUnguarded
 	}
-	s.Note("Another client has created it already. It adopts what the former one had.\n")
+	s.Note("Another client has already created the new object. That object adopts the same resource on Discord.\n")
 	return true, s.merge(ctx, created, map[string]any{"spec": map[string]any{"adopt": adopt}})
 }
 
-// await waits until the new object is Ready or Degraded, and prints its state.
+// await waits until the new object is Ready, or Degraded for a reason that is not temporary. Then
+// it prints the object's state.
 func (s *session) await(ctx context.Context, o status.Object, timeout time.Duration) error {
-	s.Print("5. wait until it is Ready\n")
+	s.Print("5. wait until the object is Ready\n")
 	state := view.State{}
 	err := s.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
 		if err := s.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
@@ -332,7 +347,7 @@ func (s *session) await(ctx context.Context, o status.Object, timeout time.Durat
 }
 
 // passing reports whether a Degraded reason is temporary. The operator may still see the old
-// object, or Kubernetes may not have deleted the Secret of its webhook yet.
+// object, or Kubernetes may not have deleted the Secret of the old object's webhook yet.
 func passing(reason string) bool {
 	return reason == v1alpha1.ReasonConflict || reason == v1alpha1.ReasonNameConflict
 }

@@ -107,7 +107,7 @@ func TestUndeleteNot(t *testing.T) {
 	}{
 		"not deleted": {func(s *school) { s.tokyo.DeletionTimestamp = nil }, args, "the DiscordChannel tokyo-alerts is not being deleted"},
 		"finalized": {func(s *school) { s.tokyo.Finalizers = []string{"example.com/other"} }, args,
-			"waits for example.com/other, and no longer for discord-operator"},
+			"waits only for the finalizer example.com/other: discord-operator has already deleted"},
 		"namespace": {func(s *school) {
 			s.tokyo.Status.Conditions = conditionsOf("Progressing", v1alpha1.ReasonNamespaceTerminating, "It goes.")
 		}, args, "the namespace team-a is being deleted"},
@@ -117,10 +117,10 @@ func TestUndeleteNot(t *testing.T) {
 		"nothing there":    {func(s *school) { s.tokyo.Status.ChannelID = "" }, args, "has nothing on Discord that could be kept"},
 		"no retention":     {func(s *school) { s.server.Spec.AllowRetention = false }, args, "(spec.allowRetention, spec.allowAdoption)"},
 		"no adoption":      {func(s *school) { s.server.Spec.AllowAdoption = false }, args, "kubectl annotate discordchannel tokyo-alerts -n team-a"},
-		"a tenant's role":  {func(s *school) { s.role.Namespace, s.role.Spec.ServerRef.Namespace = "team-a", "platform" }, "undelete role on-call -n team-a -y", "cannot be adopted, so its deletion cannot be taken back"},
+		"a tenant's role":  {func(s *school) { s.role.Namespace, s.role.Spec.ServerRef.Namespace = "team-a", "platform" }, "undelete role on-call -n team-a -y", "in another namespace, so this deletion cannot be taken back"},
 		"not confirmed":    {nil, "undelete group alerts", "no answer: nothing was changed"},
-		"yes alone":        {nil, "undelete group alerts -y", "no answer: nothing was changed; --confirm alerts answers in advance"},
-		"another name":     {nil, "undelete group alerts -y --confirm alert", `"alert" is not alerts: nothing was changed`},
+		"yes alone":        {nil, "undelete group alerts -y", "no answer: nothing was changed; answer in advance with --confirm alerts"},
+		"another name":     {nil, "undelete group alerts -y --confirm alert", `the name is "alerts", not "alert": nothing was changed`},
 		"outdated reading": {func(s *school) { s.group.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonPaused, "x") }, "undelete group alerts -y", "has not seen yet that"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,8 +139,6 @@ func TestUndeleteNot(t *testing.T) {
 	}
 }
 
-// TestUndeleteMeanwhile shows what happens if the operator or another client acts first, or if no
-// operator runs.
 func TestUndeleteMeanwhile(t *testing.T) {
 	t.Parallel()
 	const path = "discordgroups/alerts"
@@ -150,21 +148,21 @@ func TestUndeleteMeanwhile(t *testing.T) {
 		writes  []string
 		code    int
 	}{
-		"no operator": {func(*kubectltest.Server, string) {}, "discord-operator has not confirmed it. Does it run?",
+		"no operator": {func(*kubectltest.Server, string) {}, "discord-operator has not confirmed that it deletes nothing. Check",
 			[]string{"PATCH " + path}, 1},
 		"the operator was faster": {func(s *kubectltest.Server, _ string) { s.Remove(kinds.Group, "platform", "alerts") },
 			"the deletion has completed meanwhile", []string{"PATCH " + path}, 1},
 		"the namespace goes": {func(s *kubectltest.Server, _ string) {
 			at := metav1.NewTime(now)
 			s.Put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "platform", DeletionTimestamp: &at}})
-		}, "its namespace is being deleted", []string{"PATCH " + path}, 1},
+		}, "the object's namespace is being deleted", []string{"PATCH " + path}, 1},
 		"another client creates it": {func(s *kubectltest.Server, _ string) {
 			if len(s.Writes()) == 2 { // the second write removes the finalizer
 				g := company().group
 				g.UID, g.Status = "another", v1alpha1.DiscordGroupStatus{}
 				s.Put(g)
 			}
-		}, "Another client has created it already", []string{"PATCH " + path, "PATCH " + path, "PATCH " + path}, 0},
+		}, "Another client has already created the new object", []string{"PATCH " + path, "PATCH " + path, "PATCH " + path}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,8 +192,8 @@ func TestUndeleteMeanwhile(t *testing.T) {
 	}
 }
 
-// TestUndeleteConflict lets another client write the object between its last reading and the
-// removal of its finalizer.
+// TestUndeleteConflict lets another client write the object after the command has read it for the
+// last time and before the command removes the finalizer.
 func TestUndeleteConflict(t *testing.T) {
 	t.Parallel()
 	const patch, post = "PATCH discordgroups/alerts", "POST discordgroups/alerts"
@@ -208,12 +206,12 @@ func TestUndeleteConflict(t *testing.T) {
 		"the operator writes the status": {func(g *v1alpha1.DiscordGroup) { g.Status.Conditions[0].Message = "another" },
 			"", []string{patch, patch, post}, 0},
 		"a user edits the spec": {func(g *v1alpha1.DiscordGroup) { g.Generation++; g.Spec.Name = "another" },
-			"so its finalizer stays. Run this again", []string{patch}, 1},
+			"so the object is not replaced. Run the command again", []string{patch}, 1},
 		"a user resumes the deletion": {func(g *v1alpha1.DiscordGroup) { delete(g.Annotations, v1alpha1.PausedAnnotation) },
-			"so its finalizer stays. Run this again", []string{patch}, 1},
+			"so the object is not replaced. Run the command again", []string{patch}, 1},
 		"the operator resumes the deletion": {func(g *v1alpha1.DiscordGroup) {
 			g.Status.Conditions = conditionsOf("Progressing", v1alpha1.ReasonWaitingForDependents, "It goes on.")
-		}, "so its finalizer stays. Run this again", []string{patch}, 1},
+		}, "so the object is not replaced. Run the command again", []string{patch}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -238,7 +236,7 @@ func TestUndeleteConflict(t *testing.T) {
 }
 
 // TestUndeleteUnguarded shows that undelete does not let another client's object adopt a resource
-// that may belong to another user: with its own deletion policy, that object could delete it.
+// that may belong to another user. That object's deletion policy could delete the resource.
 func TestUndeleteUnguarded(t *testing.T) {
 	t.Parallel()
 	matched := func(s *school) { s.group.Status.Matched = true }
@@ -254,13 +252,13 @@ func TestUndeleteUnguarded(t *testing.T) {
 		}
 	}
 	got := run(t, s, "", "undelete", "group", "alerts", "-y", "--confirm", "alerts")
-	if got.code != 1 || !strings.Contains(got.err, "another client has created it first") || len(s.Writes()) != 2 {
+	if got.code != 1 || !strings.Contains(got.err, "another client has created the object first") || len(s.Writes()) != 2 {
 		t.Errorf("%s after %v", got, s.Writes())
 	}
 }
 
-// TestUndeleteLostAnswer shows that the object is created again although the answer to the patch
-// that removes its finalizer was lost.
+// TestUndeleteLostAnswer shows what happens if the answer to the patch that removes the finalizer
+// is lost.
 func TestUndeleteLostAnswer(t *testing.T) {
 	t.Parallel()
 	const patch, post = "PATCH discordgroups/alerts", "POST discordgroups/alerts"
@@ -276,7 +274,7 @@ func TestUndeleteLostAnswer(t *testing.T) {
 		"the object is gone":         {removed: true, writes: []string{patch, patch, post}},
 		"and the user interrupts it": {removed: true, cancelled: true, writes: []string{patch, patch, post}, code: 1, problem: "interrupted"},
 		"the object stays": {writes: []string{patch, patch}, code: 1, manifest: true,
-			problem: "the deletion stays held, run this again"},
+			problem: "the deletion stays paused; fix the cause and run the command again"},
 		"the object cannot be read": {removed: true, unread: true, writes: []string{patch, patch}, code: 1, manifest: true,
 			problem: "it is unknown whether the object still exists"},
 	} {
@@ -318,7 +316,6 @@ func TestUndeleteLostAnswer(t *testing.T) {
 	}
 }
 
-// TestUndeleteRefusedCreate shows what happens if the API server refuses the new object.
 func TestUndeleteRefusedCreate(t *testing.T) {
 	t.Parallel()
 	const patch, post = "PATCH discordgroups/alerts", "POST discordgroups/alerts"
@@ -335,10 +332,10 @@ func TestUndeleteRefusedCreate(t *testing.T) {
 			refuse: func(posts int, dryRun bool) string { return map[bool]string{true: quota}[dryRun || posts == 0] },
 			writes: []string{patch, patch, post}},
 		"a quota until the timeout": {refuse: func(int, bool) string { return quota }, args: " --timeout 300ms", code: 1,
-			problems: []string{"it has taken too long", "exceeded quota", "Create this object as soon as possible", "kind: DiscordGroup"},
+			problems: []string{"timed out", "exceeded quota", "Apply this manifest as soon as possible", "kind: DiscordGroup"},
 			writes:   []string{patch, patch}},
 		"a policy": {refuse: func(int, bool) string { return "a policy denies it" }, code: 1,
-			problems: []string{"could not be created again: ", "a policy denies it; the deletion stays held"}, writes: []string{patch}},
+			problems: []string{"the dry run that creates the object again failed: ", "a policy denies it. The deletion stays paused"}, writes: []string{patch}},
 		"a lost answer": {refuse: func(int, bool) string { return "" }, lose: true, writes: []string{patch, patch, post}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -123,7 +123,7 @@ func (a Adoption) referToRoles(spec map[string]any, ids map[string]string) {
 func (a Adoption) notFound(d *document) error {
 	for _, line := range d.leftOut {
 		if strings.Contains(line, a.ID) {
-			return fmt.Errorf("it cannot be adopted: %s", line)
+			return fmt.Errorf("%s cannot be adopted: %s", a.ID, line)
 		}
 	}
 	return fmt.Errorf("the server %s has no channel, category or role with the id %s", a.ServerID, a.ID)

@@ -19,7 +19,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// manage are the permissions that the bot needs in each channel and category to manage it.
 const manage = permissions.ViewChannel | permissions.ManageChannels
 
 func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {
@@ -70,7 +69,8 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 	return result
 }
 
-// webhook returns the bot's oldest webhook in a channel, because the operator uses that one.
+// webhook returns spec.webhook for the bot's oldest webhook in a channel, because the operator uses
+// the oldest.
 func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelWebhook {
 	var oldest *discordclient.Webhook
 	count := 0
@@ -91,8 +91,8 @@ func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.Cha
 		return nil
 	}
 	if count > 1 {
-		notes.add("The bot has %d webhooks in this channel. The oldest is here; the operator does not manage the others.",
-			count)
+		notes.add("The bot has %d webhooks in this channel. The oldest is in this manifest; the operator does "+
+			"not manage the others.", count)
 	}
 	return &v1alpha1.ChannelWebhook{Name: oldest.Name, SecretName: e.names[c.ID] + "-webhook"}
 }
@@ -101,8 +101,8 @@ func refusal(c *discordclient.Channel) string {
 	if storable(c.Type, c.Name) {
 		return ""
 	}
-	return fmt.Sprintf("Discord no longer allows the name %q. Rename it there, to %q for example, and run this again; "+
-		"or remove the comment signs, and the operator renames it.", c.Name, proposed(c))
+	return fmt.Sprintf("Discord no longer allows the name %q. Rename it on Discord, for example to %q, and run the "+
+		"command again; or uncomment this manifest, and the operator renames it.", c.Name, proposed(c))
 }
 
 func storable(t discordgo.ChannelType, name string) bool {

@@ -28,8 +28,8 @@ const (
 	vaultID    = "1401681709430341811"
 )
 
-// vault returns a server with a category and a channel "safe" that have the overwrites, a channel
-// in the category, and a channel "lobby".
+// vault returns a server with a category and a channel "safe", which both have the overwrites, a
+// channel "vault" in the category, and a channel "lobby".
 func vault(list ...discordclient.Overwrite) *server {
 	return school(
 		&discordclient.Channel{ID: categoryID, Type: discordgo.ChannelTypeGuildCategory, Name: "Vaults", Overwrites: list},
@@ -121,7 +121,7 @@ func TestCopyOpensNothing(t *testing.T) {
 					return o.Role == everyone && slices.Contains(o.Deny, "ViewChannel")
 				}
 				if list == nil || name != "DiscordChannel vault" && !slices.ContainsFunc(list, hides) {
-					t.Errorf("%s without its comment signs is created with the overwrites %v, open to everyone", name, list)
+					t.Errorf("%s, uncommented, is created with the overwrites %v, open to everyone", name, list)
 				}
 			}
 			if folded := strings.Join(strings.Fields(strings.ReplaceAll(text, "\n#", "\n")), " "); !strings.Contains(folded, c.why) {

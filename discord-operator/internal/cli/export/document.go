@@ -166,7 +166,7 @@ func (d *document) summary() string {
 	}
 	effect := "adopt what exists"
 	if d.copied {
-		effect = "create what they have"
+		effect = "create a copy"
 	}
 	fmt.Fprintf(&out, "Objects that %s: %s %d, %s %d, %s %d, %s %d; commented out: %d; left out: %d.\n",
 		effect, kindServer, counts[kindServer], kindRole, counts[kindRole], kindGroup, counts[kindGroup], kindChannel,
@@ -179,6 +179,6 @@ func (d *document) summary() string {
 	for _, one := range d.leftOut {
 		fmt.Fprintf(&out, "left out: %s\n", one)
 	}
-	out.WriteString("Next: the head of the output says how to apply it.\n")
+	out.WriteString("Next: the head of the output says how to apply the manifests.\n")
 	return out.String()
 }

@@ -43,7 +43,6 @@ func newRigIn(t *testing.T, options discordtest.Options, granted discordtest.Per
 	return r
 }
 
-// export runs the command, and checks that no output has the token.
 func (r *rig) export(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -175,8 +174,6 @@ func TestTokenFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestLostPermissions checks which needed permissions the bot has in the server but lacks in a
-// channel.
 func TestLostPermissions(t *testing.T) {
 	const view, hooks = permissions.ViewChannel, permissions.ManageWebhooks
 	private := discordclient.Overwrite{ID: everyoneID, Deny: view}
@@ -287,7 +284,7 @@ func TestEveryCallCanFail(t *testing.T) {
 				if err == nil || stdout != "" {
 					t.Errorf("got %v and\n%s", err, stdout)
 				}
-				if name == "limited" && !strings.Contains(err.Error(), "run this again in 1m31s") {
+				if name == "limited" && !strings.Contains(err.Error(), "run the command again in 1m31s") {
 					t.Errorf("the error has no time of a retry: %v", err)
 				}
 			})

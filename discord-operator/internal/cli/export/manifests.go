@@ -73,8 +73,8 @@ func sorted(all []*discordclient.Channel) layout {
 	all = slices.Clone(all)
 	all = slices.DeleteFunc(all, func(c *discordclient.Channel) bool {
 		if c.Hidden {
-			l.leftOut = append(l.leftOut, fmt.Sprintf("%s channel %s: the bot may not view it; allow it ViewChannel there, "+
-				"and run this again", strings.ToLower(c.TypeName()), c.ID))
+			l.leftOut = append(l.leftOut, fmt.Sprintf("%s channel %s: the bot may not view it; allow the bot ViewChannel "+
+				"in this channel, and run the command again", strings.ToLower(c.TypeName()), c.ID))
 		}
 		return c.Hidden
 	})
@@ -92,11 +92,11 @@ func sorted(all []*discordclient.Channel) layout {
 		default:
 			if !known {
 				l.leftOut = append(l.leftOut,
-					fmt.Sprintf("%s: it was moved while the server was read; run this again", described(c)))
+					fmt.Sprintf("%s: it was moved while the server was read; run the command again", described(c)))
 				continue
 			}
 			if channel.TypeOf(c.Type) == "" {
-				l.leftOut = append(l.leftOut, described(c))
+				l.leftOut = append(l.leftOut, described(c)+": discord-operator does not manage channels of this type")
 				continue
 			}
 			l.channels[c.ParentID] = append(l.channels[c.ParentID], c)
@@ -123,7 +123,7 @@ func (e *exporter) deletionPolicy() v1alpha1.DeletionPolicy {
 	return v1alpha1.DeletionPolicyRetain
 }
 
-// described returns a description of a channel. It quotes the name, which may contain anything.
+// described quotes the name, because a name may contain line breaks.
 func described(c *discordclient.Channel) string {
 	return fmt.Sprintf("%s channel %q (%s)", strings.ToLower(c.TypeName()), c.Name, c.ID)
 }
@@ -134,16 +134,16 @@ func (e *exporter) head() []string {
 		in = " --namespace=" + e.o.namespace
 	}
 	effect := []string{
-		"Applied unchanged, this changes nothing on Discord: every object adopts what exists already, and leaves it there " +
-			"when the",
-		"object is deleted (deletionPolicy: Retain). What you then edit here changes Discord. To apply it, with the bot's " +
-			"token in a file TOKEN-FILE:",
+		"Applied unchanged, these manifests change nothing on Discord: every object adopts what exists, and Discord keeps " +
+			"it when",
+		"the object is deleted (deletionPolicy: Retain). If you edit the manifests and apply them again, Discord changes.",
+		"To apply the manifests, write the bot's token into a file TOKEN-FILE:",
 	}
 	if e.o.copyTo != "" {
 		effect = []string{
-			fmt.Sprintf("If you apply this, the server %s gets copies of these objects, beside its own. Members, messages, "+
-				"emojis and roles of", e.o.copyTo),
-			"bots are not copied. To apply it, with the bot's token in a file TOKEN-FILE:",
+			fmt.Sprintf("If you apply these manifests, the server %s gets copies of the objects, beside its own. Members, "+
+				"messages,", e.o.copyTo),
+			"emojis and roles of bots are not copied. To apply the manifests, write the bot's token into a file TOKEN-FILE:",
 		}
 	}
 	return append(append([]string{

@@ -192,7 +192,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestSameWhateverTheOrder changes the order of the channels in Discord's response.
 func TestSameWhateverTheOrder(t *testing.T) {
 	want, _ := render(t, campus(), usual)
 	reversed := campus()
@@ -203,7 +202,6 @@ func TestSameWhateverTheOrder(t *testing.T) {
 	}
 }
 
-// TestFieldsSurvive decodes the YAML strictly into the API's own types.
 func TestFieldsSurvive(t *testing.T) {
 	text, _ := render(t, campus(), usual)
 	kinds := map[string]int{}

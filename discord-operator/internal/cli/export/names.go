@@ -16,9 +16,10 @@ import (
 // a DNS label has at most 63 characters.
 const maxStem = 42
 
-// objectNames returns the names of objects. The keys are ids of categories and channels. If the
-// name of a channel is not unique, it gets a prefix (the name of the group or server). A name that
-// still is not unique gets the id as a suffix instead.
+// objectNames returns the names of objects. The keys are ids of categories and channels. A
+// channel's name that is not unique gets a prefix: the name of the group or server. If the prefixed
+// name is not unique either, the channel gets its id as a suffix instead. A group's name that is
+// not unique gets only the suffix.
 func objectNames(server string, l layout) (groups, channels map[string]string) {
 	var ofGroups, ofChannels []candidates
 	prefixes := map[string]string{"": stem(server)}

@@ -90,7 +90,6 @@ func TestObjectNames(t *testing.T) {
 	}
 }
 
-// Names of objects are valid and unique for servers that rapid draws at random.
 func TestNamesFitAndDiffer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.SampledFrom([]string{"a", "a-b", "b", "a-1000001", "channel-1000002", "A"}),

@@ -19,31 +19,31 @@ const maxOverwrites = 100 // limit of the CustomResourceDefinitions
 
 // overwrites returns the permissionOverwrites for the spec of an exported channel. It leaves them
 // out if the schema cannot express one of them, or if the operator would change them. A copy
-// without overwrites would be open to more users than the original. So disabled reports whether
-// the copy must be commented out instead. If the schema cannot express an overwrite, the
-// overwrites of this copy deny everyone.
+// without overwrites would be open to more users than the original, so disabled reports whether the
+// copy must be commented out instead. If the schema cannot express the overwrites of a copy, the
+// result denies everyone ViewChannel.
 func (e *exporter) overwrites(
 	notes *notes, c *discordclient.Channel, needed permissions.Bits,
 ) (list []v1alpha1.PermissionOverwrite, disabled bool) {
 	list, why := e.inSpec(notes, c)
 	switch denied := e.denied(c, needed); {
 	case why != "" && e.o.copyTo != "":
-		notes.disable(fmt.Sprintf("its permissionOverwrites cannot be copied: %s. Without them it would be open to more "+
-			"users than the original. Correct them on Discord and run this again. Or replace the overwrites in this "+
-			"manifest, which deny everyone the view, by the right ones, and uncomment it.", why))
+		notes.disable(fmt.Sprintf("its permissionOverwrites cannot be copied: %s. Without overwrites, the copy would be "+
+			"open to more users than the original. Correct the overwrites on Discord, and run the command again. Or replace "+
+			"the overwrites of this manifest, which deny everyone the view, and uncomment the manifest.", why))
 		return []v1alpha1.PermissionOverwrite{{Role: everyone, Deny: overwrites.Permissions(permissions.ViewChannel)}}, true
 	case why != "":
 		notes.omit("permissionOverwrites", why)
 		return nil, false
 	case denied != 0 && e.o.copyTo != "":
-		notes.disable(fmt.Sprintf("the bot lacks %s here, and in a copy the operator would grant it to the bot. If you "+
-			"want that, remove the comment signs.", denied))
+		notes.disable(fmt.Sprintf("the bot lacks %s here. In a copy from this manifest, the operator would grant it to "+
+			"the bot. If you want that, uncomment this manifest.", denied))
 		return list, true
 	case denied != 0:
 		fragment, _ := toYAML(map[string]any{"permissionOverwrites": list}) // plain data always encodes
 		notes.fragment(fmt.Sprintf("permissionOverwrites is left out, so that it stays as it is: "+
-			"the bot has no access "+
-			"(it lacks %s here), and the operator would grant it. If you want that, add this to the spec:", denied),
+			"the bot has no access here (it lacks %s), and the operator would give the bot access. If you want that, add "+
+			"the overwrites in the comment of this manifest to the spec.", denied),
 			string(fragment))
 		return nil, false
 	}
@@ -61,7 +61,7 @@ func (e *exporter) inSpec(notes *notes, c *discordclient.Channel) (list []v1alph
 		if e.o.copyTo != "" {
 			kept = "the copy does not have them"
 			if unnamed := o.Deny &^ permissions.All; unnamed != 0 {
-				return nil, fmt.Sprintf("the one for %s %s denies permissions that Discord has not documented (%s), which "+
+				return nil, fmt.Sprintf("the overwrite for %s %s denies permissions that Discord has not documented (%s), which "+
 					"no spec can name", kindOf(o), o.ID, unnamed)
 			}
 		}
@@ -71,7 +71,7 @@ func (e *exporter) inSpec(notes *notes, c *discordclient.Channel) (list []v1alph
 		}
 	}
 	if len(list) > maxOverwrites {
-		return nil, fmt.Sprintf("there are %d, the schema allows %d", len(list), maxOverwrites)
+		return nil, fmt.Sprintf("there are %d overwrites, and the schema allows %d", len(list), maxOverwrites)
 	}
 	return list, ""
 }
@@ -89,7 +89,8 @@ func (e *exporter) overwrite(o discordclient.Overwrite) v1alpha1.PermissionOverw
 	return result
 }
 
-// role returns the name of a role if the name is unique, and otherwise the role's id.
+// role returns the name of a role if the name is unique and the schema accepts it, and otherwise
+// the role's id.
 func (e *exporter) role(id string) string {
 	if id == e.guild.ID {
 		return everyone
@@ -109,16 +110,16 @@ const everyone = "@everyone"
 func (e *exporter) unwritable(o discordclient.Overwrite) string {
 	switch {
 	case o.Type != discordgo.PermissionOverwriteTypeRole && o.Type != discordgo.PermissionOverwriteTypeMember:
-		return fmt.Sprintf("one is for something that is neither a role nor a user (%s)", o.ID)
+		return fmt.Sprintf("an overwrite is for something that is neither a role nor a user (%s)", o.ID)
 	case o.Type == discordgo.PermissionOverwriteTypeRole &&
 		!slices.ContainsFunc(e.guild.Roles, func(r discordclient.Role) bool { return r.ID == o.ID }):
-		return fmt.Sprintf("one is for a role that the server does not have (%s). Remove it on Discord and run this again",
-			o.ID)
+		return fmt.Sprintf("an overwrite is for a role that the server does not have (%s). Remove the overwrite on Discord, "+
+			"and run the command again", o.ID)
 	case o.Type == discordgo.PermissionOverwriteTypeMember && !cli.IsID(o.ID):
-		return fmt.Sprintf("one is for a user with the id %q, which the schema does not allow", o.ID)
+		return fmt.Sprintf("an overwrite is for a user with the id %q, which the schema does not allow", o.ID)
 	case o.Allow&o.Deny&permissions.All != 0:
-		return fmt.Sprintf("the one for %s %s allows and denies the same (%s). Fix it on Discord and run this again",
-			kindOf(o), o.ID, o.Allow&o.Deny)
+		return fmt.Sprintf("the overwrite for %s %s allows and denies the same (%s). Fix it on Discord, and run the command "+
+			"again", kindOf(o), o.ID, o.Allow&o.Deny)
 	}
 	return ""
 }

@@ -67,7 +67,8 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 	return &s, err
 }
 
-// hiddenChannels asks the Gateway, because no list of channels names the hidden ones.
+// hiddenChannels asks the Gateway for the channels that are hidden from the bot. known reports
+// whether the Gateway has answered.
 func hiddenChannels(
 	ctx context.Context, o discordclient.Options, serverID string,
 ) (hidden []*discordclient.Channel, known bool) {

@@ -33,10 +33,10 @@ func (s *server) unmanageable(r discordclient.Role) string {
 	case r.Managed || r.Tags.Booster:
 		return "it belongs to a bot, to an integration or to those who boost the server, so Discord assigns it"
 	case s.bot.userID != s.guild.OwnerID && discordclient.CompareRoles(r, highest) >= 0:
-		return fmt.Sprintf("it is not below %q, the highest role of the bot; drag that above it on Discord, "+
-			"and run this again", highest.Name)
+		return fmt.Sprintf("it is not below %q, the highest role of the bot; drag the bot's role above it on "+
+			"Discord, and run the command again", highest.Name)
 	case !fits(r.Name, 1, discordclient.MaxNameLength) || r.Name == everyone || r.Name == "@here":
-		return "the schema does not allow its name; rename it on Discord, and run this again"
+		return "the schema does not allow its name; rename it on Discord, and run the command again"
 	}
 	return ""
 }

@@ -24,21 +24,20 @@ func (e *exporter) serverEntry() entry {
 	spec.ServerID = cmp.Or(e.o.copyTo, g.ID)
 	spec.DeletionPolicy = v1alpha1.DeletionPolicyRetain
 	if g.Icon != "" {
-		notes.omit("icon", "Discord has a hash of it alone, "+g.Icon+"; the picture is at "+
+		notes.omit("icon", "Discord's API has only its hash, "+g.Icon+"; the picture is at "+
 			iconURL(e.bot.webURL, g.ID, g.Icon))
 	}
 	if missing := e.bot.permissions.Missing(discordclient.PermissionsOverwrites); missing != 0 {
-		notes.add("The bot lacks %s, so not everything below can be kept as it is. "+
-			"A user who may manage the server can grant them: %s",
+		notes.add("The bot lacks %s, so the operator cannot manage everything below. "+
+			"A user who may manage the server can grant the missing permissions: %s",
 			missing, discordclient.InviteURL(e.bot.webURL, e.bot.applicationID,
 				discordclient.PermissionsOverwrites|e.bot.permissions, g.ID))
 	}
 	if e.webhooksUnread {
-		notes.add("The bot may not see webhooks (it lacks ManageWebhooks), so none is here.")
+		notes.add("The bot may not see webhooks (it lacks ManageWebhooks), so the manifests have none.")
 	}
 	if e.hiddenUnread {
-		notes.add("Discord's Gateway could not be reached, and only it lists the channels that the bot may not view. If " +
-			"the server has any, they are not here.")
+		notes.add("Discord's Gateway could not be reached, so the channels that the bot may not view are not named here.")
 	}
 	result.spec = spec
 	e.fit(&result, controller.Rows)

@@ -47,7 +47,8 @@ func (w *world) bindAll(steps []*step) {
 }
 
 // bind finds an object's resource by an id in the object's status or spec, or else by name. With
-// --before, it finds no resource of a new object by name.
+// --before, bind does not search by name for a new object, because the operator will create its
+// resource.
 func (w *world) bind(s *step) {
 	known := *idOf(s.object)
 	s.named = s.order() == byName
@@ -78,17 +79,17 @@ func (w *world) bind(s *step) {
 // to delete an object: the operator could delete the resource too.
 func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 	field, noun := "status", s.kind.Noun
-	remedy := "Remove the status from its manifest"
+	remedy := "Remove the status from the manifest of this object"
 	if s.kind.Identity(s.object).Adopt != nil {
 		field = "spec.adopt"
-		remedy = "Name another " + noun + " in spec.adopt, or leave that out, and a new one is created"
+		remedy = "Name another " + noun + " in spec.adopt, or remove spec.adopt, and the operator creates a new " + noun
 	}
 	observe := ""
 	if holder.GetNamespace() == s.object.GetNamespace() {
-		observe = " To only compare it with Discord, set spec.managementPolicy to Observe."
+		observe = " To only compare this object with Discord, set spec.managementPolicy to Observe."
 	}
 	return conditions.Degraded(v1alpha1.ReasonConflict,
-		"The %s of this object names the %s %s on Discord, which %s manages and keeps. %s.%s",
+		"The %s of this object names the %s %s on Discord, but %s manages and keeps this %[2]s. %[5]s.%[6]s",
 		field, noun, id, title(holder), remedy, observe)
 }
 
@@ -108,7 +109,8 @@ func (w *world) assign(s *step, id string) {
 	}
 }
 
-// simulate adds a planned create to the snapshot, with an id higher than any id of Discord.
+// simulate adds a planned create to the snapshot, with an id higher than any id of Discord. It also
+// applies a planned new name of a role to the snapshot.
 func (w *world) simulate(s *step) {
 	w.made++
 	id := strconv.FormatUint(math.MaxUint64-1_000_000+w.made, 10)

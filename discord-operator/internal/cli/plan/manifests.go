@@ -31,7 +31,6 @@ type manifest struct {
 	object *unstructured.Unstructured
 }
 
-// readAll reads a file, all YAML and JSON files below a folder, or standard input for "-".
 func readAll(path string, stdin io.Reader, namespace string) (all []manifest, err error) {
 	if path == "-" {
 		text, err := io.ReadAll(stdin)
@@ -87,7 +86,8 @@ func itemsOf(document []byte) ([]unstructured.Unstructured, error) {
 		return nil, err
 	}
 	var o unstructured.Unstructured
-	// This is the decoder of the API server. It keeps integers, which the CEL rules require.
+	// This is the decoder of the API server. It decodes whole numbers as integers, which the CEL
+	// rules require.
 	if err := json.Unmarshal(text, &o.Object); err != nil || len(o.Object) == 0 {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func admit(ctx context.Context, kinds schema.Kinds, all, before []manifest) (*ob
 		k := m.key()
 		err := kinds.Admit(ctx, m.object, replaced[k])
 		if err == nil && set.all[k] != nil {
-			err = errors.New("there is another object of this name")
+			err = errors.New("another manifest has the same kind, namespace and name")
 		}
 		typed := empty(k.kind)
 		if err == nil {

@@ -19,8 +19,8 @@ import (
 	"jutsu.com/operators/libs/manager"
 )
 
-// ErrDiffers is the error of a plan with changes. The exit code is 3, which distinguishes it from a
-// failure.
+// ErrDiffers is the error of a plan with changes. Its exit code, 3, distinguishes such a plan from
+// a failure.
 var ErrDiffers = fmt.Errorf("an apply would change something on Discord: %w", kubectl.ErrIll)
 
 type options struct {
@@ -111,9 +111,10 @@ func parseFlags(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.path, "f", "",
 		"`file` with manifests, or a folder with such files (.yaml, .yml, .json), or - for standard input; required")
 	flags.StringVar(&o.before, "before", "",
-		"`file` or folder with what was applied before: the manifests of the branch that a change is for, or the output "+
-			"of kubectl get -o yaml. The plan then deletes the objects that are no longer in -f, and creates the new ones. "+
-			"Without --before, it assumes that each object owns the resource of its name on Discord, and deletes nothing")
+		"`file` or folder with the manifests that are applied now, such as those of the target branch of a pull request, "+
+			"or the output of kubectl get discord -A -o yaml. The plan then shows a deletion for each object that is no "+
+			"longer in -f, and a creation for each new object. Without --before, the plan assumes that each object already has "+
+			"the resource with its name on Discord, and shows no deletion")
 	o.Bind(flags)
 	flags.StringVar(&o.namespace, "namespace", "default", "`namespace` of manifests that name none")
 	flags.StringVar(&o.output, "o", "text", "`format` of the output, text or json")

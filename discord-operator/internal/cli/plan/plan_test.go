@@ -60,7 +60,6 @@ func newRig(t *testing.T, granted discordtest.Permissions) *rig {
 	return r
 }
 
-// file writes manifests into a new file, and replaces $NAMES by ids.
 func (r *rig) file(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "manifests.yaml")
@@ -75,8 +74,6 @@ func (r *rig) file(t *testing.T, text string) string {
 	return path
 }
 
-// plan runs the command. It checks that the command changes nothing on Discord and that no output
-// has the token.
 func (r *rig) plan(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	r.srv.ResetRequests()
@@ -103,7 +100,6 @@ func object(kind, name, spec string) string {
 	return "---\napiVersion: discord.jutsu.com/v1alpha1\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: {" + spec + "}\n"
 }
 
-// Parts of a spec that refer to the DiscordServer and the DiscordGroup of the rig.
 const (
 	inServer = "serverRef: {name: jujutsu}, "
 	inGroup  = "groupRef: {name: incidents}, "
@@ -116,7 +112,6 @@ var (
 	theRole    = object("DiscordRole", "on-call", inServer+`name: On call, adopt: {id: "$ROLE"}`)
 )
 
-// withIcon is the rig's server with an icon from the ConfigMap that picture returns.
 var withIcon = object("DiscordServer", "jujutsu",
 	`serverId: "$GUILD", tokenSecretRef: {name: discord-bot}, icon: {configMapKeyRef: {name: icon, key: a}}`)
 
@@ -135,8 +130,6 @@ var created = object("DiscordGroup", "team", inServer+"name: Team, permissionOve
 	object("DiscordChannel", "dev", "groupRef: {name: team}, name: dev, topic: Hello, webhook: {name: ci}") +
 	object("DiscordRole", "dev", inServer+"name: Dev, hoist: true")
 
-// sharing returns the rig's DiscordServer. It allows roles of other namespaces, with at most the
-// permissions in ceiling.
 func sharing(ceiling string) string {
 	return object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, `+
 		"allowedRoles: {namespaces: {from: All}, permissions: ["+ceiling+"]}")
@@ -355,7 +348,6 @@ func TestPlanOfRandomServers(t *testing.T) {
 	}
 }
 
-// exported writes the export of the rig's server into a file, and fails if the export has notes.
 func (r *rig) exported(t *testing.T, args ...string) string {
 	t.Helper()
 	var manifests, notes bytes.Buffer
@@ -368,7 +360,6 @@ func (r *rig) exported(t *testing.T, args ...string) string {
 	return r.file(t, strings.ReplaceAll(manifests.String(), "$", "$$"))
 }
 
-// createWebhook creates a webhook of the rig's bot.
 func (r *rig) createWebhook(t *testing.T, channelID, name string) (id string) {
 	t.Helper()
 	api, err := cli.NewClient(discordclient.Options{Token: discordclient.NewSecret(r.bot.Token), APIURL: r.srv.APIURL()})
@@ -452,7 +443,6 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// A plan reports a missing permission only for an object that it would change.
 func TestPlanWithoutPermissions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.PermViewChannel)
@@ -463,8 +453,9 @@ func TestPlanWithoutPermissions(t *testing.T) {
 	}
 }
 
-// A plan reads more members than the client may read in a second. A rate limit delays the plan,
-// and an error of Discord ends it. Neither is a problem of the role's manifest.
+// A plan reads more members than the client may read in a second. A rate limit delays the plan. An
+// error of Discord or a block by Cloudflare ends the plan, without a problem of the role. Only an
+// id that Discord refuses is a problem of the role.
 func TestPlanOfManyMembers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -515,7 +506,7 @@ func TestErrors(t *testing.T) {
 		"no manifest of ours":   {[]string{"-f", r.file(t, "kind: Secret\napiVersion: v1")}, "has no manifest of discord.jutsu.com"},
 		"not YAML":              {[]string{"-f", r.file(t, "a: [")}, "manifests.yaml"},
 		"an invalid object":     {[]string{"-f", r.file(t, object("DiscordGroup", "a", "name: A"))}, "DiscordGroup a: spec.serverRef: Required"},
-		"the same object twice": {[]string{"-f", r.file(t, theServer+theServer)}, "another object of this name"},
+		"the same object twice": {[]string{"-f", r.file(t, theServer+theServer)}, "another manifest has the same kind, namespace and name"},
 		"an immutable field": {[]string{"-f", r.file(t, theServer+object("DiscordGroup", "a", inServer+"name: A")), "--before",
 			r.file(t, object("DiscordGroup", "a", "name: A, serverRef: {name: other}"))}, "serverRef cannot be changed"},
 		"another format":       {[]string{"-f", right, "-o", "xml"}, "-o is"},
@@ -531,7 +522,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// messages returns the differences and problems in a plan. The keys are object names.
+// messages returns the differences and problems in a plan, except the fields that a create sets.
+// The keys are object names.
 func messages(t *testing.T, stdout string) map[string]string {
 	t.Helper()
 	var report Report
@@ -554,7 +546,7 @@ func messages(t *testing.T, stdout string) map[string]string {
 	return all
 }
 
-// A plan starts with the removals. No message advises a user to delete more objects.
+// A plan starts with the removals.
 func TestPlanOfRemovals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -591,7 +583,7 @@ func TestPlanOfRemovals(t *testing.T) {
 		"a retained role": {was: strings.Replace(role, "On call", "On call, deletionPolicy: Retain", 1) + chat, is: chat,
 			want: map[string]string{"chat": "^permissionOverwrites of role"}},
 		"a channel that a user has renamed": {was: object("DiscordChannel", "chat", inServer+"name: lobby"), is: theServer,
-			want: map[string]string{"chat": `^Unidentified: .*channel cannot be identified: .*"lobby"`}},
+			want: map[string]string{"chat": `^Unidentified: .*cannot identify its channel: .*"lobby"`}},
 		"one of two channels of a name": {was: object("DiscordChannel", "chat", inServer+"name: twin"), is: theServer,
 			want: map[string]string{"chat": `^Unidentified: .*"twin"`}},
 		"one of two channels of a name, retained": {is: theServer, want: map[string]string{},
@@ -654,8 +646,9 @@ func TestPlanOfRemovals(t *testing.T) {
 	}
 }
 
-// If two objects name the same channel, the object with the channel's id in its status keeps it.
-// The message about the second object has a remedy.
+// If two objects name the same channel, the object with the channel's id in its status keeps the
+// channel. The message about the second object has a remedy, and does not advise a user to delete
+// an object.
 func TestPlanOfAConflict(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -667,10 +660,10 @@ func TestPlanOfAConflict(t *testing.T) {
 		`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}, allowAdoption: true`)
 	for name, c := range map[string]struct{ is, want, not string }{
 		"an adopting object": {is: theServer + wants + has,
-			want: "which DiscordChannel default/has manages and keeps. Name another channel in spec.adopt, or leave that out.*Observe"},
-		"of another namespace": {is: shared + elsewhere + has, want: "which DiscordChannel default/has manages and keeps", not: "Observe"},
+			want: "but DiscordChannel default/has manages and keeps this channel. Name another channel in spec.adopt, or remove spec.adopt.*Observe"},
+		"of another namespace": {is: shared + elsewhere + has, want: "but DiscordChannel default/has manages and keeps this channel", not: "Observe"},
 		"a copy of a status": {is: theServer + has + strings.Replace(has, "{name: has}", "{name: a2}", 1),
-			want: "Remove the status from its manifest"},
+			want: "Remove the status from the manifest of this object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, _, _ := r.plan(t, "-f", r.file(t, c.is), "-o", "json")

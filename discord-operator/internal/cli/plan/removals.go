@@ -90,17 +90,18 @@ func (w *world) planRemoved(s *step) lifecycle.Plan {
 // reasonUnidentified is the reason of a removed object whose resource the plan cannot find.
 const reasonUnidentified = "Unidentified"
 
-// unidentified returns an issue if the operator may delete a resource that the plan cannot show. A
-// plan finds the resource of an object without a status by its name, but the operator deletes the
-// resource in the object's status.
+// unidentified returns an issue if the operator may delete a resource that the plan cannot show. If
+// a manifest has no status, the plan searches for the resource by spec.name. But the operator
+// deletes the resource whose id is in the status of the object in the cluster.
 func (s *step) unidentified() *conditions.Issue {
 	d := s.plan.Delete
 	if d == nil || d.By != nil || d.How == lifecycle.Retained || !s.named || s.binding.Live != nil {
 		return nil
 	}
 	return conditions.Degraded(reasonUnidentified,
-		"This object is removed, and its %s cannot be identified: Discord has none, or more than one, of the name %q. The "+
-			"operator deletes the one in the object's status. Name manifests with a status in --before: kubectl get -o yaml.",
+		"The manifests no longer have this object, and the plan cannot identify its %[1]s: Discord has no %[1]s, or more "+
+			"than one, with the name %[2]q. The operator will delete the %[1]s in the object's status. To see which one, use "+
+			"manifests with a status for --before: `kubectl get discord -A -o yaml`.",
 		s.kind.Noun, s.kind.Identity(s.object).Name)
 }
 

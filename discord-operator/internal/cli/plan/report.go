@@ -114,17 +114,17 @@ func (w *world) notes() (all []string) {
 		all = append(all, fmt.Sprintf("%d objects of other Discord servers are left out.", w.skipped))
 	}
 	if w.before == nil && len(w.byName) > 0 {
-		all = append(all, fmt.Sprintf("The plan assumes that %d objects own the resources of their names on Discord. An "+
-			"object that was never applied would create a new one instead: name the applied manifests with --before.",
+		all = append(all, fmt.Sprintf("The plan assumes that %d objects already have the resources with their names on "+
+			"Discord. An object that was never applied would create a new resource: give the applied manifests with --before.",
 			len(w.byName)))
 	}
 	if len(w.iconless) > 0 {
-		all = append(all, fmt.Sprintf("The icon of DiscordServer %s is not compared: its ConfigMap is not here.",
+		all = append(all, fmt.Sprintf("The icon of DiscordServer %s is not compared: the manifests lack its ConfigMap.",
 			strings.Join(w.iconless, ", ")))
 	}
 	if w.hiddenUnread {
 		all = append(all, "Discord's Gateway could not be reached, "+
-			"and only it lists the channels that the bot may not view.")
+			"so the plan does not know the channels that the bot may not view.")
 	}
 	return all
 }
@@ -171,7 +171,7 @@ func (r *Report) text() string {
 	fmt.Fprintf(&out, "\nTo create: %d, to change: %d, to move: %d, to delete: %d. Objects with problems: %d.",
 		s.Create, s.Change, s.Move, s.Delete, s.Problems)
 	if s.Observed > 0 {
-		fmt.Fprintf(&out, " Only observed, and different: %d.", s.Observed)
+		fmt.Fprintf(&out, " Observed objects with differences: %d.", s.Observed)
 	}
 	out.WriteString("\n")
 	return out.String()

@@ -11,7 +11,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// webhooks reports whether a channel has a webhook in its spec or in its status.
 func webhooks(o *objects) bool {
 	for _, c := range of[*v1alpha1.DiscordChannel](o) {
 		if hasWebhook(c) {

@@ -35,11 +35,11 @@ type world struct {
 	*live
 	serverID      string
 	after, before *objects // before is nil if unknown
-	// snap is the guild after all changes planned so far. withDeleted also has the names of deleted
-	// resources.
+	// snap is the guild after the deletions, creates and renamed roles that are planned so far.
+	// withDeleted also has the deleted resources, because the report needs their names.
 	snap, withDeleted *guildcache.Snapshot
 	taken             map[string]status.Object // the objects that have a resource; the keys are the resources' ids
-	// Planned deletions: objects of --before without a manifest in the new folder.
+	// removals are the planned deletions: objects of --before that have no manifest in -f.
 	removals map[*lifecycle.Kind][]*step
 	presumed []string // DiscordServers without a manifest
 	skipped  int      // number of objects of other servers
@@ -422,8 +422,9 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 	return result
 }
 
-// icon returns a copy of the DiscordServer and its icon. If --before has the former icon, the
-// copy's status says that Discord shows that icon.
+// icon returns the DiscordServer's icon, and the DiscordServer to plan. If the manifests lack the
+// icon's ConfigMap, the returned DiscordServer has no spec.icon. If --before has the former icon,
+// the returned status says that Discord shows that icon.
 func (w *world) icon(ctx context.Context, s *v1alpha1.DiscordServer) (*v1alpha1.DiscordServer, server.Icon) {
 	if s.Spec.Icon == nil {
 		return s, server.Icon{}

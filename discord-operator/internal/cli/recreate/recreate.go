@@ -4,9 +4,9 @@
 // adopts the same resource on Discord. It does no I/O.
 //
 // The operator deletes a resource on Discord only while the object has its finalizer and is not
-// paused. One goroutine reconciles an object, so no delete call is in flight once the status says
-// Paused. The finalizer can then be removed, and Kubernetes removes the object without a change on
-// Discord.
+// paused. Only one goroutine at a time reconciles an object, so no delete call is in flight once
+// the status says Paused. The finalizer can then be removed, and Kubernetes removes the object
+// without a change on Discord.
 package recreate
 
 import (
@@ -51,16 +51,17 @@ func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*P
 	case o.GetDeletionTimestamp() == nil:
 		return nil, fmt.Errorf("the %s is not being deleted", what)
 	case !status.Finalized(o):
-		return nil, fmt.Errorf("the %s waits for %s, and no longer for discord-operator: it is deleted on Discord, or "+
-			"retained, as its deletionPolicy says", what, strings.Join(o.GetFinalizers(), ", "))
+		return nil, fmt.Errorf("the %s waits only for the finalizer %s: discord-operator has already deleted its resource "+
+			"on Discord, or left it there, as deletionPolicy says", what, strings.Join(o.GetFinalizers(), ", "))
 	case ready != nil && ready.Reason == v1alpha1.ReasonNamespaceTerminating:
 		return nil, fmt.Errorf("the namespace %s is being deleted, so nothing can be created there. To keep what the %s "+
 			"has on Discord, set its spec.deletionPolicy to Retain", o.GetNamespace(), what)
 	case owner != nil:
-		return nil, fmt.Errorf("the %s belongs to the %s %s, which creates it: take back the deletion there",
-			what, owner.Kind, owner.Name)
+		return nil, fmt.Errorf("the %s belongs to the %s %s, so undelete does not replace it. To keep what the %[1]s has on "+
+			"Discord, set its spec.deletionPolicy to Retain", what, owner.Kind, owner.Name)
 	case p.ID == "":
-		return nil, fmt.Errorf("the %s has nothing on Discord that could be kept. Let it go, and create it again", what)
+		return nil, fmt.Errorf("the %s has nothing on Discord that could be kept. Wait until the object is deleted, and "+
+			"create it again", what)
 	case Held(o) && !status.Paused(o):
 		return nil, fmt.Errorf("the operator has not seen yet that the %s is no longer paused; try again", what)
 	}
@@ -82,13 +83,13 @@ func granted(o status.Object, server *v1alpha1.DiscordServer) error {
 	refused := grant.AdoptionRefused(server, o.GetNamespace())
 	switch {
 	case role:
-		return fmt.Errorf("a role of the DiscordServer %s in another namespace cannot be adopted, so its deletion cannot be "+
-			"taken back. To hold it: kubectl annotate discordrole %s -n %s %s=true",
+		return fmt.Errorf("a DiscordRole cannot adopt a role of the DiscordServer %s in another namespace, so this deletion "+
+			"cannot be taken back. To pause the deletion: kubectl annotate discordrole %s -n %s %s=true",
 			name, o.GetName(), o.GetNamespace(), v1alpha1.PausedAnnotation)
 	case refused != nil || !server.Spec.AllowRetention:
 		return fmt.Errorf("the DiscordServer %s does not allow objects of other namespaces to retain and to adopt "+
-			"(spec.allowRetention, spec.allowAdoption), so this deletion cannot be taken back. Ask its owner, and hold the "+
-			"deletion meanwhile: kubectl annotate %s %s -n %s %s=true",
+			"resources (spec.allowRetention, spec.allowAdoption), so this deletion cannot be taken back. Ask the owner of the "+
+			"DiscordServer to set both fields. Until then, pause the deletion: kubectl annotate %s %s -n %s %s=true",
 			name, strings.ToLower(kinds.Of(o).Kind), o.GetName(), o.GetNamespace(), v1alpha1.PausedAnnotation)
 	}
 	return nil
@@ -134,12 +135,12 @@ func (p *Plan) clean() {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordServer:
 		o.Status = v1alpha1.DiscordServerStatus{}
-		p.notes = append(p.notes, "Its groups, channels and roles stay, and wait for it meanwhile.")
+		p.notes = append(p.notes, "The server's groups, channels and roles stay, and wait for the new object.")
 	case *v1alpha1.DiscordGroup:
 		p.keepRoles(o.Spec.PermissionOverwrites, o.Status.Roles)
 		p.retain(&o.Spec.DeletionPolicy, o.Spec.Adopt, o.Status.Matched)
 		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordGroupStatus{}
-		p.notes = append(p.notes, "Its channels stay in it, and wait for it meanwhile.")
+		p.notes = append(p.notes, "The group's channels stay in their category, and wait for the new object.")
 	case *v1alpha1.DiscordChannel:
 		p.keepRoles(o.Spec.PermissionOverwrites, o.Status.Roles)
 		p.retain(&o.Spec.DeletionPolicy, o.Spec.Adopt, o.Status.Matched)
@@ -152,12 +153,15 @@ func (p *Plan) clean() {
 		p.retain(&o.Spec.DeletionPolicy, o.Spec.Adopt, o.Status.Matched)
 		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordRoleStatus{}
 		if len(o.Spec.Members) > 0 {
-			p.notes = append(p.notes, "Its members keep it. A user whom you remove from spec.members later keeps it too, "+
-				"since only the status of the old object records who got it from the operator.")
+			p.notes = append(p.notes, "The members keep the role. If you later remove a user from spec.members, the user "+
+				"keeps the role too: only the status of the old object records who got the role from the operator.")
 		}
 	}
-	p.notes = append(p.notes,
-		"If the object comes from a repository, pause its sync until this is done, and add spec.adopt there.")
+	sync := "If the object comes from a Git repository, pause the sync until this command has ended"
+	if kinds.Of(o) != kinds.Server {
+		sync += ", and copy the new object's spec.adopt into the repository"
+	}
+	p.notes = append(p.notes, sync+".")
 }
 
 // keepRoles replaces the names of roles by the ids that the status records. The new object has no
@@ -171,30 +175,31 @@ func (p *Plan) keepRoles(spec []v1alpha1.PermissionOverwrite, recorded []v1alpha
 		if at := slices.IndexFunc(recorded, is); at >= 0 && !listed(recorded[at].ID) {
 			spec[i].Role, p.Guarded = recorded[at].ID, true
 			p.notes = append(p.notes, fmt.Sprintf("spec.permissionOverwrites names the role %q by its id %s, so that it stays "+
-				"the same role. Write the id in a repository too.", o.Role, spec[i].Role))
+				"the same role. If the object comes from a Git repository, write the id there too.", o.Role, spec[i].Role))
 		}
 	}
 }
 
-// retain sets the deletion policy Retain if nothing proves that the resource was created for the
-// object. The new object adopts the resource, so with the policy Delete it could delete a resource
-// of another user. retain also adds a note if the object has no policy, because a deletion then
-// leaves an adopted resource on Discord.
+// retain sets the deletion policy Retain if the resource was bound without proof, and spec.adopt
+// did not name it. The new object adopts the resource, so with the policy Delete it could delete a
+// resource of another user. retain also adds a note if the object has no policy, because a deletion
+// then leaves an adopted resource on Discord.
 func (p *Plan) retain(policy *v1alpha1.DeletionPolicy, adopted *v1alpha1.Adoption, matched bool) {
 	switch {
 	case matched && (adopted == nil || adopted.ID != p.ID):
 		p.Guarded = p.Guarded || *policy != v1alpha1.DeletionPolicyRetain
 		*policy = v1alpha1.DeletionPolicyRetain
 		p.notes = append(p.notes, fmt.Sprintf("%s may belong to another user (status.matched), so the new object has "+
-			"spec.deletionPolicy Retain: its deletion leaves that on Discord. If it is yours, set Delete afterwards.", p.ID))
+			"spec.deletionPolicy Retain: if you delete the object, Discord keeps %[1]s. If the resource is yours, set Delete "+
+			"afterwards.", p.ID))
 	case *policy == "":
 		p.notes = append(p.notes,
-			"From now on a deletion of the object leaves it on Discord, as for every adopted resource, unless "+
+			"If you delete the new object later, Discord keeps the resource, as it keeps every adopted resource, unless "+
 				"spec.deletionPolicy is Delete.")
 	}
 }
 
-// Held reports whether the status has the reason Paused. If the object is deleted now, the operator
+// Held reports whether the status has the reason Paused. With this reason, a deletion of the object
 // deletes nothing on Discord.
 func Held(o status.Object) bool {
 	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
@@ -243,21 +248,21 @@ func (p *Plan) Text(style term.Style) string {
 	kind := kinds.Of(p.Old)
 	var out strings.Builder
 	age := term.Age(p.Old.GetDeletionTimestamp().Time, p.now)
-	fmt.Fprintf(&out, "Takes back the deletion of the %s %s in %s, which waits for %s:\n",
+	fmt.Fprintf(&out, "Takes back the deletion of the %s %s in the namespace %s, requested %s ago:\n",
 		kind.Kind, style.Bold(p.Old.GetName()), p.Old.GetNamespace(), age)
 	if ready := meta.FindStatusCondition(p.Old.GetConditions(), conditions.TypeReady); ready != nil {
 		out.WriteString(term.Wrap(term.Printable(ready.Reason+": "+ready.Message), "  ", 110))
 	}
-	kept := "which adopts " + p.ID
+	kept := "it adopts " + p.ID
 	if p.Adopt() == nil {
-		kept = "which manages the server " + p.ID
+		kept = "it manages the server " + p.ID
 	}
 	for _, line := range []string{
-		"1. hold the deletion: the annotation " + v1alpha1.PausedAnnotation,
+		"1. pause the deletion with the annotation " + v1alpha1.PausedAnnotation,
 		"2. wait until the operator has confirmed that it deletes nothing",
-		"3. remove the finalizer, so that Kubernetes forgets the object and Discord keeps what it has",
-		"4. create it again, " + kept,
-		"5. wait until it is Ready",
+		"3. remove the finalizer: Kubernetes then removes the object, and Discord keeps the resource",
+		"4. create the object again: " + kept,
+		"5. wait until the object is Ready",
 	} {
 		out.WriteString("  " + line + "\n")
 	}

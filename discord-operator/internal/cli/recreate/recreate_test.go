@@ -30,7 +30,8 @@ func deleted() metav1.ObjectMeta {
 	}
 }
 
-// planned returns the spec of the new object and the notes of its plan that contain a text.
+// planned returns the new object, and the number of notes in its plan that contain a text. It
+// checks that NewPlan does not change the old object.
 func planned(t *testing.T, o status.Object, text string) (n status.Object, notes int) {
 	t.Helper()
 	before := o.DeepCopyObject()
@@ -94,8 +95,8 @@ func TestNewPlanKeepsRoles(t *testing.T) {
 	}
 }
 
-// A resource that was bound without proof may belong to another user. The new object adopts it, but
-// never deletes it.
+// A resource that was bound without proof may belong to another user. The new object adopts the
+// resource, but never deletes it.
 func TestNewPlanRetainsAGuess(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -33,8 +33,8 @@ const (
 // notObserved is the reason of an object whose current spec no operator has read in time.
 const notObserved = "NotObserved"
 
-// unseen is the time in which an operator should read a new spec. After it, the object's health is
-// Unknown.
+// unseen is the time in which an operator should read a new spec. After this time, the object's
+// health is Unknown.
 const unseen = time.Minute
 
 // State is the health of an object with the reason.
@@ -72,7 +72,7 @@ func StateOf(o status.Object, now time.Time) State {
 	case behind && now.Sub(asked) > unseen:
 		return of(Unknown, &metav1.Condition{
 			Reason: notObserved, LastTransitionTime: metav1.NewTime(asked),
-			Message: "No operator has read this spec. Does discord-operator run, and does it watch this namespace?",
+			Message: "No operator has read this spec. Check that discord-operator runs, and that it watches this namespace.",
 		})
 	case is(find(conditions.TypeDegraded)):
 		return of(Degraded, find(conditions.TypeDegraded))
@@ -82,7 +82,7 @@ func StateOf(o status.Object, now time.Time) State {
 		return of(Deleting, &metav1.Condition{Reason: "Deleting", LastTransitionTime: *o.GetDeletionTimestamp()})
 	case ready == nil:
 		return of(Progressing, &metav1.Condition{
-			Reason: "Observing", Message: "The operator has yet to read the spec.", LastTransitionTime: metav1.NewTime(asked),
+			Reason: "Observing", Message: "The operator has not read the spec yet.", LastTransitionTime: metav1.NewTime(asked),
 		})
 	case is(find(v1alpha1.TypePaused)):
 		return of(Paused, ready)

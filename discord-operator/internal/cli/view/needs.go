@@ -27,7 +27,6 @@ type Need struct {
 	bit        permissions.Bits
 }
 
-// maxReasons is the maximum number of reasons in a line.
 const maxReasons = 3
 
 // Needs returns the permissions that the bot needs. own are for the DiscordServer and the objects
@@ -139,8 +138,8 @@ type Invitation struct {
 }
 
 // InvitationOf returns the invitation of a server. If everyone is set, the link also requests the
-// permissions that objects of other namespaces need. If administrator is set, it also requests
-// Administrator.
+// permissions that objects of other namespaces need. If administrator is set, the link also
+// requests Administrator.
 func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, error) {
 	var in Invitation
 	in.Asks, in.NotAsked = Needs(w)
@@ -155,15 +154,15 @@ func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, err
 	exactly := func(permissions.Bits) permissions.Bits { return asked }
 	link, err := discordclient.ChangeInvite(w.Server.Status.InviteURL, exactly)
 	if err != nil || w.Server.Status.InviteURL == "" {
-		return in, fmt.Errorf("discord-operator has not asked Discord yet who the bot of %s is: "+
-			"see kubectl discord status %[1]s -n %[2]s", w.Server.Name, w.Server.Namespace)
+		return in, fmt.Errorf("discord-operator does not know the bot of the DiscordServer %s yet, so there is no link. To "+
+			"see why: kubectl discord status %[1]s -n %[2]s", w.Server.Name, w.Server.Namespace)
 	}
 	in.URL = link
 	return in, nil
 }
 
-// withAdministrator requests Administrator if asked is set. Otherwise it removes Administrator
-// from the request, because one object of a tenant must not be enough to request it.
+// withAdministrator requests Administrator if asked is set. Otherwise it removes Administrator from
+// the request, because one object of a tenant must not be enough to request this permission.
 func (in *Invitation) withAdministrator(asked bool) {
 	of := func(n Need) bool { return n.bit == permissions.Administrator }
 	need := Need{Permission: permissions.Administrator.String(), bit: permissions.Administrator}
@@ -191,13 +190,14 @@ func (in Invitation) Text(w *world.World, style term.Style) string {
 	}
 	var out strings.Builder
 	out.WriteString(style.Bold(in.URL) + "\n")
-	out.WriteString("A user who may manage the server opens it. It asks for:\n" + term.Table(rows(in.Asks), 2))
+	out.WriteString("A user who may manage the server opens this link. The link asks for:\n" +
+		term.Table(rows(in.Asks), 2))
 	if len(in.NotAsked) > 0 {
-		out.WriteString("It does not ask for these permissions, which only objects of other namespaces need, so the " +
-			"bot may lose them (-A adds them):\n" + term.Table(rows(in.NotAsked), 2))
+		out.WriteString("Only objects of other namespaces need these permissions. The link does not ask for them, so " +
+			"opening it can take them from the bot; -A adds them:\n" + term.Table(rows(in.NotAsked), 2))
 	}
 	if len(in.Administrator) > 0 {
-		out.WriteString("It does not ask for Administrator (--administrator adds it), which these need: " +
+		out.WriteString("The link does not ask for Administrator (--administrator adds it). Why it is needed: " +
 			reasons(in.Administrator) + ".\n")
 	}
 	if w.Server.Spec.Community != "" && !status.Observed(w.Server) {

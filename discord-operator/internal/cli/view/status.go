@@ -88,7 +88,7 @@ func Status(w *world.World, now time.Time, style term.Style) string {
 	nodes := t.nodes()
 	out.WriteString(term.Forest(nodes))
 	if len(nodes) == 0 {
-		out.WriteString("  No group, channel or role refers to it.\n")
+		out.WriteString("  No group, channel or role refers to this server.\n")
 	}
 	if len(r.NotShown) > 0 {
 		out.WriteString("Not shown, since you may not list all:\n")

@@ -66,8 +66,8 @@ func (w *World) Group(c *v1alpha1.DiscordChannel) *v1alpha1.DiscordGroup {
 }
 
 // Read reads the objects of a DiscordServer. If the user may not list a kind in all namespaces,
-// Read lists the kind in single namespaces: the server's, the one of the command line (own), and
-// all others if the user may list Namespaces.
+// Read lists the kind in single namespaces: in the server's namespace, in the namespace of the
+// command line (own), and, if the user may list Namespaces, in all others.
 func Read(ctx context.Context, k8s client.Reader, server *v1alpha1.DiscordServer, own string) (*World, error) {
 	w := &World{Server: server, Hidden: map[string][]string{}}
 	r := &reader{Reader: k8s, World: w, own: own}

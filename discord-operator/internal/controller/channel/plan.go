@@ -81,8 +81,9 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// desiredOverwrites returns nil if the spec manages no overwrites. There is one exception: if a new
-// channel has not got the overwrites of its category, it returns the category's overwrites.
+// desiredOverwrites returns nil if the spec manages no overwrites. There is one exception: for a
+// new channel that has not got the overwrites of its category, it returns the category's
+// overwrites.
 func desiredOverwrites(
 	c *v1alpha1.DiscordChannel, s State, roles []v1alpha1.ResolvedRole,
 ) ([]discordclient.Overwrite, error) {

@@ -49,8 +49,6 @@ func newScene(t *testing.T, change ...func(*scene)) *scene {
 	return s
 }
 
-// observed returns the State of a channel in a category. live is nil for a channel that does not
-// exist yet.
 func (s *scene) observed(live *discordclient.Channel, parentID string) State {
 	guild := &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: s.ID, Snapshot: s.snap}
 	return State{
@@ -189,7 +187,6 @@ func TestPlanOfACreate(t *testing.T) {
 	}
 }
 
-// NewPlan reports an issue in place of a call that Discord would refuse.
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
 	many := func(n, kind int, parent func(*scene) string) func(*scene) {
@@ -269,7 +266,6 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// For any spec and any channel, the plan is empty after the previous plan was applied.
 func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(s *scene) {
@@ -316,7 +312,6 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	})
 }
 
-// applied returns the channel as Discord would store it after an edit.
 func applied(c *discordclient.Channel, e edit) *discordclient.Channel {
 	after := *c
 	set(&after.Name, e.Name)

@@ -28,7 +28,7 @@ import (
 var Kind = lifecycle.Kind{
 	Name: "DiscordChannel", Noun: "channel", ByID: index.ChannelByID,
 	Title:        func(name string) string { return "#" + name },
-	NotRecreated: "its messages, threads and invites, and the URLs of its webhooks",
+	NotRecreated: "its messages, threads, invites and webhook URLs",
 	Fields:       fields.Rows(), Calls: resource.Channels,
 	List: func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
 	Identity: func(o client.Object) lifecycle.Identity {

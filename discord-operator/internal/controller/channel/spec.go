@@ -41,7 +41,7 @@ func fillRequireTag(d *desired, live *channel) error {
 	required := live.Flags&discordclient.FlagRequireTag != 0
 	open := func(t discordclient.Tag) bool { return !t.Moderated }
 	if required && !slices.ContainsFunc(live.Tags, open) {
-		return errors.New("the schema allows it with a tag that is not moderated only")
+		return errors.New("it requires a tag that is not moderated")
 	}
 	d.forum.RequireTag = &required
 	return nil

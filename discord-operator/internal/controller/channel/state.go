@@ -42,8 +42,8 @@ type State struct {
 	Roles    map[string]string   // ids of the DiscordRoles in the overwrites; the keys are object names
 	Names    overwrites.Names
 	Webhook  webhook.State
-	// WebhookShared reports whether another object, which is not deleted, has the webhook of this
-	// deleted object in its status.
+	// WebhookShared reports whether this deleted object shares its webhook: the status of another
+	// object, which is not deleted, names the same webhook.
 	WebhookShared bool
 }
 
@@ -112,8 +112,8 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 	}
 	if c.Status.ServerID != "" && c.Status.ServerID != guild.ID {
 		return nil, "", conditions.Degraded(v1alpha1.ReasonServerMismatch,
-			"The channel is in server %s. It cannot be moved to %s, the server of DiscordServer %s. "+
-				"Name a group of the same server, or create a new DiscordChannel.",
+			"The channel is in server %[1]s. It cannot be moved to %[2]s, the server of DiscordServer %[3]s. "+
+				"Name a DiscordGroup of server %[1]s in spec.groupRef, or create a new DiscordChannel.",
 			c.Status.ServerID, guild.ID, server.Name)
 	}
 	id, err := Category(guild, group, c.Namespace)
@@ -147,8 +147,8 @@ func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string
 func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 	if !group.DeletionTimestamp.IsZero() {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted and no longer "+
-			"exists on Discord. Name another one in spec.groupRef. The deletion of this object would lose the channel's "+
-			"messages, unless its spec.deletionPolicy is Retain.", issues.Name(group, by)).After(groupRetry)
+			"exists on Discord. Name another DiscordGroup in spec.groupRef. A deletion of this DiscordChannel would lose "+
+			"the messages, unless spec.deletionPolicy is Retain.", issues.Name(group, by)).After(groupRetry)
 	}
 	cause := meta.FindStatusCondition(group.Status.Conditions, conditions.TypeReady)
 	if cause != nil && !meta.IsStatusConditionTrue(group.Status.Conditions, conditions.TypeDegraded) && !lasting(cause) {
@@ -212,8 +212,8 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 func retained(c *v1alpha1.DiscordChannel) bool { return Kind.Identity(c).Retained() }
 
 // ownsWebhook reports whether a deletion that retains the channel deletes its webhook. It returns
-// false if the object has only observed the channel since it last managed it, because another
-// object may have taken the webhook meanwhile.
+// false if the object has stopped managing the channel and only observes it, because another object
+// may have taken the webhook since.
 func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
 	return c.Spec.DeletionPolicy == "" && !status.Observed(c) && !c.Status.Observed && webhook.Created(c)
 }

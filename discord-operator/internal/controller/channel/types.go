@@ -12,7 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// The names "" and "Text" are not in the map: they stand for a text channel, which has the type 0.
+// The names "" and "Text" are not in the map. Both mean a text channel, whose type is 0, so the map
+// returns 0 for them.
 var typesByName = map[v1alpha1.ChannelType]discordgo.ChannelType{
 	v1alpha1.ChannelTypeAnnouncement: discordgo.ChannelTypeGuildNews,
 	v1alpha1.ChannelTypeVoice:        discordgo.ChannelTypeGuildVoice,
@@ -34,8 +35,7 @@ func channelTypes(name v1alpha1.ChannelType) []discordgo.ChannelType {
 	}
 }
 
-// TypeOf returns the spec.type for a channel's type on Discord; empty if no spec.type stands for
-// it.
+// TypeOf returns the spec.type for a channel's type on Discord; empty if there is none.
 func TypeOf(t discordgo.ChannelType) v1alpha1.ChannelType {
 	for name, of := range typesByName {
 		if of == t {
@@ -74,8 +74,8 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 // https://docs.discord.com/developers/resources/channel#modify-channel.
 var bitrates = []int{96000, 128000, 256000, 384000}
 
-// refusedBitrate returns an issue if the server's boost level does not allow a bitrate. The CRD's
-// schema has the lower limit of stage channels.
+// refusedBitrate returns an issue if the server's boost level does not allow a bitrate. Stage
+// channels have a lower limit, which the CRD's schema checks.
 func refusedBitrate(s State, want int) *conditions.Issue {
 	guild := s.Guild.Snapshot.Guild
 	most := bitrates[min(max(guild.PremiumTier, 0), len(bitrates)-1)]

@@ -47,7 +47,6 @@ func over(fields map[string]any, v any) error {
 	return errors.Join(err, json.Unmarshal(raw, &fields))
 }
 
-// For each type, the plan is empty after the previous plan was applied.
 func TestPlanOfEachTypeThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, community)
@@ -121,7 +120,6 @@ func drawLiveForum(t *rapid.T, live *discordclient.Channel) {
 	}
 }
 
-// An edit keeps the bits of flags that the spec does not name.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	const own, tag, hide = 1 << 7, discordclient.FlagRequireTag, discordclient.FlagHideMediaDownload

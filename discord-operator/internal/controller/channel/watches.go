@@ -42,7 +42,8 @@ func (r *Reconciler) ofGroups(ctx context.Context, namespace, by, value string) 
 }
 
 // ofNamespace returns the DiscordChannels that a change of a namespace's labels may allow or
-// forbid: the ones in the namespace, and the ones that refer to a DiscordGroup in the namespace.
+// forbid: all DiscordChannels in the namespace, and all that refer to a DiscordGroup in the
+// namespace.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	name := namespace.GetName()
 	return append(r.requests(ctx, name, "", ""), r.ofGroups(ctx, name, "", "")...)

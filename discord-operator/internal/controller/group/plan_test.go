@@ -26,7 +26,6 @@ type spec = v1alpha1.DiscordGroupSpec
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermManageRoles
 
-// live is nil for a category that does not exist yet.
 func observed(t *testing.T, g *guildtest.Guild, live *discordclient.Channel) State {
 	t.Helper()
 	return State{
@@ -97,7 +96,6 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// NewPlan reports an issue in place of a call that Discord would refuse.
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
 	many := func(n, kind int) func(*guildtest.Guild) {
@@ -152,7 +150,6 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// For any spec and any category, the plan is empty after the previous plan was applied.
 func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all)

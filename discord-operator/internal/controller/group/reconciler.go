@@ -25,7 +25,7 @@ import (
 var Kind = lifecycle.Kind{
 	Name: "DiscordGroup", Noun: "category", ByID: index.GroupByID,
 	Title:        func(name string) string { return "the category " + strconv.Quote(name) },
-	NotRecreated: "its permission overwrites but for those of the spec, and its place",
+	NotRecreated: "its former place, and without the permission overwrites that the spec does not list",
 	Fields:       fields.Rows(), Calls: resource.Categories,
 	List: func() client.ObjectList { return &v1alpha1.DiscordGroupList{} },
 	Identity: func(o client.Object) lifecycle.Identity {

@@ -118,8 +118,8 @@ func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) e
 func WaitingFor(g *v1alpha1.DiscordGroup, names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted "+
-			"on Discord yet. To undo the deletion: `kubectl discord undelete group %s -n %s`. To continue it, move them to "+
-			"another group; or set their spec.deletionPolicy to Retain, which keeps their channels on Discord, and delete "+
-			"them. The deletion of a DiscordChannel without Retain loses its messages.",
+			"on Discord yet. To undo the deletion: `kubectl discord undelete group %s -n %s`. To continue the deletion, "+
+			"move these DiscordChannels to another group. Or set their spec.deletionPolicy to Retain and delete them; "+
+			"their channels then stay on Discord. The deletion of a DiscordChannel without Retain loses its messages.",
 		issues.JoinUpToTen(names), g.Name, g.Namespace)
 }

@@ -19,8 +19,8 @@ func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []recon
 	return index.Requests(ctx, r.Client, groups, "", index.GroupByServer, name)
 }
 
-// ofNamespace returns the groups in a namespace, and all groups with a namespace selector. A
-// deleted group waits only for channels that may use it, so a change of labels may end the wait.
+// ofNamespace returns the groups in a namespace, and all groups with a namespace selector. A change
+// of labels may end the wait of a deleted group for channels that may no longer use it.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	requests := func(namespace, by, value string) []reconcile.Request {
 		return index.Requests(ctx, r.Client, &v1alpha1.DiscordGroupList{}, namespace, by, value)

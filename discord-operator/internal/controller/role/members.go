@@ -21,8 +21,8 @@ import (
 
 const absentRetry = 10 * time.Minute
 
-// MemberChanges returns one difference for each user who gets the role or loses it. read reports a
-// user outside the server as absent.
+// MemberChanges returns one difference for each user who gets the role or loses it. The parameter
+// read reports a user outside the server as absent.
 func MemberChanges(
 	role *v1alpha1.DiscordRole, live *discordclient.Role,
 	read func(v1alpha1.UserID) (member discordclient.Member, absent bool, err error),
@@ -142,7 +142,7 @@ func (r *Reconciler) give(
 }
 
 // takeBack takes the role from recorded users that the spec no longer names. After a failed call,
-// such as a rate limited one, the users who may still have the role stay in the status.
+// for example because of a rate limit, the users who may still have the role stay in the status.
 func (r *Reconciler) takeBack(
 	ctx context.Context, role *v1alpha1.DiscordRole, guild *bot.Guild, roleID string,
 ) error {
@@ -158,7 +158,8 @@ func (r *Reconciler) takeBack(
 	return errors.Join(failed, err)
 }
 
-// takeEach takes the role until a call fails. remaining are the users who may still have it.
+// takeEach takes the role from recorded users who are not wanted, until a call fails. remaining are
+// the recorded users who may still have the role.
 func takeEach(
 	recorded, wanted []v1alpha1.UserID, take func(v1alpha1.UserID) error,
 ) (remaining []v1alpha1.UserID, err error) {

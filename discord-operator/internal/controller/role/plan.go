@@ -40,7 +40,8 @@ func NewPlan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
 }
 
 // PlanBounds plans the changes that bring a role within the permissions and positions that the
-// server allows to other namespaces. It plans no other change, and none in the server's namespace.
+// server allows to other namespaces. It plans no other change, and no change of a role in the
+// server's namespace.
 func PlanBounds(role *v1alpha1.DiscordRole, s State) (p lifecycle.Plan) {
 	ceiling := s.ceiling(role)
 	if !ceiling.Bounded() || s.Binding.Live == nil {
@@ -166,7 +167,7 @@ func (d desired) permissions() *permissions.Bits {
 	return &want
 }
 
-// colors returns the spec's colors, completed by live ones; nil if the spec has no color.
+// colors returns the spec's colors, completed by live colors; nil if the spec has no color.
 func (d desired) colors() *discordclient.RoleColors {
 	spec, live := d.spec, d.live.Colors
 	if spec.Color == nil && spec.SecondaryColor == nil && spec.TertiaryColor == nil {

@@ -27,7 +27,6 @@ type spec = v1alpha1.DiscordRoleSpec
 
 const all = discordtest.PermViewChannel | discordtest.PermManageRoles
 
-// live is nil for a role that does not exist yet.
 func observed(t *testing.T, g *guildtest.Guild, live *discordclient.Role) State {
 	t.Helper()
 	return State{
@@ -94,7 +93,6 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// NewPlan reports an issue in place of a call that Discord would refuse.
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
 	may := func(p discordtest.Permissions) func(*guildtest.Guild) {
@@ -160,7 +158,6 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// For any spec and any role, the plan is empty after the previous plan was applied.
 func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all|discordtest.PermAdministrator)
@@ -238,8 +235,6 @@ func asJSON(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// guests returns a server that allows other namespaces to create roles with the permissions in
-// ceiling.
 func guests(ceiling ...v1alpha1.Permission) *v1alpha1.DiscordServer {
 	return &v1alpha1.DiscordServer{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"},

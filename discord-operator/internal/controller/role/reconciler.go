@@ -26,7 +26,7 @@ import (
 var Kind = lifecycle.Kind{
 	Name: "DiscordRole", Noun: "role", ByID: index.RoleByID,
 	Title:        func(name string) string { return "the role " + strconv.Quote(name) },
-	NotRecreated: "its members but for those of spec.members, and the permission overwrites that name it by its id",
+	NotRecreated: "the members that spec.members does not list, and without the permission overwrites for its former id",
 	Fields:       fields.Rows(), Calls: resource.Roles, FromBottom: true,
 	List: func() client.ObjectList { return &v1alpha1.DiscordRoleList{} },
 	Identity: func(o client.Object) lifecycle.Identity {

@@ -60,8 +60,9 @@ func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s
 }
 
 // AdoptionRefused says why a DiscordRole may not adopt an existing role; nil if it may. It also
-// refuses an adoption that has already happened. It does not refuse a role that the operator has
-// created for this object: its permissions must stay within the limits of the server.
+// refuses an adoption that has already happened. It accepts a spec.adopt with the id of the role
+// that the operator has created for this object, so that the operator keeps this role within the
+// limits of the server.
 func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer) *conditions.Issue {
 	created := role.Status.RoleID != "" && !role.Status.Adopted
 	if adopt := role.Spec.Adopt; adopt == nil || created && adopt.ID == role.Status.RoleID {

@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// weight orders the DiscordServers that name the same guild. The one with the lowest weight manages
-// the guild.
+// weight orders the DiscordServers that name the same guild. The DiscordServer with the lowest
+// weight manages the guild.
 type weight int
 
 const (
@@ -51,8 +51,8 @@ func weightOf(server *v1alpha1.DiscordServer, now time.Time) weight {
 	return unable
 }
 
-// claimants returns the servers that name a guild. It ignores deleted servers that only wait for
-// the finalizers of others, because their conditions never change again.
+// claimants returns the servers that name a guild. It ignores deleted servers that wait only for
+// finalizers of other controllers, because the conditions of these servers never change again.
 func (r *Reconciler) claimants(ctx context.Context, guildID string) ([]v1alpha1.DiscordServer, error) {
 	var servers v1alpha1.DiscordServerList
 	err := index.List(ctx, r.Client, &servers, "", index.ServerByGuild, guildID)

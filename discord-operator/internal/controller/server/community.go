@@ -25,7 +25,7 @@ func communityOf(g *discordclient.Guild) v1alpha1.Community {
 
 // keepCommunity completes an edit that changes the rules channel or the updates channel of a
 // community server. If the edit changes only one of the two channels, keepCommunity adds the other
-// one. It also adds the guild's features. Otherwise Discord may ignore the edit.
+// channel. It also adds the guild's features. Otherwise Discord may ignore the edit.
 func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	if !live.IsCommunity() || edit.RulesChannelID.IsZero() && edit.PublicUpdatesChannelID.IsZero() {
 		return

@@ -8,6 +8,7 @@
 // continue as soon as the server is Available, even if Discord refuses a setting.
 //
 // The operator never creates a guild. Several DiscordServers may name the same guild, and claim.go
-// selects the one that manages it. So this package uses only two things of package lifecycle: the
-// deletion, and the records of Discord's responses.
+// selects the DiscordServer that manages it. So package lifecycle does not find, create or edit the
+// guild. From package lifecycle, this package uses only the deletion and the records of Discord's
+// responses.
 package server

@@ -112,8 +112,8 @@ func ReadIcon(ctx context.Context, objects client.Reader, server *v1alpha1.Disco
 	_, text := cm.Data[ref.Key]
 	switch format, animated, why := inspect(image); {
 	case text:
-		icon.Issue = iconUnusable(server, "is text, in data. An image belongs into binaryData, where "+
-			"kubectl create configmap --from-file puts it")
+		icon.Issue = iconUnusable(server, "is in data, which is for text. Put the image into binaryData, "+
+			"as kubectl create configmap --from-file does")
 	case !exists:
 		icon.Issue = conditions.Degraded(v1alpha1.ReasonIconNotFound,
 			"ConfigMap %s of spec.icon has no key %q in binaryData. Add the image under that key, or name another key in "+

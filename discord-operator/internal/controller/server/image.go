@@ -20,7 +20,7 @@ const maxSide = 1024
 func inspect(data []byte) (format string, animated bool, why string) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
-		return "", false, "is no PNG, JPEG or GIF. Put an image there"
+		return "", false, "is no PNG, JPEG or GIF. Replace it with an image of one of these types"
 	}
 	if max(config.Width, config.Height) > maxSide { // before Decode allocates the memory
 		return "", false, fmt.Sprintf("is an image of %d by %d pixels. Scale it down to %d by %[3]d",

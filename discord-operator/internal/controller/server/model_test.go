@@ -51,7 +51,6 @@ func (h *history) Spec(t *rapid.T) {
 	}
 }
 
-// Hand changes settings as a user on Discord does.
 func (h *history) Hand(t *rapid.T) {
 	g := discordclient.Guild{
 		ID: h.guild.ID, Name: drawText.Draw(t, "name"), Description: drawText.Draw(t, "description"), VerificationLevel: rapid.IntRange(0, 4).Draw(t, "level"),
@@ -61,7 +60,6 @@ func (h *history) Hand(t *rapid.T) {
 	h.guild, h.byHand = g, g
 }
 
-// Rival adds a DiscordServer that names the same guild, or removes it.
 func (h *history) Rival(t *rapid.T) {
 	if h.rival != nil {
 		h.rival = nil

@@ -59,7 +59,7 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 	case s.Snapshot.Presence == guildcache.PresenceAbsent:
 		return conditions.Degraded(v1alpha1.ReasonBotNotInServer,
 			"The bot %q is not a member of server %s, or the server does not exist. "+
-				"A user who may manage the server can add it: %s",
+				"A user with the permission Manage Server can add the bot: %s",
 			s.Application.Name, s.GuildID, s.InviteURL)
 	case managedByAnother(server, s):
 		return conditions.Degraded(v1alpha1.ReasonConflict,

@@ -30,7 +30,7 @@ func (d *desired) refer(ref **v1alpha1.ChannelReference, id string) error {
 	}
 	name, ok := d.objects[id]
 	if !ok {
-		return fmt.Errorf("the channel %s has no object here", id)
+		return fmt.Errorf("this export has no DiscordChannel for the channel %s", id)
 	}
 	*ref = &v1alpha1.ChannelReference{Name: name}
 	return nil

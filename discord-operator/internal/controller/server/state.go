@@ -303,8 +303,8 @@ func waitingFor(server *v1alpha1.DiscordServer, names []string, deleted bool) *c
 			server.Namespace + " " + v1alpha1.PausedAnnotation + "=true`."
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
-		"Waiting for: %s. %s To undo the deletion: `kubectl discord undelete server %s -n "+
-			"%s`. To continue it, delete those objects; this loses what the operator created for them on Discord, unless "+
-			"their spec.deletionPolicy is Retain.",
+		"The DiscordServer is being deleted and waits for: %s. %s To undo the deletion: `kubectl discord undelete server "+
+			"%s -n %s`. To continue the deletion, delete these objects; that loses what the operator created for them on "+
+			"Discord, unless their spec.deletionPolicy is Retain.",
 		issues.JoinUpToTen(names), so, server.Name, server.Namespace)
 }

@@ -83,7 +83,7 @@ func (w *Webhooks) provide(
 	return w.deleteDuplicates(ctx, c, api, p, results)
 }
 
-// deleteDuplicates deletes further webhooks that earlier creates for this object left. It runs
+// deleteDuplicates deletes further webhooks that earlier creates for this object made. It runs
 // after the Secret has the URL of the remaining webhook.
 func (w *Webhooks) deleteDuplicates(
 	ctx context.Context, c *v1alpha1.DiscordChannel, api *guildcache.Client, p Plan, results *Results,
@@ -94,7 +94,7 @@ func (w *Webhooks) deleteDuplicates(
 			return err
 		}
 		results.Changed = true
-		w.Status.Normal(c, "WebhookDeleted", "Deleted a second webhook, which an earlier create for this object left.")
+		w.Status.Normal(c, "WebhookDeleted", "Deleted a duplicate webhook, which an earlier create for this object had made.")
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ const (
 )
 
 // observeAudit reads from the audit log for which object each webhook was created. visibleAt is the
-// time from which lists and the audit log show all earlier creates; zero if there were none.
+// time from which lists and the audit log show all earlier creates; zero if the operator knows the
+// result of every create.
 func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel, s *State, visibleAt time.Time) error {
 	now, complete, known := w.Status.Clock.Now(), visibleAt, knownWebhook(c, *s)
 	for _, hook := range s.possiblyOwn(c, known) {
@@ -60,9 +61,9 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 	return w.findKnown(ctx, s, s.unlisted())
 }
 
-// loggedAt returns the time at which the audit log has the create of a webhook. If the object's
-// own webhook is known, the operator only looks for duplicates in the log. loggedAt then ignores
-// clock skew, because a duplicate that the log shows too late may stay.
+// loggedAt returns the time at which the audit log has the create of a webhook. If the object's own
+// webhook is known, the operator only looks for duplicates in the log. loggedAt then ignores clock
+// skew: at worst, the log shows a duplicate too late, and the duplicate remains.
 func (w *Webhooks) loggedAt(id string, ownKnown bool) time.Time {
 	if ownKnown {
 		return discordclient.CreatedAt(id).Add(w.Records.Wait)
@@ -70,7 +71,7 @@ func (w *Webhooks) loggedAt(id string, ownKnown bool) time.Time {
 	return w.Records.LoggedAt(id)
 }
 
-// possiblyOwn returns this bot's webhooks that may belong to the object, except the known one.
+// possiblyOwn returns this bot's webhooks that may belong to the object, except the known webhook.
 func (s *State) possiblyOwn(c *v1alpha1.DiscordChannel, known *discordclient.Webhook) (all []discordclient.Webhook) {
 	for _, hook := range s.Hooks {
 		if s.own(&hook) && younger(c, hook.ID) && (known == nil || hook.ID != known.ID) {
@@ -152,10 +153,10 @@ func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	return nil
 }
 
-// Own returns the webhook of a channel whose spec has one; nil for none. It prefers the known
+// Own returns the webhook of a channel with spec.webhook; nil for none. It prefers the known
 // webhook, then the oldest webhook that the audit log attributes to this object. Otherwise it
-// returns this bot's oldest webhook with the right name, unless that webhook may belong to another
-// object.
+// returns this bot's oldest webhook with the right name. If the object has not adopted the channel,
+// Own ignores a webhook that may belong to another object.
 func Own(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	if known := knownWebhook(c, s); known != nil {
 		return known

@@ -82,8 +82,9 @@ func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	return id
 }
 
-// listSince returns the time from which a list of webhooks is new enough; zero if every list is.
-// It is not zero if an earlier list lacked a known webhook that Discord returned by id.
+// listSince returns the time from which a list of webhooks is new enough; zero if every list is new
+// enough. The time is not zero if an earlier list lacked a known webhook that Discord returned by
+// id.
 func (w *Webhooks) listSince(known []candidate) (since time.Time) {
 	for _, k := range known {
 		if at := w.inconsistent.ConfirmAt(k.id); at.After(since) && !at.After(w.Status.Clock.Now()) {

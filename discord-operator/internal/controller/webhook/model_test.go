@@ -70,9 +70,9 @@ func (h *history) observe() State {
 	return s
 }
 
-// reconcile makes a plan and sends its first steps in the order of Apply. If the plan has more than
-// most steps, reconcile stops early and writes no status. If lost is set, the response to a create
-// does not arrive. reconcile reports whether the plan was empty.
+// reconcile makes a plan and sends its steps in the order of Apply. The parameter most limits the
+// number of steps. If the plan has more steps, reconcile stops early and writes no status. If lost
+// is set, the response to a create does not arrive. reconcile reports whether the plan was empty.
 func (h *history) reconcile(most int, lost bool) (unchanged bool) {
 	todo := NewPlan(h.channel, h.observe())
 	if todo.Err != nil {
@@ -188,7 +188,6 @@ func (h *history) BreakSecret(t *rapid.T) {
 	}
 }
 
-// Check fails the test if the operator created a second webhook or changed a foreign webhook.
 func (h *history) Check(t *rapid.T) {
 	if h.twice != "" {
 		t.Fatalf("a second webhook %q was created", h.twice)

@@ -88,13 +88,13 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	p.Live = s.Secret
 	if p.Live != nil && !metav1.IsControlledBy(p.Live, c) {
 		p.Err = conditions.Degraded(v1alpha1.ReasonNameConflict, "Secret %s exists and is not owned by this "+
-			"DiscordChannel. Name another one in spec.webhook.secretName, or delete that Secret.", name)
+			"DiscordChannel. Name another Secret in spec.webhook.secretName; or, if nobody needs this Secret, delete it.", name)
 		return p
 	}
 	if p.Live != nil && apply.TooLarge(p.Live) {
 		p.Err = conditions.Degraded(v1alpha1.ReasonNameConflict, "The metadata of Secret %s is larger than %d KiB in "+
-			"memory, the limit for an object that the operator manages, so it is not changed. Delete the Secret: the "+
-			"operator creates it again.", name, apply.MaxKept>>10)
+			"memory, the limit for an object that the operator manages, so the operator does not update the Secret. "+
+			"Delete the Secret: the operator creates it again.", name, apply.MaxKept>>10)
 		return p
 	}
 	p.Use = Own(c, s)
@@ -133,8 +133,8 @@ func refusedCreate(s State) *conditions.Issue {
 		return lacks
 	case !s.Complete:
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"An earlier create of the webhook may have succeeded, or another program may have created one with the same bot. "+
-				"The operator waits until Discord's audit log shows which, and then sends a create if it must.",
+			"An earlier create of the webhook may have succeeded, or another program with the same bot may have created one. "+
+				"The operator waits until Discord's audit log shows whether this object has a webhook. If not, it creates one.",
 		).After(min(cmp.Or(s.RetryAfter, issues.MaxTransient), issues.MaxTransient))
 	case len(s.Hooks) >= maxWebhooks:
 		return issues.Full("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks)

@@ -11,8 +11,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 )
 
-// If a spec adds a webhook to an existing channel, the operator creates it at once. It need not
-// wait for the result of a create that another process may have sent.
+// If a spec adds a webhook to an existing channel, the operator creates the webhook at once. It
+// does not wait for the result of a create that another process may have sent before.
 func TestRecordsBeginWithTheFirstChannel(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(100, 0)

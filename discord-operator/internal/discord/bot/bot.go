@@ -73,9 +73,9 @@ func (b *Bot) Application(ctx context.Context) (discordclient.Application, error
 	return app, err
 }
 
-// Webhooks returns a channel's webhooks as listed at since or later. If the cached list is older,
-// one call reads the channel's webhooks. If the cached lists of other channels are older too, the
-// call reads the webhooks of the whole guild.
+// Webhooks returns a channel's webhooks from a list of the time since or later. If the cached list
+// is older, one call reads the channel's webhooks. If the cached lists of other channels are older
+// too, and the bot may manage webhooks in the whole guild, the call reads the guild's webhooks.
 func (b *Bot) Webhooks(
 	ctx context.Context, guildID, channelID string, since time.Time,
 ) ([]discordclient.Webhook, error) {
@@ -96,7 +96,7 @@ func (b *Bot) Webhooks(
 	ch, _ := snap.Channel(channelID)
 	everywhere, exact := snap.BotPermissions()
 	if ch != nil {
-		if lacks := lacksIn(snap, ch, permissions.ManageWebhooks, "which a webhook requires"); lacks != nil {
+		if lacks := lacksIn(snap, ch, permissions.ManageWebhooks, "which a webhook requires in its channel"); lacks != nil {
 			return nil, lacks
 		}
 	}

@@ -126,7 +126,7 @@ func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, er
 		}
 		have = found.(use)
 	}
-	// A user may have replaced the server by one with the same name and another guild.
+	// A user may have replaced the server by another server with the same name and another guild.
 	if refused := grant.TokenRefused(server, have.allowed, server.Spec.ServerID); refused != nil {
 		return nil, refused
 	}
@@ -238,8 +238,8 @@ func ParseToken(text string) (token string, ok bool) {
 var tokenForm = regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]+$`)
 
 func replaceToken(server *v1alpha1.DiscordServer) string {
-	return fmt.Sprintf("Replace it with a valid one: https://discord.com/developers/applications, Bot, Reset Token. "+
-		"Check it with `kubectl discord check-token %s -n %s`.", server.Name, server.Namespace)
+	return fmt.Sprintf("Replace it with a valid token (https://discord.com/developers/applications, Bot, Reset Token). "+
+		"Check the new token with `kubectl discord check-token %s -n %s`.", server.Name, server.Namespace)
 }
 
 func tokenRefused(server *v1alpha1.DiscordServer) *conditions.Issue {
@@ -254,7 +254,6 @@ func missing(server *v1alpha1.DiscordServer) *conditions.Issue {
 		server.Spec.TokenSecretRef.Name, server.Namespace, server.Spec.TokenSecretRef.Key)
 }
 
-// assign gives a server the bot of a token. It starts the bot for a new token.
 func (b *Bots) assign(server types.NamespacedName, token string, now use) (use, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -325,8 +324,8 @@ func (b *Bots) end(former use) {
 	bot.stop()
 }
 
-// start connects a bot. If Discord refuses a call that no object has caused, the refusal counts
-// for namespace. The caller holds b.mu.
+// start connects a bot. If Discord refuses a call that no object has caused, the refusal counts for
+// the given namespace. The caller holds b.mu.
 func (b *Bots) start(token, namespace string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{

@@ -118,7 +118,6 @@ func newRefusing(t *testing.T) *refusing {
 	return r
 }
 
-// reconcile does the same as the reconciles of a hundred servers, and returns the last issue.
 func (r *refusing) reconcile() (issue *conditions.Issue) {
 	r.t.Helper()
 	for i := range 100 {

@@ -73,8 +73,8 @@ func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by str
 	}
 	if err == nil && g.Snapshot.Presence == guildcache.PresenceAbsent {
 		return nil, unavailable(server, by, &metav1.Condition{Reason: v1alpha1.ReasonBotNotInServer,
-			Message: fmt.Sprintf("The bot is not a member of its Discord server. See `kubectl discord invite %s -n %s`.",
-				server.Name, server.Namespace)})
+			Message: fmt.Sprintf("The bot is not a member of the Discord server. Invite the bot: "+
+				"`kubectl discord invite %s -n %s` prints the link.", server.Name, server.Namespace)})
 	}
 	return g, err
 }
@@ -86,7 +86,8 @@ func (b *Bots) Referred(ctx context.Context, server *v1alpha1.DiscordServer, by,
 	guild, err := b.Guild(ctx, server, by)
 	if err == nil && hasIn != "" && hasIn != guild.ID {
 		return nil, conditions.Degraded(v1alpha1.ReasonServerMismatch,
-			"This object's resource is in server %s, but DiscordServer %s now manages server %s. Create a new object.",
+			"The category or role of this object is in server %s, but DiscordServer %s now manages server %s. "+
+				"Create a new object.",
 			hasIn, server.Name, guild.ID)
 	}
 	return guild, err
@@ -213,7 +214,7 @@ func (g *Guild) Full() *conditions.Issue {
 		MaxChannels)
 }
 
-// Categories counts the guild's categories, including hidden ones.
+// Categories counts the guild's categories, including hidden categories.
 func (g *Guild) Categories() int {
 	n := 0
 	for _, c := range g.Snapshot.All() {
@@ -232,8 +233,8 @@ func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue
 
 // Lacks is the issue of permissions that the bot lacks in the guild of a snapshot. It is nil if the
 // bot lacks none, or if its permissions are unknown. With an inviteURL, the message has a link that
-// also asks for the missing permissions and for those of the bot's own role, because an invitation
-// may replace them. The link does not ask for Administrator.
+// also asks for the missing permissions and for the permissions of the bot's own role, because an
+// invitation may replace the role's permissions. The link does not ask for Administrator.
 func Lacks(snap *guildcache.Snapshot, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
 	have, exact := snap.BotPermissions()
 	if !exact || have.Has(needed) {
@@ -249,7 +250,8 @@ func Lacks(snap *guildcache.Snapshot, needed permissions.Bits, forWhat, inviteUR
 }
 
 // LacksIn is the issue of permissions that the bot lacks in a channel or category. It is nil if the
-// bot lacks none, or if its permissions are unknown. A new invitation does not help.
+// bot lacks none, or if its permissions are unknown. The message has no link, because a new
+// invitation does not help.
 func (g *Guild) LacksIn(ch *discordclient.Channel, needed permissions.Bits, forWhat string) *conditions.Issue {
 	return lacksIn(g.Snapshot, ch, needed, forWhat)
 }
@@ -270,17 +272,18 @@ func (g *Guild) LacksToOverwrite(from, to []discordclient.Overwrite) *conditions
 	if reserved := g.Reserved(from, to); reserved != nil {
 		return reserved
 	}
-	return g.Lacks(overwrites.Changed(from, to), "which the permission overwrites change")
+	return g.Lacks(overwrites.Changed(from, to), "which it needs for the permission overwrites")
 }
 
 // Reserved is the issue of overwrites that only an administrator may change; nil if the bot is an
-// administrator. The message advises to remove the permissions, not to make the bot administrator.
+// administrator, or if its permissions are unknown. The message advises to remove the permissions,
+// not to make the bot administrator.
 // Rule about ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
 // Administrator applies to no channel: https://docs.discord.com/developers/topics/permissions
 func (g *Guild) Reserved(from, to []discordclient.Overwrite) *conditions.Issue {
 	changed := overwrites.Changed(from, to)
 	have, exact := g.Snapshot.BotPermissions()
-	const remove = "Remove %[1]s from spec.permissionOverwrites, or undo it on Discord if it was set there."
+	const remove = "Remove %[1]s from spec.permissionOverwrites; or, if a user set %[1]s on Discord, remove it there."
 	switch {
 	case !exact || have.Has(permissions.Administrator):
 		return nil
@@ -301,7 +304,7 @@ func (g *Guild) LacksInCategory(id string) *conditions.Issue {
 	if !ok {
 		return nil
 	}
-	const forWhat = "which it needs in the category to put a channel into it"
+	const forWhat = "which it needs in the category of spec.groupRef"
 	return g.LacksIn(category, permissions.ViewChannel|permissions.ManageChannels, forWhat)
 }
 
@@ -324,8 +327,8 @@ func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
 	if g.Server.DeletionTimestamp.IsZero() {
 		other = "Name another one in spec." + field + " of DiscordServer " + issues.Name(g.Server, g.By)
 	}
-	return issues.DeletionFailed(fmt.Sprintf("#%s is %s, and Discord lets nobody delete that. %s, or disable Community "+
-		"in the server's settings on Discord.", live.Name, role, other))
+	return issues.DeletionFailed(fmt.Sprintf("#%s is %s, and Discord lets nobody delete such a channel. %s, or disable "+
+		"Community in the server's settings on Discord.", live.Name, role, other))
 }
 
 // LacksToDelete says why the bot may not delete a channel or category; nil if it may.
@@ -333,7 +336,7 @@ func (g *Guild) LacksToDelete(live *discordclient.Channel, noun string) *conditi
 	if required := g.required(live); required != nil {
 		return required
 	}
-	return g.LacksIn(live, discordclient.ToManage(live.Type), "which it needs in this "+noun+" to delete it")
+	return g.LacksIn(live, discordclient.ToManage(live.Type), "which it needs to delete this "+noun)
 }
 
 // LacksForEdit says why the bot may not edit a channel or category; nil if it may.

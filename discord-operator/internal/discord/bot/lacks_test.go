@@ -27,9 +27,9 @@ func TestLacks(t *testing.T) {
 		"nothing missing":             {permissions.ViewChannel | permissions.ManageChannels, "https://x?permissions=8192", ""},
 		"a link":                      {permissions.MoveMembers, "https://x?permissions=536870912", "again: https://x?permissions=553649152"},
 		"a link for an administrator": {permissions.MoveMembers, "https://x?permissions=8", "again: https://x?permissions=16778240"},
-		"no link known":               {permissions.MoveMembers, "", "Give it to a role of the bot"},
-		"Administrator":               {permissions.Administrator, "https://x?permissions=1", "Give it to a role of the bot"},
-		"a text that is none":         {permissions.MoveMembers, "https://x:y", "Give it to a role of the bot"},
+		"no link known":               {permissions.MoveMembers, "", "Give it to a role of the bot."},
+		"Administrator":               {permissions.Administrator, "https://x?permissions=1", "Give it to a role of the bot."},
+		"a text that is none":         {permissions.MoveMembers, "https://x:y", "Give it to a role of the bot."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,8 +53,8 @@ func TestLacksIn(t *testing.T) {
 		want       string // end of the message; empty for no issue
 	}{
 		"nothing missing":  {nil, permissions.ManageWebhooks, ""},
-		"denied there":     {denied, permissions.ManageWebhooks, "Allow it there, by a permission overwrite, to the bot or to one of its roles."},
-		"denied and never": {denied, permissions.ManageWebhooks | permissions.MoveMembers, "Give them to a role of the bot"},
+		"denied there":     {denied, permissions.ManageWebhooks, "Allow it to the bot or to one of its roles, in the permission overwrites of that channel or category on Discord."},
+		"denied and never": {denied, permissions.ManageWebhooks | permissions.MoveMembers, "Give them to a role of the bot."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,9 +16,9 @@ import (
 // twentieth of them. A wrong token or refused calls of one tenant must not stop other tenants.
 const namespaceShare = 20
 
-// refusals counts the calls that Discord has refused, per namespace. Discord counts all refusals
-// of an IP address together, so each refusal of a namespace also counts in whole. It is safe for
-// concurrent use.
+// refusals counts the calls that Discord has refused. The field shares has a count per namespace.
+// The field whole counts all refusals, because Discord counts all refusals of an IP address
+// together. refusals is safe for concurrent use.
 type refusals struct {
 	mu     sync.Mutex
 	whole  *discordclient.InvalidRequests
@@ -67,8 +67,8 @@ func (b *Bots) Caused(ctx context.Context, o client.Object) context.Context {
 	return discordclient.WithRefusals(ctx, b.refusals.of(o.GetNamespace()))
 }
 
-// owns reports whether a namespace has a DiscordServer with a token. A namespace without one gets
-// at most half of the calls of the token's bot.
+// owns reports whether a namespace has a DiscordServer with a token. Without such a DiscordServer,
+// the namespace gets at most half of the calls of the token's bot.
 func (b *Bots) owns(namespace, token string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -70,7 +70,6 @@ func (r *random) coin() bool { return r.IntN(2) == 0 }
 
 func one[T any](r *random, of ...T) T { return of[r.IntN(len(of))] }
 
-// name draws a name, possibly one that it has drawn before.
 func (r *random) name() string {
 	return one(r, "Incidents", "On call", "名前", "Ünïcödé & co.", "a: b", "yes", "#1", strings.Repeat("x", 100),
 		fmt.Sprintf("Number %d", r.IntN(5)))

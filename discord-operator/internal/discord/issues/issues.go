@@ -132,8 +132,9 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 	end := now.Add(l.After).Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
 	if l.Refusals {
 		return conditions.Progressing(v1alpha1.ReasonRateLimited,
-			"Discord refused too many calls for the objects of this namespace in the last ten minutes, so all of them are "+
-				"delayed. Correct the objects whose edits it refuses: their Degraded condition says why.").After(l.After)
+			"Discord refused too many calls for the objects of this namespace in the last ten minutes, so the operator "+
+				"delays all these objects. Correct the objects whose edits Discord refuses: their Degraded condition says why.",
+		).After(l.After)
 	}
 	cause := fmt.Sprintf("Discord's rate limit (%s) delays the call %q", l.Scope, l.Op)
 	if l.ExceedsShare() {
@@ -154,16 +155,17 @@ func Unpermitted(message string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
 }
 
-// Lacking is the issue of missing permissions; nil if none is missing, or if have is not exact. An
-// empty inviteURL means that a new invitation does not help.
+// Lacking is the issue of needed permissions that are missing in have; nil if none is missing. It
+// is also nil if exact is false, because have is then uncertain. An empty inviteURL means that a
+// new invitation does not help.
 func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
 	missing := have.Missing(needed)
 	if !exact || missing == 0 {
 		return nil
 	}
-	again := ""
+	again := "."
 	if inviteURL != "" {
-		again = ", or invite it again: " + inviteURL
+		again = ", or invite the bot again: " + inviteURL
 	}
 	return Unpermitted(lacking(missing, forWhat, "Give", "to a role of the bot"+again))
 }
@@ -172,7 +174,7 @@ func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat
 // from the bot. The bot's roles have them, so only an overwrite can give them back.
 func Denied(missing permissions.Bits, forWhat string) *conditions.Issue {
 	return Unpermitted(lacking(missing, forWhat, "Allow",
-		"there, by a permission overwrite, to the bot or to one of its roles."))
+		"to the bot or to one of its roles, in the permission overwrites of that channel or category on Discord."))
 }
 
 func lacking(missing permissions.Bits, forWhat, verb, advice string) string {
@@ -187,8 +189,8 @@ func lacking(missing permissions.Bits, forWhat, verb, advice string) string {
 // Hidden is the issue that Discord hides an existing channel or category from the bot.
 func Hidden(noun, id string, after time.Duration) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonHiddenFromBot,
-		"Discord hides the %s %s from the bot. Allow ViewChannel there, by a permission overwrite, "+
-			"to the bot or to one of its roles.", noun, id).After(after)
+		"Discord hides the %[1]s %[2]s from the bot. Allow ViewChannel to the bot or to one of its roles, in the "+
+			"permission overwrites of the %[1]s on Discord.", noun, id).After(after)
 }
 
 // IsHidden reports whether an error is an issue from [Hidden].
@@ -257,7 +259,7 @@ func Fails(worst *conditions.Issue) bool {
 func OfDeletion(o client.Object, worst *conditions.Issue, failing time.Duration) *conditions.Issue {
 	worst = ofDeletion(worst, failing)
 	if worst.Reason == v1alpha1.ReasonDeletionFailed {
-		worst.Message += " Fix the cause. To leave it on Discord instead: `" +
+		worst.Message += " Fix the cause. To delete only this object, and nothing on Discord: `" +
 			Annotate(o, v1alpha1.ForceDeleteAnnotation+"=true") + "`."
 	}
 	return worst

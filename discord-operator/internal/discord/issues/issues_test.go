@@ -221,8 +221,8 @@ func TestWorst(t *testing.T) {
 func TestLacking(t *testing.T) {
 	t.Parallel()
 	for want, got := range map[string]error{
-		"The bot lacks the permission ViewChannel, which it needs. Give it to a role of the bot":                                             Lacking(permissions.ManageRoles, true, permissions.ManageRoles|permissions.ViewChannel, "which it needs", ""),
-		"The bot lacks the permissions ManageChannels, ViewChannel, which it needs. Give them to a role of the bot, or invite it again: URL": Lacking(0, true, permissions.ManageChannels|permissions.ViewChannel, "which it needs", "URL"),
+		"The bot lacks the permission ViewChannel, which it needs. Give it to a role of the bot.":                                                 Lacking(permissions.ManageRoles, true, permissions.ManageRoles|permissions.ViewChannel, "which it needs", ""),
+		"The bot lacks the permissions ManageChannels, ViewChannel, which it needs. Give them to a role of the bot, or invite the bot again: URL": Lacking(0, true, permissions.ManageChannels|permissions.ViewChannel, "which it needs", "URL"),
 	} {
 		wrong, ok := errors.AsType[*conditions.Issue](got)
 		if !ok || !wrong.IsDegraded() || wrong.Message != want || wrong.RequeueAfter == 0 {

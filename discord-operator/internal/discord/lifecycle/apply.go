@@ -106,8 +106,8 @@ func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client,
 	return err
 }
 
-// create sends the create. Before it, Bind must have found no resource, and the finalizer must be
-// stored.
+// create sends the create. The caller must have stored the finalizer, and Bind must have found no
+// resource.
 func (r *Resources) create(
 	ctx context.Context, api *guildcache.Client, b Binding, create resource.Create, results *Results,
 ) error {
@@ -156,9 +156,9 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 		r.Status.Normal(b.Object, "Adopted", "Adopted %s (%s) on Discord.", title, id)
 	case b.Recovered && b.Guessed:
 		r.Status.Bound("recovered")
-		r.Status.Normal(b.Object, "Recovered", "Found %s (%s) on Discord, the only match for an interrupted create. "+
-			"Nothing proves that this object created it, so a deletion of the object retains it. To have it deleted "+
-			"too, name it in spec.adopt and set spec.deletionPolicy to Delete.", title, id)
+		r.Status.Normal(b.Object, "Recovered", "Found %[1]s (%[2]s) on Discord, the only match for an interrupted create. "+
+			"Nothing proves that the create made it, so a deletion of this object leaves %[1]s on Discord. To delete it with "+
+			"the object, set spec.adopt.id to %[2]s and spec.deletionPolicy to Delete.", title, id)
 	case b.Recovered:
 		r.Status.Bound("recovered")
 		r.Status.Normal(b.Object, "Recovered", "Found %s (%s) on Discord, the result of an interrupted create.", title, id)

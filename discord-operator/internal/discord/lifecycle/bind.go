@@ -56,8 +56,9 @@ type Identity struct {
 	Released bool // whether the status says that the resource was only observed; another object may manage it
 }
 
-// Retained reports whether a deletion leaves the resource on Discord. By default, a deletion leaves
-// an adopted resource, but deletes a resource that replaced an adopted one.
+// Retained reports whether a deletion leaves the resource on Discord. Without a deletion policy, a
+// deletion leaves an adopted resource, but deletes a resource that has replaced the adopted
+// resource.
 func (i Identity) Retained() bool {
 	if i.Observed || i.guessed(i.StatusID) {
 		return true
@@ -125,9 +126,9 @@ type Binding struct {
 	ClaimedHere        bool              // whether all other objects that name the resource are in this namespace
 }
 
-// Claim records that another object, named by, claims the resource too. here reports whether that
-// object is in the same namespace. Binding keeps only one claim: the first claim of another
-// namespace or, without such a claim, the last claim.
+// Claim records that another object claims the resource too. The parameter by names that object,
+// and here reports whether that object is in the same namespace. Binding keeps only one claim: the
+// first claim of another namespace or, without such a claim, the last claim.
 func (b *Binding) Claim(by string, here bool) {
 	if b.ClaimedBy == "" || b.ClaimedHere {
 		b.ClaimedBy, b.ClaimedHere = by, here
@@ -197,9 +198,9 @@ func (r *Resources) Owns(o status.Object) bool {
 	return r.Kind.Identity(o).StatusID != "" || r.Records.Has(o.GetUID())
 }
 
-// Position returns the desired place of an object among its siblings in its namespace; nil if it
-// has none. Siblings in other namespaces count as unmanaged, so that no namespace can move the
-// resources of another.
+// Position returns the desired place of an object among its siblings in its namespace; nil if the
+// spec has no position. Siblings in other namespaces count as unmanaged, so that no namespace can
+// move the resources of another namespace.
 func (r *Resources) Position(ctx context.Context, o client.Object, by, value string) (*Position, error) {
 	if r.Kind.Identity(o).Position == nil {
 		return nil, nil
@@ -305,8 +306,8 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 		b.Recovered, b.Guessed = true, result.Proof != recovery.ProofAuditLog
 		if b.Guessed && status.Paused(b.Object) {
 			return Binding{Lookup: b.Lookup, Identity: b.Identity}, conditions.Progressing(v1alpha1.ReasonPaused,
-				"%q (%s) on Discord may be the result of this object's create, whose answer was lost. The object is paused, so "+
-					"it is not bound. Set spec.adopt to this id, or resume the object: `%s`.",
+				"Discord's answer to the create for this object was lost, and the create may have made %[1]q (%[2]s). The object "+
+					"is paused, so the operator does not manage %[1]q. Set spec.adopt.id to %[2]s, or resume the object: `%[3]s`.",
 				live.GetName(), live.GetID(), issues.Annotate(b.Object, v1alpha1.PausedAnnotation+"-"))
 		}
 		if b.Guessed {
@@ -325,8 +326,8 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 		return b, nil
 	case recovery.Unproven:
 		return b, conditions.Degraded(v1alpha1.ReasonCreateUnproven,
-			"An earlier create may have succeeded: %s. Nothing is bound or created. Change spec.name, or ask the owner of "+
-				"the DiscordServer to give the bot ViewAuditLog.",
+			"An earlier create for this object may have succeeded: %s. So the operator creates nothing. Change spec.name, or "+
+				"ask the owner of the DiscordServer to give the bot ViewAuditLog.",
 			result.Why).After(result.After)
 	default:
 		return b, conditions.Progressing(v1alpha1.ReasonCreatePending,

@@ -152,7 +152,6 @@ func (r *rig) make(t *testing.T, name, reason string) *discordclient.Channel {
 	return ch
 }
 
-// hide hides a channel from the bot, and waits until the client's view shows that.
 func (r *rig) hide(t *testing.T, id string) {
 	t.Helper()
 	events := r.client.Subscribe(t.Context())
@@ -182,7 +181,6 @@ func foreign(l *Lookup) { l.Foreign = true }
 
 func paused(l *Lookup) { l.Object.SetAnnotations(map[string]string{v1alpha1.PausedAnnotation: "true"}) }
 
-// forbidLog hides the audit log from the bot, and waits until the client's view shows that.
 func (r *rig) forbidLog(t *testing.T) {
 	t.Helper()
 	events := r.client.Subscribe(t.Context())

@@ -77,8 +77,8 @@ func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, 
 	return claims, err
 }
 
-// Released reports whether an object has released its resource: the operator only observes the
-// resource, or has only observed it since it last managed it.
+// Released reports whether an object has released its resource: its spec only observes the
+// resource, or its status already says so and this reconcile has not bound the resource again.
 func (k *Kind) Released(o status.Object, results Results) bool {
 	i := k.Identity(o)
 	return i.Observed || i.Released && results.Live == nil

@@ -18,7 +18,8 @@ import (
 )
 
 // Delete deletes the resource of a deleted object, and then removes the object's finalizer. If the
-// deletion fails, Delete keeps the finalizer unless a user has set the force-delete annotation.
+// deletion fails, Delete keeps the finalizer, unless a user has set the force-delete annotation.
+// With plan.NoRetention, the annotation has no effect.
 func Delete(
 	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o status.Object, plan Plan,
 ) Results {
@@ -38,7 +39,8 @@ func Delete(
 		}
 	}
 	if how == abandoned {
-		recorder.Event(o, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+why)
+		recorder.Event(o, corev1.EventTypeWarning, "Abandoned", "Deleted only the object and nothing on Discord, as the "+
+			"annotation "+v1alpha1.ForceDeleteAnnotation+" requests: "+why)
 	}
 	if note != "" {
 		recorder.Normal(o, "Retained", "%s", note)
@@ -73,7 +75,7 @@ func attempt(
 	}
 	worst = issues.OfDeletion(o, worst, status.DeletionFailing(o, recorder.Clock.Now()))
 	if plan.NoRetention != nil && worst.Reason == v1alpha1.ReasonDeletionFailed {
-		worst.Message += " The annotation has no effect yet: " + plan.NoRetention.Message
+		worst.Message += " This annotation has no effect yet: " + plan.NoRetention.Message
 	}
 	return how, note, worst
 }

@@ -71,8 +71,8 @@ func (f *forced) set(c *v1alpha1.DiscordChannel, worst *conditions.Issue) {
 	conditions.Set(&c.Status.Conditions, c.Generation, conditions.Usable("OnDiscord", ""), worst)
 }
 
-// reconcile simulates a reconcile that ends with an issue. It reports whether the channel was left
-// on Discord.
+// reconcile simulates a reconcile that ends with an issue. It reports whether the operator gave up:
+// the deletion of the object is complete, and its channel stays on Discord.
 func (f *forced) reconcile(issue *conditions.Issue) (abandoned bool) {
 	f.t.Helper()
 	results := Delete(f.t.Context(), nil, f.recorder, f.channel, Plan{Issues: []conditions.Issue{*issue}})

@@ -14,7 +14,8 @@
 // Records make this search unnecessary if the process knows the results of its creates. Records are
 // only a cache: without them, Bind searches.
 //
-// A Plan only describes calls, and Apply sends them. Apply departs from the plan in two cases. It
-// sorts siblings by a fresh snapshot, in one reconcile at a time. If Discord's limit for names and
-// topics delays an edit, Apply sends the edit again without names and topics.
+// A Plan only describes calls, and Apply sends them. Apply departs from the plan in three cases. It
+// sorts siblings by a fresh snapshot, in one reconcile at a time. After a create, it sends the
+// fields that the create has not set. If Discord refuses some fields of an edit, or if Discord's
+// limit for names and topics delays the edit, Apply sends the edit again without these fields.
 package lifecycle

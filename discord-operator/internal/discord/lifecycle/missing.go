@@ -22,7 +22,8 @@ const (
 	// (https://github.com/discord/discord-api-docs/issues/8445).
 	goneDelay = issues.MaxTransient
 	// Without an event, the operator checks a resource again after hiddenRetry if the Gateway hides
-	// the resource, and after refusedRetry if Discord refused a call.
+	// the resource. If Discord refused a call, the first delay is refusedRetry; it doubles with
+	// each further refusal, up to hiddenRetry.
 	hiddenRetry  = time.Hour
 	refusedRetry = time.Minute
 )
@@ -33,7 +34,7 @@ type Missing struct {
 	since map[string]time.Time
 }
 
-// If there are more than maxKept entries, Begin drops entries older than keptFor.
+// If there are more than maxKept entries, Begin removes entries older than keptFor.
 const maxKept, keptFor = 64, time.Hour
 
 // Begin records that Discord reports a resource as unknown, and returns the time of the first
@@ -64,7 +65,7 @@ func (m *Missing) ConfirmAt(id string) time.Time {
 	return time.Time{}
 }
 
-// End drops the record of a missing resource.
+// End removes the record of a missing resource.
 func (m *Missing) End(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,8 +130,8 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 		return r.confirmUnknown(ctx, api, b.GuildID, id)
 	case discordclient.ClassNone:
 		r.missing.End(id)
-		// The guild cache lags behind, or the resource is in another guild. The next reconcile sees
-		// which, because the cache is fresh then.
+		// The guild cache lags behind, or the resource is in another guild. After the refresh, the
+		// next reconcile can distinguish these cases.
 		return errors.Join(api.Refresh(ctx, b.GuildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
 			"The %s %s exists, but Discord does not list it in this server.", r.Kind.Noun, id).After(issues.MaxTransient))
 	default:

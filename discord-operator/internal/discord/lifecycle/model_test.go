@@ -323,7 +323,6 @@ func (m *machine) any(t *rapid.T) string {
 	return rapid.SampledFrom(slices.Sorted(maps.Keys(m.things))).Draw(t, "object")
 }
 
-// Apply creates an object, possibly with the name of an earlier, deleted object.
 func (m *machine) Apply(t *rapid.T) {
 	name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "new object")
 	if m.things[name] != nil {
@@ -371,7 +370,6 @@ func (m *machine) Fail(t *rapid.T) {
 	m.discord.Faults().Add(discordtest.Fault{Route: route, Times: rapid.IntRange(1, 3).Draw(t, "times"), Action: way})
 }
 
-// HandMake makes a resource as a user does, with the name that objects want.
 func (m *machine) HandMake(t *rapid.T) {
 	if len(m.byHand) > 2 {
 		t.Skip("enough")
@@ -388,7 +386,6 @@ func (m *machine) HandDelete(t *rapid.T) {
 	m.deleteOne(m.discord, m.guild, id)
 }
 
-// HandHide hides a channel of an object from the bot as a user does, or shows it again.
 func (m *machine) HandHide(t *rapid.T) {
 	id := m.things[m.any(t)].statusID
 	ch, there := m.discord.Channel(id)
@@ -403,7 +400,6 @@ func (m *machine) HandHide(t *rapid.T) {
 	})
 }
 
-// Foreign fills the audit log with creates of another bot.
 func (m *machine) Foreign(t *rapid.T) {
 	m.discord.FillAuditLog(m.guild, rapid.IntRange(1, 150).Draw(t, "creates of another bot"))
 }

@@ -98,7 +98,8 @@ func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *condition
 }
 
 // FindByName returns the id of the resource with this name that has the object's parent and type.
-// It ignores resources in taken, and returns an empty id if none or several match.
+// It ignores the resources in the map taken. The id is empty if no resource or more than one
+// matches.
 func (k *Kind) FindByName(
 	snap *guildcache.Snapshot, want Lookup, name string, taken map[string]status.Object,
 ) (id string) {

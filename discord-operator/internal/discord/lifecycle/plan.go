@@ -75,7 +75,7 @@ type Deletion struct {
 	Note        string // message of an event; empty for none
 }
 
-// PlanDeletion plans the deletion of an object's resource. known issues block the deletion.
+// PlanDeletion plans the deletion of an object's resource. Any issue in known blocks the deletion.
 func (k *Kind) PlanDeletion(retained bool, b Binding, known []conditions.Issue) Plan {
 	var d Deletion
 	waits := k.unretained(retained, b)
@@ -91,10 +91,11 @@ func (k *Kind) PlanDeletion(retained bool, b Binding, known []conditions.Issue) 
 	case b.Live == nil:
 		d = Deletion{How: gone}
 	case b.ClaimedBy != "":
-		d = Deletion{How: Retained, Note: "Retained the " + k.Noun + " on Discord, which " + b.ClaimedBy + " claims too."}
+		d = Deletion{How: Retained, Note: "Retained the " + k.Noun + " on Discord, because " + b.ClaimedBy +
+			" claims it too."}
 	case b.Guessed:
-		d = Deletion{How: Retained, Note: "Retained " + b.Live.GetID() +
-			" on Discord: it may be the result of an interrupted create, or belong to another user."}
+		d = Deletion{How: Retained, Note: "Retained the " + k.Noun + " " + b.Live.GetID() +
+			" on Discord, because another user may have created it."}
 	default:
 		d = Deletion{By: k.Calls, GuildID: b.GuildID, ID: b.Live.GetID()}
 	}

@@ -36,7 +36,7 @@ func TestPlanDeletion(t *testing.T) {
 			How: gone, Note: "Nothing is deleted on Discord: It is another's.",
 		}},
 		"also claimed by another object": {binding: Binding{Live: live, ClaimedBy: "ns/other"}, want: &Deletion{
-			How: Retained, Note: "Retained the channel on Discord, which ns/other claims too.",
+			How: Retained, Note: "Retained the channel on Discord, because ns/other claims it too.",
 		}},
 		"deleted, retention not allowed": {binding: Binding{Lookup: none, Live: live}, want: &Deletion{By: resource.Channels, ID: "7"}},
 		"retained, retention not allowed": {
@@ -53,14 +53,14 @@ func TestPlanDeletion(t *testing.T) {
 		"claimed in its namespace, retention not allowed": {
 			binding: Binding{Lookup: none, Live: live, ClaimedBy: "ns/other", ClaimedHere: true},
 			issues: []conditions.Issue{*conditions.Degraded("NotAllowed", "This object is being deleted, but ns/other also "+
-				"claims its channel on Discord. Delete ns/other first: No.")},
+				"claims its channel on Discord. If nobody needs the channel, delete ns/other first. No.")},
 		},
 		"claimed in another namespace, retention not allowed": {
 			binding: Binding{Lookup: none, Live: live, ClaimedBy: "an object of another namespace"}, want: &Deletion{
-				How: Retained, Note: "Retained the channel on Discord, which an object of another namespace claims too.",
+				How: Retained, Note: "Retained the channel on Discord, because an object of another namespace claims it too.",
 			}},
 		"guessed": {binding: Binding{Live: live, Recovered: true, Guessed: true}, want: &Deletion{
-			How: Retained, Note: "Retained 7 on Discord: it may be the result of an interrupted create, or belong to another user.",
+			How: Retained, Note: "Retained the channel 7 on Discord, because another user may have created it.",
 		}},
 	}
 	for name, c := range cases {

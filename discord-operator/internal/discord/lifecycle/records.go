@@ -48,8 +48,8 @@ func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 	}
 }
 
-// LoggedAt returns the time at which Discord's lists and audit log surely have the object with this
-// id.
+// LoggedAt returns the time at which Discord's lists and audit log surely have the resource with
+// this id.
 func (r *Records) LoggedAt(id string) time.Time { return recovery.LoggedAt(id, r.Wait) }
 
 // Of returns the record of an object. Without a record, LastAttempt is the latest time at which
@@ -89,7 +89,8 @@ func (r *Records) Has(uid types.UID) bool {
 	return ok
 }
 
-// Absent records that the object has no resource except the one in its status.
+// Absent records that Discord has no resource of the object, except a resource that the status
+// names.
 func (r *Records) Absent(uid types.UID) { r.put(uid, Record{Known: true}) }
 
 // Bound records an object's only resource.
@@ -203,7 +204,7 @@ func (r *Records) set(uid types.UID, record Record) {
 	}
 }
 
-// release drops an object's resource. The caller holds r.mu.
+// release removes the object's entry from holders. The caller holds r.mu.
 func (r *Records) release(uid types.UID) {
 	if id := r.records[uid].ID; r.holders[id] == uid {
 		delete(r.holders, id)

@@ -122,7 +122,7 @@ func TestNothingIsShownIfTheOverwritesAreRefused(t *testing.T) {
 	}
 }
 
-// LeaveOut takes the names of fields in the spec. It can remove every field of an edit.
+// LeaveOut takes the names of fields in the spec, not the names in Discord's API.
 func TestLeaveOut(t *testing.T) {
 	t.Parallel()
 	edit := discordclient.ChannelEdit{

@@ -8,8 +8,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// NoRetention returns refused if the operator has certainly created the object's resource; nil
-// otherwise. refused is the issue of an object that may not leave its resource on Discord.
+// NoRetention returns refused, the issue of an object that may not leave its resource on Discord.
+// It returns nil instead if the object has no resource, if it adopted the resource, or if the
+// resource is only a guess (see Identity.guessed).
 func (r *Resources) NoRetention(o status.Object, refused *conditions.Issue) *conditions.Issue {
 	if i := r.Kind.Identity(o); i.Adopted || i.guessed(i.StatusID) || !r.Owns(o) {
 		return nil
@@ -35,7 +36,8 @@ func (k *Kind) unretained(retained bool, b Binding) *conditions.Issue {
 		return b.NoRetention
 	case b.ClaimedHere:
 		return conditions.Degraded(v1alpha1.ReasonNotAllowed,
-			"This object is being deleted, but %[1]s also claims its %[2]s on Discord. Delete %[1]s first: %[3]s",
+			"This object is being deleted, but %[1]s also claims its %[2]s on Discord. If nobody needs the %[2]s, delete "+
+				"%[1]s first. %[3]s",
 			b.ClaimedBy, k.Noun, b.NoRetention.Message)
 	}
 	return nil

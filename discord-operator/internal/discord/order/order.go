@@ -2,7 +2,7 @@
 
 // Package order sorts siblings: the channels, categories or roles with the same parent. A sibling
 // is managed if its object's spec has a position. The package sorts the managed siblings by these
-// positions, and moves few unmanaged ones. It does no I/O.
+// positions, and moves few unmanaged siblings. It does no I/O.
 //
 // Discord's positions may repeat and have gaps. Discord orders siblings by position, then by id,
 // and a user who drags one sibling changes many positions. So the package compares only the order

@@ -23,7 +23,7 @@ func siblings(positions ...int) []Sibling {
 	return list
 }
 
-// If Discord does not send a channel's position, the operator does not move the channel.
+// If the position of one sibling is unknown, no sibling is moved.
 func TestUnknownPositions(t *testing.T) {
 	t.Parallel()
 	list := []Sibling{{ID: "102", Unknown: true}, {ID: "100", Position: 4}, {ID: "101", Position: 7}}
@@ -79,8 +79,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// For all positions and ranks, one call sorts the managed siblings, the unmanaged siblings keep
-// their order, and the next plan has no call.
+// For all positions and ranks, one request sorts the managed siblings, and the unmanaged siblings
+// keep their order. Then nothing remains to move.
 func TestMovesSort(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -99,7 +99,6 @@ func TestMovesSort(t *testing.T) {
 	})
 }
 
-// If all siblings are managed, they can be created in any order, and none needs a move.
 func TestCreatedInAnyOrderNeedsNoMove(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

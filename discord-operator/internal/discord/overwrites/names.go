@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// recentRole is the age up to which a role may be the result of a create without response.
+	// recentRole is an age: a younger role may be the result of a create whose id no status has yet.
 	recentRole  = time.Minute
 	recentRetry = 2 * time.Second
 )
@@ -41,8 +41,8 @@ type Others struct {
 	now     time.Time
 }
 
-// OthersOf returns the roles of DiscordRoles in other namespaces. bound returns the role id that
-// this process has recorded for an object.
+// OthersOf returns the roles of DiscordRoles in other namespaces. The function bound returns the
+// role id that this process has recorded for an object.
 func OthersOf(
 	roles []v1alpha1.DiscordRole, server types.NamespacedName, namespace string,
 	bound func(types.UID) string, now time.Time,
@@ -107,9 +107,9 @@ func (n Names) resolve(name string, snap *guildcache.Snapshot) (id string, issue
 		if _, exists := snap.Role(id); exists {
 			return id, nil
 		}
-		return id, conditions.Degraded(v1alpha1.ReasonRoleNotFound, "The role %s was deleted on Discord. The name %q "+
-			"keeps referring to it, not to another role. Name a role by its id or by roleRef, "+
-			"or remove the overwrite.", id, name)
+		return id, conditions.Degraded(v1alpha1.ReasonRoleNotFound, "The role %[1]s was deleted on Discord. %[2]q "+
+			"in spec.permissionOverwrites still means the role %[1]s, even if a new role has this name. Name a role by "+
+			"its id or by roleRef, or remove the overwrite.", id, name)
 	}
 	roles := slices.DeleteFunc(snap.RolesNamed(name), func(r discordclient.Role) bool { return n.Others.ids[r.ID] })
 	if n.Others.pending && slices.ContainsFunc(roles, n.Others.recent) {

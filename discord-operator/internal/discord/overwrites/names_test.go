@@ -17,7 +17,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// roleAt returns a role whose age at testNow is ago. last makes its id unique.
+// roleAt returns a role whose age at testNow is the duration ago. Its id ends with the byte last,
+// so that roles of the same age have different ids.
 func roleAt(name string, ago time.Duration, last byte) discordclient.Role {
 	id := []byte(discordclient.SnowflakeAt(testNow.Add(-ago)))
 	id[len(id)-1] = last

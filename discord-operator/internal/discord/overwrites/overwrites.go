@@ -21,9 +21,9 @@ import (
 // maxOverwrites is Discord's limit for a create or an edit. Source: Discord's OpenAPI description.
 const maxOverwrites = 100
 
-// Resolve returns the overwrites of a spec, sorted by id. live is the channel or category; nil for
-// a new one. The bot keeps the permissions in needed. WithRoleIDs must have resolved the roles. The
-// error is a *conditions.Issue.
+// Resolve returns the overwrites of a spec, sorted by id. live is the channel or category on
+// Discord; nil if it does not exist yet. The bot keeps the permissions in needed. WithRoleIDs must
+// have resolved the roles. The error is a *conditions.Issue.
 func Resolve(
 	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *guildcache.Snapshot,
 	needed permissions.Bits,
@@ -43,8 +43,8 @@ func Resolve(
 	}
 	if want = allowBot(keepUndocumented(want, live), live, snap, needed); len(want) > maxOverwrites {
 		return nil, conditions.Degraded(v1alpha1.ReasonLimitReached,
-			"The spec has %d permission overwrites, and the bot needs one more; Discord allows %d. Remove one, or allow "+
-				"ViewChannel and ManageChannels to a role of the bot.", len(spec), maxOverwrites)
+			"The spec has %d permission overwrites, and the bot needs one more; Discord allows %d. Remove one; "+
+				"or, in an overwrite for a role of the bot, allow %s.", len(spec), maxOverwrites, needed)
 	}
 	slices.SortFunc(want, func(a, b discordclient.Overwrite) int { return discordclient.CompareIDs(a.ID, b.ID) })
 	return want, nil
@@ -100,8 +100,9 @@ func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channe
 	return want
 }
 
-// allowBot adds an overwrite for the bot if the other overwrites deny it a needed permission. It
-// does not add permissions that the bot lacks in the guild.
+// allowBot changes or adds the overwrite for the bot if the overwrites in want deny the bot a
+// needed permission, or, in a polled snapshot, could deny it. allowBot does not add permissions
+// that the bot lacks in the guild.
 func allowBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, snap *guildcache.Snapshot, needed permissions.Bits,
 ) []discordclient.Overwrite {
@@ -167,8 +168,9 @@ func Same(a, b []discordclient.Overwrite) bool {
 	return slices.Equal(slices.SortedFunc(slices.Values(a), byID), slices.SortedFunc(slices.Values(b), byID))
 }
 
-// Exposes reports whether the first list allows a permission that the second list does not allow,
-// or does not deny a permission that the second list denies.
+// Exposes reports whether the first list gives more access than the second: for some role or user,
+// it allows a permission that the second list does not allow, or lacks a denial that the second
+// list has.
 func Exposes(list, than []discordclient.Overwrite) bool {
 	byID := map[string]discordclient.Overwrite{}
 	for _, o := range than {
@@ -190,7 +192,7 @@ func Exposes(list, than []discordclient.Overwrite) bool {
 }
 
 // Changed returns the permissions in which two lists differ. The bot needs these permissions to
-// change from into to.
+// replace the first list by the second.
 func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	before := map[string]discordclient.Overwrite{}
 	for _, o := range from {

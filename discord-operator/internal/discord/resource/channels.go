@@ -38,7 +38,7 @@ func OfChannel(c *discordclient.Channel) Resource {
 	return c
 }
 
-// Channel returns a resource as a channel or category; nil for none.
+// Channel returns a resource as a channel or category; nil if it is neither.
 func Channel(live Resource) *discordclient.Channel {
 	c, _ := live.(*discordclient.Channel)
 	return c
@@ -88,15 +88,15 @@ func (channels) Mismatch(live Resource, _ string, types []discordgo.ChannelType)
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonAdoptMismatch,
-		"Channel %s on Discord has the type %s, but this object has the type %s. Create a new object that adopts "+
-			"another one.",
+		"Channel %s on Discord has the type %s, but this object has the type %s. Create a new object with "+
+			"this type, or with another id in spec.adopt.",
 		c.ID, c.TypeName(), (&discordclient.Channel{Type: types[0]}).TypeName())
 }
 
 func (channels) NotFound(id string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonAdoptNotFound, "The server has no channel or category "+
-		"with the id %s of spec.adopt, or the bot cannot see it. Give the bot ViewChannel there; if the id is wrong, "+
-		"create a new object.", id)
+		"with the id %s of spec.adopt, or the bot cannot see it. If the id is right, give the bot ViewChannel in that "+
+		"channel or category; otherwise create a new object with the right id.", id)
 }
 
 func (channels) Get(ctx context.Context, api *guildcache.Client, _, id string) error {
@@ -205,9 +205,10 @@ func (c *ChannelCreate) Remaining(
 	return ChannelEdit{edit}, fields
 }
 
-// Send implements Create. It sends the category's overwrites: some servers that are compatible with
-// Discord do not copy them, so the channel would be public at first. If Discord refuses the
-// overwrites, Send creates the channel without them, so that Discord copies them.
+// Send implements Create. If the spec has no overwrites, the request has the category's overwrites:
+// some APIs that are compatible with Discord's do not copy them, so the channel would be public at
+// first. If Discord refuses these overwrites, Send creates the channel without them, so that
+// Discord copies them.
 func (c *ChannelCreate) Send(
 	ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance,
 ) (Resource, error) {

@@ -53,8 +53,9 @@ type Differences struct {
 	Changes         []Change // changes of the fields in Fields
 }
 
-// differ adds a field whose live value differs from the desired value, unless Discord is known to
-// store the desired value in this form.
+// differ compares the live value of a field with the desired value (want). It adds a field with a
+// difference to d.Fields, or to d.Ignored if Discord is known to ignore the change. It adds nothing
+// if Discord is known to store the desired value in this form.
 func differ[T any](
 	d *Differences, field string, words Text, want *T, live T, edit *discordclient.Change[T],
 ) {

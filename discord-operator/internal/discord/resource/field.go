@@ -74,8 +74,8 @@ type Field[S, L, E any] struct {
 // Text formats a value for users. The snapshot has the names of channels and roles.
 type Text func(value any, names *guildcache.Snapshot) string
 
-// NewMember returns a field for a member of the spec's struct. as converts between the member and
-// Discord's value.
+// NewMember returns a field for a member of the spec's struct. The form as converts between the
+// member and Discord's value.
 func NewMember[S, L, E, M, T any](name, wire string, at func(*S) *M, as Form[M, T]) Field[S, L, E] {
 	from := Member[L, T](cmp.Or(wire, name))
 	return NewField[S, L, E](name, wire, func(s S) *T { return as.Value(*at(&s)) }).
@@ -86,7 +86,7 @@ func NewMember[S, L, E, M, T any](name, wire string, at func(*S) *M, as Form[M, 
 }
 
 // NewField returns a field. wire is the field's name in Discord's JSON; empty if it equals name.
-// want returns nil if the spec does not manage the field.
+// The function want returns nil if the spec does not manage the field.
 func NewField[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E] {
 	return NewPartialField[S, L, E](name, wire, want, nil)
 }
@@ -114,8 +114,8 @@ func NewPartialField[S, L, E, T any](
 	return f
 }
 
-// NewFieldAt returns a field that a create never sets. at returns the live value and the edit's
-// member for the field.
+// NewFieldAt returns a field that a create never sets. The function at returns the live value and
+// the edit's member for the field.
 func NewFieldAt[S, L, E, T any](
 	name string, want func(S) *T, at func(*L, *E) (T, *discordclient.Change[T]),
 ) Field[S, L, E] {
@@ -225,8 +225,8 @@ func (t Table[S, L, E]) Differ(s S, live *L, stored StoredForms) (edit E, d Diff
 	return edit, d
 }
 
-// Remaining compares a new resource with the edit asked, which has the values of the create. It
-// returns the edit of the fields that the create has not set, and their names.
+// Remaining compares a new resource with asked, the edit that has the values of the create. It
+// returns the edit of the fields that the create has not set, and the names of these fields.
 func (t Table[S, L, E]) Remaining(asked E, made *L, stored StoredForms) (edit E, fields []string) {
 	d := Differences{Stored: stored}
 	for i := range t {

@@ -12,7 +12,7 @@ import (
 // Enum maps Discord's numbers to the words that a spec uses for them.
 type Enum[T ~string] map[int]T
 
-// Number returns the number of a word; nil for the empty word.
+// Number returns the number of a word; nil if n does not have the word.
 func (n Enum[T]) Number(word T) *int {
 	for number, name := range n {
 		if name == word {
@@ -73,7 +73,8 @@ var SystemChannelFlags = Enum[v1alpha1.SystemChannelFlag]{
 	1 << 5: v1alpha1.SuppressRoleSubscriptionPurchaseNotificationReplies,
 }
 
-// Bits returns live with the bits of exactly these words. Bits without a word stay as in live.
+// Bits returns live with the bits of these words set, and the bits of all other words of n cleared.
+// Bits without a word stay as in live.
 func (n Enum[T]) Bits(words []T, live int) int {
 	for bit, word := range n {
 		if live &^= bit; slices.Contains(words, word) {

@@ -10,7 +10,6 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// Bits that have no word do not change. The words determine all other bits.
 func TestSystemChannelFlags(t *testing.T) {
 	t.Parallel()
 	words := []v1alpha1.SystemChannelFlag{v1alpha1.SuppressGuildReminderNotifications, v1alpha1.SuppressJoinNotifications}

@@ -23,7 +23,7 @@ type roles struct{}
 
 var _ Calls = Roles
 
-// Role returns a resource as a role; nil for none.
+// Role returns a resource as a role; nil if it is not a role.
 func Role(live Resource) *discordclient.Role {
 	role, _ := live.(*discordclient.Role)
 	return role

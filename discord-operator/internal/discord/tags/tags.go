@@ -3,9 +3,10 @@
 // Package tags matches the tags of a forum with the tags on Discord. It does no I/O.
 //
 // Posts refer to their tags by id, and an edit replaces all tags: a tag without its id becomes a
-// new tag, and posts lose the old one. A spec has only names, so tags match by name. If the number
-// of unmatched tags in the spec equals the number of recorded tags whose names are gone, the tags
-// were renamed, and match in order.
+// new tag, and posts lose the old one. A spec has only names, so tags match by name. The remaining
+// tags count as renamed, and match in order, if their numbers are equal: the number of tags in the
+// spec without a match, and the number of recorded tags that exist on Discord but match no tag of
+// the spec.
 package tags
 
 import (

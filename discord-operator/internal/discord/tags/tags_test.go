@@ -98,8 +98,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// Identify gives no id twice, gives only ids of tags on Discord, and keeps all names. After the
-// tags were sent to Discord, it finds them again by their names.
+// Identify gives no id twice and keeps all names. After the tags were sent to Discord, Identify
+// finds them again.
 func TestIdentifyIsSound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

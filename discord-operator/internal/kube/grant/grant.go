@@ -109,12 +109,14 @@ func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *con
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed,
-		"The annotation %s of Secret %s does not allow its token for server %s. Add the server's id, or use another bot.",
+		"The annotation %s of Secret %s does not allow the bot's token for server %s. Add this id to the "+
+			"annotation, or use another bot.",
 		v1alpha1.AllowedServersAnnotation, server.Spec.TokenSecretRef.Name, id)
 }
 
 // selectorUnusable returns an issue if the selector in a field can select no namespace; otherwise
-// nil. unread says why the labels of namespaces are unknown.
+// nil. The text unread says why the labels of namespaces are unknown; it is empty if they are
+// known.
 func selectorUnusable(field string, allowed *v1alpha1.AllowedNamespaces, unread string) *conditions.Issue {
 	if allowed == nil || allowed.From != v1alpha1.FromSelector {
 		return nil

@@ -33,7 +33,7 @@ func selecting(s metav1.LabelSelector) *v1alpha1.AllowedNamespaces {
 	return &v1alpha1.AllowedNamespaces{From: v1alpha1.FromSelector, Selector: &s}
 }
 
-// unread stands for team-a while the operator has not read the namespace's labels.
+// unread is team-a before the operator has read the namespace's labels.
 var (
 	platform = Namespace{Name: "platform", Labels: labels.Set{}}
 	teamA    = Namespace{Name: "team-a", Labels: labels.Set{"discord": "yes"}}
@@ -185,8 +185,8 @@ func TestGuildsOfAToken(t *testing.T) {
 	}
 }
 
-// objects is a client.Reader with a server and a group in each namespace of allowed. All Namespaces
-// have the same label.
+// objects is a client.Reader. Each namespace in the map allowed has a server and a group with any
+// name. All Namespaces have the same label.
 type objects struct {
 	client.Reader
 	allowed map[string]*v1alpha1.AllowedNamespaces

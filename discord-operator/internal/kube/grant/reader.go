@@ -20,10 +20,10 @@ import (
 
 // Texts for messages: why the operator does not know the labels of namespaces.
 const (
-	namespaced = "the operator watches single namespaces (--watch-namespaces), where only Same and All work; " +
-		"All means those that it watches."
-	unlabelled = "the operator does not read Namespaces. Install it with the component namespace-selectors, " +
-		"or use Same or All."
+	namespaced = "the operator watches only some namespaces (--watch-namespaces). Instead of Selector, use Same, or " +
+		"All for all watched namespaces."
+	unlabelled = "the operator does not read the labels of Namespaces. Install the operator with the component " +
+		"namespace-selectors, or use Same or All instead of Selector."
 )
 
 // Reader reads servers and groups from the cache, and checks that a namespace may refer to them.
@@ -177,7 +177,7 @@ func (r *Reader) Roles(
 		}
 		if role.Status.ServerID != "" && role.Status.ServerID != snap.Guild.ID {
 			return nil, conditions.Degraded(v1alpha1.ReasonServerMismatch,
-				"DiscordRole %s is in another server. Name one of the same server.", o.RoleRef.Name)
+				"DiscordRole %s is in another server. In roleRef, name a DiscordRole of this object's server.", o.RoleRef.Name)
 		}
 		if _, there := snap.Role(role.Status.RoleID); !there {
 			return nil, waitForRole(namespace, o.RoleRef.Name, err == nil)

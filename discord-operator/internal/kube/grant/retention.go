@@ -19,7 +19,7 @@ func RetentionRefused(server *v1alpha1.DiscordServer, by, noun string) *conditio
 	if retains(server, by) {
 		return nil
 	}
-	deletes := "deletes it there"
+	deletes := "deletes the " + noun + " on Discord"
 	if noun == "channel" {
 		deletes += " with its messages"
 	}

@@ -41,8 +41,9 @@ func CeilingOf(server *v1alpha1.DiscordServer, by string) Ceiling {
 // Bounded reports whether there is a ceiling.
 func (c Ceiling) Bounded() bool { return c.bounded }
 
-// Within returns the bits that the ceiling allows. A ceiling with Administrator allows no other
-// permission, and a bit without a documented name is never allowed.
+// Within returns the bits that the ceiling allows; all bits if there is no ceiling. In a ceiling,
+// Administrator implies no other permission. A ceiling never allows a bit without a documented
+// name.
 func (c Ceiling) Within(bits permissions.Bits) permissions.Bits {
 	if !c.bounded {
 		return bits
@@ -75,7 +76,7 @@ func (c Ceiling) Exceeded(asked []v1alpha1.Permission) *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "DiscordServer %s/%s does not allow roles of other namespaces "+
-		"to have the permissions %s of spec.permissions (spec.allowedRoles.permissions). Ask its owner, or remove them.",
+		"to have %s (its spec.allowedRoles.permissions). Ask its owner to allow them, or remove them from spec.permissions.",
 		c.server.Namespace, c.server.Name, strings.Join(above, ", "))
 }
 

@@ -24,8 +24,8 @@ func DeletionFailing(o Object, now time.Time) time.Duration {
 	return 0
 }
 
-// DeletionFailure returns the message of a deletion that the status reports as failed. It returns an
-// empty text if none has failed.
+// DeletionFailure returns the message of a deletion that the status reports as failed; empty if no
+// deletion has failed.
 func DeletionFailure(o Object) string {
 	c := meta.FindStatusCondition(o.GetConditions(), conditions.TypeDegraded)
 	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonDeletionFailed {

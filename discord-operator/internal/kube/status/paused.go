@@ -30,9 +30,10 @@ func PausedIssue(o client.Object, pending bool) []conditions.Issue {
 }
 
 func pausedDeletion(o client.Object) string {
-	return "The object is being deleted and is paused, so nothing is deleted on Discord. To keep it: `" +
-		issues.Undelete(o) + "`. To delete it there too, with all that it contains: `" +
-		issues.Annotate(o, v1alpha1.PausedAnnotation+"-") + "`."
+	return "The object is being deleted and is paused, so nothing is deleted on Discord. To undo the deletion: `" +
+		issues.Undelete(o) + "`. To continue the deletion: `" +
+		issues.Annotate(o, v1alpha1.PausedAnnotation+"-") + "`. The operator then also deletes on Discord what " +
+		"spec.deletionPolicy does not retain, with all its content."
 }
 
 // PausedDeletion returns the issue of a paused object that is being deleted.

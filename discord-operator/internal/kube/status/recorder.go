@@ -66,7 +66,7 @@ func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
 }
 
 // RemoveFinalizer removes the finalizer. It then expects the cache to show the deletion, not a new
-// resourceVersion: the response to the removal of the last finalizer has the old one
+// resourceVersion: if the last finalizer is removed, the response has the former resourceVersion
 // (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
 func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
 	r.outages.reset(o.GetUID())
@@ -121,11 +121,11 @@ func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 }
 
 // Recreated warns that a resource was deleted on Discord, and that the operator created it again
-// without its content. what names the resource, and lost names the content.
+// without its content. The text what names the resource, and the text lost names the content.
 func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, oldID, newID, lost string) {
 	r.Metrics.Drift(r.Kind, o.GetNamespace(), "existence")
 	message := fmt.Sprintf("A user or another program deleted %s (%s) on Discord, and the operator created it again "+
-		"(%s). This lost %s.", what, oldID, newID, lost)
+		"(%s), without %s.", what, oldID, newID, lost)
 	r.Event(o, corev1.EventTypeWarning, "Recreated", message)
 	logf.FromContext(ctx).Info("created again on Discord what was deleted there",
 		"kind", r.Kind, "was", oldID, "is", newID, "lost", lost)

@@ -43,8 +43,8 @@ type Report struct {
 }
 
 // Update writes the status if it has changed, and returns when to reconcile again. Only the worst
-// issue decides the time. After the shorter wait of a lesser issue, the operator would also repeat
-// the request of the worst issue, which Discord has refused.
+// issue decides the time: an earlier reconcile for a lesser issue would also repeat the request of
+// the worst issue, which Discord has refused.
 func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result, error) {
 	if report.Stale {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
@@ -94,7 +94,7 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 	after, former, conds := report.After, report.Before.GetConditions(), report.After.GetConditions()
 	done := r.Expectations.Writing(r.key(after))
 	// The patch needs the resourceVersion, because a status update does not check the UID: without
-	// the version, it could change a new object of the same name.
+	// the version, the patch could change a new object of the same name.
 	patch := client.MergeFromWithOptions(report.Before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Status().Patch(ctx, after, patch); err != nil {
 		done("")

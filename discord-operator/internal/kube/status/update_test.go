@@ -166,7 +166,6 @@ func TestOnlyTheFirstReadinessCounts(t *testing.T) {
 	}
 }
 
-// observations returns how many values a histogram has for a kind.
 func observations(t *testing.T, registry prometheus.Gatherer, name, kind string) uint64 {
 	t.Helper()
 	families, err := registry.Gather()

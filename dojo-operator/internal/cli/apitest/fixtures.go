@@ -119,7 +119,8 @@ func Sendai(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	return d
 }
 
-// Set returns a change that replaces the condition of the same type in a Dojo's status.
+// Set returns a change that sets a condition in a Dojo's status. It replaces the condition of the
+// same type, if there is one.
 func Set(c metav1.Condition) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) {
 		for i := range d.Status.Conditions {
@@ -300,5 +301,5 @@ func Store(windows map[string][2]metav1.Time) *unstructured.Unstructured {
 	return o
 }
 
-// At returns a moment of November 2026.
+// At returns a moment of November 2026, in UTC.
 func At(day, hour, minute int) metav1.Time { return at(day, hour, minute) }

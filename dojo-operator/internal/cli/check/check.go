@@ -122,7 +122,7 @@ func (f Facts) some(is func(*corev1api.Dojo) bool) bool {
 
 var install = map[string]string{
 	"Dojo": "install dojo-operator: docs/do/install.md", "CloudNativePG": "install CloudNativePG 1.30 or newer: " +
-		"https://cloudnative-pg.io", "barman-cloud": "install its plugin: https://cloudnative-pg.io/plugin-barman-cloud",
+		"https://cloudnative-pg.io", "barman-cloud": "install the plugin: https://cloudnative-pg.io/plugin-barman-cloud",
 	"Discord":             "install discord-operator: docs/do/install.md",
 	"Gateway API":         "install it: https://gateway-api.sigs.k8s.io",
 	"prometheus-operator": "install it: https://prometheus-operator.dev",
@@ -154,10 +154,10 @@ func (f Facts) operatorLine(name string, needed bool) Line {
 	case f.Blind:
 		line.Mark, line.Text = Unseen, "you may not list deployments.apps in all namespaces"
 	case len(found) == 0 && !needed:
-		line.Mark, line.Text = None, "no Deployment has its label"
+		line.Mark, line.Text = None, "no Deployment has the label app.kubernetes.io/name="+name
 	case len(found) == 0:
-		line.Mark, line.Text = Fix, "no Deployment has its label app.kubernetes.io/name="+name
-		line.Do = "start it, unless it runs elsewhere"
+		line.Mark, line.Text = Fix, "no Deployment has the label app.kubernetes.io/name="+name
+		line.Do = "install " + name + ", unless it runs without this label"
 	default:
 		line.Mark = OK
 		var texts []string
@@ -166,7 +166,7 @@ func (f Facts) operatorLine(name string, needed bool) Line {
 			texts = append(texts, fmt.Sprintf("%s in %s, %d/%d pods",
 				version(d), d.Namespace, d.Status.ReadyReplicas, d.Status.Replicas))
 			if d.Status.ReadyReplicas == 0 {
-				line.Mark, line.Do = Fix, fmt.Sprintf("kubectl describe deployment %s -n %s", d.Name, d.Namespace)
+				line.Mark, line.Do = Fix, fmt.Sprintf("kubectl describe deployments.apps %s -n %s", d.Name, d.Namespace)
 			}
 		}
 		line.Text = strings.Join(texts, "; ")
@@ -208,7 +208,8 @@ func (f Facts) storageLine(needed bool) Line {
 		return Line{Mark: None, Subject: "StorageClass", Text: "there is no default one"}
 	}
 	return Line{Mark: Fix, Subject: "StorageClass", Text: "there is no default one, and Dojos name none",
-		Do: "kubectl annotate storageclass NAME --overwrite storageclass.kubernetes.io/is-default-class=true"}
+		Do: "kubectl annotate storageclasses.storage.k8s.io NAME --overwrite " +
+			"storageclass.kubernetes.io/is-default-class=true"}
 }
 
 func (f Facts) rightLines() (all []Line) {
@@ -216,7 +217,7 @@ func (f Facts) rightLines() (all []Line) {
 		line := Line{Mark: OK, Subject: "rights", Text: r.Commands}
 		if len(r.Lacks) > 0 {
 			line.Mark, line.Text = None, r.Commands+": you lack "+strings.Join(r.Lacks, ", ")
-			line.Do = "ask for them, if you need it"
+			line.Do = "if you need the commands, ask an administrator for these rights"
 			if r.Needed {
 				line.Mark = Fix
 			}
@@ -262,7 +263,8 @@ func monitored(d *corev1api.Dojo) labels.Set {
 }
 
 // selects reports whether the selector in a field of the spec of a Prometheus or Alertmanager
-// selects these labels. If the spec has no such selector, it returns missing.
+// selects these labels. If the spec has no such selector, or another value in its place, selects
+// returns the parameter missing.
 func selects(o *unstructured.Unstructured, field string, of labels.Set, missing bool) bool {
 	raw, found, err := unstructured.NestedMap(o.Object, "spec", field)
 	if err != nil || !found {

@@ -14,8 +14,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 )
 
-// monitoringLines checks for the kinds of prometheus-operator, and whether the selectors of
-// Prometheus and Alertmanager match the Dojos' objects.
 func (f Facts) monitoringLines() []Line {
 	watched := f.some(monitoring.Monitored)
 	line := f.kindLine("prometheus-operator", "spec.monitoring and spec.alerts", watched,
@@ -33,8 +31,6 @@ func (f Facts) monitoringLines() []Line {
 	return append(all, f.scrapeLine(watched))
 }
 
-// scrapeLine checks whether a ServiceMonitor scrapes the operator's own metrics, which most alert
-// rules need.
 func (f Facts) scrapeLine(needed bool) Line {
 	line := Line{Subject: "operator's metrics"}
 	switch {
@@ -44,21 +40,21 @@ func (f Facts) scrapeLine(needed bool) Line {
 		line.Mark, line.Text = OK, "a ServiceMonitor reads them"
 	case needed:
 		line.Mark, line.Text = Fix, "no ServiceMonitor reads them, but the alert rules of Dojos need them"
-		line.Do = "add the component prometheus of deploy/dojo-operator"
+		line.Do = "add the kustomize component deploy/dojo-operator/components/prometheus"
 	default:
 		line.Mark, line.Text = None, "no ServiceMonitor reads them"
 	}
 	return line
 }
 
-// selection holds the field names of two selectors in the spec of a Prometheus or Alertmanager. One
-// selects objects of a kind, and the other selects the namespaces of these objects.
+// selection has the names of two fields in the spec of a Prometheus or Alertmanager: objects is the
+// selector of objects of a kind, and namespaces is the selector of the namespaces of these objects.
 type selection struct{ objects, namespaces, kind string }
 
 func (f Facts) selectorLines(subject string, servers []unstructured.Unstructured, needed bool, by ...selection) []Line {
 	switch {
 	case servers == nil:
-		return []Line{{Mark: Unseen, Subject: subject, Text: "you may not list them in all namespaces"}}
+		return []Line{{Mark: Unseen, Subject: subject, Text: "you may not list objects of this kind in all namespaces"}}
 	case len(servers) == 0 && needed:
 		return []Line{{Mark: Fix, Subject: subject, Text: "prometheus-operator has no object of this kind", Do: "create one"}}
 	case len(servers) == 0:
@@ -91,13 +87,13 @@ func (f Facts) selectorLine(subject string, server *unstructured.Unstructured, b
 		}
 		if !selects(server, s.namespaces, namespaces, server.GetNamespace() == f.Namespace) {
 			not = append(not, s.kind+" of the namespace "+f.Namespace)
-			do = append(do, fmt.Sprintf("label the namespace as its %s says", s.namespaces))
+			do = append(do, fmt.Sprintf("make %s of %s match the labels of the namespace %s", s.namespaces, name, f.Namespace))
 			continue
 		}
 		for _, d := range f.watched() {
 			if !selects(server, s.objects, monitored(&d), false) {
 				not = append(not, s.kind+" of "+d.Name)
-				do = append(do, fmt.Sprintf("set spec.monitoring.labels of %s as its %s says", d.Name, s.objects))
+				do = append(do, fmt.Sprintf("make %s of %s match spec.monitoring.labels of %s", s.objects, name, d.Name))
 			}
 		}
 	}
@@ -105,7 +101,7 @@ func (f Facts) selectorLine(subject string, server *unstructured.Unstructured, b
 		text := name + " does not select " + strings.Join(not, ", ")
 		return Line{Mark: Fix, Subject: subject, Text: text, Do: strings.Join(do, "; ")}
 	}
-	return Line{Mark: OK, Subject: subject, Text: fmt.Sprintf("%s selects what Dojos of %s make", name, f.Namespace)}
+	return Line{Mark: OK, Subject: subject, Text: fmt.Sprintf("%s selects the objects of Dojos in %s", name, f.Namespace)}
 }
 
 // watched returns the Dojos with monitoring. If there are none, it returns a made-up Dojo, to check

@@ -89,7 +89,8 @@ func All() []Kind {
 	}
 }
 
-// Of returns the Kind with this GroupVersionKind.
+// Of returns the Kind with this GroupVersionKind. If All lacks the kind, the plural name is only a
+// copy of the kind.
 func Of(gvk schema.GroupVersionKind) Kind {
 	for _, k := range All() {
 		if k.GroupVersionKind == gvk {

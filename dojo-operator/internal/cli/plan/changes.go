@@ -203,7 +203,8 @@ func flatten(path string, value any, into map[string]string) {
 
 var unescape = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
-// nameOf returns the field name of a list item, or the item's index if it has no name.
+// nameOf returns the value of the field "name" of a list item, or the item's index if it has no
+// such field.
 func nameOf(item any, at int) string {
 	fields, _ := item.(map[string]any)
 	if name, ok := fields["name"].(string); ok && name != "" {

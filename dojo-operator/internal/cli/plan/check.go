@@ -59,13 +59,13 @@ func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, re
 	return answer, refusal
 }
 
-// checkApply sends a server-side apply as a dry run. after is the result that the model expects.
-// The API server's result may differ, because an admission policy may change fields back.
+// checkApply sends a server-side apply as a dry run. The object after is the result that the model
+// expects. The API server's result may differ, because an admission policy may change fields back.
 func (m *Model) checkApply(ctx context.Context, k key, live, after *object, r Request) (*object, error) {
 	if m.written[k] || k.Kind == kinds.Secret.Kind {
-		// Here the dry run sends a patch instead of an apply. The API server does not know that an
-		// earlier write of the plan has moved fields to the apply's field manager. An apply of a
-		// Secret would also send the Secret's values.
+		// Here the dry run sends a patch instead of an apply, for one of two reasons: the API server
+		// does not know that an earlier write of the plan has moved fields to the apply's field
+		// manager, or an apply of a Secret would send the Secret's values.
 		patch := client.MergeFrom(bare(live))
 		data, err := patch.Data(bare(after))
 		if err != nil {

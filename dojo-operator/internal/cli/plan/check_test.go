@@ -119,7 +119,6 @@ func TestConflictOfTheModel(t *testing.T) {
 	}
 }
 
-// TestNotWatched plans a Dojo in a namespace that the operator does not watch.
 func TestNotWatched(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo()

@@ -102,11 +102,10 @@ func (j *judge) deletion() {
 	case kinds.Schedule.Kind:
 		j.add(DataAtRisk, "no backup is taken any more; existing ones stay")
 	case kinds.Pooler.Kind:
-		j.add(Downtime, "connections through it end; the pods get another host before")
+		j.add(Downtime, "connections through the Pooler end; before that, the pods get another host")
 	}
 }
 
-// dojo adds the consequences of a user's change of the Dojo itself.
 func (j *judge) dojo() {
 	policy, _, _ := nestedString(j.after, "spec", "postgres", "reclaimPolicy")
 	if policy == "Delete" && j.changed("spec.postgres.reclaimPolicy") {
@@ -117,15 +116,15 @@ func (j *judge) dojo() {
 		return
 	}
 	if j.changed("spec.credentialsRef") || j.changed("spec.postgres.clusterRef") {
-		j.add(DataAtRisk, "the application gets another database; the data of the former one stays there and is not copied")
+		j.add(DataAtRisk, "the application gets another database; the data stays in the former one and is not copied")
 	}
 	was := field(j.before, []string{"spec", "postgres", "cluster", "backup"})
 	if was != nil && field(j.after, []string{"spec", "postgres", "cluster", "backup"}) == nil {
-		j.add(DataAtRisk, "backups and the archive of changes end")
+		j.add(DataAtRisk, "backups and the archiving of the log end")
 	}
 	recreate := j.after.GetAnnotations()[corev1api.RecreateDatabaseAnnotation]
 	if recreate != "" && recreate != j.before.GetAnnotations()[corev1api.RecreateDatabaseAnnotation] {
-		j.add(DataAtRisk, "an empty database takes the place of a lost one")
+		j.add(DataAtRisk, "a new database replaces the lost one: empty, or with the data of spec.postgres.cluster.bootstrap")
 	}
 }
 
@@ -177,7 +176,7 @@ func (j *judge) cluster() {
 		restart("other resources")
 	}
 	if j.changed("spec.postgresql") {
-		restart("its parameters, if one of them needs it")
+		restart("changed parameters, if they need a restart")
 	}
 	if was, now := nestedInt(j.before, "spec", "instances"), nestedInt(j.after, "spec", "instances"); was != now {
 		j.add(Scales, "from %d to %d instances of Postgres", was, now)

@@ -72,7 +72,8 @@ func itemOf(list []any, name string) (any, bool) {
 }
 
 // restoreFields copies a field from the former value (was) to the new value (now) if now lacks the
-// field and the field had its default. If known is false, it takes the defaults from usual.
+// field and the field had its default. If known is true, the defaults come from a dry run,
+// otherwise from usual.
 func restoreFields(was, now, defaults any, known bool) {
 	switch now := now.(type) {
 	case map[string]any:

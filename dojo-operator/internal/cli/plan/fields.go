@@ -16,8 +16,8 @@ import (
 )
 
 // fieldManagers compute the result of a write as the API server does, with managed fields. For
-// Kubernetes' own kinds, they use the API server's schemas. They deduce the schema of a custom
-// resource: each list is atomic, so its writer owns the whole list.
+// Kubernetes' own kinds, they use the API server's schemas. For a custom resource, they deduce a
+// schema in which each list is atomic, so its writer owns the whole list.
 type fieldManagers struct {
 	of map[managed]*managedfields.FieldManager
 }
@@ -98,7 +98,7 @@ func orEmpty(live, like *object) *object {
 }
 
 // oneVersion is for objects that have a single version, so it converts nothing. It sets no
-// defaults, because the Model does (defaults.go).
+// defaults, because the Model does (setDefaults and restore).
 type oneVersion struct{}
 
 func (oneVersion) Default(runtime.Object) {}

@@ -58,7 +58,8 @@ type Model struct {
 	objects map[key]*object
 	// original holds the live objects, as they were before the plan's first write.
 	original map[key]*object
-	// metadata holds Secrets without their data.
+	// metadata holds Secrets that were read without their data, and all objects that Put and conjure
+	// have added.
 	metadata map[key]*object
 	lists    map[listed]bool
 	// written marks objects that a write has changed. made marks objects that exist only in the

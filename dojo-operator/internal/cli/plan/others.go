@@ -177,7 +177,8 @@ func rolledOut(o *object, now time.Time) map[string]any {
 	}
 }
 
-// endPods removes the pods that a finished rollout of the Deployment has replaced.
+// endPods removes the pods that a finished rollout of the Deployment has replaced, or all pods if
+// the Deployment has no replicas.
 func (m *Model) endPods(dojo *corev1api.Dojo, deployment *object) {
 	template, _, _ := nestedMap(deployment, "spec", "template", "metadata", "annotations")
 	desired := nestedInt(deployment, "spec", "replicas")
@@ -193,7 +194,8 @@ func (m *Model) endPods(dojo *corev1api.Dojo, deployment *object) {
 	}
 }
 
-// conditionsOfReady also ends the condition of a hibernation. CloudNativePG removes that condition.
+// conditionsOfReady also sets the condition of an ended hibernation to False. CloudNativePG itself
+// removes this condition.
 func conditionsOfReady(o *object, now time.Time) []any {
 	all := []any{condition("Ready", "True", "ClusterIsReady", now)}
 	if isTrue(o, cnpg.HibernationAnnotation) {
@@ -218,7 +220,7 @@ func readyCluster(o *object, now time.Time) (status map[string]any, what string)
 	if int64(len(healthy)) != wanted || !slices.Contains(healthy, any(primary)) {
 		healthy = []any{primary}
 		for n := int64(1); int64(len(healthy)) < wanted; n++ {
-			if name := o.GetName() + "-" + string(rune('0'+n)); name != primary {
+			if name := o.GetName() + "-" + strconv.FormatInt(n, 10); name != primary {
 				healthy = append(healthy, name)
 			}
 		}

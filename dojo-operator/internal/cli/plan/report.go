@@ -116,7 +116,7 @@ func (d *Dojo) write(out *strings.Builder) {
 	}
 	switch {
 	case d.Waits != "":
-		fmt.Fprintf(out, "  Later steps follow; the Dojo then waits: %s\n", d.Waits)
+		fmt.Fprintf(out, "  The plan ends before later steps, because the Dojo waits: %s\n", d.Waits)
 	case d.Ready && changes:
 		out.WriteString("  Then the Dojo is Ready.\n")
 	}
@@ -173,8 +173,8 @@ func (f Field) line(action Action) string {
 	return f.Path + ": " + or(f.Old) + " -> " + or(f.New)
 }
 
-// highlights lists the most important fields, by kind. For a new object, the text shows only these
-// fields. The JSON output has all fields.
+// highlights lists path prefixes of the most important fields, by kind. For a new object, the text
+// shows only these fields. The JSON output has all fields.
 var highlights = map[string][]string{
 	kinds.Dojo.Kind:       {"spec."},
 	kinds.Deployment.Kind: {"spec.replicas", "spec.template.spec.containers[dojo].image"},

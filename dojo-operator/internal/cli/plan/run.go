@@ -195,8 +195,8 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 	return fmt.Sprintf("The operator would still write after %d reconciles; the plan ends here.", maxRounds), nil
 }
 
-// stage compares the written objects with their former versions in before. It also returns the
-// recorded requests, from the index writes on.
+// stage compares the written objects with their former versions in the map before. It also returns
+// the requests that the Model has recorded since the index writes.
 func (p *Planner) stage(before map[key]*object, writes int, after []string) Stage {
 	m := p.model
 	stage := Stage{After: after}
@@ -305,19 +305,18 @@ func (p *Planner) hiddenIn(namespace string) (hidden []string) {
 	return hidden
 }
 
-// conclude adds the Dojo's final state, the consequences, and what the plan cannot determine.
 func (p *Planner) conclude(ctx context.Context, k key, planned *Dojo) {
 	planned.Consequences = consequencesOfAll(planned.Stages)
 	if hidden := p.hiddenIn(k.Namespace); len(hidden) > 0 {
-		planned.Unknown = append(planned.Unknown, fmt.Sprintf("You may not read %s in %s: they are taken to be as the "+
-			"operator left them, and are not planned.", strings.Join(hidden, ", "), k.Namespace))
+		planned.Unknown = append(planned.Unknown, fmt.Sprintf("You may not read %s in %s: the plan assumes that they do "+
+			"not change, and does not show them.", strings.Join(hidden, ", "), k.Namespace))
 	}
 	if p.model.elsewhere {
 		planned.Unknown = append(planned.Unknown,
-			"You may not list Dojos of other namespaces: whether one uses this Dojo's database is not known.")
+			"You may not list Dojos of other namespaces, so the plan does not know whether they use this Dojo's database.")
 	}
 	if len(p.model.unchecked) > 0 {
-		planned.Unknown = append(planned.Unknown, "Not tried by the API server, since you may not write them: "+
+		planned.Unknown = append(planned.Unknown, "Not checked by a dry run, because you may not write them: "+
 			strings.Join(slices.Sorted(maps.Keys(p.model.unchecked)), ", ")+".")
 	}
 	p.model.unchecked = map[string]bool{}

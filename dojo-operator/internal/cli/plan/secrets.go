@@ -19,12 +19,13 @@ import (
 
 // standIn makes up objects that the user may not read, or that other controllers would write.
 //
-// If the user may not read a Secret, the plan assumes that the Secret has not changed. If another
-// program writes the Secret, standIn makes up its values. If the operator writes the Secret, the
-// model begins without the Secret, and the operator creates it in the model. The Deployment
-// records the revision of the real Secret with credentials. A DatabaseRole records the
-// resourceVersion of the real Secret of its login. standIn copies the recorded value to the new
-// Secret, so that the plan changes neither the Deployment nor the DatabaseRole.
+// If the user may not read a Secret, the plan assumes that the Secret has not changed:
+//   - If another program writes the Secret, standIn makes up its values.
+//   - If the operator writes the Secret, the model begins without the Secret, and the operator
+//     creates it in the model. The new Secret gets the revision that the Deployment has recorded
+//     of the real Secret with credentials, or the resourceVersion that the DatabaseRole has
+//     recorded of the real Secret of its login. So the plan changes neither the Deployment nor the
+//     DatabaseRole.
 type standIn struct {
 	now time.Time
 	// webhookBase is the prefix of Discord's webhook URLs.
@@ -87,7 +88,7 @@ func (s *standIn) created(m *Model, k key, o *object) {
 }
 
 // recorded returns the resourceVersion of a login's Secret that CloudNativePG has recorded in the
-// DatabaseRole, or "".
+// DatabaseRole. It returns "" for other objects, and for a Secret that the user may read.
 func (s *standIn) recorded(m *Model, k key) string {
 	if !m.hides(k) || !s.owns(k) {
 		return ""

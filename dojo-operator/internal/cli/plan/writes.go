@@ -229,8 +229,8 @@ func (m *Model) existing(ctx context.Context, o client.Object) (k key, desired, 
 	return k, desired, live, err
 }
 
-// store puts the object after into the model and records a write. If verb is empty, it records no
-// write.
+// store puts the object after into the model and records a write. It records no write if verb is
+// empty, or if the model already has an equal object.
 func (m *Model) store(k key, verb string, after *object, into client.Object) error {
 	if before := m.objects[k]; before != nil {
 		if equal(before, after) {

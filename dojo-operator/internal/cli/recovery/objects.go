@@ -27,7 +27,7 @@ import (
 // copy plans a new Dojo, named r.As, with the restored data. The original Dojo continues to run.
 func (p *Plan) copy(w *world.World, r Request, from source) error {
 	if r.As == w.Dojo.Name {
-		return fmt.Errorf("--as names %s itself: leave it out to restore in place", r.As)
+		return fmt.Errorf("--as names %s itself: to restore in place, leave --as out", r.As)
 	}
 	d := &corev1api.Dojo{Spec: *w.Dojo.Spec.DeepCopy()}
 	d.Namespace, d.Name = w.Dojo.Namespace, r.As
@@ -52,7 +52,7 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	unstructured.RemoveNestedField(object, "metadata", "creationTimestamp")
 	p.about = fmt.Sprintf("new Dojo %s with the Cluster %s: %s", r.As, cnpg.ObjectName(d), describe(pg, ""))
 	p.Steps = []Step{
-		{Create, fmt.Sprintf("create the Dojo %s at 0 replicas; %s goes on", r.As, w.Dojo.Name)},
+		{Create, fmt.Sprintf("create the Dojo %s at 0 replicas; %s continues to run", r.As, w.Dojo.Name)},
 		{Verify, "wait until the data is there and the operator's SQL has run in it"},
 		{Serve, "start the application: " + term.Count(int(p.Replicas), "replica")},
 	}
@@ -137,19 +137,21 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 			"Cluster %s, which the restore would replace",
 			kinds.Dojo.Resource(), kinds.Database.Resource(), w.Dojo.Namespace, live.Name)
 	case live != nil && len(w.Others) > 0:
-		return fmt.Errorf("the Cluster %s has data of others (%s): restore beside it with --as; in place, their data would "+
-			"be lost too", live.Name, strings.Join(w.Others, ", "))
+		return fmt.Errorf("the Cluster %s has data of others (%s): restore beside the Dojo with --as; a restore in place "+
+			"would delete their data too", live.Name, strings.Join(w.Others, ", "))
 	case live != nil && !cnpg.Up(live):
-		return fmt.Errorf("the Cluster %s has no primary, so its current data cannot be backed up: restore beside it "+
-			"with --as, or, where its data is not needed, kubectl delete clusters.postgresql.cnpg.io %s -n %s first",
+		return fmt.Errorf("the Cluster %s has no primary, so its current data cannot be backed up: restore beside the "+
+			"Dojo with --as, or, if nobody needs that data, first delete the Cluster: "+
+			"kubectl delete clusters.postgresql.cnpg.io %s -n %s",
 			live.Name, live.Name, w.Dojo.Namespace)
 	case live != nil && w.Dojo.Spec.Postgres.Cluster.Backup == nil:
-		return fmt.Errorf("%s has no backups, so the current data would be lost: restore beside it with --as", w.Dojo.Name)
+		return fmt.Errorf("%s has no spec.postgres.cluster.backup to keep the current data: restore beside the Dojo "+
+			"with --as", w.Dojo.Name)
 	case live != nil && r.To.After(from.until(w)):
-		return fmt.Errorf("the log of serverName %s is known to reach only to %s: restore beside it with --as first",
+		return fmt.Errorf("the log of serverName %s is known only until %s: first restore beside the Dojo with --as",
 			from.place().ServerName, term.Exact(from.until(w)))
 	case has > 0 && from.major > 0 && has != from.major:
-		return fmt.Errorf("the backup is of Postgres %d, and %s has %d: restore beside it with --as",
+		return fmt.Errorf("the backup is of Postgres %d, and %s has %d: restore beside the Dojo with --as",
 			from.major, w.Dojo.Name, has)
 	}
 	p.Replaces = live != nil
@@ -185,8 +187,8 @@ func (p *Plan) stepsInPlace() {
 		Step{Serve, "start the application: " + term.Count(int(p.Replicas), "replica")})
 }
 
-// clusterFor returns the Cluster as the operator would create it, and makes CloudNativePG restore
-// the data from the source.
+// clusterFor returns the Cluster as the operator would create it, with a bootstrap by which
+// CloudNativePG restores the data from the source.
 func clusterFor(
 	w *world.World, d *corev1api.Dojo, live *cnpgv1.Cluster, from source, r Request,
 ) (*unstructured.Unstructured, error) {
@@ -226,8 +228,8 @@ func clusterFor(
 	return desired, nil
 }
 
-// NextServerName returns a serverName under which no Cluster of the Dojo has archived. It looks
-// only at the backups, ObjectStores and spec in w.
+// NextServerName returns a serverName under which no Cluster of the Dojo has archived. It knows
+// only the backups and ObjectStores in w, and the Dojo's spec.
 func NextServerName(w *world.World, d *corev1api.Dojo) string {
 	last := 0
 	see := func(server string) {

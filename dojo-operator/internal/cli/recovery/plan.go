@@ -27,9 +27,10 @@ type Request struct {
 	Backup string
 	// As is the name of a new Dojo for the data. If it is empty, the restore is in place.
 	As string
-	// Image is the Postgres image of a Cluster that replaces a lost Cluster. Its tag is also the
-	// version of an archive of unknown version. Without a tag, it is the repository of the images,
-	// as in the operator's flag --postgres-image. If it is empty, the built-in repository is used.
+	// Image is the Postgres image of a Cluster that replaces a lost Cluster. If the version of an
+	// archive is unknown, the tag of Image says the version. Without a tag, Image is the repository
+	// of the images, as in the operator's flag --postgres-image. If Image is empty, the built-in
+	// repository is used.
 	Image string
 }
 
@@ -152,10 +153,11 @@ func size(d *corev1api.Dojo) int32 {
 func refused(d *corev1api.Dojo) error {
 	switch pg := d.Spec.Postgres; {
 	case pg == nil:
-		return fmt.Errorf("the database of %s is not the operator's: spec.credentialsRef names it. "+
-			"Restore it where it is, and name its Secret there", d.Name)
+		return fmt.Errorf("the operator does not run the database of %s (spec.credentialsRef). "+
+			"Restore the database with its own tools, and name its Secret in spec.credentialsRef", d.Name)
 	case pg.ClusterRef != nil:
-		return fmt.Errorf("the database of %s is in the Cluster %s, which is not its own: it is restored with that Cluster",
+		return fmt.Errorf("the database of %s is in the Cluster %s, which belongs to others too. Restore the Cluster under "+
+			"another name with CloudNativePG, then copy the database",
 			d.Name, pg.ClusterRef.Name)
 	}
 	return nil
@@ -178,9 +180,8 @@ func Restorable(w *world.World) (ok, former bool) {
 	return err == nil, err == nil && from.former(w.Dojo)
 }
 
-var errBusy = errors.New("restore beside it with --as, or continue when that is over")
+var errBusy = errors.New("restore beside the Dojo with --as, or repeat the command when the Dojo runs normally again")
 
-// busy returns an error if the Dojo's current state does not allow a restore in place.
 func busy(w *world.World) error {
 	d := w.Dojo
 	var what string
@@ -199,7 +200,6 @@ func busy(w *world.World) error {
 	return fmt.Errorf("%s %s: %w", d.Name, what, errBusy)
 }
 
-// ours reports whether the Cluster c has labels that mark it as the Dojo's data, or is nil.
 func ours(d *corev1api.Dojo, c *cnpgv1.Cluster) bool { return c == nil || ownership.Holds(d, c) }
 
 // ArchivesApart reports whether the Dojo needs a new serverName for a new Cluster, and for an

@@ -151,9 +151,9 @@ func TestPlan(t *testing.T) {
 		"a snapshot, in place": {d(), []client.Object{snapshot, apitest.Cluster(d())}, recovery.Request{},
 			"bootstrap:\n    recovery:\n      backup:\n        name: snapshot\n", "", "externalClusters", ""},
 		"a snapshot with a time": {d(), []client.Object{snapshot}, recovery.Request{Backup: "snapshot", To: apitest.At(24, 2, 0).Time},
-			"", "is a volume snapshot, without the log that --to needs", "", ""},
+			"", "is a volume snapshot, and has no log for --to: leave --to out", "", ""},
 		"a Backup with a time before": {d(), []client.Object{last}, recovery.Request{Backup: "last", To: apitest.At(24, 0, 0).Time},
-			"", "ended at 24 Nov 2026 01:00:00 UTC, after 24 Nov 2026 00:00:00 UTC", "", ""},
+			"", "ended at 24 Nov 2026 01:00:00 UTC, after --to (24 Nov 2026 00:00:00 UTC)", "", ""},
 		"a Backup with a time after": {d(), []client.Object{last}, recovery.Request{Backup: "last", To: apitest.At(24, 2, 0).Time, As: "past"},
 			"targetTime: \"2026-11-24T02:00:00Z\"", "", "objectStore", ""},
 		"an image catalog": {d(), []client.Object{last, catalog}, recovery.Request{}, "name: pinned", "", "imageName", ""},
@@ -164,14 +164,14 @@ func TestPlan(t *testing.T) {
 		"the origin that the spec wants": {d(apitest.Lost, origin), []client.Object{last}, recovery.Request{},
 			"core.jutsu.com/origin: Backup first\n", "", "", ""},
 		"of an old version, in place": {d(), []client.Object{old, apitest.Cluster(d())}, recovery.Request{}, "",
-			"the backup is of Postgres 17, and sendai has 18: restore beside it with --as", "", ""},
+			"the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as", "", ""},
 		"of an old version, in place, with an image": {d(imaged), []client.Object{old, apitest.Cluster(d())},
-			recovery.Request{}, "", "the backup is of Postgres 17, and sendai has 18: restore beside it with --as", "", ""},
+			recovery.Request{}, "", "the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as", "", ""},
 		"of an old version, lost, with an image": {d(apitest.Lost, imaged), []client.Object{old}, recovery.Request{}, "",
-			"the backup is of Postgres 17, and sendai has 18: restore beside it with --as", "", ""},
+			"the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as", "", ""},
 		"before an upgrade in one archive": {d(), []client.Object{old, newer, apitest.Cluster(d())},
 			recovery.Request{To: apitest.At(24, 1, 30).Time}, "",
-			"the backup is of Postgres 17, and sendai has 18: restore beside it with --as", "", ""},
+			"the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as", "", ""},
 		"after an upgrade in one archive": {d(), []client.Object{old, newer, apitest.Cluster(d())},
 			recovery.Request{To: apitest.At(24, 2, 30).Time}, "imageName: ghcr.io/cloudnative-pg/postgresql:18.1", "", "", ""},
 		"of an old version, beside": {d(), []client.Object{old}, recovery.Request{As: "past"}, "version: \"17\"\n", "", "", ""},
@@ -189,9 +189,9 @@ func TestPlan(t *testing.T) {
 			return c
 		}()}, recovery.Request{}, "", "the Cluster sendai-db has no primary, so its current data cannot be backed up", "", ""},
 		"amid an upgrade": {d(func(d *corev1api.Dojo) { d.Status.Database.Upgrade = &corev1api.UpgradeStatus{} }),
-			[]client.Object{last, apitest.Cluster(d())}, recovery.Request{}, "", "sendai is being upgraded: restore beside it", "", ""},
+			[]client.Object{last, apitest.Cluster(d())}, recovery.Request{}, "", "sendai is being upgraded: restore beside the Dojo", "", ""},
 		"before there was a database": {d(), []client.Object{last, late, apitest.Cluster(d())}, recovery.Request{To: apitest.At(24, 1, 30).Time},
-			"targetTime: \"2026-11-24T01:30:00Z\"", "", "", "the restored data may have no database of the Dojo"},
+			"targetTime: \"2026-11-24T01:30:00Z\"", "", "", "perhaps the data has no database of the Dojo"},
 		"a pod of its own": {d(cluster(func(pg *corev1api.PostgresCluster) { pg.Backup.Plugin.Parameters = nil })),
 			[]client.Object{last}, recovery.Request{As: "past"}, "serverName: past-db\n", "", "exposure", ""},
 	} {
@@ -232,13 +232,13 @@ func TestOthers(t *testing.T) {
 		return strings.Join(p.Notes, "\n")
 	}
 	live := apitest.Cluster(apitest.Sendai())
-	const refused = "the Cluster sendai-db has data of others (Database reports, Dojo kyoto): restore beside it with --as"
+	const refused = "the Cluster sendai-db has data of others (Database reports, Dojo kyoto): restore beside the Dojo with --as"
 	for name, c := range map[string]struct{ got, has, hasNot string }{
 		"in place":          {plan(recovery.Request{}, others, kinds.Kind{}, live), refused, ""},
 		"beside":            {plan(recovery.Request{As: "past"}, others, kinds.Kind{}, live), "", "others"},
 		"the Cluster alone": {plan(recovery.Request{}, nil, kinds.Kind{}, live), "", "others"},
 		"lost": {plan(recovery.Request{}, others, kinds.Kind{}),
-			"The Cluster sendai-db had data of others: Database reports, Dojo kyoto. They get their data of the same moment.", ""},
+			"The Cluster sendai-db also had the data of Database reports, Dojo kyoto. That data is restored to the same moment.", ""},
 		"Databases that may not be read": {plan(recovery.Request{}, nil, kinds.Database, live),
 			"you may not list dojos.core.jutsu.com and databases.postgresql.cnpg.io in the namespace team-a", ""},
 		"Dojos that may not be read": {plan(recovery.Request{}, nil, kinds.Dojo, live), "you may not list dojos.core.jutsu.com", ""},
@@ -276,9 +276,9 @@ func TestEndOfTheLog(t *testing.T) {
 		return p.Text(w, term.Style{})
 	}
 	inside, after := apitest.At(24, 0, 30).Time, apitest.At(24, 2, 0).Time
-	const later = "22 Nov 01:00 to 01:00  later only if the log is there\n"
-	const tooLate = "the log of serverName sendai-db is known to reach only to 24 Nov 2026 01:00:00 UTC: restore beside it with --as first"
-	const backupsAlone = "cannot be restored to 24 Nov 2026 00:30:00 UTC. It can be restored to: " +
+	const later = "22 Nov 01:00 to 01:00  --to is later: possible only if the log reaches it\n"
+	const tooLate = "the log of serverName sendai-db is known only until 24 Nov 2026 01:00:00 UTC: first restore beside the Dojo with --as"
+	const backupsAlone = "cannot be restored to 24 Nov 2026 00:30:00 UTC. Choose instead: " +
 		"--backup last (01:00), or --backup first (22 Nov 01:00)"
 	for name, c := range map[string]struct{ got, want string }{
 		"inside a former archive":     {plan(recovery.Request{To: inside}, live, turned), "22 Nov 01:00 to 01:00  ok\n"},
@@ -294,7 +294,7 @@ func TestEndOfTheLog(t *testing.T) {
 		"without a log, its Backup":   {plan(recovery.Request{To: after, Backup: "last"}, live, logless), "the Backup last has no log"},
 		"without a log, the newest":   {plan(recovery.Request{}, live, logless), "from Backup team-a/last to"},
 		"without a log, by its name":  {plan(recovery.Request{Backup: "first"}, live, logless), "from Backup team-a/first to"},
-		"lost, from a former archive": {plan(recovery.Request{}, nil, turned, apitest.Lost), "which has no backup, so the writes since then are not"},
+		"lost, from a former archive": {plan(recovery.Request{}, nil, turned, apitest.Lost), "which has no backup, so the writes in that archive are not"},
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%s: %s, want %q", name, c.got, c.want)
@@ -328,20 +328,20 @@ func TestUnknownVersion(t *testing.T) {
 		return string(text)
 	}
 	to, live := apitest.At(24, 0, 30).Time, apitest.Cluster(apitest.Sendai())
-	const unknown = "the version of Postgres of the archive sendai-db is not known: "
+	const unknown = "the version of Postgres in the archive sendai-db is not known: "
 	old := apitest.Sendai(upgraded, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "17" })
 	for name, c := range map[string]struct{ got, want string }{
-		"in place": {plan(apitest.Sendai(upgraded), recovery.Request{To: to}, live), unknown + "restore beside it with --as"},
+		"in place": {plan(apitest.Sendai(upgraded), recovery.Request{To: to}, live), unknown + "restore beside the Dojo with --as"},
 		"in place, with an image": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, Image: "pg:18"}, live),
-			unknown + "restore beside it with --as"},
+			unknown + "restore beside the Dojo with --as"},
 		"lost": {plan(apitest.Sendai(upgraded, apitest.Lost), recovery.Request{To: to}),
-			unknown + "name an image of that version, with its tag, in --postgres-image"},
+			unknown + "name an image of the right version, with its tag, in --postgres-image"},
 		"lost, with an image of another version": {
 			plan(apitest.Sendai(upgraded, apitest.Lost), recovery.Request{To: to, Image: "pg:17.6"}),
-			"the backup is of Postgres 17, and sendai has 18: restore beside it with --as"},
+			"the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as"},
 		"lost, with an image": {plan(old, recovery.Request{To: to, Image: "pg:17.6"}), "imageName: pg:17.6\n"},
 		"beside": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, As: "past", Image: "registry/pg"}, live),
-			unknown + "name an image of that version, with its tag, in --postgres-image"},
+			unknown + "name an image of the right version, with its tag, in --postgres-image"},
 		"beside, with an image": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, As: "past", Image: "pg:17.6"}, live),
 			"version: \"17\"\n"},
 		"the present archive": {plan(apitest.Sendai(), recovery.Request{To: to}, live), "serverName: sendai-db\n"},

@@ -73,7 +73,8 @@ func lastIn(w *world.World, place Place) string {
 	return ""
 }
 
-// withoutLog reports whether only the end of a backup can be restored.
+// withoutLog reports whether a backup has no WAL archive, so that only the state at its end can be
+// restored.
 func withoutLog(d *corev1api.Dojo, b Backup) bool {
 	now := archive(d)
 	return b.Snapshot() || b.Place != nil && now != nil && b.Place.equal(*now) && !archivesLog(d)
@@ -83,7 +84,7 @@ func withoutLog(d *corev1api.Dojo, b Backup) bool {
 // can be restored instead.
 func nothing(w *world.World, r Request, windows []Window) error {
 	if w.Unreadable(kinds.Backup) && w.Unreadable(kinds.ObjectStore) {
-		return fmt.Errorf("you may not list %s and %s in the namespace %s, which say what can be restored",
+		return fmt.Errorf("you may not list %s and %s in the namespace %s, so it is unknown what can be restored",
 			kinds.Backup.Resource(), kinds.ObjectStore.Resource(), w.Dojo.Namespace)
 	}
 	var can []string
@@ -100,7 +101,7 @@ func nothing(w *world.World, r Request, windows []Window) error {
 	if len(can) == 0 {
 		return fmt.Errorf("%s has no backup that has completed: nothing can be restored", w.Dojo.Name)
 	}
-	return fmt.Errorf("%s cannot be restored to %s. It can be restored to: %s",
+	return fmt.Errorf("%s cannot be restored to %s. Choose instead: %s",
 		w.Dojo.Name, term.Exact(r.To), strings.Join(can, ", or "))
 }
 
@@ -127,18 +128,19 @@ func findBackup(w *world.World, r Request) (s source, err error) {
 			return s, fmt.Errorf("the Backup %s has not completed: it is %q", b.Name, is.Phase)
 		case !is.Usable:
 			return s, fmt.Errorf("the Backup %s does not say where it is (spec.pluginConfiguration.parameters): "+
-				"leave --backup out, so that it is found by its time", b.Name)
+				"leave --backup out, and name the moment with --to", b.Name)
 		case is.Snapshot() && !r.To.IsZero():
-			return s, fmt.Errorf("the Backup %s is a volume snapshot, without the log that --to needs", b.Name)
+			return s, fmt.Errorf("the Backup %s is a volume snapshot, and has no log for --to: leave --to out", b.Name)
 		case withoutLog(w.Dojo, is) && !r.To.IsZero():
-			return s, fmt.Errorf("the Backup %s has no log, which --to needs, because walArchiver is false", b.Name)
+			return s, fmt.Errorf("the Backup %s has no log for --to (walArchiver is false): leave --to out", b.Name)
 		case !r.To.IsZero() && r.To.Before(is.Ended):
-			return s, fmt.Errorf("the Backup %s ended at %s, after %s", b.Name, term.Exact(is.Ended), term.Exact(r.To))
+			return s, fmt.Errorf("the Backup %s ended at %s, after --to (%s): name an earlier Backup, or leave --backup out",
+				b.Name, term.Exact(is.Ended), term.Exact(r.To))
 		default:
 			return source{backup: b, major: is.Major}, nil
 		}
 	}
-	return s, fmt.Errorf("there is no Backup %s of %s; kubectl dojo backups %s -n %s lists them",
+	return s, fmt.Errorf("there is no Backup %s of %s; kubectl dojo backups %s -n %s lists the Backups",
 		r.Backup, w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
 }
 
@@ -164,7 +166,7 @@ func (s source) place() *Place {
 	return backupOf(s.backup).Place
 }
 
-// until returns the moment to which the log of the source is known to reach.
+// until returns the moment to which the WAL archive of the source is known to reach.
 func (s source) until(w *world.World) time.Time {
 	if s.window != nil {
 		return s.window.To
@@ -184,24 +186,25 @@ func (s source) former(d *corev1api.Dojo) bool {
 	return place != nil && (now == nil || !place.equal(*now))
 }
 
-// version returns the major version of the source, or 0 if only CloudNativePG knows it. The
-// version of a former archive is unknown if the Backup objects are gone. It is then usually a
+// version returns the major version of the source, or 0 if only CloudNativePG knows it. The version
+// of a former archive is unknown if the Backup objects are gone. The archive is then usually of a
 // former version: barman-cloud deletes the Backup objects after an upgrade, but not after a
-// restore. A Cluster of another version cannot start. So the user must name an image of the right
-// version, and a restore from such an archive never deletes a live Cluster.
+// restore, which gives the Cluster another UID (plugin-barman-cloud, retention.go,
+// useSameBackupLocation). A Cluster of another version cannot start. So the user must name an image
+// of the right version, and a restore from such an archive never deletes a live Cluster.
 func (s source) version(w *world.World, r Request) (int, error) {
 	if s.major > 0 || !s.former(w.Dojo) {
 		return s.major, nil
 	}
 	beside := ""
 	if r.As == "" && world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(w.Dojo)) != nil {
-		beside = "restore beside it with --as, and "
+		beside = "restore beside the Dojo with --as, and "
 	}
 	if major := images.Major(images.VersionOf(r.Image)); major > 0 && beside == "" {
 		return major, nil
 	}
-	return 0, fmt.Errorf("the version of Postgres of the archive %s is not known: %sname an image of that version, with "+
-		"its tag, in --postgres-image", s.place().ServerName, beside)
+	return 0, fmt.Errorf("the version of Postgres in the archive %s is not known: %sname an image of the right "+
+		"version, with its tag, in --postgres-image", s.place().ServerName, beside)
 }
 
 func (s source) recovery(d *corev1api.Dojo, to time.Time) *corev1api.Recovery {

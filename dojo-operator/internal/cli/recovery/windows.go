@@ -40,7 +40,7 @@ type Place struct {
 	ServerName string            `json:"serverName"`
 }
 
-// Store returns the name of barman-cloud's ObjectStore. It returns "" for another plugin.
+// Store returns the name of barman-cloud's ObjectStore, or "" if the parameters name none.
 func (p Place) Store() string { return p.Parameters[storeKey] }
 
 func (p Place) equal(other Place) bool {
@@ -174,7 +174,8 @@ func serves(d *corev1api.Dojo, server string) bool {
 }
 
 // extended moves the end of a window to the end of the WAL archive, which continues after the last
-// backup. The window's place must be the one to which the Dojo's spec sends backups.
+// backup. Without a WAL archive, it sets backupsOnly instead. The window's place must be the place
+// to which the Dojo's spec sends backups.
 func extended(w *world.World, in Window) Window {
 	if !archivesLog(w.Dojo) {
 		in.From, in.backupsOnly = in.To, true

@@ -24,16 +24,17 @@ func (p *Plan) notes(w *world.World, from source) {
 		moment = backupOf(from.backup).Ended
 	}
 	if database != nil && !moment.IsZero() && moment.Before(database.CreationTimestamp.Time) {
-		note("The Database %s was created at %s, after that moment: the restored data may have no database of the Dojo.",
+		note("The Database %s was created at %s, after the restored moment: perhaps the data has no database of the Dojo.",
 			database.Name, term.Exact(database.CreationTimestamp.Time))
 	}
 	if from.window != nil && !from.window.Live && !from.window.Sure {
-		note("The log ends at about %s. Postgres archives it at least every %s, so the last writes before its end are lost.",
+		note("The log ends at about %s. Postgres archives its log at least every %s, so the last writes before then are "+
+			"lost.",
 			term.Exact(from.window.To), strings.TrimSuffix(archiveInterval.String(), "0s"))
 	}
 	if now := archive(w.Dojo); p.To.IsZero() && from.window != nil && from.former(w.Dojo) && now != nil {
 		note("All of the log of serverName %s is restored, including writes that a later restore has undone. The Dojo now "+
-			"archives to serverName %s, which has no backup, so the writes since then are not restored.",
+			"archives to serverName %s, which has no backup, so the writes in that archive are not restored.",
 			from.window.ServerName, now.ServerName)
 	}
 	if from.window != nil && from.window.Live && !p.Replaces {
@@ -44,19 +45,19 @@ func (p *Plan) notes(w *world.World, from source) {
 	_, image, _ := unstructured.NestedString(p.Object.Object, "spec", "imageName")
 	_, catalog, _ := unstructured.NestedMap(p.Object.Object, "spec", "imageCatalogRef")
 	if p.InPlace && !image && !catalog {
-		note("Nothing says which version of Postgres the data has, so it is CloudNativePG's default one: " +
-			"if that is wrong, name the image with its tag in --postgres-image.")
+		note("The version of Postgres of the data is not known, so CloudNativePG uses its default version. " +
+			"If the data has another version, name an image of that version, with its tag, in --postgres-image.")
 	}
 	if p.InPlace && len(w.Others) > 0 {
-		note("The Cluster %s had data of others: %s. They get their data of the same moment.",
+		note("The Cluster %s also had the data of %s. That data is restored to the same moment.",
 			p.Object.GetName(), strings.Join(w.Others, ", "))
 	}
 	if p.Replaces {
-		note("A backup keeps the current data. Step 2 prints the command that restores it.")
+		note("Step 2 backs up the current data, and prints the command that restores that backup.")
 	}
 	if p.InPlace && p.ServerName != "" {
-		note("If the Dojo comes from a repository, pause its sync until this is done, and set "+
-			"spec.postgres.cluster.backup.plugin.parameters.serverName to %s there.", p.ServerName)
+		note("If the Dojo comes from a Git repository, pause the sync until the restore has ended, and set "+
+			"spec.postgres.cluster.backup.plugin.parameters.serverName to %s in the repository.", p.ServerName)
 	}
 }
 
@@ -72,7 +73,7 @@ func (p *Plan) Text(w *world.World, style term.Style) string {
 	if p.Window != nil {
 		state := style.Good("ok")
 		if p.To.After(p.Window.To) {
-			state = style.Busy("later only if the log is there")
+			state = style.Busy("--to is later: possible only if the log reaches it")
 		}
 		line("  restorable  %s  %s", p.Window.Words(w.Now), state)
 	}

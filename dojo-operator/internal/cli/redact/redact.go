@@ -106,7 +106,6 @@ func replacer(known map[string]bool) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// pattern matches texts that look like a secret.
 type pattern struct {
 	form *regexp.Regexp
 	by   string
@@ -167,8 +166,8 @@ func (r *Redactor) LearnSecret(s *corev1.Secret) {
 	}
 }
 
-// learnValue adds a value to the known values. If the value is a URL or a JSON object, it also adds
-// the passwords in it.
+// learnValue adds a value to the known values. If the value is a URL, it also adds the password in
+// the URL. If the value is JSON, it also adds the strings in it that may be secret.
 func (r *Redactor) learnValue(value string) {
 	r.Learn(value)
 	if at, err := url.Parse(strings.TrimSpace(value)); err == nil && at.User != nil {
@@ -270,8 +269,8 @@ func (r *Redactor) annotations(all map[string]any) {
 }
 
 func (r *Redactor) learnNamed(name, value string) {
-	// A long JSON value is a copy of an object, such as kubectl's annotation with the last applied
-	// manifest.
+	// Do not learn a long JSON value: it is a copy of an object, such as kubectl's annotation with
+	// the last applied manifest.
 	if json.Valid([]byte(value)) && len(value) > 256 {
 		return
 	}

@@ -41,7 +41,8 @@ type Child struct {
 	Children []Child `json:"children,omitempty"`
 }
 
-// Children returns the children of a Dojo with their states, in the order of the command tree.
+// Children returns the children of a Dojo with their states, in the order in which `kubectl dojo
+// tree` prints them.
 func Children(w *world.World) (all []Child) {
 	for _, known := range world.Children(w.Dojo) {
 		if child, shown := childOf(w, known); shown {
@@ -90,7 +91,6 @@ func missing(w *world.World, known world.Child) (Mark, string) {
 	return Ill, "MISSING"
 }
 
-// addOwnership changes the state of a child that is being deleted or does not belong to the Dojo.
 func (c *Child) addOwnership(d *corev1api.Dojo, known world.Child, o client.Object) {
 	controlled := metav1.GetControllerOfNoCopy(o) != nil
 	switch {

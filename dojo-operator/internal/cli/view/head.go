@@ -157,7 +157,7 @@ func listRow(d *corev1api.Dojo, now time.Time, style term.Style) []string {
 	if db := d.Status.Database; db != nil {
 		version = "Postgres " + cmp.Or(db.Version, "?")
 		if db.NewerVersion != "" {
-			version += " (" + db.NewerVersion + " is there)"
+			version += " (" + db.NewerVersion + " is available)"
 		}
 		if db.LastBackup != nil {
 			backup = term.Age(db.LastBackup.Time.Time, now)

@@ -37,23 +37,23 @@ func Remedies(w *world.World, h Head) []Remedy {
 	case corev1api.ReasonSchemaFailed, corev1api.ReasonSchemaStalled:
 		return see(run("logs")+" schema", "the SQL's output")
 	case corev1api.ReasonReleaseFailed:
-		return []Remedy{{"Safe", kubectl("annotate", "dojo", d.Name) + " --overwrite " + corev1api.RetryReleaseAnnotation +
-			"=$(date +%s)", "retry, once the cause is fixed"}}
+		return []Remedy{{"Safe", kubectl("annotate", "dojos.core.jutsu.com", d.Name) + " --overwrite " +
+			corev1api.RetryReleaseAnnotation + "=$(date +%s)", "retry, once the cause is fixed"}}
 	case corev1api.ReasonCrashLoopBackOff:
 		return see(run("logs")+" --previous", "what the application wrote before it ended")
 	case corev1api.ReasonImagePullBackOff, corev1api.ReasonUnschedulable, corev1api.ReasonReplicasUnavailable,
 		corev1api.ReasonProgressDeadlineExceeded, corev1api.ReasonReplicaFailure, corev1api.ReasonErrImageNeverPull,
 		corev1api.ReasonCreateContainerConfigError, corev1api.ReasonCreateContainerError, corev1api.ReasonRunContainerError:
-		return see(run("tree"), "the pods and what keeps them")
+		return see(run("tree"), "the pods, and why they are not ready")
 	case corev1api.ReasonRolloutFailed:
-		return see(kubectl("describe", "dojo", d.Name), "which image was refused, and why")
+		return see(kubectl("describe", "dojos.core.jutsu.com", d.Name), "which image was refused, and why")
 	case corev1api.ReasonDeploymentPaused:
-		return []Remedy{{"Safe", kubectl("rollout resume", "deployment", d.Name), ""}}
+		return []Remedy{{"Safe", kubectl("rollout resume", "deployments.apps", d.Name), ""}}
 	case corev1api.ReasonDatabaseFailed, corev1api.ReasonClusterNotReady, corev1api.ReasonRestoreFailed,
 		corev1api.ReasonImportFailed, corev1api.ReasonUpgradeFailed:
 		return see(run("logs")+" postgres", "the log of Postgres")
 	case corev1api.ReasonUpgradeNeedsBackup, corev1api.ReasonUpgradeBackupFailed:
-		return see(run("backups"), "what there is to go back to")
+		return see(run("backups"), "the backups that exist")
 	case corev1api.ReasonPrometheusOperatorNotInstalled, corev1api.ReasonDiscordOperatorNotInstalled,
 		corev1api.ReasonCloudNativePGNotInstalled, corev1api.ReasonCloudNativePGNotReadable,
 		corev1api.ReasonGatewayAPINotInstalled, notObserved:
@@ -67,12 +67,12 @@ func Remedies(w *world.World, h Head) []Remedy {
 }
 
 func paused(d *corev1api.Dojo, kubectl func(verb, kind, name string) string) []Remedy {
-	resume := kubectl("annotate", "dojo", d.Name) + " " + corev1api.PausedAnnotation + "-"
+	resume := kubectl("annotate", "dojos.core.jutsu.com", d.Name) + " " + corev1api.PausedAnnotation + "-"
 	if d.DeletionTimestamp == nil || !cnpg.Reclaims(d) {
 		return []Remedy{{"Safe", resume, ""}}
 	}
 	return []Remedy{
-		{"Safe", cnpg.RetainCommand(d), "keeps the data when the Dojo goes"},
+		{"Safe", cnpg.RetainCommand(d), "keeps the data when the Dojo is deleted"},
 		{"Careful", resume, "deletes the Dojo and its database, with the data"},
 	}
 }
@@ -87,13 +87,13 @@ func lost(w *world.World, run func(string, ...any) string) (all []Remedy) {
 	return append(all, Remedy{"Careful", run("accept-loss"), "an empty database"})
 }
 
-// newest describes the latest data that a restore can bring back. where names the archive, such as
-// " in a former archive", or is empty.
+// newest describes the latest data that a restore can bring back. The parameter where names the
+// archive, such as " in a former archive", or is empty.
 func newest(w *world.World, where string) string {
 	lostAt := recovery.LostAt(w.Dojo)
 	windows := recovery.Windows(w)
 	if len(windows) > 0 && !windows[0].Sure {
-		return fmt.Sprintf("newest: about %s, the end of the log", term.Moment(windows[0].To, w.Now))
+		return fmt.Sprintf("newest data: about %s, the end of the log", term.Moment(windows[0].To, w.Now))
 	}
 	at := time.Time{}
 	if len(windows) > 0 {
@@ -101,7 +101,7 @@ func newest(w *world.World, where string) string {
 	} else if all := recovery.Completed(w); len(all) > 0 {
 		at = all[0].Ended
 	}
-	note := "newest: " + term.Moment(at, w.Now) + where
+	note := "newest data: " + term.Moment(at, w.Now) + where
 	if lostAt.After(at) {
 		note += fmt.Sprintf(", %s of data lost", term.Age(at, lostAt))
 	}

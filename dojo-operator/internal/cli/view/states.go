@@ -35,7 +35,7 @@ func stateOf(w *world.World, o client.Object) (mark Mark, state, detail string) 
 		return Well, address(o), ""
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		least := ptr.Deref(o.Spec.MinReplicas, 1)
-		return Well, fmt.Sprintf("%d of %d to %d", o.Status.CurrentReplicas, least, o.Spec.MaxReplicas), ""
+		return Well, fmt.Sprintf("%d replicas, limits %d to %d", o.Status.CurrentReplicas, least, o.Spec.MaxReplicas), ""
 	case *networkingv1.Ingress:
 		return Well, hosts(o), ""
 	case *cnpgv1.Cluster:
@@ -45,7 +45,7 @@ func stateOf(w *world.World, o client.Object) (mark Mark, state, detail string) 
 			Applied: o.Status.Applied, Current: o.Status.ObservedGeneration == o.Generation, Message: o.Status.Message,
 		})
 		if mark == Well && !o.Spec.Login {
-			state = "Applied, may not log in"
+			state = "Applied, login disabled"
 		}
 		return mark, state, detail
 	case *cnpgv1.Database:

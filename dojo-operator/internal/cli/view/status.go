@@ -31,7 +31,7 @@ const (
 	shownEvents = 3
 )
 
-// Report is the output of `kubectl dojo status -o json`.
+// Report is the output of `kubectl dojo status` with -o json or -o yaml.
 type Report struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -126,7 +126,6 @@ func applicationRow(w *world.World) []string {
 	return []string{"Application", cmp.Or(d.Status.ReadyStatus, none) + " pods", image, strings.Join(where, ", ")}
 }
 
-// releaseRow shows the last successful release step, and whether the next one has failed.
 func releaseRow(w *world.World, style term.Style) []string {
 	if w.Dojo.Spec.Release == nil {
 		return nil
@@ -166,16 +165,16 @@ func newer(db *corev1api.DatabaseStatus) string {
 	case db.NewerVersion == "":
 		return ""
 	case db.NewerVersionAt != nil:
-		return fmt.Sprintf(" (%s from %s)", db.NewerVersion, term.Exact(db.NewerVersionAt.Time))
+		return fmt.Sprintf(" (%s in the window from %s)", db.NewerVersion, term.Exact(db.NewerVersionAt.Time))
 	}
-	return fmt.Sprintf(" (%s is there)", db.NewerVersion)
+	return fmt.Sprintf(" (%s is available)", db.NewerVersion)
 }
 
 func databaseRow(w *world.World, style term.Style) []string {
 	db := w.Dojo.Status.Database
 	if db == nil {
 		if source := w.Dojo.CredentialsSource(); source.Name != "" {
-			return []string{"Database", "of others", "Secret " + source.String(), ""}
+			return []string{"Database", "external", "Secret " + source.String(), ""}
 		}
 		return nil
 	}

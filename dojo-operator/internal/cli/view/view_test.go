@@ -32,7 +32,6 @@ func degraded(reason string) func(*corev1api.Dojo) {
 	return condition(conditions.TypeDegraded, "True", reason)
 }
 
-// TestRemedies shows the commands that the plugin suggests for each reason.
 func TestRemedies(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{
@@ -40,14 +39,14 @@ func TestRemedies(t *testing.T) {
 		corev1api.ReasonSchemaFailed:              "See kubectl dojo logs sendai -n team-a schema",
 		corev1api.ReasonCrashLoopBackOff:          "See kubectl dojo logs sendai -n team-a --previous",
 		corev1api.ReasonImagePullBackOff:          "See kubectl dojo tree sendai -n team-a",
-		corev1api.ReasonRolloutFailed:             "See kubectl describe dojo sendai -n team-a",
-		corev1api.ReasonDeploymentPaused:          "Safe kubectl rollout resume deployment sendai -n team-a",
+		corev1api.ReasonRolloutFailed:             "See kubectl describe dojos.core.jutsu.com sendai -n team-a",
+		corev1api.ReasonDeploymentPaused:          "Safe kubectl rollout resume deployments.apps sendai -n team-a",
 		corev1api.ReasonClusterNotReady:           "See kubectl dojo logs sendai -n team-a postgres",
 		corev1api.ReasonUpgradeNeedsBackup:        "See kubectl dojo backups sendai -n team-a",
 		corev1api.ReasonCloudNativePGNotInstalled: "See kubectl dojo check -n team-a",
 		corev1api.ReasonSuspending:                "Safe kubectl dojo resume sendai -n team-a",
-		corev1api.ReasonPaused:                    "Safe kubectl annotate dojo sendai -n team-a core.jutsu.com/paused-",
-		corev1api.ReasonReleaseFailed: "Safe kubectl annotate dojo sendai -n team-a --overwrite " +
+		corev1api.ReasonPaused:                    "Safe kubectl annotate dojos.core.jutsu.com sendai -n team-a core.jutsu.com/paused-",
+		corev1api.ReasonReleaseFailed: "Safe kubectl annotate dojos.core.jutsu.com sendai -n team-a --overwrite " +
 			"core.jutsu.com/retry-release=$(date +%s)",
 		corev1api.ReasonCredentialsNotFound: "",
 	} {
@@ -62,10 +61,9 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-// TestRemediesOfPausedDeletion shows which command keeps the data and which one deletes it.
 func TestRemediesOfPausedDeletion(t *testing.T) {
 	t.Parallel()
-	const resume = "kubectl annotate dojo sendai -n team-a core.jutsu.com/paused-"
+	const resume = "kubectl annotate dojos.core.jutsu.com sendai -n team-a core.jutsu.com/paused-"
 	for policy, want := range map[corev1api.ReclaimPolicy]string{
 		corev1api.ReclaimRetain: "Safe " + resume,
 		corev1api.ReclaimDelete: "Safe kubectl patch dojos.core.jutsu.com sendai -n team-a --type=merge -p " +
@@ -91,9 +89,9 @@ func TestRemediesOfALostCluster(t *testing.T) {
 	t.Parallel()
 	const accept = "; Careful kubectl dojo accept-loss sendai -n team-a (an empty database)"
 	for server, want := range map[string]string{
-		"sendai-db": "Safe kubectl dojo restore sendai -n team-a (newest: about 02:51, the end of the log)",
+		"sendai-db": "Safe kubectl dojo restore sendai -n team-a (newest data: about 02:51, the end of the log)",
 		"sendai-db-2": "Careful kubectl dojo restore sendai -n team-a " +
-			"(newest: 01:00 in a former archive, 111m of data lost)",
+			"(newest data: 01:00 in a former archive, 111m of data lost)",
 	} {
 		w := worldOf(apitest.Lost, func(d *corev1api.Dojo) {
 			d.Spec.Postgres.Cluster.Backup.Plugin.Parameters = map[string]string{
@@ -204,8 +202,8 @@ func TestReleaseLine(t *testing.T) {
 	}
 }
 
-// TestAbsentCluster shows for which missing Clusters the status says MISSING. A Cluster of the
-// Dojo's own is MISSING only if the Cluster existed before.
+// TestAbsentCluster shows that the status calls the Dojo's own Cluster MISSING only if this Cluster
+// has existed before.
 func TestAbsentCluster(t *testing.T) {
 	t.Parallel()
 	never := func(d *corev1api.Dojo) {

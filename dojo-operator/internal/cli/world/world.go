@@ -79,15 +79,15 @@ func IsReady(pod *corev1.Pod) bool {
 type Child struct {
 	Kind kinds.Kind
 	Name string
-	// Wanted reports whether the spec asks for the object. Other objects are obsolete, or exist
-	// only temporarily.
+	// Wanted reports whether the Dojo needs the object at all times. Other objects may be missing:
+	// they are optional, temporary or obsolete.
 	Wanted bool
 	// Foreign reports whether the Dojo uses the object without owning it.
 	Foreign bool
 }
 
-// Children lists the objects that a Dojo can have according to its spec, in the order of the
-// command tree.
+// Children lists the objects that a Dojo can have according to its spec, in the order in which
+// `kubectl dojo tree` prints them.
 func Children(d *corev1api.Dojo) []Child {
 	all := []Child{
 		{Kind: kinds.Deployment, Name: d.Name, Wanted: true},

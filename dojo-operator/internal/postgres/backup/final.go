@@ -18,12 +18,12 @@ import (
 
 // withoutFinal is the last advice in a message, because a user who follows it loses data.
 const withoutFinal = "To delete without a final backup, set spec.postgres.cluster.backup.finalBackup to false. " +
-	"This loses the data since the last backup."
+	"The data since the last backup is then lost."
 
 const orRetain = "or set spec.postgres.reclaimPolicy to Retain, which keeps the data. "
 
-// PlanFinal plans the final backup, and blocks until it has completed. known reports whether the
-// Database belongs to the Dojo.
+// PlanFinal plans the final backup. The returned step blocks the deletion until the backup has
+// completed. known reports whether the Database belongs to the Dojo.
 func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (step cnpg.Step) {
 	b, cluster, name := dojo.BackupPolicy(), in.Cluster, cnpg.FinalBackupName(dojo)
 	owned := ownership.Holds(dojo, cluster)
@@ -45,7 +45,7 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 	case s.Final != nil && cnpg.BackupFailed(s.Final):
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
 			"The Backup %s has failed: %s. No data is deleted. "+
-				"Retry it with `kubectl delete backups.postgresql.cnpg.io %s -n %s`, "+orRetain+withoutFinal,
+				"To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io %s -n %s`, "+orRetain+withoutFinal,
 			name, strings.TrimSuffix(s.Final.Status.Error, "."), name, dojo.Namespace)
 	case cnpg.Hibernates(cluster):
 		issue = conditions.Degraded(corev1api.ReasonClusterHibernated, "The Cluster %s/%s is hibernated, "+
@@ -67,14 +67,14 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 	return step
 }
 
-// resumes reports whether CloudNativePG has not yet noticed the end of a hibernation.
+// resumes reports whether CloudNativePG still takes a resumed Cluster for hibernated.
 func resumes(cluster *cnpgv1.Cluster) bool {
 	return meta.IsStatusConditionTrue(cluster.Status.Conditions, cnpg.HibernationAnnotation)
 }
 
-// finalStalled returns the issue of a final Backup that takes too long. If CloudNativePG has not
-// started the Backup, it may wait for an older Backup or for a healthy Cluster. The issue then
-// names the older Backup or the Cluster.
+// finalStalled returns the issue of a final Backup that takes too long. Before CloudNativePG starts
+// a Backup, the Backup may wait for an older Backup or for a healthy Cluster. The issue then names
+// the older Backup or the Cluster.
 func finalStalled(dojo *corev1api.Dojo, s State, cluster *cnpgv1.Cluster) *conditions.Issue {
 	name := cnpg.FinalBackupName(dojo)
 	what, see := "the Backup "+name+" to complete", "backups.postgresql.cnpg.io "+name

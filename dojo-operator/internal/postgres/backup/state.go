@@ -52,7 +52,7 @@ func (s *State) Running(now time.Time, deadline time.Duration) string {
 	return ""
 }
 
-// Observe reads the schedule and the final backup. has reports whether a kind can be read.
+// Observe reads the schedule and the final backup, except the kinds for which has returns false.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool,
 ) (s State, err error) {

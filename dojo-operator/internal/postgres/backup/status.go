@@ -30,7 +30,8 @@ func Condition(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition 
 		return last
 	}
 	return condition(dojo, metav1.ConditionFalse, corev1api.ReasonArchivingFailed, conditions.Truncated(fmt.Sprintf(
-		"The write-ahead log is not archived: %s. Until it is, no backup completes and the log fills the volume. See "+
+		"The write-ahead log is not archived: %s. Until the log is archived, no backup completes, and the log fills the "+
+			"volume. See "+
 			"`kubectl logs %s -n %s --all-containers`.",
 		strings.TrimSuffix(archiving.Message, "."), cluster.Status.CurrentPrimary, dojo.Namespace)))
 }

@@ -269,16 +269,16 @@ func TestIssuesThatKeepAClusterFromBeingCreated(t *testing.T) {
 		}), usable, "has failed", ""},
 		"a Backup without a location": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Spec.PluginConfiguration.Parameters = nil
-		}), usable, "does not say where it is, in spec.pluginConfiguration.parameters", ""},
+		}), usable, "lacks spec.pluginConfiguration.parameters or status.backupId, which a restore needs", ""},
 		"a Backup without a plugin": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Spec.PluginConfiguration = nil
-		}), usable, "does not say where it is", ""},
+		}), usable, "lacks spec.pluginConfiguration.parameters or status.backupId", ""},
 		"a Backup without an id": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Status.BackupID = ""
-		}), usable, "does not say where it is", ""},
+		}), usable, "lacks spec.pluginConfiguration.parameters or status.backupId", ""},
 		"a Backup of the deprecated method": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Spec.Method = cnpgv1.BackupMethodBarmanObjectStore
-		}), usable, "Restore with recovery.objectStore", ""},
+		}), usable, "Restore with bootstrap.recovery.objectStore", ""},
 		"a snapshot, at a time": {tokyo(t, withTime), backupThat(func(b *cnpgv1.Backup) {
 			b.Spec.Method = cnpgv1.BackupMethodVolumeSnapshot
 		}), usable, "Leave targetTime out.", ""},
@@ -322,7 +322,6 @@ func kind(issue *conditions.Issue) string {
 	return "Progressing/" + issue.Reason
 }
 
-// An existing Cluster may have data from another source than spec.postgres.cluster.bootstrap.
 func TestMismatch(t *testing.T) {
 	t.Parallel()
 	other := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
@@ -341,7 +340,7 @@ func TestMismatch(t *testing.T) {
 	if kind(issue) != "Degraded/OriginMismatch" || !strings.HasSuffix(issue.Message,
 		"`kubectl annotate clusters.postgresql.cnpg.io tokyo-db -n school --overwrite core.jutsu.com/origin=\"Backup nightly\"`. "+
 			"To use the data in the Cluster, delete the Dojo and create it again without bootstrap. To use the source, delete "+
-			"the Cluster: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`. This loses the data in the Cluster.") {
+			"the Cluster: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`. The data in the Cluster is then lost.") {
 		t.Errorf("%+v", issue)
 	}
 	other.Annotations = map[string]string{corev1api.OriginAnnotation: "Backup of yesterday"}
@@ -388,7 +387,7 @@ func TestProgress(t *testing.T) {
 		"imports": {tokyo(t, fromElsewhere), job(1, 0), cnpgv1.ClusterStatus{}, "Progressing/Importing",
 			"is being imported from Secret legacy."},
 		"the Job does not begin": {tokyo(t, fromSnapshot, waiting(data, deadline)), State{}, cnpgv1.ClusterStatus{}, "Degraded/RestoreFailed",
-			"it has taken more than 1m0s. See `kubectl logs job/tokyo-db-1-full-recovery -n school --all-containers`"},
+			"more than 1m0s have passed. See `kubectl logs job/tokyo-db-1-full-recovery -n school --all-containers`"},
 		"the Job runs for hours": {tokyo(t, fromBackup, waiting(data, 5*time.Hour)), job(1, 0), cnpgv1.ClusterStatus{},
 			"Progressing/Restoring", ""},
 		"the Job runs for too long": {tokyo(t, fromBackup, waiting(data, 6*time.Hour)), job(1, 0), cnpgv1.ClusterStatus{},

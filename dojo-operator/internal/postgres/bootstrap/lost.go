@@ -15,7 +15,8 @@ import (
 
 // lostIssue returns an issue if the Dojo's own Cluster is gone; else nil. The issue prevents a new,
 // empty Cluster, which a user could mistake for a recovered one. The Database and the application's
-// credentials (connected) outlive the Cluster, so they show that the Cluster existed.
+// credentials outlive the Cluster, so each of them shows that the Cluster existed. The parameter
+// connected reports whether the credentials exist.
 func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
 	had := ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 	token := lossToken(dojo)
@@ -26,10 +27,10 @@ func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *condi
 		origin != "" && token == string(dojo.UID) {
 		return nil
 	}
-	instead, accepts, loses := "no empty one is created in its place", "an empty database", "all data of the Dojo"
+	instead, accepts, loses := "no empty one is created in its place", "an empty database", "All data of the Dojo"
 	if origin != "" {
 		instead = "it is not created again from " + origin + ", which lacks all newer data"
-		accepts, loses = "the data of "+origin, "all data that is newer"
+		accepts, loses = "the data of "+origin, "All newer data"
 	}
 	archive := ""
 	if b := dojo.BackupPolicy(); b != nil && b.Plugin != nil && b.Plugin.Name == cnpg.BarmanCloud {
@@ -37,15 +38,15 @@ func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *condi
 	}
 	return conditions.Degraded(corev1api.ReasonDatabaseLost,
 		"The Cluster %[1]s/%[2]s is gone, with the data of the Dojo, and %[3]s. "+
-			"Restore it: `kubectl dojo restore %[4]s -n %[1]s`. If nothing can be restored, begin with %[5]s: "+
+			"Restore the data: `kubectl dojo restore %[4]s -n %[1]s`. If nothing can be restored, begin with %[5]s: "+
 			"`kubectl dojo accept-loss %[4]s -n %[1]s`; or run "+
-			"`kubectl annotate dojos.core.jutsu.com %[4]s -n %[1]s --overwrite %[6]s=%[7]s`%[9]s. This loses %[8]s.",
+			"`kubectl annotate dojos.core.jutsu.com %[4]s -n %[1]s --overwrite %[6]s=%[7]s`%[9]s. %[8]s is then lost.",
 		dojo.Namespace, cnpg.ClusterName(dojo), instead, dojo.Name, accepts,
 		corev1api.RecreateDatabaseAnnotation, token, loses, archive)
 }
 
 // lossToken is the value with which a user confirms the loss of a Cluster: the UID of the lost
-// Cluster. If the Dojo never had a Cluster, it is the Dojo's UID.
+// Cluster. If the status has no UID of a Cluster, it is the Dojo's UID.
 func lossToken(dojo *corev1api.Dojo) string {
 	known := ""
 	if dojo.Status.Database != nil {

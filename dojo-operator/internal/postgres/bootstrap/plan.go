@@ -29,7 +29,8 @@ type Step struct {
 	Change cnpg.Change
 }
 
-// Plan selects the source of the data of a new Cluster. It blocks until the source is fully known.
+// Plan selects the source of the data of a new Cluster. The returned step blocks the creation of
+// the Cluster until the source is fully known.
 func Plan(dojo *corev1api.Dojo, s State, in Input) (step Step) {
 	if dojo.Spec.Postgres.Cluster == nil {
 		return step
@@ -80,10 +81,11 @@ func Mismatch(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *conditions.Issue {
 	}
 	return conditions.Degraded(corev1api.ReasonOriginMismatch,
 		"The Cluster %[1]s/%[2]s exists, but its data did not come from %[3]q, the source in "+
-			"spec.postgres.cluster.bootstrap, so the Dojo does not use it. If you restored it from there yourself, confirm "+
-			"that: `kubectl annotate clusters.postgresql.cnpg.io %[2]s -n %[1]s --overwrite %[4]s=%[3]q`. To use the data in "+
-			"the Cluster, delete the Dojo and create it again without bootstrap. To use the source, delete the Cluster: "+
-			"`kubectl delete clusters.postgresql.cnpg.io %[2]s -n %[1]s`. This loses the data in the Cluster.",
+			"spec.postgres.cluster.bootstrap, so the Dojo does not use the Cluster. If you restored the Cluster from this "+
+			"source yourself, confirm that: `kubectl annotate clusters.postgresql.cnpg.io %[2]s -n %[1]s --overwrite "+
+			"%[4]s=%[3]q`. To use the data in the Cluster, delete the Dojo and create it again without bootstrap. To use "+
+			"the source, delete the Cluster: `kubectl delete clusters.postgresql.cnpg.io %[2]s -n %[1]s`. The data in the "+
+			"Cluster is then lost.",
 		dojo.Namespace, live.Name, origin, corev1api.OriginAnnotation)
 }
 
@@ -120,14 +122,14 @@ func Progress(
 			"%[6]s --all-containers` and `kubectl describe clusters.postgresql.cnpg.io %[7]s -n %[6]s`.%[8]s CloudNativePG "+
 			"retries several times. To start over, delete the Cluster, which has no data yet: `kubectl delete "+
 			"clusters.postgresql.cnpg.io %[7]s -n %[6]s`. To change spec.postgres.cluster.bootstrap, delete the Dojo and "+
-			"that Cluster, and create the Dojo again.",
+			"the Cluster, and create the Dojo again.",
 			object, verb, Origin(dojo), why, job, live.Namespace, live.Name, hint).For(object)
 	}
 	switch {
 	case s.Job != nil && s.Job.Status.Failed > 0:
 		return failedIssue(fmt.Sprintf("pods of the Job %s have failed (%d)", job, s.Job.Status.Failed))
 	case live.Status.Phase == cnpgv1.PhaseUnrecoverable:
-		return failedIssue("its Job has given up")
+		return failedIssue("the Job has given up")
 	case s.Job != nil && s.Job.Status.Active > 0:
 		deadline = maxFillTime
 	}
@@ -137,5 +139,5 @@ func Progress(
 	}
 	return conditions.WaitUntil(now, dojo.WaitingSince(object, now), deadline,
 		conditions.Progressing(waiting, "The %s is being %s from %s%s.", object, verb, Origin(dojo), phase).For(object),
-		failedIssue(fmt.Sprintf("it has taken more than %s%s", deadline, phase)))
+		failedIssue(fmt.Sprintf("more than %s have passed%s", deadline, phase)))
 }

@@ -64,8 +64,9 @@ func backupFields(
 		return map[string]any{"bootstrap": map[string]any{"recovery": map[string]any{"backup": backup}}}, nil
 	case backup.Spec.Method != cnpgv1.BackupMethodPlugin || plugin == nil || len(plugin.Parameters) == 0,
 		backup.Status.BackupID == "":
-		return nil, notUsable(dojo, object, "does not say where it is, in spec.pluginConfiguration.parameters",
-			"Restore with recovery.objectStore, which names the object store, and with a targetTime if you need one.")
+		return nil, notUsable(dojo, object,
+			"lacks spec.pluginConfiguration.parameters or status.backupId, which a restore needs",
+			"Restore with bootstrap.recovery.objectStore, and with a targetTime if you need one.")
 	}
 	target := map[string]any{"backupID": backup.Status.BackupID}
 	if r.TargetTime == "" {
@@ -82,8 +83,8 @@ func seeBackups(dojo *corev1api.Dojo) string {
 
 func notUsable(dojo *corev1api.Dojo, object, why, remedy string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonBackupNotUsable,
-		"The %s %s, so no Cluster is created. %s To use another bootstrap, delete this Dojo, which has no data, and "+
-			"create it again: `kubectl delete dojos.core.jutsu.com %s -n %s`.",
+		"The %s %s, so no Cluster is created. %s To use another bootstrap, delete this Dojo, which has no data: "+
+			"`kubectl delete dojos.core.jutsu.com %s -n %s`. Then create the Dojo again.",
 		object, why, remedy, dojo.Name, dojo.Namespace)
 }
 
@@ -100,8 +101,8 @@ func importFields(
 	}
 	if wrong := describeInvalid(secret); wrong != "" {
 		return nil, conditions.Degraded(corev1api.ReasonCredentialsIncomplete,
-			"The %s of bootstrap.import %s, so no Cluster is created. It needs host, port, dbname, user (or username) and "+
-				"password, and may have sslmode and ca.crt. Correct the Secret.", object, wrong)
+			"The %s of bootstrap.import %s, so no Cluster is created. The Secret needs host, port, dbname, user (or "+
+				"username) and password; sslmode and ca.crt are optional. Correct the Secret.", object, wrong)
 	}
 	keyRef := func(key string) *corev1.SecretKeySelector {
 		return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: secret.Name}, Key: key}
@@ -132,7 +133,7 @@ func userKey(secret *corev1.Secret) string {
 // maxValueLength is the maximum length of a host name (RFC 1035). Names in Postgres are shorter.
 const maxValueLength = 253
 
-// describeInvalid says why a Secret cannot be used. It never quotes a value.
+// describeInvalid says why a Secret cannot be used, or returns "". It never quotes a value.
 func describeInvalid(secret *corev1.Secret) string {
 	for _, key := range []string{"host", "port", "dbname", userKey(secret), "password"} {
 		if len(secret.Data[key]) == 0 {
@@ -152,11 +153,11 @@ func describeInvalid(secret *corev1.Secret) string {
 		return `has no name of a host under the key "host"`
 	}
 	if strings.Contains(string(secret.Data["dbname"]), "*") {
-		return `has a wildcard under the key "dbname", and not the name of one database`
+		return `has a wildcard under the key "dbname" instead of the name of one database`
 	}
 	switch string(secret.Data["sslmode"]) {
 	case "", "disable", "allow", "prefer", "require", "verify-ca", "verify-full":
 		return ""
 	}
-	return `has under the key "sslmode" none of disable, allow, prefer, require, verify-ca and verify-full`
+	return `has a value under the key "sslmode" other than disable, allow, prefer, require, verify-ca and verify-full`
 }

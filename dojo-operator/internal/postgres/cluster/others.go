@@ -20,9 +20,9 @@ import (
 )
 
 // ObserveOthers lists the other users of a Dojo's own Cluster, such as "Dojo kyoto", before the
-// Cluster is deleted or hibernated. Before a hibernation, it omits suspended Dojos, and Databases
-// that deleted Dojos have left. A Dojo that is being deleted with its database needs Postgres, even
-// if it is suspended.
+// Cluster is deleted or hibernated. Before a hibernation, it omits suspended Dojos and the
+// Databases of deleted Dojos. But it lists a suspended Dojo that is being deleted with its
+// database, because this deletion needs Postgres.
 //
 // It also returns all guests, which are the other Dojos with a database in the Cluster.
 func ObserveOthers(
@@ -130,13 +130,13 @@ func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonClusterInUse,
-		"The Dojo is being deleted with its Cluster %s, but others have databases in it: %s. Nothing is deleted until "+
-			"these are gone. To keep the Cluster instead: `%s`.",
+		"The Dojo is being deleted with its Cluster %s, but others use the Cluster: %s. Nothing is deleted until they no "+
+			"longer use it. To keep the Cluster instead: `%s`.",
 		s.Live.Name, strings.Join(s.Others, ", "), cnpg.RetainCommand(dojo))
 }
 
 func inUseSuspended(cluster string, others []string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonClusterInUse,
-		"The Dojo is suspended, and its Cluster %s is not hibernated, because others have databases in it: %s. "+
-			"Suspend them too, or move them to another Cluster.", cluster, strings.Join(others, ", "))
+		"The Dojo is suspended, and its Cluster %s is not hibernated, because others use it: %s. "+
+			"Suspend these Dojos too, or move the databases to another Cluster.", cluster, strings.Join(others, ", "))
 }

@@ -29,8 +29,8 @@ type Input struct {
 	// issue of the preceding steps.
 	Filling    *conditions.Issue
 	Incomplete *conditions.Issue
-	// Stopped reports whether no pod uses Postgres. Running describes the pods that use it. Idle
-	// deletes the Jobs whose SQL is not running but could start.
+	// Stopped reports whether no pod uses Postgres. Running describes the pods that use Postgres.
+	// Idle has the deletions of the Jobs whose SQL does not run yet.
 	Stopped bool
 	Running string
 	Idle    []apply.Deletion
@@ -38,7 +38,8 @@ type Input struct {
 	Backup string
 }
 
-// Plan creates the Dojo's own Cluster and blocks until it comes up, or applies changes of the spec.
+// Plan creates the Dojo's own Cluster, or applies changes of the spec to it. Only a step that
+// creates the Cluster blocks.
 func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	step := write(dojo, s, in, in.Changes...)
 	if s.Live == nil {
@@ -75,7 +76,7 @@ func VersionTooLow(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) 
 	image := images.For(dojo, live, in)
 	return conditions.Degraded(corev1api.ReasonVersionTooLow,
 		"The data of the Cluster %s/%s has the format of Postgres %d. The image %s has an older Postgres, which cannot "+
-			"read it, so the Cluster is not changed. Set Postgres %d or a higher version in "+
+			"read this format, so the Cluster is not changed. Set Postgres %d or a higher version in "+
 			"spec.postgres.cluster.", dojo.Namespace, live.Name, data, image, data)
 }
 
@@ -137,8 +138,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 // the Cluster needs; else nil.
 func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	for _, budget := range s.Budgets {
-		// Only a PodDisruptionBudget that a Dojo controls is a conflict. Any other may be one that
-		// CloudNativePG has created for a Cluster.
+		// Only a PodDisruptionBudget that a Dojo controls is a conflict. CloudNativePG may have
+		// created any other PodDisruptionBudget for a Cluster.
 		if budget != nil && ownership.ByDojo(budget) {
 			issue = cmp.Or(issue, ownership.NameConflict(dojo, "PodDisruptionBudget", budget))
 		}

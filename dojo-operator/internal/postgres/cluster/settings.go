@@ -18,8 +18,8 @@ import (
 func webhookRefusal() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonClusterRefused,
-		Advice: "The Cluster stays as it is. Correct the field of spec.postgres.cluster with almost the same name as the " +
-			"field in the error.",
+		Advice: "The Cluster stays as it is. The error names a field of the Cluster. Correct the field with the same or a " +
+			"similar name in spec.postgres.cluster of the Dojo.",
 	}
 }
 

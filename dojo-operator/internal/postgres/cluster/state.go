@@ -23,7 +23,7 @@ type State struct {
 	// the Cluster. They are read only before the Cluster exists.
 	Budgets [2]*policyv1.PodDisruptionBudget
 	// Others names the other objects that use the Dojo's own Cluster, such as "Dojo kyoto". It is
-	// empty unless the Dojo is suspended, or is being deleted with its data.
+	// set only if the Dojo is suspended, or is being deleted with its data.
 	Others []string
 }
 
@@ -44,8 +44,8 @@ func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (s State
 	return s, nil
 }
 
-// Strip removes the fields of a foreign Cluster on which no plan depends, before the Cluster enters
-// the cache.
+// Strip removes, from a foreign Cluster, the fields on which no plan depends, before the Cluster
+// enters the cache.
 func Strip(cluster *cnpgv1.Cluster) {
 	was := *cluster
 	ownership.Strip(cluster)

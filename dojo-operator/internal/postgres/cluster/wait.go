@@ -63,7 +63,7 @@ func adviceForMissing(dojo *corev1api.Dojo) string {
 		"name; the Dojo then continues automatically. A new Cluster would give the Dojo an empty database.", known.Name)
 }
 
-// halted reports whether CloudNativePG has stopped to reconcile a Cluster. Postgres runs, but no
+// halted reports whether CloudNativePG has stopped reconciling a Cluster. Postgres runs, but no
 // failed instance is replaced, and the rest of the status may be old (Reconcile in
 // internal/controller/cluster_controller.go).
 func halted(live *cnpgv1.Cluster) bool {
@@ -85,10 +85,10 @@ func waitForCloudNativePG(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) 
 			message, live.Name, live.Namespace).For(object))
 }
 
-// waitForPrimary starts its deadline at the later of [cnpg.ReadySince] and the start of the wait
-// in the Dojo's status. ReadySince is too early after a hibernation, because Ready stays True
-// during a hibernation. The Cluster's last write is too late: CloudNativePG rewrites a failing
-// Cluster every second (targetPrimary in internal/controller/cluster_status.go).
+// waitForPrimary starts its deadline at the later of [cnpg.ReadySince] and the start of the wait in
+// the Dojo's status. ReadySince is too early after a hibernation, because Ready stays True during a
+// hibernation. The Cluster's last write would be too late: CloudNativePG rewrites a failing Cluster
+// every second (targetPrimary in internal/controller/cluster_status.go).
 func waitForPrimary(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(dojo, live)
 	if live.Status.CurrentPrimary != "" { // otherwise the Cluster never had a primary
@@ -99,7 +99,8 @@ func waitForPrimary(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *condi
 	return conditions.WaitUntil(in.Now, since, in.Deadline, waiting.For(object), notReady(live, waiting, in).For(object))
 }
 
-// waitForStandbys starts its deadline at the last change of the readiness or the spec. Other
+// waitForStandbys starts its deadline at the latest of three times: the last change of the
+// readiness, the last change of the spec, and the start of the wait in the Dojo's status. Other
 // changes of the status, such as each failure of a standby to join, do not restart the deadline.
 func waitForStandbys(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(dojo, live)
@@ -128,7 +129,8 @@ func progress(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *conditions.Issue {
 		cluster.Status.ReadyInstances, cluster.Spec.Instances, dojo.Namespace, cnpg.ClusterName(dojo), phase)
 }
 
-// WaitForHibernation blocks until the Cluster of a suspended Dojo is hibernated.
+// WaitForHibernation returns a step that blocks until the Cluster of a suspended Dojo is
+// hibernated.
 func WaitForHibernation(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	switch live := s.Live; {
 	case live == nil:
@@ -148,7 +150,8 @@ func WaitForHibernation(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return cnpg.Blocked(conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonSuspending, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonSuspending,
-			"%s. It has been like this for more than %s. See `kubectl dojo tree %s -n %s`, and whether the pod's node answers.",
+			"%s. It has been like this for more than %s. See `kubectl dojo tree %s -n %s`, and check that the pod's "+
+				"node is Ready.",
 			message, in.Deadline, dojo.Name, dojo.Namespace).For(object)))
 }
 

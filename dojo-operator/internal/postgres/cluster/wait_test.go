@@ -57,7 +57,6 @@ func TestARollOutIsIncomplete(t *testing.T) {
 	}
 }
 
-// TestAdviceForMissing shows that the message does not suggest an empty Cluster in place of data.
 func TestAdviceForMissing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

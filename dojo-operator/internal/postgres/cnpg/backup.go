@@ -59,15 +59,16 @@ func BackupStarted(b *cnpgv1.Backup) *metav1.Time {
 	return cmp.Or(b.Status.ReconciliationStartedAt, b.Status.StartedAt)
 }
 
-// OlderBackup describes a Backup that CloudNativePG takes first, and returns advice for the case
-// that it does not end.
+// OlderBackup describes a Backup that CloudNativePG takes first, and returns advice in case this
+// Backup does not end.
 func OlderBackup(b *cnpgv1.Backup) (what, advice string) {
 	return fmt.Sprintf("the older Backup %s (phase %q)", b.Name, b.Status.Phase),
-		fmt.Sprintf("If that one does not end, `kubectl delete backups.postgresql.cnpg.io %s -n %s`", b.Name, b.Namespace)
+		fmt.Sprintf("If the older Backup does not end, delete it: `kubectl delete backups.postgresql.cnpg.io %s -n %s`",
+			b.Name, b.Namespace)
 }
 
-// BackupLimit returns the start of the wait for a Backup, and the time after which it counts as
-// stalled. deadline limits the time until CloudNativePG starts it.
+// BackupLimit returns the start of the wait for a Backup, and the duration after which the Backup
+// counts as stalled. Until CloudNativePG starts the Backup, this duration is deadline.
 func BackupLimit(b *cnpgv1.Backup, deadline time.Duration) (since time.Time, limit time.Duration) {
 	if started := BackupStarted(b); started != nil {
 		return started.Time, MaxBackupTime

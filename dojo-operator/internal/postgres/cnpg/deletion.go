@@ -26,7 +26,7 @@ type Removal struct {
 	Desired *unstructured.Unstructured
 }
 
-// Drop deletes the object, and blocks until it is gone.
+// Drop returns a step that deletes the object, and that blocks until the object is gone.
 func (r Removal) Drop(in Input) (step Step) {
 	since, deleted := in.Now, r.Live.GetDeletionTimestamp()
 	if deleted != nil {
@@ -42,13 +42,14 @@ func (r Removal) Drop(in Input) (step Step) {
 		what += "; CloudNativePG reports: " + r.Message
 	}
 	step.Blocks = Deleting(in.Now, since, in.Deadline, what, fmt.Sprintf("See `kubectl describe %s %s -n %s`, and "+
-		"check that CloudNativePG runs and Postgres can be reached. With the reclaimPolicy Retain the data stays.",
+		"check that CloudNativePG runs and Postgres can be reached. To keep the data that is not deleted yet, set "+
+		"spec.postgres.reclaimPolicy to Retain.",
 		ownership.Resource(r.Kind), r.Live.GetName(), r.Live.GetNamespace()))
 	return step
 }
 
-// Deleting returns the issue of a deletion in progress. The parameter what describes what the
-// deletion waits for. After the deadline, the issue is Degraded and names the remedy.
+// Deleting returns the issue of a deletion in progress. The parameter what completes the sentence
+// "Waiting for ...". After the deadline, the issue is Degraded and names the remedy.
 func Deleting(now, since time.Time, deadline time.Duration, what, remedy string) *conditions.Issue {
 	return conditions.WaitUntil(now, since, deadline, conditions.Progressing(corev1api.ReasonDeletingDatabase,
 		"The Dojo is being deleted with its data. Waiting for %s.", what), DeletionStalled(what, remedy))
@@ -63,6 +64,6 @@ func DeletionStalled(what, remedy string) *conditions.Issue {
 // MissingKind returns the issue if a deletion cannot continue because the cluster lacks a kind.
 func MissingKind(kind optionalkinds.Kind, what, otherwise string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
-		"This cluster does not have the kind %s of CloudNativePG, so that %s. Install it again "+
-			"(https://cloudnative-pg.io), %s.", kind.Kind, what, otherwise)
+		"This cluster does not have the kind %s of CloudNativePG, so that %s. Install "+
+			"CloudNativePG again (https://cloudnative-pg.io), %s.", kind.Kind, what, otherwise)
 }

@@ -40,7 +40,7 @@ func Kinds() []optionalkinds.Kind {
 // ObjectName names the Cluster, the Database, the owner's DatabaseRole and its Secret.
 func ObjectName(dojo *corev1api.Dojo) string { return dojo.Name + "-db" }
 
-// Login is one of the two Postgres roles with which an application may log in. A password rotation
+// Login is one of the two Postgres roles with which an application can log in. A password rotation
 // alternates between them.
 type Login int
 

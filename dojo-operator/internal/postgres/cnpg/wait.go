@@ -35,7 +35,8 @@ type Pending struct {
 	Password     *metav1.PartialObjectMetadata
 }
 
-// Waiting returns the issue while Postgres lacks the object that the parameter what describes.
+// Waiting returns the issue for an object that Postgres does not have yet. The parameter what names
+// the object, such as "the role dojo".
 func Waiting(reason, what string) *conditions.Issue {
 	return conditions.Progressing(reason, "Waiting until Postgres has %s.", what)
 }

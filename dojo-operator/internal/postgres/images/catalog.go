@@ -60,12 +60,12 @@ func (c Catalog) add(text []byte) error {
 		return err
 	}
 	if file.Kind != "ImageCatalog" && file.Kind != "ClusterImageCatalog" {
-		return fmt.Errorf("%q is not ClusterImageCatalog or ImageCatalog", file.Kind)
+		return fmt.Errorf("the kind %q is not ClusterImageCatalog or ImageCatalog", file.Kind)
 	}
 	for _, entry := range file.Spec.Images {
 		switch has := majorOf(entry.Image); {
 		case len(entry.Image) > maxImage:
-			return fmt.Errorf("the image of %d has more than %d characters", entry.Major, maxImage)
+			return fmt.Errorf("the image of version %d has more than %d characters", entry.Major, maxImage)
 		case has != entry.Major:
 			return fmt.Errorf("the tag of the image %s is not of version %d", entry.Image, entry.Major)
 		case c.images[has] != "":
@@ -79,8 +79,8 @@ func (c Catalog) add(text []byte) error {
 // Image returns the image of a major version, or "".
 func (c Catalog) Image(major int) string { return c.images[major] }
 
-// Offers lists the major versions that a Cluster can have: the version of its data (has; 0 without
-// data), and the newer versions of the catalog.
+// Offers lists the major versions that a Cluster can have: the version of its data, and the newer
+// versions of the catalog. The version of the data is the parameter has; without data, it is 0.
 func (c Catalog) Offers(has int) string {
 	var all []string
 	if has > 0 {

@@ -26,8 +26,8 @@ func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) string {
 		return want.ImageName
 	case want.Version != "":
 		return ofVersion(dojo, live, in)
-	// If the operator dropped the field, CloudNativePG would set its present default image, and so
-	// upgrade Postgres.
+	// If the operator stopped setting the field, CloudNativePG would set its present default image,
+	// and so upgrade Postgres.
 	case live != nil && apply.OwnedFields(ownership.FieldOwner, live).Has(fieldpath.MakePathOrDie("spec", "imageName")):
 		return live.Spec.ImageName
 	}
@@ -47,7 +47,8 @@ func ofVersion(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) string {
 // If another client changes the Cluster's image, the operator restores the image in the annotation.
 const Annotation = "core.jutsu.com/image"
 
-// current returns the image that the Cluster should have until an upgrade, or "".
+// current returns the image that the Cluster keeps until an upgrade. It returns "" if there is no
+// Cluster, or if its image is not known.
 func current(live *cnpgv1.Cluster, major int) string {
 	switch {
 	case live == nil:
@@ -70,7 +71,8 @@ func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.I
 	if in.Catalog.invalid != "" {
 		return conditions.Degraded(corev1api.ReasonUnknownVersion,
 			"The platform's catalog of Postgres images is not valid, so the Cluster is not changed: %s. The platform "+
-				"corrects it in a ConfigMap of the operator; or set spec.postgres.cluster.imageName instead of version.",
+				"must correct it in the operator's ConfigMap of catalogs; or set spec.postgres.cluster.imageName instead of "+
+				"version.",
 			in.Catalog.invalid)
 	}
 	data := 0

@@ -203,7 +203,7 @@ func TestUnknownVersion(t *testing.T) {
 		"unknown, of the Cluster":        {dojotest.Catalog("18"), running("17.6"), ""},
 		"unknown, the Cluster has 16":    {dojotest.Catalog("16", "18"), running("16.9"), "Use one of 16, 18, or set"},
 		"unknown, only older ones":       {dojotest.Catalog("14", "15"), running("16.9"), "Use one of 16, or set"},
-		"a broken catalog":               {broken, nil, `is not valid, so the Cluster is not changed: a: "ConfigMap" is not ClusterImageCatalog`},
+		"a broken catalog":               {broken, nil, `is not valid, so the Cluster is not changed: a: the kind "ConfigMap" is not ClusterImageCatalog`},
 		"a broken catalog, of a Cluster": {broken, running("17.6"), ""},
 	} {
 		in := images.Input{Catalog: c.catalog, Now: friday}
@@ -244,7 +244,7 @@ func TestParse(t *testing.T) {
 		"kind: ImageCatalog\nspec: {images: [{major: 17, image: 'pg:17.1'}, {major: 17, image: 'pg:17.2'}]}": "two images of version 17",
 		"kind: ImageCatalog\nspec: {images: [{major: 17, image: 'pg:17." + strings.Repeat("1", 600) + "'}]}": "more than 512 characters",
 		"kind: [": "yaml",
-		"kind: Secret\nstringData: {token: t0psecret}": `"Secret" is not ClusterImageCatalog or ImageCatalog`,
+		"kind: Secret\nstringData: {token: t0psecret}": `the kind "Secret" is not ClusterImageCatalog or ImageCatalog`,
 	} {
 		d := dojoOf(func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "99" })
 		issue := images.Unknown(d, nil, images.Input{Catalog: images.Parse(map[string][]byte{"f": []byte(text)})})

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// DropRenamed deletes a DatabaseRole that a deleted Dojo has left, if the role's spec.name is not
-// the name that this Dojo needs. spec.name is immutable, so the operator cannot correct it.
+// DropRenamed deletes a DatabaseRole of a deleted Dojo if the role's spec.name is not the name that
+// this Dojo needs. spec.name is immutable, so the operator cannot correct it.
 func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		role, name := login.Role, cnpg.Login(l).SQLName(dojo)
@@ -27,7 +27,8 @@ func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 			step.Delete = append(step.Delete, apply.Delete(cnpg.RoleKind.Kind, role))
 		}
 		step.Blocks = conditions.Progressing(corev1api.ReasonCreatingRole,
-			"Waiting until the DatabaseRole %s/%s is deleted. A former Dojo left it for the role %s; this Dojo needs %s.",
+			"Waiting until the DatabaseRole %s/%s is deleted. It is of a deleted Dojo and names the role %s, but this Dojo "+
+				"needs the role %s.",
 			role.Namespace, role.Name, role.Spec.Name, name)
 	}
 	return step

@@ -25,8 +25,8 @@ type Input struct {
 	Outdated string
 }
 
-// Plan enables a login that is in use or prepared for use, and blocks until Postgres has it. It
-// retires any other login.
+// Plan enables a login that is in use or prepared for use. The returned step blocks until Postgres
+// has the login. Plan retires any other login.
 func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	if !RotationOf(dojo, s).Involves(in.Login) {
 		return retire(dojo, s, in)

@@ -45,8 +45,8 @@ func hasPassword(login Login) bool {
 		login.Role.Status.SecretResourceVersion == login.Secret.GetResourceVersion()
 }
 
-// untilRetry returns the time until the next retry. The first pause is one second, and each later
-// pause is twice as long. retry is false if a retry does not help.
+// untilRetry returns the time until the next retry. The retries are due when the role is 1, 2, 4, 8
+// and 16 seconds old. After that, and if a retry would not help, the result retry is false.
 func untilRetry(role *cnpgv1.DatabaseRole, reported cnpg.Report, now time.Time) (wait time.Duration, retry bool) {
 	if reported.Applied == nil || *reported.Applied || !strings.Contains(reported.Message, " is forbidden: ") {
 		return 0, false

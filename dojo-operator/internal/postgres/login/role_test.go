@@ -21,8 +21,6 @@ import (
 const forbidden = `secrets "tokyo-db" is forbidden: ` +
 	`User "system:serviceaccount:tokyo:pg" cannot get resource "secrets"`
 
-// The operator retries a second after the role's creation, and doubles the pause each time, until
-// CloudNativePG's own retry comes sooner.
 func TestUntilRetry(t *testing.T) {
 	t.Parallel()
 	no := cnpg.Report{Applied: ptr.To(false), Message: forbidden}
@@ -66,7 +64,6 @@ func TestUntilRetry(t *testing.T) {
 	}
 }
 
-// If the operator writes a DatabaseRole for another reason, the annotations of the role stay.
 func TestRecordsOfARoleStay(t *testing.T) {
 	t.Parallel()
 	live := &cnpgv1.DatabaseRole{}

@@ -64,21 +64,21 @@ func Source(dojo *corev1api.Dojo, s State, databaseID string) cnpg.Login {
 	return r.Current
 }
 
-// Retires reports whether the former login has yet to be retired.
+// Retires reports whether the former login must still be retired.
 func Retires(dojo *corev1api.Dojo, s State) bool {
 	r := RotationOf(dojo, s)
 	other := r.Current.Other()
 	return !r.Involves(other) && !retired(dojo, s.Logins[other])
 }
 
-// inUse says who may use the former login, or returns "".
+// inUse describes the possible users of the former login. It returns "" if there are none.
 func inUse(dojo *corev1api.Dojo, s State, in Input) string {
 	current := RotationOf(dojo, s).Current
 	switch {
 	case in.Outdated != "":
 		return "pods may use it: " + in.Outdated
 	case len(s.Users) > 0:
-		return fmt.Sprintf("others use its Secret %s: %s. Set their spec.credentialsRef.name to %s",
+		return fmt.Sprintf("other Dojos use its Secret %s: %s. Set their spec.credentialsRef.name to %s",
 			current.Other().ObjectName(dojo), strings.Join(s.Users, ", "), current.ObjectName(dojo))
 	}
 	return ""
@@ -106,12 +106,12 @@ func PlanRetirement(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	}
 	r := RotationOf(dojo, s)
 	former, current := r.Current.Other().SQLName(dojo), r.Current.SQLName(dojo)
-	what, later := "Waiting until Postgres refuses "+former, ""
+	what, later := "Waiting until Postgres refuses the login "+former, ""
 	if use := inUse(dojo, s, in); use != "" {
-		what = former + " stays valid while " + use
+		what = "The login " + former + " stays valid while " + use
 	}
 	if r.Postponed {
-		later = " The password is rotated again after that."
+		later = " After that, the password is rotated again, as requested."
 	}
 	message := fmt.Sprintf("The application has changed from the login %s to %s. %s.%s",
 		former, current, what, later)

@@ -101,8 +101,8 @@ func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 			value = login.Password
 		}
 		if kept || rotation == "" {
-			// Keep the record of the fulfilled request. If a user removes the Dojo's annotation
-			// and sets the same value again, no rotation begins.
+			// Keep the record of the fulfilled request. Otherwise a rotation would begin if a user
+			// removed the Dojo's annotation and set the same value again.
 			rotation = before
 		}
 	}

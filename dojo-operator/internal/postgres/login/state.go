@@ -20,12 +20,12 @@ import (
 type State struct {
 	Logins [2]Login
 	// Connected reports whether the application's credentials name one of the logins. If so,
-	// Current is this login. Otherwise Current is the login that may log in, for example one that a
-	// deleted Dojo has left.
+	// Current is this login. Otherwise Current is the owner login, or the second login if it alone
+	// may log in, for example because a deleted Dojo has left it.
 	Connected bool
 	Current   cnpg.Login
 	// Users names the other Dojos that use the former login through spec.credentialsRef, such as
-	// "Dojo kyoto". It is empty unless the former login has yet to be retired.
+	// "Dojo kyoto". It is set only while the former login still has to be retired.
 	Users []string
 }
 

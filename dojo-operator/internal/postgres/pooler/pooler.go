@@ -63,7 +63,8 @@ func exists(dojo *corev1api.Dojo, s State) bool {
 }
 
 // available returns the number of available pods in the Deployment's status. The Pooler's own
-// status counts all pods (internal/controller/pooler_status.go).
+// status also counts pods that are not available (CloudNativePG's
+// internal/controller/pooler_status.go).
 func available(s State) int32 {
 	if s.Pooler == nil || s.Deployment == nil || s.Service == nil || !byPooler(s.Deployment) || !byPooler(s.Service) {
 		return 0
@@ -92,8 +93,8 @@ func byPooler(o metav1.Object) bool {
 		owner.APIVersion == cnpgv1.SchemeGroupVersion.String()
 }
 
-// Strip removes fields of a foreign Deployment before it enters the cache. It keeps the identity,
-// and the number of available pods if a Pooler controls the Deployment.
+// Strip removes fields of a foreign Deployment before it enters the cache. It keeps the identity
+// and, if a Pooler controls the Deployment, the number of available pods.
 func Strip(deployment *appsv1.Deployment) {
 	replicas := deployment.Status.AvailableReplicas
 	ownership.Strip(deployment)
@@ -141,7 +142,7 @@ func instances(dojo *corev1api.Dojo, stopped bool) int32 {
 func webhookRefusal() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonPoolerRefused,
-		Advice: "The Pooler stays as it is. Correct what the error names in spec.postgres.cluster.pooler.",
+		Advice: "The Pooler stays as it is. Correct the field of spec.postgres.cluster.pooler that the error names.",
 	}
 }
 
@@ -156,8 +157,9 @@ type Input struct {
 	Stopped bool
 }
 
-// Plan writes the Pooler. If the spec has no Pooler, it deletes an existing one. The step is
-// incomplete until the Pooler is ready or deleted.
+// Plan writes the Pooler. If the spec has no Pooler, Plan deletes an existing Pooler once no pod
+// uses it. The step is incomplete while the Pooler is not ready, and while pods may use an obsolete
+// Pooler.
 func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if Wanted(dojo) == nil {
 		return remove(dojo, s, in)
@@ -202,7 +204,7 @@ func conflict(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	}
 	return conditions.Degraded(corev1api.ReasonNameConflict,
 		"The %s %s/%s exists and does not belong to the Pooler of this name. Give the Dojo another name; or, if nothing "+
-			"needs it, delete it: `kubectl delete %s %[3]s -n %[2]s`.",
+			"needs the %[1]s, delete it: `kubectl delete %[4]s %[3]s -n %[2]s`.",
 		kind, dojo.Namespace, cnpg.PoolerName(dojo), ownership.Resource(kind))
 }
 

@@ -61,8 +61,8 @@ func TestPlan(t *testing.T) {
 	type result struct {
 		Writes, Deletes bool
 		Issue           string
-		// Host has the planned hosts of three applications: without credentials, with the primary
-		// as the host, and with the Pooler as the host.
+		// Host has the planned host of each of three applications. The first has no credentials
+		// yet, the second uses the primary now, the third the Pooler. "" is the primary.
 		Host [3]string
 	}
 	const name = "tokyo-db-pooler-rw"
@@ -171,7 +171,6 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// Strip keeps only the identity of a foreign Deployment.
 func TestStrip(t *testing.T) {
 	t.Parallel()
 	mine, other := byCNPG(&appsv1.Deployment{}), &appsv1.Deployment{}

@@ -35,7 +35,8 @@ func (p *planner) checkFailed(why string) *conditions.Issue {
 	if slices.ContainsFunc(p.pods, found) {
 		reason, advice = p.task.reason, p.task.advice
 	}
-	return conditions.Degraded(reason, "%s may be incomplete: %s. %s To check it again, `kubectl delete job %s -n %s`.",
+	return conditions.Degraded(reason, "%s may be incomplete: %s. %s To repeat the check, delete its Job: "+
+		"`kubectl delete job %s -n %s`.",
 		p.task.title(), why, advice, p.job.Name, p.dojo.Namespace)
 }
 
@@ -45,7 +46,7 @@ func checkTask(dojo *corev1api.Dojo, clusterUID string, as As, users pods.Users)
 		template: podFor(dojo, containerFor(dojo, as, checkScript), users),
 		doing:    "looks for the database " + cnpg.SQLName(dojo) + " in",
 		reason:   corev1api.ReasonDatabaseNotRestored,
-		advice: "No empty database replaces it. Delete the Dojo and its Cluster, and create the Dojo again with " +
-			"bootstrap.recovery.database. Set it to the status.database.name that the backed up Dojo had.",
+		advice: "No empty database is created instead. Delete the Dojo and its Cluster, and create the Dojo again. As its " +
+			"bootstrap.recovery.database, set the status.database.name of the Dojo that was backed up.",
 	}
 }

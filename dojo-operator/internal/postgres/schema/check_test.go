@@ -15,8 +15,6 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// If the check of restored data finds no database, the reason of the issue is DatabaseNotRestored.
-// If the check cannot run, the reason is SchemaFailed.
 func TestPlanCheck(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo()
@@ -29,7 +27,7 @@ func TestPlanCheck(t *testing.T) {
 	}{
 		"begins":  {"", running(0), "ApplyingSchema", "looks for the database dojo_school_tokyo in the restored data."},
 		"found":   {batchv1.JobComplete, ended(0, 0), "", ""},
-		"missing": {batchv1.JobFailed, ended(sqlFailed, 0), "DatabaseNotRestored", "No empty database replaces it."},
+		"missing": {batchv1.JobFailed, ended(sqlFailed, 0), "DatabaseNotRestored", "No empty database is created instead."},
 		"Postgres is not reached": {batchv1.JobFailed, ended(2, 0), "SchemaFailed",
 			"The restored data may be incomplete: no route to host. The check could not run."},
 	} {

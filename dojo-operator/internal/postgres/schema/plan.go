@@ -25,9 +25,11 @@ import (
 
 // Config holds the deadlines and the user of pods.
 type Config struct {
-	// Deadline limits how long SQL may run, and the wait for former Jobs to end. ProgressDeadline
-	// limits the wait for a missing object with SQL, and for pods to start, and to end after the
-	// SQL has succeeded.
+	// Deadline limits how long SQL may run or fail, and how long a former Job may take to end. It
+	// is also the pause before the operator creates an exhausted Job again. ProgressDeadline limits
+	// three other waits: for a missing object with SQL, for a pod to start, and for a pod to end
+	// after its SQL has succeeded. After each deadline, the Dojo is Degraded, but the wait
+	// continues.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
 	Users            pods.Users
@@ -72,7 +74,7 @@ type Step struct {
 	Issue  *conditions.Issue
 }
 
-// Run returns the step without its record. It blocks until the SQL has run.
+// Run returns the step without its record. The step blocks later steps until the SQL has run.
 func (s Step) Run(dojo *corev1api.Dojo) cnpg.Step {
 	step := cnpg.Step{Delete: s.Delete, Blocks: s.Issue}
 	if s.Job != nil {
@@ -96,8 +98,8 @@ func Plan(dojo *corev1api.Dojo, s State, db *cnpgv1.Database, as As, cfg Config)
 		p.step.Issue = p.missing()
 	case s.TooLarge:
 		p.step.Issue = conditions.Degraded(corev1api.ReasonSchemaFailed,
-			"spec.postgres.initSQL has more than %d MiB of SQL. Keep the schema there, and load data in another way, "+
-				"such as with pg_restore.", maxSQL>>20)
+			"spec.postgres.initSQL has more than %d MiB of SQL. Keep only the schema in that field, and load data in another "+
+				"way, such as with pg_restore.", maxSQL>>20)
 	case Applied(s, db):
 		p.step.Record = p.record()
 		p.deleteFormer()
@@ -125,7 +127,7 @@ func PlanVerification(
 	p.divide()
 	p.step.Issue = p.run()
 	if p.failure != "" {
-		failed = fmt.Sprintf("%s. To repeat it, delete the Job with `kubectl delete job %s -n %s`", p.failure, p.job.Name,
+		failed = fmt.Sprintf("%s. To repeat the query, delete its Job: `kubectl delete job %s -n %s`", p.failure, p.job.Name,
 			p.dojo.Namespace)
 	}
 	return p.step, failed
@@ -245,7 +247,8 @@ func (p *planner) retry(failed time.Time) *conditions.Issue {
 	why := cmp.Or(pods.TerminationMessage(p.pods), fmt.Sprintf("see `kubectl describe job %s -n %s`", name, namespace))
 	next := failed.Add(p.config.Deadline).UTC().Format(time.RFC3339)
 	return conditions.Degraded(corev1api.ReasonSchemaStalled,
-		"The SQL could not run: %s. The operator tries again at %s. To try now, `kubectl delete job %s -n %s`.",
+		"The SQL could not run: %s. The operator tries again at %s. To try now, delete the Job: "+
+			"`kubectl delete job %s -n %s`.",
 		strings.TrimRight(why, ".\n "), next, name, namespace).After(pause)
 }
 
@@ -262,7 +265,8 @@ func (p *planner) failed(why string) *conditions.Issue {
 		return p.checkFailed(p.failure)
 	}
 	return conditions.Degraded(corev1api.ReasonSchemaFailed,
-		"%s cannot be updated: %s. Fix the SQL; to retry the same SQL, delete the Job with `kubectl delete job %s -n %s`.",
+		"%s cannot be updated: %s. Fix the cause, such as the SQL. To run the same SQL again, delete the Job: "+
+			"`kubectl delete job %s -n %s`.",
 		p.task.title(), p.failure, p.job.Name, p.dojo.Namespace)
 }
 
@@ -299,8 +303,8 @@ func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
 	applying := p.applying()
 	if pod, c := p.findContainer(func(c corev1.ContainerState) bool { return c.Running != nil }); pod != nil {
 		return p.stalledAfter(p.config.Deadline, c.Running.StartedAt.Time, applying,
-			"The SQL has run for more than %s. See `kubectl logs %s -n %s`, and what it waits for in pg_stat_activity; "+
-				"it continues unless you delete the Job with `kubectl delete job %s -n %[3]s`.",
+			"The SQL has run for more than %s, and continues. See `kubectl logs %s -n %s`. pg_stat_activity shows what the "+
+				"SQL waits for. To start the SQL again, delete the Job: `kubectl delete job %s -n %[3]s`.",
 			p.config.Deadline, pod.Name, p.dojo.Namespace, p.job.Name)
 	}
 	ended := func(c corev1.ContainerState) bool { return c.Terminated != nil && c.Terminated.ExitCode == 0 }
@@ -319,8 +323,8 @@ func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
 	}
 	why := cmp.Or(trouble.Message, fmt.Sprintf("see `kubectl describe job %s -n %s`", p.job.Name, p.dojo.Namespace))
 	return p.stalledAfter(p.config.ProgressDeadline, since, applying,
-		"No pod of the Job %s has started for more than %s: %s. A quota, a policy or a lack of nodes may be the cause. "+
-			"The operator continues automatically.", p.job.Name, p.config.ProgressDeadline, why)
+		"No pod of the Job %s has started for more than %s: %s. Remove the cause, such as a quota, a policy or a lack of "+
+			"nodes. The operator then continues automatically.", p.job.Name, p.config.ProgressDeadline, why)
 }
 
 func (p *planner) findContainer(matches func(corev1.ContainerState) bool) (*corev1.Pod, corev1.ContainerState) {
@@ -332,8 +336,8 @@ func (p *planner) findContainer(matches func(corev1.ContainerState) bool) (*core
 	return nil, corev1.ContainerState{}
 }
 
-// stalledAfter returns waiting, and a Degraded issue after the deadline. Both have a requeue time,
-// since the start of a container causes no event.
+// stalledAfter returns the issue waiting before the deadline, and a Degraded issue after the
+// deadline. Both issues have a requeue time, since the start of a container causes no event.
 func (p *planner) stalledAfter(
 	deadline time.Duration, since time.Time, waiting *conditions.Issue, format string, args ...any,
 ) *conditions.Issue {

@@ -102,7 +102,8 @@ func oldFor(age time.Duration) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.CreationTimestamp = metav1.NewTime(noon.Add(-age)) }
 }
 
-// oldImage gives a Job another pod template than the desired one, as after a change of the image.
+// oldImage gives a Job a pod template that differs from the desired template, as after a change of
+// the image.
 func oldImage(job *batchv1.Job) { job.Annotations[templateAnnotation] = "another" }
 
 func TestPlan(t *testing.T) {
@@ -178,7 +179,7 @@ func TestPlan(t *testing.T) {
 		"a sidecar runs for a moment":                     {"", jobs{job("now")}, one(job("now"), ended(0, time.Second)), result{Issue: applying}},
 		"the Job is retried":                              {"", jobs{job("now", oldFor(5*time.Minute))}, one(job("now"), ended(2, time.Second)), result{Issue: applying}},
 		"the Job is retried for too long":                 {"", jobs{job("now", oldFor(long))}, one(job("now"), ended(2, time.Second)), result{Issue: stalled, Says: "no route to host."}},
-		"the Job fails":                                   {"", jobs{job("now", is(batchv1.JobFailed))}, one(job("now"), ended(3, 0)), result{Issue: failed, Says: "no route to host. Fix the SQL"}},
+		"the Job fails":                                   {"", jobs{job("now", is(batchv1.JobFailed))}, one(job("now"), ended(3, 0)), result{Issue: failed, Says: "no route to host. Fix the cause, such as the SQL"}},
 		"the Job has used up its retries":                 {"", jobs{job("now", exhaustedFor(time.Minute))}, one(job("now"), ended(2, 0)), result{Issue: stalled, Says: "no route to host. The operator tries again at "}},
 		"the Job has used up its retries long ago":        {"", jobs{job("now", exhaustedFor(10*time.Minute))}, one(job("now"), ended(2, 0)), result{Deletes: 1, Issue: applying}},
 		"the image cannot be pulled":                      {"", jobs{job("now")}, one(job("now"), waitingFor("InvalidImageName")), result{Issue: failed, Says: "pod p: container dojo-schema: InvalidImageName"}},
@@ -214,7 +215,6 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// No Job is planned while a Job or a pod of other SQL exists.
 func TestOneJobAtATime(t *testing.T) {
 	t.Parallel()
 	for _, left := range []State{
@@ -250,8 +250,8 @@ func TestFailureIsExplained(t *testing.T) {
 	job := jobOf(t, tokyo(), "now")
 	is(batchv1.JobFailed)(job)
 	s := State{Now: noon, Digest: "now", Jobs: []*batchv1.Job{job}}
-	want := fmt.Sprintf("The schema cannot be updated: see `kubectl logs job/%[1]s -n school`. Fix the SQL; "+
-		"to retry the same SQL, delete the Job with `kubectl delete job %[1]s -n school`.", job.Name)
+	want := fmt.Sprintf("The schema cannot be updated: see `kubectl logs job/%[1]s -n school`. Fix the cause, such as the SQL. "+
+		"To run the same SQL again, delete the Job: `kubectl delete job %[1]s -n school`.", job.Name)
 	got := Plan(tokyo(), s, &cnpgv1.Database{}, as, testConfig).Issue
 	if diff := cmp.Diff(want, got.Message); diff != "" || !got.IsDegraded() || got.Type != conditions.TypeDegraded {
 		t.Error(diff)
@@ -275,8 +275,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// StopIdle deletes a Job whose SQL is not running yet but could still start. It keeps any other
-// Job.
 func TestStopIdle(t *testing.T) {
 	t.Parallel()
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}

@@ -25,7 +25,6 @@ type server struct {
 	folder string
 }
 
-// startPostgres starts a server, or skips the test without Postgres.
 func startPostgres(t *testing.T) *server {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -93,7 +92,6 @@ func (p *server) as(user, statement string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// script runs schema.sh as the owner of the database. It returns the exit code and the output.
 func (p *server) script(files map[string]string) (int, string) {
 	p.t.Helper()
 	return p.scriptAs("owner", script, files)
@@ -200,7 +198,8 @@ func TestSchemaScriptAlone(t *testing.T) {
 	}
 }
 
-// verify.sh detects a wrong version of Postgres and a missing table. It changes nothing.
+// verify.sh fails if Postgres has another major version. It accepts a database without the table,
+// and leaves the statistics to statistics.sh.
 func TestVerifyScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)

@@ -37,7 +37,8 @@ type State struct {
 	// SameName is the existing Job, of any controller, with the name that the next Job needs.
 	SameName *batchv1.Job
 	// Jobs are all SQL Jobs except the Jobs for statistics. Pods are the pods of these Jobs, and of
-	// deleted Jobs. Pods is nil if all SQL has run, unless the Dojo is being deleted.
+	// deleted Jobs. Observe reads Pods only if the SQL has yet to run, if a Job with the operator's
+	// own SQL exists, or if the Dojo is being deleted.
 	Jobs       []*batchv1.Job
 	Pods       []corev1.Pod
 	statistics []*batchv1.Job
@@ -156,7 +157,7 @@ func digest(texts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Applied reports whether the last SQL that has run in the database is exactly this SQL.
+// Applied reports whether the SQL that last ran in the database is the SQL in the State.
 func Applied(s State, db *cnpgv1.Database) bool {
 	return db != nil && s.Digest != "" && db.Annotations[digestAnnotation] == s.Digest
 }

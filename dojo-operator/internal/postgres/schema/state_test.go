@@ -97,8 +97,6 @@ func (d *database) observe() (State, int) {
 	return state, s.reads
 }
 
-// The same SQL in the same database has the same digest. A change of the SQL or of the database
-// changes the digest.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -107,7 +105,7 @@ func TestDigest(t *testing.T) {
 	}{
 		"nothing":                    {func(*database) {}, true},
 		"a label":                    {func(d *database) { d.sql.Labels, d.sql.ResourceVersion = map[string]string{"a": "b"}, "2" }, true},
-		"another key":                {func(d *database) { d.sql.Data["more"], d.sql.ResourceVersion = "y", "2" }, true},
+		"a key that no entry names":  {func(d *database) { d.sql.Data["more"], d.sql.ResourceVersion = "y", "2" }, true},
 		"the same SQL as binaryData": {func(d *database) { d.sql.BinaryData = map[string][]byte{"tables.sql": []byte("SELECT 1")} }, true},
 		"replicas":                   {func(d *database) { d.dojo.Spec.Replicas = new(int32(7)) }, true},
 		"other SQL":                  {func(d *database) { d.sql.Data["tables.sql"], d.sql.ResourceVersion = "SELECT 3", "2" }, false},
@@ -230,8 +228,6 @@ func TestMissingSources(t *testing.T) {
 	}
 }
 
-// Observe ignores foreign Jobs. It reads pods while SQL has yet to run, and while the Dojo is being
-// deleted.
 func TestJobsAndPods(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)

@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The Job for statistics runs once for each upgrade. No other SQL waits for this Job.
 func TestStatistics(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)

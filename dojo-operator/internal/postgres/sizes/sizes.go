@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sizes resolves spec.postgres.cluster.size. Each size is a preset, which is built in, or
-// comes from a file of a ConfigMap that the platform mounts.
+// Package sizes resolves spec.postgres.cluster.size. Each size is a preset. The presets are built
+// in, or come from the files of a ConfigMap that the platform mounts.
 package sizes
 
 import (
@@ -40,7 +40,7 @@ const (
 
 var sizeName = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
 
-// BuiltIn returns the presets for a platform that defines none.
+// BuiltIn returns the presets for a platform that defines no presets.
 func BuiltIn() Presets {
 	preset := func(instances int32, cpu, memory, storage, buffers, connections string) Preset {
 		return Preset{
@@ -90,7 +90,8 @@ func (p *Preset) problem(name string) string {
 }
 
 // Resolve returns a copy of the Dojo in which the size sets the fields that the spec omits. Without
-// a size, it returns the Dojo itself. It returns an issue if the size cannot be resolved.
+// a size, it returns the Dojo itself. If the size cannot be resolved, it returns the Dojo itself
+// and an issue.
 func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *conditions.Issue) {
 	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil || dojo.Spec.Postgres.Cluster.Size == "" {
 		return dojo, nil
@@ -100,12 +101,12 @@ func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *condition
 	switch {
 	case !known:
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The platform defines no size %s for spec.postgres.cluster.size, so the Cluster is not changed. Use %s, or set "+
-				"the fields of the Cluster.", size, names(presets))
+			"The platform defines no size %s for spec.postgres.cluster.size, so the Cluster is not changed. Use one of "+
+				"%s; or set the fields of spec.postgres.cluster instead of size.", size, names(presets))
 	case preset.invalid != "":
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The size %s of spec.postgres.cluster is not valid, so the Cluster is not changed: %s. The platform defines "+
-				"sizes in a ConfigMap of the operator.", size, short(preset.invalid))
+			"The platform's definition of the size %s is not valid, so the Cluster is not changed: %s. The platform must "+
+				"correct it in the operator's ConfigMap of sizes; or use another size.", size, short(preset.invalid))
 	}
 	sized := dojo.DeepCopy()
 	preset.fill(sized.Spec.Postgres.Cluster)
@@ -131,7 +132,7 @@ func (p *Preset) fill(own *corev1api.PostgresCluster) {
 }
 
 // resources sets a limit for memory, on which the settings of Postgres depend. It sets no limit for
-// CPU, which would only slow Postgres down.
+// CPU, because that limit would only slow Postgres down.
 func (p *Preset) resources() *corev1.ResourceRequirements {
 	requests := corev1.ResourceList{}
 	r := &corev1.ResourceRequirements{}

@@ -27,7 +27,7 @@ const (
 )
 
 // observeJob reads the upgrade Job from the cache, and the Job's pods from the API server. The
-// cache does not hold these pods. If it did, it would show the start of a pod late.
+// cache does not hold these pods, and would show the start of a pod too late.
 func (s *State) observeJob(ctx context.Context, r apply.Reader, cluster *cnpgv1.Cluster) error {
 	var jobs batchv1.JobList
 	if err := r.Cache.List(ctx, &jobs, client.InNamespace(cluster.Namespace)); err != nil {

@@ -35,12 +35,13 @@ type Input struct {
 type Step struct {
 	cnpg.Step
 	Change cnpg.Change
-	// Last has the writes that end the upgrade. If one fails, the Cluster must keep the annotation
-	// of the upgrade, so that the next reconcile plans them again.
+	// Last has the writes that end the upgrade. If one of these writes fails, the Cluster must keep
+	// the annotation of the upgrade, so that the next reconcile plans the writes again.
 	Last []*apply.Object
 }
 
-// Plan continues an upgrade. It blocks while the application must not run.
+// Plan continues an upgrade. The step blocks in Stopping and Upgrading, and in Verifying until the
+// query succeeds.
 func Plan(dojo *corev1api.Dojo, s State, in Input) Step {
 	cluster := in.Cluster
 	step := Step{Change: change(dojo, cluster, s, in.Step)}

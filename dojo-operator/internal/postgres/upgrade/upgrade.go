@@ -108,14 +108,15 @@ func Verifies(cluster *cnpgv1.Cluster) bool {
 
 func (v versions) due() bool { return !v.begun() && v.data > 0 && v.wanted > v.data }
 
-// returning reports whether an upgrade is being undone: the spec has the former version again, and
-// the data still has it.
+// returning reports whether an upgrade is being undone: the spec has the former version again, the
+// data still has it, and pg_upgrade neither runs nor has succeeded.
 func (v versions) returning() bool {
 	return v.begun() && v.data == v.from && v.wanted == v.from && !v.committed
 }
 
 // resuming reports whether a user has set the higher version again after undoing the upgrade, and
-// Postgres is not up. pg_upgrade may have changed the data, so the former version may not start.
+// Postgres is not up. pg_upgrade may have changed the data, so that the former version cannot
+// start.
 func (v versions) resuming() bool {
 	return v.begun() && v.data == v.from && v.image == v.from && v.wanted > v.from && !v.reachable
 }
@@ -191,15 +192,15 @@ func RequiresStop(dojo *corev1api.Dojo, s State, step corev1api.UpgradeStep) boo
 }
 
 // stopsFirst reports whether the application stops before the backup. The backup is the only way
-// back once pg_upgrade links the files. Without an archive of the log, the backup lacks later
-// writes, so no client may write after it. After a failed backup the application runs again, until
-// a user retries the backup.
+// back once pg_upgrade links the files. Without an archive of the WAL, the backup lacks later
+// writes, so no client may write after the backup. After a failed backup the application runs
+// again, until a user retries the backup.
 func stopsFirst(dojo *corev1api.Dojo, s State) bool {
 	return dojo.BackupPolicy() != nil && !archives(dojo) && (s.Backup == nil || !cnpg.BackupFailed(s.Backup))
 }
 
-// archives reports whether the backup policy also archives the log, with all writes up to the stop
-// of Postgres.
+// archives reports whether the backup policy also archives the WAL, which has all writes up to the
+// stop of Postgres.
 func archives(dojo *corev1api.Dojo) bool {
 	policy := dojo.BackupPolicy()
 	return policy != nil && policy.Method == corev1api.BackupPlugin && policy.Plugin != nil &&
@@ -238,7 +239,7 @@ func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1a
 }
 
 // currentImage returns the image and the archive of the live Cluster. It keeps the archive too,
-// because the new version must not overwrite the log of the former version.
+// because the new version must not overwrite the archived WAL of the former version.
 func currentImage(live *cnpgv1.Cluster) map[string]any {
 	spec := map[string]any{"imageName": nil, "imageCatalogRef": nil, "plugins": nil}
 	if ref := live.Spec.ImageCatalogRef; ref != nil {
@@ -284,8 +285,8 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 		issue = conditions.Degraded(corev1api.ReasonUpgradeNeedsBackup,
 			"The upgrade of the Cluster %[1]s/%[2]s from Postgres %[3]d to %[4]d has not begun: without "+
 				"spec.postgres.cluster.backup you could not go back. Set the version to %[3]d again, configure backups, then "+
-				"upgrade. To upgrade to this version without a backup, `kubectl annotate dojos.core.jutsu.com %[5]s -n %[1]s "+
-				"--overwrite %[6]s=%[4]d`. This loses the data if the upgrade fails.",
+				"upgrade. To upgrade without a backup: `kubectl annotate dojos.core.jutsu.com %[5]s -n %[1]s "+
+				"--overwrite %[6]s=%[4]d`. If that upgrade fails, the data is lost.",
 			dojo.Namespace, cluster.Name, v.data, v.wanted, dojo.Name, corev1api.UpgradeWithoutBackupAnnotation)
 	case name == "":
 		issue = conditions.Progressing(corev1api.ReasonUpgrading,
@@ -297,14 +298,14 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 	case cnpg.BackupFailed(s.Backup):
 		issue = conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
 			"The Backup %s before the upgrade from Postgres %d to %d has failed: %s. Nothing is upgraded. "+
-				"Retry it with `kubectl delete backups.postgresql.cnpg.io %s -n %s`. %s",
+				"To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io %s -n %s`. %s",
 			name, v.data, v.wanted, strings.TrimSuffix(s.Backup.Status.Error, "."), name, dojo.Namespace,
 			adviceForBackup(dojo, v))
 	default:
 		see := fmt.Sprintf("See `kubectl describe backups.postgresql.cnpg.io %s -n %s`. ", name, dojo.Namespace)
 		if in.Older != nil {
 			first, advice := cnpg.OlderBackup(in.Older)
-			see = fmt.Sprintf("It waits for %s. %s. ", first, advice)
+			see = fmt.Sprintf("The Backup waits for %s. %s. ", first, advice)
 		}
 		since, limit := cnpg.BackupLimit(s.Backup, in.Deadline)
 		issue = conditions.WaitUntil(in.Now, since, limit, backingUp(v, name),
@@ -319,8 +320,8 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 // adviceForBackup says how to correct spec.postgres.cluster.backup. While an upgrade is due, the
 // Cluster keeps its plugins, so a corrected plugin has no effect before the version is set back.
 func adviceForBackup(dojo *corev1api.Dojo, v versions) string {
-	return fmt.Sprintf("If spec.postgres.cluster.backup is wrong: set the version to %d again, correct it%s, then "+
-		"upgrade.", v.data, thenBackUp(dojo))
+	return fmt.Sprintf("If spec.postgres.cluster.backup is wrong, set the version to %d again, correct that field%s, "+
+		"then upgrade.", v.data, thenBackUp(dojo))
 }
 
 // thenBackUp returns advice to take a backup after the version is set back; "" without a plugin.
@@ -367,7 +368,7 @@ func wait(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) *con
 	case in.Step == corev1api.UpgradeStopping:
 		object = "pods to end, before the " + object
 		message = fmt.Sprintf("Waiting for the %s: %s.", object, in.Running)
-		advice = fmt.Sprintf("See `kubectl dojo tree %s -n %s`, and whether the pod's node answers. %s",
+		advice = fmt.Sprintf("See `kubectl dojo tree %s -n %s`, and check that the pod's node is Ready. %s",
 			dojo.Name, dojo.Namespace, advice)
 	case v.returning():
 		advice = adviceForReturn(dojo, cluster, s, v)
@@ -380,7 +381,7 @@ func wait(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) *con
 		return conditions.Degraded(corev1api.ReasonUpgradeFailed, "The %s has failed, and no pod runs. %s", object,
 			adviceAfterFailure(dojo, cluster, s, from))
 	case v.committed:
-		message += fmt.Sprintf(" pg_upgrade has begun: Postgres %d does not come back before it has ended.", from)
+		message += fmt.Sprintf(" pg_upgrade has begun. Postgres %d cannot start before pg_upgrade has ended.", from)
 		advice = fmt.Sprintf("See `kubectl logs job/%s -n %s`.", s.Job.Name, dojo.Namespace)
 	}
 	since := dojo.WaitingSince(object, in.Now)
@@ -394,7 +395,7 @@ func wait(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) *con
 }
 
 func adviceBeforeStart(dojo *corev1api.Dojo, s State, from int) string {
-	advice := fmt.Sprintf("To go back, set the version to %d again%s: the data is as it was, and the Cluster starts "+
+	advice := fmt.Sprintf("To go back, set the version to %d again%s. The data has not changed, so the Cluster starts "+
 		"with it.", from, thenBackUp(dojo))
 	if s.Job != nil {
 		return fmt.Sprintf("See `kubectl describe job %s -n %s`. %s", s.Job.Name, dojo.Namespace, advice)
@@ -402,22 +403,22 @@ func adviceBeforeStart(dojo *corev1api.Dojo, s State, from int) string {
 	return advice
 }
 
-// adviceAfterFailure depends on the log: if the log names pg_control.old, pg_upgrade has linked the
-// files (disable_old_cluster in pg_upgrade's controldata.c).
+// adviceAfterFailure refers the user to the Job's log: if the log names pg_control.old, pg_upgrade
+// may have linked the files (disable_old_cluster in pg_upgrade's controldata.c).
 func adviceAfterFailure(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from int) string {
 	if neverStarted(s.Pods) {
 		return adviceBeforeStart(dojo, s, from)
 	}
 	return fmt.Sprintf("See `kubectl logs job/%[1]s -n %[2]s`. If the log does not name pg_control.old, set the version "+
-		"to %[3]d again%[5]s: the data is as it was, and the Cluster starts with it. If the log names pg_control.old, or "+
-		"no longer exists, Postgres %[3]d may not start with the data any more. %[4]s",
+		"to %[3]d again%[5]s. The data has not changed, so the Cluster starts with it. If the log names pg_control.old, or "+
+		"no longer exists, Postgres %[3]d possibly cannot use the data any more. %[4]s",
 		s.Job.Name, dojo.Namespace, from, restoreAdvice(dojo, cluster, s, from), thenBackUp(dojo))
 }
 
 func adviceForReturn(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, v versions) string {
 	return fmt.Sprintf("See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods. If Postgres %d does "+
-		"not start, pg_upgrade had begun to change its data: set the higher version again, which succeeds if the new data "+
-		"is complete. Otherwise: %s", cluster.Name, dojo.Namespace, v.from, restoreAdvice(dojo, cluster, s, v.from))
+		"not start, pg_upgrade has changed its data. Then set the higher version again; the upgrade succeeds if the new "+
+		"data is complete. If it fails: %s", cluster.Name, dojo.Namespace, v.from, restoreAdvice(dojo, cluster, s, v.from))
 }
 
 func verificationFailed(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, why string) *conditions.Issue {
@@ -433,15 +434,15 @@ func restoreAdvice(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from 
 	case name == "":
 		return fmt.Sprintf("There is no backup of Postgres %d.", from)
 	case s.Backup == nil:
-		return fmt.Sprintf("To go back, use the backup %s of Postgres %d. Its object no longer exists, as after a change "+
-			"of serverName. Restore the backup with bootstrap.recovery.objectStore and the former serverName, as "+
+		return fmt.Sprintf("To go back, restore the backup %s of Postgres %d. Its Backup object no longer exists, "+
+			"perhaps because serverName was changed. So use bootstrap.recovery.objectStore and the former serverName, as "+
 			"docs/do/upgrade-postgres.md says.", name, from)
 	}
 	command := fmt.Sprintf("`kubectl dojo restore %s -n %s --backup %s --as NAME`", dojo.Name, dojo.Namespace, name)
 	if archives(dojo) {
 		return fmt.Sprintf("To go back, restore the archive of Postgres %d to a Dojo beside this one, with "+
-			"bootstrap.recovery.objectStore and the former serverName, as docs/do/upgrade-postgres.md says. To go back to "+
-			"the Backup alone, %s. This loses the writes between the Backup and the stop of the pods.", from, command)
+			"bootstrap.recovery.objectStore and the former serverName, as docs/do/upgrade-postgres.md says. To "+
+			"restore only the Backup: %s. The writes between the Backup and the stop of the pods are then lost.", from, command)
 	}
 	return fmt.Sprintf("To go back, restore the Backup %s of Postgres %d to a Dojo beside this one: %s.",
 		name, from, command)

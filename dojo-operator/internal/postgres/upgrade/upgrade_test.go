@@ -23,8 +23,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 )
 
-// wants gives the Dojo a Cluster of its own, with backups by a plugin, and sets the desired
-// Postgres version.
 func wants(version string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Spec.CredentialsRef = nil
@@ -102,8 +100,8 @@ func job(failed bool) *batchv1.Job {
 	return j
 }
 
-// runs returns a State with an upgrade Job that started some time ago. The container of its pod,
-// which runs pg_upgrade, is in the given state.
+// runs returns a State with an upgrade Job that started some time ago. The container that runs
+// pg_upgrade in the Job's pod is in the given state.
 func runs(since time.Duration, state corev1.ContainerState, change ...func(*batchv1.Job)) State {
 	j := job(false)
 	j.Status.StartTime = new(metav1.NewTime(dojotest.Noon.Add(-since)))
@@ -125,7 +123,6 @@ func hasFailed(j *batchv1.Job) { j.Status = job(true).Status }
 
 func hasSucceeded(j *batchv1.Job) { j.Status.Succeeded = 1 }
 
-// An upgrade is committed while pg_upgrade runs and after it has succeeded.
 func TestCommitted(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -153,8 +150,6 @@ func TestCommitted(t *testing.T) {
 	}
 }
 
-// Annotations of a Cluster that do not belong to the upgrade, such as its origin, stay during and
-// after an upgrade.
 func TestAnnotationsOfOthersAreKept(t *testing.T) {
 	t.Parallel()
 	dojo, live := dojotest.Dojo(wants("17")), pg("17", "16", 17)
@@ -181,18 +176,16 @@ func TestAnnotationsOfOthersAreKept(t *testing.T) {
 }
 
 const fromArchive = "To go back, restore the archive of Postgres 16 to a Dojo beside this one, with " +
-	"bootstrap.recovery.objectStore and the former serverName, as docs/do/upgrade-postgres.md says. To go back to the Backup " +
-	"alone, `kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`. This loses the writes between the " +
-	"Backup and the stop of the pods."
+	"bootstrap.recovery.objectStore and the former serverName, as docs/do/upgrade-postgres.md says. To restore only the Backup" +
+	": `kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`. The writes between the " +
+	"Backup and the stop of the pods are then lost."
 
-// For each step and each failure, TestSteps shows whether the application runs, the versions of the
-// Cluster, and the message.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	const object = "upgrade of the Cluster school/tokyo-db from Postgres 16 to 17"
 	const toBackUp = ", then run `kubectl dojo backup tokyo -n school`"
 	const back = "To go back, set the version to 16 again" + toBackUp +
-		": the data is as it was, and the Cluster starts with it."
+		". The data has not changed, so the Cluster starts with it."
 	type result struct {
 		Step    corev1api.UpgradeStep
 		Stops   bool
@@ -208,8 +201,8 @@ func TestSteps(t *testing.T) {
 	upgrading, broken := State{Backup: done.Backup, Job: job(false)}, State{Backup: done.Backup, Job: job(true)}
 	const restored = fromArchive
 	const linked = "If the log does not name pg_control.old, set the version to 16 again" + toBackUp +
-		": the data is as it was, and the Cluster starts with it. If the log names pg_control.old, or no longer exists, " +
-		"Postgres 16 may not start with the data any more. " + restored
+		". The data has not changed, so the Cluster starts with it. If the log names pg_control.old, or no longer exists, " +
+		"Postgres 16 possibly cannot use the data any more. " + restored
 	cases := map[string]struct {
 		dojo    *corev1api.Dojo
 		cluster *cnpgv1.Cluster
@@ -223,10 +216,10 @@ func TestSteps(t *testing.T) {
 		"no primary":                      {to17, pg("16", "", 16, down), none, false, result{"Waiting", false, "16 <- ", "", ""}},
 		"no backup yet":                   {to17, pg("16", "", 16), none, false, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
 		"the backup runs":                 {to17, pg("16", "", 16), running, true, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "before Postgres 16 is upgraded to 17."}},
-		"the backup fails":                {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed: no space left. Nothing is upgraded. Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
-		"the backup fails, as configured": {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "If spec.postgres.cluster.backup is wrong: set the version to 16 again, correct it" + toBackUp + ", then upgrade."}},
+		"the backup fails":                {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed: no space left. Nothing is upgraded. To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
+		"the backup fails, as configured": {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "If spec.postgres.cluster.backup is wrong, set the version to 16 again, correct that field" + toBackUp + ", then upgrade."}},
 		"the snapshot fails, as configured": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), failed, true,
-			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "set the version to 16 again, correct it, then upgrade."}},
+			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "set the version to 16 again, correct that field, then upgrade."}},
 		"no snapshot yet, and pods run": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), none, false,
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
 		"no backup yet, without an archive of the log, and pods run": {dojotest.Dojo(wants("17"), withoutLog), pg("16", "", 16), none, false,
@@ -234,17 +227,17 @@ func TestSteps(t *testing.T) {
 		"no snapshot yet, and no pod runs": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), none, true,
 			result{"BackingUp", true, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
 		"the snapshot fails, and the application runs": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), failed, true,
-			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
+			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
 		"the snapshot has failed, and pods run": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), failed, false,
-			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
-		"backups not set up": {dojotest.Dojo(wants("17"), without), pg("16", "", 16), none, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "Set the version to 16 again, configure backups, then upgrade. To upgrade to this version without a backup, `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite core.jutsu.com/upgrade-without-backup=17`. This loses the data if the upgrade fails."}},
+			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
+		"backups not set up": {dojotest.Dojo(wants("17"), without), pg("16", "", 16), none, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "Set the version to 16 again, configure backups, then upgrade. To upgrade without a backup: `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite core.jutsu.com/upgrade-without-backup=17`. If that upgrade fails, the data is lost."}},
 		"allowed without a backup for another version": {dojotest.Dojo(wants("17"), without, allowing("16")), pg("16", "", 16), none, true,
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "has not begun"}},
 		"allowed without a backup": {dojotest.Dojo(wants("17"), without, allowing("17")), pg("16", "", 16), none, false,
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
 		"pods run": {to17, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end"}},
 		"pods run for long": {slow, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Degraded/UpgradeFailed",
-			"from Postgres 16 to 17: 1, such as tokyo-1 on the node n. It has been like this for more than 10m0s, and continues. See `kubectl dojo tree tokyo -n school`, and whether the pod's node answers. " + back}},
+			"from Postgres 16 to 17: 1 still running, such as tokyo-1 on the node n. It has been like this for more than 10m0s, and continues. See `kubectl dojo tree tokyo -n school`, and check that the pod's node is Ready. " + back}},
 		"pods stopped, after a long time":   {slow, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"pods stopped":                      {to17, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"CloudNativePG upgrades":            {to17, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object + ": Upgrading."}},
@@ -257,9 +250,9 @@ func TestSteps(t *testing.T) {
 		"a user goes back before pg_upgrade runs": {to16, pg("17", "16", 16, down), runs(0, pulling), true,
 			result{"Upgrading", true, "16 <- 16", "Progressing/Upgrading", "to Postgres 16: Upgrading."}},
 		"a user goes back while pg_upgrade runs": {to16, pg("17", "16", 16, down), runs(0, linking), true,
-			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", object + ": Upgrading. pg_upgrade has begun: Postgres 16 does not come back before it has ended."}},
+			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", object + ": Upgrading. pg_upgrade has begun. Postgres 16 cannot start before pg_upgrade has ended."}},
 		"a user goes back after pg_upgrade has succeeded": {to16, pg("17", "16", 16, down), runs(0, ended, hasSucceeded), true,
-			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "before it has ended."}},
+			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "before pg_upgrade has ended."}},
 		"pg_upgrade runs for long": {to17, pg("17", "16", 16, down), runs(time.Hour, linking), true,
 			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "and continues. See `kubectl logs job/tokyo-db-1-major-upgrade -n school`."}},
 		"pg_upgrade has just begun, after a long stop": {long, pg("17", "16", 16, down), runs(time.Minute, linking), true,
@@ -267,7 +260,7 @@ func TestSteps(t *testing.T) {
 		"the former version does not start": {
 			dojotest.Dojo(wants("16"), dojotest.WaitingFor("return of the Cluster school/tokyo-db to Postgres 16", time.Hour)),
 			pg("16", "16", 16, down), done, true,
-			result{"Upgrading", true, "16 <- 16", "Degraded/UpgradeFailed", "set the higher version again, which succeeds if the new data is complete. Otherwise: " + restored}},
+			result{"Upgrading", true, "16 <- 16", "Degraded/UpgradeFailed", "set the higher version again; the upgrade succeeds if the new data is complete. If it fails: " + restored}},
 		"the former version does not start, and a user goes forward": {to17, pg("16", "16", 16, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"the former version runs again":                              {to16, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
 		"the former version runs again, and a user goes forward":     {to17, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
@@ -276,7 +269,7 @@ func TestSteps(t *testing.T) {
 		"the primary does not start": {long, pg("17", "16", 17, down), done, true,
 			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", restored}},
 		"the primary does not start, and the Backup is gone": {long, pg("17", "16", 17, down), none, true,
-			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "To go back, use the backup tokyo-before-1 of Postgres 16. Its object no longer exists"}},
+			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "To go back, restore the backup tokyo-before-1 of Postgres 16. Its Backup object no longer exists"}},
 		"the new version runs": {to17, pg("17", "16", 17), done, true, result{"Verifying", true, "17 <- 16", "", ""}},
 	}
 	for name, c := range cases {
@@ -287,7 +280,7 @@ func TestSteps(t *testing.T) {
 			got := result{Step: step, Stops: RequiresStop(c.dojo, c.state, step)}
 			in := Input{
 				Input:   cnpg.Input{Now: dojotest.Noon, Deadline: 10 * time.Minute},
-				Cluster: c.cluster, Step: step, Running: "1, such as tokyo-1 on the node n",
+				Cluster: c.cluster, Step: step, Running: "1 still running, such as tokyo-1 on the node n",
 			}
 			want := cluster.For(c.dojo, c.cluster, c.state.Images)
 			out := Plan(c.dojo, c.state, in)

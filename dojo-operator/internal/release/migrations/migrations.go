@@ -25,16 +25,18 @@ const (
 
 var form = regexp.MustCompile(`^([0-9]{1,18})_[-._a-zA-Z0-9]+\.sql$`)
 
-// Version returns the number at the beginning of a file's name, at least 1. If there is no number,
-// Version returns an error, because goose would silently skip the file.
+// Version returns the number at the beginning of a file's name. If the name is not NUMBER_TEXT.sql,
+// or if the number is below 1, Version returns an error, because goose could silently skip the
+// file.
 func Version(name string) (int64, error) {
 	parts := form.FindStringSubmatch(name)
 	if parts == nil {
-		return 0, fmt.Errorf("the file %s is not named as goose names it: a number, '_', any text and .sql", name)
+		return 0, fmt.Errorf("the file %s is not named NUMBER_TEXT.sql, as goose requires; TEXT has only letters, digits, "+
+			"'-', '_' and '.'", name)
 	}
 	version, err := strconv.ParseInt(parts[1], 10, 64)
 	if err != nil || version < 1 {
-		return 0, fmt.Errorf("the number of the file %s is not at least 1", name)
+		return 0, fmt.Errorf("the number of the file %s must be at least 1", name)
 	}
 	return version, nil
 }

@@ -74,7 +74,7 @@ func New(t *testing.T, changes ...Change) *Rig {
 	return r
 }
 
-// NewClient makes another Client of the same bot, as a restarted process would.
+// NewClient makes a new Client of the bot, as a restarted process would.
 func (r *Rig) NewClient() *guildcache.Client {
 	r.Helper()
 	c, err := guildcache.New(r.Options)

@@ -6,8 +6,8 @@ import "time"
 
 const globalWindow = time.Second
 
-// budget bounds the calls per second. All calls count in the window all. Calls that are not urgent
-// also count in the smaller window edits.
+// budget bounds the calls per second. The field all counts all calls. The field edits, a smaller
+// window, counts only calls that are not urgent.
 type budget struct{ all, edits window }
 
 // newBudget returns a budget of 1 or more calls per second. Only urgent calls can use the last
@@ -20,7 +20,7 @@ func newBudget(perSecond int) *budget {
 type demand struct{ all, edits int }
 
 // wait returns how long a caller has to wait behind the calls in ahead, and adds the caller's calls
-// to ahead. Edits that wait for the window edits do not delay urgent calls.
+// to ahead. Calls that wait for the smaller window do not delay urgent calls.
 func (b *budget) wait(c Call, ahead *demand, now time.Time) time.Duration {
 	if !c.Urgent {
 		if after := b.edits.wait(now, &ahead.edits, c.calls()); after > 0 {

@@ -93,8 +93,8 @@ func (q *callQueue) serve(c Call, now time.Time) {
 	}
 }
 
-// notifyReady notifies the callers that no longer have to wait. It calls wait for each place in
-// order. next is the time until notifyReady should run again, or 0 if no caller waits.
+// notifyReady notifies the callers that no longer have to wait. It calls the function wait for each
+// place in order. next is the time until notifyReady should run again, or 0 if no caller waits.
 func (q *callQueue) notifyReady(now time.Time, wait func(Call) time.Duration) (next time.Duration) {
 	q.removeExpired(now)
 	next = reservation

@@ -259,7 +259,6 @@ func (l *Limiter) Remaining() int {
 	return l.whole.all.free(l.now())
 }
 
-// prune drops idle buckets and expired limits once in pruneEvery calls.
 func (l *Limiter) prune(now time.Time) {
 	if l.sincePrune++; l.sincePrune < pruneEvery {
 		return

@@ -53,7 +53,7 @@ func known(t *testing.T, c *clock) *ratelimit.Limiter {
 	return l
 }
 
-// call makes a call that the limiter must allow at once, and gives the limiter the answer a.
+// call makes a call that the limiter must allow at once, and passes the answer to the limiter.
 func call(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, a *ratelimit.Answer) {
 	t.Helper()
 	if peeked := l.Peek(c); peeked != nil {

@@ -213,8 +213,6 @@ func TestTenantsTakeTurns(t *testing.T) {
 	}
 }
 
-// The urgent calls of a tenant overtake the edits of the same tenant, but no calls of other
-// tenants.
 func TestUrgentCallsOvertakeTheEditsOfTheirTenant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -38,7 +38,6 @@ func begin(t *testing.T, args ...string) *process {
 	return p
 }
 
-// until reads the output until the pattern matches, and returns the first group of the match.
 func (p *process) until(t *testing.T, pattern string) string {
 	t.Helper()
 	re, buf := regexp.MustCompile(pattern), make([]byte, 1024)

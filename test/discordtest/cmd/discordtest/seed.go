@@ -144,8 +144,8 @@ func readToken(path string) (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// writeToken stores a token in a file that only the owner can read. If had is not empty, the file
-// already has a token, and writeToken does nothing.
+// writeToken stores a token in a file that only the owner can read. The parameter had is the token
+// that the file already has. If it is not empty, writeToken does nothing.
 func writeToken(path, had, token string) error {
 	if had != "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Clock is frozen, or shows real time plus the sum of all advances. Advance runs the functions that
+// Clock is frozen, or runs with real time. Advance moves the clock, and runs the functions that
 // become due, in order of time, so that tests need not sleep.
 type Clock struct {
 	mu     sync.Mutex
@@ -25,7 +25,7 @@ type timer struct {
 	do func()
 }
 
-// New returns a clock that starts at start, or now if start is zero.
+// New returns a clock that begins at the time start, or now if start is zero.
 func New(start time.Time, frozen bool) *Clock {
 	c := &Clock{frozen: frozen, at: start}
 	if start.IsZero() {
@@ -61,7 +61,8 @@ func (c *Clock) Advance(d time.Duration) {
 	c.runDue()
 }
 
-// After calls do after d on this clock, in a new goroutine or within Advance.
+// After calls the function do when the clock has moved by d, in a new goroutine or within Advance.
+// The function stop cancels the call.
 func (c *Clock) After(d time.Duration, do func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

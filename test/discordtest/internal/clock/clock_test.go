@@ -35,7 +35,6 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// A running clock moves with real time and with Advance, and calls due functions by itself.
 func TestRunningClock(t *testing.T) {
 	t.Parallel()
 	t0 := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -26,8 +26,8 @@ type Limits struct {
 	WebhooksPerChannel, WebhooksPerGuild int
 	// OverwritesPerChannel is the maximum number of overwrites of a channel (30060); Discord: 1000.
 	OverwritesPerChannel int
-	// GuildsPerSession is the number of guilds from which a bot needs more than one Gateway
-	// session, that is, shards (4011); Discord: 2500.
+	// GuildsPerSession is a threshold: a bot in this many guilds or more needs several Gateway
+	// sessions, that is, shards (4011); Discord: 2500.
 	GuildsPerSession int
 
 	// Global limits all REST calls of one bot except webhook executions; Discord: 50 per second.
@@ -56,8 +56,8 @@ type Limits struct {
 	// WebhookChannel is a rate limit of webhook executions per channel, besides the limit per
 	// webhook. No header shows it. Discord: 30 per minute.
 	WebhookChannel Rate
-	// Invalid limits the 401, 403 and 429 responses to an IP address. A further one bans the
-	// address. A 429 with scope shared does not count. Discord: 10,000 per 10 minutes.
+	// Invalid limits the 401, 403 and 429 responses to an IP address. One more of these responses
+	// bans the address. A 429 with scope shared does not count. Discord: 10,000 per 10 minutes.
 	Invalid Rate
 	// Ban is the duration of a ban.
 	Ban time.Duration

@@ -71,7 +71,7 @@ const (
 
 const defaultBitrate = 64000
 
-// Clone returns a copy with its own Overwrites and Tags. It shares SortOrder.
+// Clone returns a copy with its own Overwrites and Tags. The copy shares SortOrder.
 func (c *Channel) Clone() Channel {
 	d := *c
 	d.Overwrites, d.Tags = slices.Clone(c.Overwrites), slices.Clone(c.Tags)
@@ -146,7 +146,7 @@ func (c *Channel) wireForum(w map[string]any) {
 	}
 }
 
-// Defaults sets the bitrate of a voice or stage channel without one.
+// Defaults sets the bitrate of a voice or stage channel that has no bitrate.
 func (c *Channel) Defaults() {
 	if VoiceLike(c.Type) && c.Bitrate == 0 {
 		c.Bitrate = defaultBitrate

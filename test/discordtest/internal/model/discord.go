@@ -30,7 +30,7 @@ type Discord struct {
 	OnChange func()
 	// Weakness makes random REST responses wrong, for example stale for a moment after a write.
 	Weakness Weakness
-	// LoseAudit is the number of next audit log entries that are lost; negative: all.
+	// LoseAudit is the number of audit log entries that are lost next. A negative value loses all.
 	LoseAudit int
 
 	opts   Options
@@ -49,7 +49,8 @@ type Options struct {
 type Events interface {
 	// Event sends an event to all sessions whose intents and permissions allow it.
 	Event(g *GuildState, name string, data map[string]any)
-	// Joined and Left are called after a user has joined or left a guild.
+	// Joined and Left report that a user has joined or left a guild. Left is also called for each
+	// member of a guild before the guild is deleted.
 	Joined(g *GuildState, user string)
 	Left(g *GuildState, user string)
 	// TokenReset ends all Gateway sessions of a bot.
@@ -65,7 +66,8 @@ func New(c *clock.Clock, o Options) *Discord {
 	}
 }
 
-// After runs do under the lock when wait has passed on the simulator's clock.
+// After calls the function do, under the lock, after the duration wait on the simulator's clock. A
+// call of stop prevents this.
 func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
 	return d.Clock.After(wait, func() {
 		d.Lock()
@@ -77,7 +79,7 @@ func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
 // NewID returns a new snowflake id, higher than all earlier ones.
 func (d *Discord) NewID() string { return d.ids.next(d.Clock.Now()) }
 
-// Chance reports true with probability p. The random numbers depend on Options.Seed.
+// Chance returns true with probability p. The random numbers depend on Options.Seed.
 func (d *Discord) Chance(p float64) bool { return d.random.Float64() < p }
 
 // UpTo returns a random duration in (0, longest].

@@ -24,7 +24,8 @@ type Guild struct {
 	PreferredLocale                                                                              string
 	Roles                                                                                        []Role
 
-	// Only set in snapshots. Channels are in the app's order, the others oldest first.
+	// These fields are set only in snapshots. Channels are in the app's order; webhooks and
+	// messages are ordered by age, oldest first.
 	Channels []Channel            `json:"-"`
 	Webhooks []Webhook            `json:"-"`
 	Messages map[string][]Message `json:"-"` // the keys are ids of channels
@@ -116,7 +117,6 @@ func (g *GuildState) Displayed() []*Channel {
 	return out
 }
 
-// displayRank orders siblings: text-like channels, other channels, categories.
 func displayRank(c *Channel) int {
 	switch {
 	case TextLike(c.Type):

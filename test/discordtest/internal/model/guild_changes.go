@@ -55,7 +55,6 @@ type GuildSpec struct {
 	MFALevel int
 }
 
-// withNews adds NEWS (announcement channels) to the features of a Community guild.
 func withNews(features []string) []string {
 	if slices.Contains(features, "COMMUNITY") && !slices.Contains(features, "NEWS") {
 		return append(slices.Clone(features), "NEWS")

@@ -66,9 +66,9 @@ func (g *GuildState) GuildPermissions(user string) Permissions {
 }
 
 // PermissionsIn returns a member's permissions in a channel. They start with the guild's
-// permissions. Then overwrites apply: first that of @everyone, then those of the member's roles
-// together, then the member's own. With OverwritesInOrder, they apply in the order of the list
-// instead.
+// permissions. Then overwrites apply, except to the owner and to administrators: first the
+// overwrite of @everyone, then the overwrites of the member's roles together, then the member's own
+// overwrite. With OverwritesInOrder, overwrites apply in the order of the list instead.
 //
 // Without VIEW_CHANNEL, no permission remains. Without CONNECT in a voice or stage channel, no
 // permission to manage the channel remains. Discord's reference ("Implicit Permissions") names only

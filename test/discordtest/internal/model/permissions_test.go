@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// With OverwritesInOrder, overwrites apply in the order in which a client sent them.
 func TestACompatibleServerAppliesOverwritesInOrder(t *testing.T) {
 	t.Parallel()
 	const view = PermViewChannel
@@ -30,8 +29,6 @@ func TestACompatibleServerAppliesOverwritesInOrder(t *testing.T) {
 	}
 }
 
-// Discord computes a member's permissions in this order: the member's roles, the overwrite of
-// @everyone, the overwrites of the member's other roles together, the member's own overwrite.
 func TestPermissionsIn(t *testing.T) {
 	t.Parallel()
 	const view, send, manage = PermViewChannel, PermSendMessages, PermManageChannels

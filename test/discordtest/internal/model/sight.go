@@ -3,7 +3,7 @@
 package model
 
 // FlagObfuscated (CHANNEL_OBFUSCATED) marks a channel that a bot may not view. Only its id, type
-// and position are real. Discord sends such channels to all bots since 16 November 2026.
+// and position are real. Since 16 November 2026, Discord has sent obfuscated channels to all bots.
 const FlagObfuscated = 1 << 17
 
 const obfuscatedName = "___hidden___"
@@ -32,8 +32,8 @@ func (d *Discord) Hides(g *GuildState, c *Channel, user string) bool {
 }
 
 // Obfuscated returns the JSON of the channel for a bot that may not view it. Discord documents the
-// name, flag and overwrite, and calls the other fields "null or reduced". It is a guess that these
-// are empty and that no other flag is set.
+// name, flag and overwrite, and calls the other fields "null or reduced". It is a guess that the
+// other fields are empty and that no other flag is set.
 func (c *Channel) Obfuscated() map[string]any {
 	hidden := Channel{
 		ID: c.ID, GuildID: c.GuildID, Type: c.Type, Position: c.Position, Flags: FlagObfuscated, Name: obfuscatedName,

@@ -10,11 +10,11 @@ import (
 // Weakness makes random REST responses wrong. With the zero value, all responses are right. Rates
 // are probabilities from 0 to 1. The same Options.Seed repeats the same errors.
 type Weakness struct {
-	// Stale is the rate of calls that read old state. For a time after a write (see For), such a
-	// GET returns the state before the write, and such a PATCH does not find a new object (404).
+	// Stale is the rate of calls that read old state. For a time after a write (see For), a stale
+	// GET returns the state before the write, and a stale PATCH of a new object gets 404.
 	Stale float64
-	// Missing is the rate of writes that hide a channel or webhook. For a time after such a write
-	// (see For), GET, PATCH and lists do not find the object, although it exists, as reported in
+	// Missing is the rate of writes that hide a channel or webhook. For a time after the write (see
+	// For), GET, PATCH and lists do not find the hidden object, although it exists, as reported in
 	// https://github.com/discord/discord-api-docs/issues/8445.
 	Missing float64
 	// For is the maximum time of wrong reads after a write; the time is random. Default 2 s.
@@ -36,7 +36,8 @@ type lag[T any] struct {
 // keepLags is the number of lags above which wrote removes expired lags.
 const keepLags = 64
 
-// wrote makes later reads wrong for a moment. before is nil if the object did not exist.
+// wrote records a write, so that Options.Weakness can make later reads wrong for a moment. The
+// parameter before is the state before the write, or nil for a new object.
 func wrote[T any](d *Discord, lags map[string]lag[T], id string, before *T) {
 	if d.Weakness.Stale == 0 && d.Weakness.Missing == 0 {
 		return
@@ -52,8 +53,8 @@ func wrote[T any](d *Discord, lags map[string]lag[T], id string, before *T) {
 	lags[id] = lag[T]{before: before, missing: d.Chance(d.Weakness.Missing), until: now.Add(d.UpTo(longest))}
 }
 
-// read returns the state of an object that a client reads. now is the current state. nil means that
-// there is no object.
+// read returns the state that a client reads of an object. The parameter now is the current state.
+// A nil state means that the object does not exist.
 func read[T any](d *Discord, lags map[string]lag[T], id string, now *T, stale bool) *T {
 	switch l, ok := lags[id]; {
 	case !ok || !d.Clock.Now().Before(l.until):
@@ -78,13 +79,14 @@ func reads[T any](d *Discord, lags map[string]lag[T], now map[string]*T, stale b
 	return out
 }
 
-// WroteWebhook makes later reads of a webhook wrong for a moment. before is nil for a new one.
+// WroteWebhook records a write of a webhook, so that Options.Weakness can make later reads wrong
+// for a moment. The parameter before is nil for a new webhook.
 func (d *Discord) WroteWebhook(g *GuildState, id string, before *Webhook) {
 	wrote(d, g.webhookLags, id, before)
 }
 
-// ReadChannel is like FindChannel. With Options.Weakness, it may not find the channel for a moment
-// after a write, or, if stale is true, return the channel before the write.
+// ReadChannel is like FindChannel, but Options.Weakness applies: for a moment after a write,
+// ReadChannel can return nil or, if stale is true, the channel before the write.
 func (d *Discord) ReadChannel(id string, stale bool) (*GuildState, *Channel) {
 	for _, g := range d.Guilds {
 		if ch := read(d, g.channelLags, id, g.Channels[id], stale); ch != nil {
@@ -94,8 +96,8 @@ func (d *Discord) ReadChannel(id string, stale bool) (*GuildState, *Channel) {
 	return nil, nil
 }
 
-// ReadWebhook is like FindWebhook. With Options.Weakness, it may not find the webhook for a moment
-// after a write, or, if stale is true, return the webhook before the write.
+// ReadWebhook is like FindWebhook, but Options.Weakness applies: for a moment after a write,
+// ReadWebhook can return nil or, if stale is true, the webhook before the write.
 func (d *Discord) ReadWebhook(id string, stale bool) (*GuildState, *Webhook) {
 	for _, g := range d.Guilds {
 		if w := read(d, g.webhookLags, id, g.Webhooks[id], stale); w != nil {

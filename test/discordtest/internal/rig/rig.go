@@ -40,7 +40,7 @@ const Usual = discordtest.PermManageChannels | discordtest.PermManageGuild | dis
 var Start = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 
 // New starts a Discord with a frozen clock, without rate limits and without a delay of audit log
-// entries. change may change the options and the guild.
+// entries. Each function in change can change the options and the guild.
 func New(
 	t *testing.T, p discordtest.Permissions, change ...func(*discordtest.Options, *discordtest.GuildSpec),
 ) *Rig {
@@ -57,7 +57,7 @@ func New(
 	return r
 }
 
-// Limited returns a rig that has only the rate limits that change sets.
+// Limited returns a rig with only the rate limits that the function change sets.
 func Limited(t *testing.T, change func(*discordtest.Limits)) *Rig {
 	t.Helper()
 	return New(t, Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { change(o.Limits) })
@@ -173,8 +173,8 @@ func (r *Rig) holdAgainstContract(req *http.Request, status int, header http.Hea
 	}
 }
 
-// withPosition adds a position to a channel. Compatible servers omit it, but the OpenAPI
-// description requires it.
+// withPosition adds a position to a channel that has none. Compatible servers omit it, but the
+// OpenAPI description requires it.
 func withPosition(body []byte) []byte {
 	var channel map[string]any
 	if err := json.Unmarshal(body, &channel); err != nil || channel["permission_overwrites"] == nil {

@@ -29,8 +29,9 @@ func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 	return g, c.May(g, g.GuildPermissions(c.Bot.UserID), p)
 }
 
-// Channel returns the channel with the id in the path. If the bot may not view it, the error is
-// 50001. With Options.Weakness, a GET or PATCH may not find a new channel yet.
+// Channel returns the channel with the id in the path. If the bot may not view the channel, the
+// error is 50001. After a write, Options.Weakness can make a GET return the former state, and can
+// hide the channel from a GET or PATCH.
 func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	id := c.Path("channel_id")
 	if !model.IsSnowflake(id) {
@@ -52,8 +53,8 @@ func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	return g, ch, nil
 }
 
-// mayLag reports whether Options.Weakness can apply to a call. Writes other than PATCH always find
-// the current state.
+// mayLag reports whether the call can read old or missing state (Options.Weakness). All writes
+// except PATCH read the current state.
 func (c *Call) mayLag() bool {
 	return c.Request.Method == http.MethodGet || c.Request.Method == http.MethodPatch
 }
@@ -67,8 +68,9 @@ func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Chann
 	return g, ch, c.May(g, g.PermissionsIn(ch, c.Bot.UserID), p)
 }
 
-// May returns an error if have lacks a permission in want. It also returns an error if the guild
-// requires two-factor authentication for a permission in want, and the bot's owner has none.
+// May returns an error if the set have lacks a permission of the set want. It also returns an error
+// if the guild requires two-factor authentication for a permission in want, and the bot's owner
+// does not use it.
 func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	if !have.Has(want) {
 		return ErrPermissions
@@ -98,7 +100,7 @@ func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 		return g, w, nil
 	}
 	have := g.GuildPermissions(c.Bot.UserID)
-	// The channel may be deleted already, because a stale read still finds its webhooks.
+	// A stale read still finds the webhooks of a deleted channel.
 	if in := g.Channels[w.ChannelID]; in != nil {
 		have = g.PermissionsIn(in, c.Bot.UserID)
 	}

@@ -58,8 +58,8 @@ type Altered struct {
 	// Unsynced creates channels without the overwrites of their category. By default, a channel
 	// gets its category's overwrites if the create sends no overwrites.
 	Unsynced bool
-	// Bare ignores the fields of a new channel that only voice, stage, forum and media channels
-	// have.
+	// When a channel is created, Bare ignores all fields that only voice, stage, forum and media
+	// channels have.
 	Bare bool
 }
 

@@ -79,7 +79,7 @@ var (
 	errTwoFactor = refusal(http.StatusForbidden, 60003, "Two factor is required for this operation")
 )
 
-// LimitReached returns the error for a create that would exceed a quantity limit n. The code
+// LimitReached returns the error for a create that would exceed the quantity limit n. The code
 // depends on the limit, for example 30013 for channels.
 func LimitReached(code int, what string, n int) *Error {
 	return refusal(http.StatusBadRequest, code, fmt.Sprintf("Maximum number of %s reached (%d)", what, n))
@@ -112,10 +112,10 @@ func invalidForm(fields ...fieldError) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: 50035, Message: "Invalid Form Body", Errors: root}
 }
 
-// TooMany is a 429 response. The client may call again after the time After.
+// TooMany is a 429 response. The field After is the time until the client may call again.
 type TooMany struct {
 	After time.Duration
-	// Scope is user, global or shared. Only a 429 with scope shared does not count for a ban.
+	// Scope is user, global or shared. A 429 counts toward a ban, unless its scope is shared.
 	Scope string
 }
 
@@ -141,7 +141,8 @@ func (e *TooMany) Write(h http.Header) (status int, body any) {
 	}
 }
 
-// CloudflareBan returns the HTML response to a banned IP address. The ban ends after left.
+// CloudflareBan returns the HTML response to a banned IP address. The parameter left is the
+// remaining time of the ban.
 func CloudflareBan(left time.Duration) Answer {
 	return Answer{
 		Status: http.StatusTooManyRequests,

@@ -57,7 +57,8 @@ func ParseForm(body []byte) (*Form, error) {
 	return f, nil
 }
 
-// Sub returns a form for an object at this path in the form. Both collect errors together.
+// Sub returns a form for the JSON object raw, which is at this path in the form f. Both forms have
+// the same list of errors.
 func (f *Form) Sub(path string, raw json.RawMessage) *Form {
 	s := &Form{path: f.path + path + ".", errs: f.errs}
 	if err := json.Unmarshal(raw, &s.fields); err != nil || s.fields == nil {
@@ -108,8 +109,8 @@ func (f *Form) NotNull(key string) {
 	}
 }
 
-// Text reads a string of lo to hi characters into out, without leading and trailing white space.
-// null sets out to "". If the field is absent or invalid, out keeps its value.
+// Text stores in *out a string of lo to hi characters, without leading and trailing white space.
+// For null, it stores "". For an absent or invalid field, it stores nothing.
 func (f *Form) Text(key string, lo, hi int, out *string) {
 	if !f.Has(key) {
 		return
@@ -137,7 +138,7 @@ func (f *Form) Text(key string, lo, hi int, out *string) {
 	}
 }
 
-// Label reads a string as Text does, but first replaces each run of white space by one space.
+// Label is like Text, but first replaces each run of white space in the string by one space.
 func (f *Form) Label(key string, lo, hi int, out *string) {
 	var s string
 	if json.Unmarshal(f.fields[key], &s) == nil {
@@ -148,7 +149,8 @@ func (f *Form) Label(key string, lo, hi int, out *string) {
 	f.Text(key, lo, hi, out)
 }
 
-// Integer reads a number from lo to hi into out. null sets out to def.
+// Integer stores in *out a number from lo to hi, sent as a number or a string. For null, it stores
+// def.
 func (f *Form) Integer(key string, lo, hi, def int, out *int) {
 	if !f.Has(key) {
 		return
@@ -170,7 +172,8 @@ func (f *Form) Integer(key string, lo, hi, def int, out *int) {
 	}
 }
 
-// Choice reads a number, an element of the list `of`, into out. null sets out to def.
+// Choice stores a number in *out if the number is an element of the list `of`. For null, it stores
+// def.
 func (f *Form) Choice(key string, def int, out *int, of ...int) {
 	n := *out
 	before := len(*f.errs)
@@ -183,7 +186,7 @@ func (f *Form) Choice(key string, def int, out *int, of ...int) {
 	}
 }
 
-// Boolean reads true or false into out. null sets out to false.
+// Boolean stores true or false in *out. For null, it stores false.
 func (f *Form) Boolean(key string, out *bool) {
 	switch string(f.fields[key]) {
 	case "", "null":
@@ -199,7 +202,7 @@ func (f *Form) Boolean(key string, out *bool) {
 	}
 }
 
-// ID reads a snowflake, a string or a number, into out. null sets out to "".
+// ID stores in *out a snowflake, sent as a string or a number. For null, it stores "".
 func (f *Form) ID(key string, out *string) {
 	if !f.Has(key) {
 		return
@@ -216,8 +219,8 @@ func (f *Form) ID(key string, out *string) {
 	*out = s
 }
 
-// Bits reads permission bits, a string or a number, into out. An absent field or null sets out to
-// 0.
+// Bits stores in *out permission bits, sent as a string or a number. For null or an absent field,
+// it stores 0.
 func (f *Form) Bits(key string, out *model.Permissions) {
 	*out = 0
 	if !f.Given(key) {
@@ -231,7 +234,8 @@ func (f *Form) Bits(key string, out *model.Permissions) {
 	*out = model.Permissions(n)
 }
 
-// List returns an array of at most hi elements, or nil if the field is absent or null.
+// List returns the elements of an array, or nil if the field is absent or null. It records an error
+// if the array has more than hi elements.
 func (f *Form) List(key string, hi int) []json.RawMessage {
 	if !f.Given(key) {
 		return nil
@@ -251,9 +255,9 @@ var dataURI = regexp.MustCompile(`^data:image/(png|jpeg|gif);base64,(.+)$`)
 // maxImage is the maximum size of an image in bytes, as reported by users.
 const maxImage = 10240 << 10
 
-// Image reads an image, sent as a data URI, and stores a hash of the image in `to`. null sets `to`
-// to "". The hash of an animated image begins with "a_". maxSide, if not 0, is the maximum width
-// and height. animated reports whether an animated image is allowed.
+// Image reads an image, sent as a data URI, and stores a hash of the image in *to. For null, it
+// stores "". The hash of an animated image begins with "a_". The parameter maxSide is the maximum
+// width and height; 0 means no maximum. If animated is false, an animated image is an error.
 func (f *Form) Image(key string, to *string, maxSide int, animated bool) {
 	if !f.Given(key) {
 		if f.Null(key) {

@@ -23,7 +23,7 @@ type Request struct {
 	Body   []byte
 	// BotID is the user id of the calling bot, or empty without a valid token.
 	BotID string
-	// Status is the HTTP status of the response, even if a fault then cuts it. It is 0 before the
-	// response, and for calls that a fault drops without executing them.
+	// Status is the HTTP status of the response, even if a fault then cuts the response off. It is
+	// 0 before the response, and if a fault closes the connection without executing the call.
 	Status int
 }

@@ -22,7 +22,7 @@ func Create(c *call.Call) (int, any, error) {
 	}
 	ch := &model.Channel{GuildID: g.ID}
 	wrong := readFields(c, f, g, ch, true)
-	// Discord returns missing permissions before errors of the form.
+	// Discord reports missing permissions before errors of the form.
 	if err := mayCreateIn(c, g, ch.ParentID); err != nil {
 		return 0, nil, err
 	}
@@ -89,8 +89,9 @@ func types(g *model.GuildState) []int {
 	return all
 }
 
-// available returns an error if the type needs a Community guild. Source for stages:
-// https://github.com/Rapptz/discord.py/issues/6883. For media channels, it is a guess.
+// available returns an error if the type needs a Community guild, and the guild is not a Community
+// guild. Source for stages: https://github.com/Rapptz/discord.py/issues/6883. It is a guess that
+// media channels need a Community guild.
 func available(g *model.GuildState, kind int) error {
 	if (kind == model.TypeStage || model.ForumLike(kind)) && !g.Feature("COMMUNITY") {
 		return call.ErrChannelType

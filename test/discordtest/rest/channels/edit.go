@@ -57,7 +57,6 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, answer(c, ch), nil
 }
 
-// mayRetype refuses another type for the rules or updates channel of a Community guild.
 func mayRetype(g *model.GuildState, ch, after *model.Channel) error {
 	if after.Type != ch.Type && g.Required(ch.ID) {
 		return call.ErrCommunityText

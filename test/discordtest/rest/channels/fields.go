@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readFields reads a create or an edit into ch, except overwrites. Like Discord, it silently
-// ignores fields that the channel's type does not have.
+// readFields stores the fields of a create or an edit in ch, except overwrites. Like Discord, it
+// silently ignores fields that the channel's type does not have.
 func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	readType(f, g, ch, create)
 	if create {

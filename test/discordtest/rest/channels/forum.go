@@ -15,7 +15,7 @@ import (
 // Discord's OpenAPI description allows 50 characters in a tag's name, its reference only 20.
 const maxTags, maxTagName = 20, 20
 
-// readForum reads the fields of forum and media channels. Only an edit can have flags.
+// readForum reads the fields of forum and media channels. Only an edit can set flags.
 func readForum(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	if err := readTags(f, g, ch, create); err != nil {
 		return err
@@ -99,7 +99,6 @@ func readReaction(f *call.Form, g *model.GuildState, ch *model.Channel) error {
 	return readEmoji(f.Sub("default_reaction_emoji", f.Raw("default_reaction_emoji")), g, &ch.Reaction)
 }
 
-// readEmoji reads a guild's own emoji (emoji_id), a Unicode emoji (emoji_name), or none.
 func readEmoji(f *call.Form, g *model.GuildState, out *model.Emoji) error {
 	var e model.Emoji
 	f.ID("emoji_id", &e.ID)

@@ -7,7 +7,6 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// room returns an error if the guild or the category is full.
 func room(c *call.Call, g *model.GuildState, ch *model.Channel) error {
 	l := c.Options.Limits
 	if len(g.Channels) >= l.Channels+l.ChannelSlack {
@@ -35,8 +34,9 @@ func roomIn(c *call.Call, g *model.GuildState, parent string) error {
 }
 
 // hiddenLimit limits edits of a channel's name or topic. No header shows the limit. Name and topic
-// share one window, or have one each (Limits.NameAndTopicApart). An edit of both counts once in
-// each window. A refused edit counts in none. In a 2023 user report, the 429 has scope shared.
+// share one window. With Limits.NameAndTopicApart, each has its own window, and an edit of both
+// counts in both windows. A refused edit counts in no window. In a 2023 user report, the 429 has
+// scope shared.
 func hiddenLimit(c *call.Call, ch, after *model.Channel) error {
 	rate := c.Options.Limits.NameTopic
 	var keys []string

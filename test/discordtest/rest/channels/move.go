@@ -22,7 +22,7 @@ func mayMove(c *call.Call, g *model.GuildState, ch, after *model.Channel) error 
 	return roomIn(c, g, after.ParentID)
 }
 
-// move is the change of one channel. lock copies the category's overwrites to the channel.
+// move is the change of one channel. If lock is true, the channel gets its category's overwrites.
 type move struct {
 	ch    *model.Channel
 	after model.Channel
@@ -30,7 +30,7 @@ type move struct {
 }
 
 // Move is PATCH /guilds/{guild_id}/channels. It may change the positions of many channels, and the
-// parent of at most one. If one change is refused, it changes nothing.
+// parent of at most one. If one change is refused, Move changes nothing.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {

@@ -104,8 +104,8 @@ func put(list []model.Overwrite, o model.Overwrite) []model.Overwrite {
 	return append(list, o)
 }
 
-// mayHide refuses overwrites that deny everyone to view a channel of the guild's onboarding.
-// Sources: discord-api-docs issues 7296 and 7423.
+// mayHide returns an error if the overwrites hide one of the guild's onboarding channels from
+// @everyone. Sources: discord-api-docs issues 7296 and 7423.
 func mayHide(g *model.GuildState, id string, list []model.Overwrite) error {
 	hides := func(o model.Overwrite) bool { return o.ID == g.ID && o.Deny.Has(model.PermViewChannel) }
 	if slices.Contains(g.OnboardingChannelIDs, id) && slices.ContainsFunc(list, hides) {

@@ -9,7 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// List is GET /guilds/{guild_id}/channels. It omits channels that the bot may not view.
+// List is GET /guilds/{guild_id}/channels. It omits channels that the bot may not view, unless
+// Options.ShowHidden is set.
 func List(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -31,7 +32,6 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, answer(c, ch), nil
 }
 
-// answer returns the JSON of a channel. With Options.Compatible, it has no position.
 func answer(c *call.Call, ch *model.Channel) map[string]any {
 	w := ch.Wire()
 	if c.Options.Compatible {

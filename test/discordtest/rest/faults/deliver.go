@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// wait waits for the time d on the simulator's clock, or for hold. It reports false if the client
-// has left or the server is closed.
+// wait waits for the duration d on the simulator's clock. If d is 0, it waits until hold is closed,
+// or not at all if hold is nil. It returns false if the client leaves or the server closes first.
 func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}) bool {
 	if d == 0 && hold == nil {
 		return true
@@ -34,13 +34,13 @@ func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}
 	return false
 }
 
-// Before waits for the time x.Before. It reports false if the wait ends early.
+// Before waits for the time x.Before. It returns false if the wait ends early.
 func (f *Faults) Before(ctx context.Context, x *Fault) bool {
 	return x == nil || f.wait(ctx, x.Before, nil)
 }
 
-// Replace returns the fault's response instead of a. If the call was executed and a is an error, a
-// successful response of the fault does not replace it.
+// Replace returns the fault's response, or the call's own response a if the fault has none. If the
+// call was executed and a is an error, a successful response of the fault does not replace a.
 func (x *Fault) Replace(a call.Answer) call.Answer {
 	if x == nil || x.Status == 0 || x.Effect && a.Status >= 400 && x.Status < 400 {
 		return a

@@ -74,7 +74,7 @@ func (f *Faults) Add(fault Fault) (remove func()) {
 	}
 }
 
-// Clear deactivates all faults of REST calls, and ends LoseAudit.
+// Clear deactivates all faults of REST calls, and stops the loss of audit log entries (LoseAudit).
 func (f *Faults) Clear() {
 	f.discord.Lock()
 	defer f.discord.Unlock()

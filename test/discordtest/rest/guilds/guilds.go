@@ -39,7 +39,6 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, w, nil
 }
 
-// settings returns the guild's JSON. With Options.Compatible, it has no roles.
 func settings(c *call.Call, wire map[string]any) map[string]any {
 	if c.Options.Compatible {
 		delete(wire, "roles")

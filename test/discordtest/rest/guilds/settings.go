@@ -74,10 +74,11 @@ func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, a
 // explicit content filter 2 (Discord scans media of all members).
 const minVerification, minFilter = 1, 2
 
-// mayCommunity checks an edit of COMMUNITY. Only an administrator may add or remove it, as
-// documented. Users report that an edit that adds it must set both channels (else 40006), and that
-// later edits cannot lower the verification level and filter. It is a guess that Discord refuses
-// lower values instead of raising them.
+// mayCommunity checks an edit of a guild that has COMMUNITY before or after the edit. Discord
+// documents that only an administrator may add or remove COMMUNITY. Users report that an edit that
+// adds COMMUNITY must set both channels (else 40006), and that later edits cannot set the
+// verification level or the filter below its minimum. It is a guess that Discord refuses a lower
+// value instead of raising it.
 func mayCommunity(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) error {
 	is, was := slices.Contains(after.Features, community), g.Feature(community)
 	if is != was {
@@ -164,7 +165,7 @@ func readImages(c *call.Call, f *call.Form, g *model.Guild) {
 	}
 }
 
-// readFeatures replaces the mutable features, and ignores others in the request.
+// readFeatures replaces the mutable features, and ignores all other features in the request.
 func readFeatures(f *call.Form, g *model.Guild) {
 	if !f.Given("features") {
 		return

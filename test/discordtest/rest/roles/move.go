@@ -13,10 +13,10 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Move is PATCH /guilds/{guild_id}/roles. It may change many positions; if one is refused, it
-// changes nothing. Positions are stored as sent. Discord does not document which moves it refuses.
-// Here, the order of the roles in outOfReach must stay. A move may include them, because libraries
-// send all roles.
+// Move is PATCH /guilds/{guild_id}/roles. It may change many positions; if one change is refused,
+// Move changes nothing. Positions are stored as sent. Discord does not document which moves it
+// refuses. The simulator refuses a move that changes the order of the roles in outOfReach. A move
+// may include these roles, because libraries send all roles.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {
@@ -67,7 +67,8 @@ func readMoves(body []byte, g *model.GuildState) ([]model.Role, error) {
 	return after, top.Err()
 }
 
-// outOfReach returns the lowest role that a member may not change and all roles above it, by id.
+// outOfReach returns the ids of the lowest role that a member may not change and of all roles above
+// that role.
 func outOfReach(g *model.GuildState, roles []model.Role, user string) (ids []string) {
 	for _, r := range (&model.Guild{Roles: roles}).RankedRoles() {
 		if len(ids) > 0 || r.ID != g.ID && !g.OutranksRole(user, r.ID) {

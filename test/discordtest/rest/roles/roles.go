@@ -108,7 +108,6 @@ func Delete(c *call.Call) (int, any, error) {
 	return http.StatusNoContent, nil, nil
 }
 
-// writable returns the role in the path, or an error if the bot may not change it.
 func writable(c *call.Call) (*model.GuildState, *model.Role, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {

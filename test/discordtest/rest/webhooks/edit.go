@@ -27,7 +27,6 @@ func readFields(f *call.Form, w *model.Webhook, create bool) {
 	f.Image("avatar", &w.Avatar, 0, false)
 }
 
-// room returns an error if the channel or the guild has no room for a webhook.
 func room(c *call.Call, g *model.GuildState, channel string) error {
 	n := 0
 	for _, w := range g.Webhooks {

@@ -67,7 +67,6 @@ func ListOfGuild(c *call.Call) (int, any, error) {
 	return http.StatusOK, list(c, g, ""), nil
 }
 
-// list returns the webhooks of a channel, or of the guild if channel is empty; oldest first.
 func list(c *call.Call, g *model.GuildState, channel string) []any {
 	out := []any{}
 	for _, w := range c.Discord.ListWebhooks(g, c.Stale) {

@@ -17,8 +17,8 @@ const (
 )
 
 // pinned returns the images of the cluster's pods. Their names and tags must match dns.yaml, the
-// manifests in the modules of tools/ (cnpg-1.30.0.yaml, bundle.yaml) and testdata/monitoring.yaml.
-// Otherwise pods stay in ImagePullBackOff.
+// manifests in Go modules that tools/ pins (cnpg-1.30.0.yaml, bundle.yaml) and
+// testdata/monitoring.yaml. Otherwise pods stay in ImagePullBackOff.
 func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Image, error) {
 	paths, err := binaries.Locate(ctx, progress, binaries.CoreDNS, binaries.CloudNativePG,
 		binaries.PrometheusOperator, binaries.ConfigReloader, binaries.Prometheus, binaries.Alertmanager)

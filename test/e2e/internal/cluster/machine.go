@@ -70,7 +70,8 @@ func missing() []string {
 	return packages
 }
 
-// installPackages installs Debian packages without starting their services.
+// installPackages installs the missing Debian packages. A node runs the packages' programs itself,
+// and does not need their services.
 func installPackages(ctx context.Context, progress io.Writer) error {
 	lacking := missing()
 	if len(lacking) == 0 {
@@ -88,7 +89,8 @@ func installPackages(ctx context.Context, progress io.Writer) error {
 	return nil
 }
 
-// Traces lists everything that a cluster has left on this machine.
+// Traces lists the mounts, network devices, routes, iptables rules, cgroups and temporary folders
+// that a cluster has left on this machine.
 func Traces(ctx context.Context) (found []string, err error) {
 	for _, command := range [][]string{
 		{"cat", "/proc/self/mounts"}, {"ip", "-oneline", "link"}, {"ip", "route"}, {"iptables-save"},

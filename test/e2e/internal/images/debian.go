@@ -94,8 +94,8 @@ func PgBouncerArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "pgbouncer", pgBouncerScript, progress)
 }
 
-// debian returns the tar file of an image in the user's cache folder. If the file does not exist,
-// debian builds it.
+// debian returns the path of an image's tar file in the user's cache folder. If the file does not
+// exist, debian makes it.
 func debian(ctx context.Context, name, script string, progress io.Writer) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

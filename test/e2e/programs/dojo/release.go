@@ -9,8 +9,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// release runs a release step. It adds a row to the table weapons at its start, and another row
-// after the duration `takes`.
 func release(ctx context.Context, name, takes string) error {
 	pool, err := connect(ctx)
 	if err != nil {

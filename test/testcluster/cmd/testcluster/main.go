@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command testcluster downloads or builds the binaries of a test cluster ahead of time: etcd,
-// Kubernetes, kwok, and binaries named by its arguments, such as prometheus. `testcluster pin`
-// writes the checksums of the binaries' official releases to downloads.txt.
+// Command testcluster prepares the binaries of test clusters ahead of time.
+// `testcluster build [NAME ...]` downloads or builds etcd, Kubernetes, kwok and the named binaries,
+// such as prometheus. `testcluster pin` writes the checksums of the binaries' official releases to
+// downloads.txt.
 package main
 
 import (

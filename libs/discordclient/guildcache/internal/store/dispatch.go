@@ -20,7 +20,8 @@ func (st *Store) Connecting() {
 // Alive implements gateway.Handler.
 func (st *Store) Alive() { st.alive.Store(time.Now().UnixNano()) }
 
-// Disconnected implements gateway.Handler. Views keep their state until they are polled.
+// Disconnected implements gateway.Handler. Requested views keep their state until they are polled.
+// Other views are removed.
 func (st *Store) Disconnected(err error) {
 	why := "closed"
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	// memory is the time that channel changes are kept, to apply them again after an older list.
 	// Listing a guild or starting a session takes less time.
 	memory = 2 * time.Minute
-	// consistencyDelay is the time after a change until all servers of Discord show it.
+	// consistencyDelay is the time after a change until every backend of Discord shows the change.
 	consistencyDelay = 5 * time.Second
 )
 
@@ -138,7 +138,8 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 	return true
 }
 
-// expectEvent sets a deadline for the event of an own write, unless an event has come since began.
+// expectEvent sets a deadline for the event of an own write, unless an event has come since the
+// write began.
 func (g *guildState) expectEvent(began time.Time) {
 	if g.live && !g.silent && g.heard.Before(began) && g.eventDeadline.IsZero() {
 		g.eventDeadline = time.Now().Add(g.store.EventTimeout)
@@ -151,7 +152,7 @@ func (g *guildState) expectEvent(began time.Time) {
 func (g *guildState) missedEvent() {
 	began, stale := g.eventDeadline.Add(-g.store.EventTimeout), g.stale
 	g.eventDeadline, g.silent = time.Time{}, true
-	g.store.Log.Warn("the Discord Gateway has sent no event of an own change; reading the guild instead", "guild", g.id)
+	g.store.Log.Warn("the Discord Gateway has not reported a change by this bot; reading the guild instead", "guild", g.id)
 	g.store.Counters.Gaps.Inc()
 	g.store.markStale(g, 0)
 	if g.stale = began; stale.After(began) {
@@ -193,8 +194,8 @@ func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
 	return true
 }
 
-// setChannels replaces the channels by a list that was requested at since. The list may lack recent
-// changes, so setChannels then applies all changes after the time overlay again.
+// setChannels replaces the channels by a list that was requested at the time since. The list may
+// lack recent changes. So setChannels then applies the changes since the time overlay again.
 func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay time.Time) {
 	byID := make(map[string]*discordclient.Channel, len(list))
 	before := g.snap()

@@ -48,8 +48,8 @@ func (st *Store) receive(t *testing.T, event, data string) {
 	st.Dispatch(event, []byte(data), false)
 }
 
-// session starts a Gateway session of a bot that is in guild 1. guild is the data of its
-// GUILD_CREATE.
+// session starts a Gateway session of a bot that is in guild 1. guild is the data of the
+// GUILD_CREATE event.
 func (st *Store) session(t *testing.T, guild string) {
 	t.Helper()
 	st.Connecting()
@@ -405,8 +405,6 @@ func TestPermissionsAreExactOnlyWhileTheyAreFollowed(t *testing.T) {
 	exact("a session without the bot's roles", false)
 }
 
-// When Discord does not find the object of a write, the view is wrong, so the store has the guild
-// read again.
 func TestAWriteThatFindsNothingHasTheGuildReadAgain(t *testing.T) {
 	t.Parallel()
 	gone := func(code int) error {

@@ -36,7 +36,8 @@ const (
 	ModePolled Mode = "polled"
 )
 
-// View is the live view of one guild. It is safe for concurrent use and never waits for Discord.
+// View is the view of one guild, which the store keeps up to date. It is safe for concurrent use
+// and never waits for Discord.
 type View struct {
 	store   *Store
 	id      string
@@ -60,7 +61,7 @@ func (v *View) Deleted(id string) bool {
 }
 
 // AsOf returns the time up to which the view is certainly up to date. For a live view this is the
-// time of the Gateway's last frame, or if the view is stale, the start of the staleness. For a
+// time of the Gateway's last frame, or an earlier time if the view may have missed a change. For a
 // polled view it is the time of the last poll, or zero before the first poll.
 func (v *View) AsOf() time.Time {
 	s := v.Snapshot()
@@ -194,8 +195,8 @@ func (s *Snapshot) Without(ids ...string) *Snapshot {
 	return &without
 }
 
-// Children returns the channels of a category in display order. An empty parentID stands for the
-// channels without a category.
+// Children returns the channels of a category in display order. If parentID is empty, it returns
+// the channels without a category.
 func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
 	return s.inDisplayOrder(func(c *discordclient.Channel) bool {
 		return c.ParentID == parentID && c.Type != discordgo.ChannelTypeGuildCategory

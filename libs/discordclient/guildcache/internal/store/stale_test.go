@@ -86,7 +86,6 @@ func TestAStaleViewIsReadOnceWanted(t *testing.T) {
 	})
 }
 
-// A poll that began before a session does not bring back a guild that the bot has left.
 func TestAPollFromBeforeASessionDoesNotUndoIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

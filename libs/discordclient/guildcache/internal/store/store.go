@@ -39,8 +39,8 @@ type Config struct {
 }
 
 // Store holds the views of a bot's guilds. Readers use immutable snapshots. One lock guards all
-// changes. The caller of an unexported method must hold this lock. Exceptions are the methods
-// named with and disconnect, which take the lock themselves.
+// changes. The caller of an unexported method must hold this lock, except for two methods:
+// Store.with and Store.disconnect take the lock themselves.
 type Store struct {
 	Config
 	events fanout.Fanout[Event]

@@ -12,7 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A bot may be in 2,500 guilds, but Kubernetes objects use few of them. The store keeps only these.
+// A bot may be in 2,500 guilds, but Kubernetes objects use few of them. The store keeps only the
+// guilds in use.
 func TestOnlyGuildsInUseAreKept(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)

@@ -33,9 +33,9 @@ func (st *Store) ChannelIDs(guildID string) (ids []string) {
 	return ids
 }
 
-// WebhooksListed records a list of webhooks that was requested at since for the channels
-// channelIDs. If a channel's webhooks changed after since, they count as unknown, because the list
-// may lack the change.
+// WebhooksListed records a list of webhooks. The list was requested at the time since, and covers
+// the channels channelIDs. If the webhooks of a channel have changed since the request, they count
+// as unknown, because the list may lack the change.
 func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, channelIDs []string, since time.Time) {
 	byChannel := map[string][]discordclient.Webhook{}
 	for _, id := range channelIDs {
@@ -89,8 +89,9 @@ func (g *guildState) hooksCompared(channelID string, list []discordclient.Webhoo
 	g.store.Wake()
 }
 
-// recheckHooks forgets the lists that did not show a change, once all servers of Discord show the
-// change. The webhooks are then listed again. next is the time of the next check; zero for none.
+// recheckHooks forgets each list that did not show a change, once consistencyDelay has passed since
+// the change. The webhooks are then listed again. next is the time of the next check; zero for
+// none.
 func (g *guildState) recheckHooks(now time.Time) (next time.Time) {
 	for channelID, recheck := range g.hookRechecks {
 		due := recheck.at.Add(consistencyDelay)
@@ -116,8 +117,8 @@ func (st *Store) KeepWebhook(hook discordclient.Webhook) {
 	}
 }
 
-// WriteWebhook calls do, which writes a webhook, and applies the result to the view. An empty
-// channelID stands for the webhook's channel. An empty result means that do deleted the webhook.
+// WriteWebhook calls do, which writes a webhook, and applies the result to the view. If channelID
+// is empty, the webhook's known channel applies. An empty result means that do deleted the webhook.
 // One event counts as the event of this write, even if it comes before the response.
 func (st *Store) WriteWebhook(
 	channelID, webhookID string, do func() (discordclient.Webhook, error),

@@ -82,7 +82,7 @@ func (st *Store) notFound(channelID string, missing bool) {
 	st.markStale(g, 0)
 }
 
-// Channel returns a copy of a channel in a view.
+// Channel returns a copy of a visible channel in a view.
 func (st *Store) Channel(id string) (discordclient.Channel, bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -94,7 +94,8 @@ func (st *Store) Channel(id string) (discordclient.Channel, bool) {
 	return discordclient.Channel{}, false
 }
 
-// Created adds a new channel, unless its event came before the response and may be newer.
+// Created adds a new channel. If the channel's event came before the response, the view keeps the
+// state of the event, which may be newer.
 func (st *Store) Created(guildID string, channel *discordclient.Channel) {
 	st.with(guildID, func(g *guildState) {
 		if _, known := g.snap().hooks[channel.ID]; !known {
@@ -125,8 +126,8 @@ func (st *Store) GuildDeleted(id string) {
 
 func (g *guildState) outdated(since time.Time) bool { return g.live && since.Before(g.liveAt) }
 
-// Listed applies a list of channels that was requested at since. It keeps known hidden channels,
-// because lists omit them.
+// Listed applies a list of channels that was requested at the time since. It keeps known hidden
+// channels, because lists omit them.
 func (st *Store) Listed(guildID string, list []*discordclient.Channel, since time.Time) {
 	st.with(guildID, func(g *guildState) {
 		if g.outdated(since) || since.Before(g.snap().CompleteAt) {
@@ -140,7 +141,7 @@ func (st *Store) Listed(guildID string, list []*discordclient.Channel, since tim
 	})
 }
 
-// Read applies a guild's settings and roles that were requested at since.
+// Read applies a guild's settings and roles that were requested at the time since.
 func (st *Store) Read(guild discordclient.Guild, since time.Time) {
 	st.with(guild.ID, func(g *guildState) { g.readGuild(guild, since) })
 }
@@ -162,7 +163,8 @@ func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	}
 }
 
-// Refreshed records that a poll, which began at since, read the whole guild or found it absent.
+// Refreshed records the result of a poll that began at the time since: the poll read the whole
+// guild, or found it absent.
 func (st *Store) Refreshed(guildID string, p Presence, since time.Time) {
 	st.with(guildID, func(g *guildState) { g.refreshed(p, since) })
 }
@@ -261,7 +263,7 @@ func (st *Store) EditGuild(guildID string, do func() (discordclient.Guild, error
 	return guild, err
 }
 
-// Roles applies a list of roles that was requested at since.
+// Roles applies a list of roles that was requested at the time since.
 func (st *Store) Roles(guildID string, roles []discordclient.Role, since time.Time) {
 	st.with(guildID, func(g *guildState) {
 		guild := g.snap().Guild
@@ -280,8 +282,9 @@ func (st *Store) Self(userID string) {
 	}
 }
 
-// Member records the bot's roles in a guild, which were requested at since. If the Gateway has
-// already sent the roles, Member ignores the requested roles, because the Gateway's are newer.
+// Member records the bot's roles in a guild, which were requested at the time since. If the Gateway
+// has already sent the roles, Member ignores the requested roles, because the roles from the
+// Gateway are newer.
 func (st *Store) Member(guildID string, roles []string, since time.Time) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
