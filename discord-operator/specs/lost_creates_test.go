@@ -109,7 +109,7 @@ var _ = Describe("A create whose response is lost or is an error", func() {
 		Expect(w.idsNamed("alerts")).To(HaveLen(1))
 	})
 
-	It("is recovered without an entry in the audit log", func(ctx context.Context) {
+	It("is recovered although the audit log lacks it", func(ctx context.Context) {
 		discord.Faults().LoseAudit(-1)
 		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
 		w.fault(discordtest.Fault{Route: postChannel, Times: 2, Action: discordtest.DropAfter()})

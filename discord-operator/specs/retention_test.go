@@ -112,7 +112,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 	}
 	DescribeTable("leaves nothing on Discord that the operator created unless the server allows retention", entries...)
 
-	It("waits until another object that names the same channel in spec.adopt is deleted", func(ctx context.Context) {
+	It("waits for the deletion of another object with the same channel in its spec.adopt", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(serverAllows(v1alpha1.FromAll)))

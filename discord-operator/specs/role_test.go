@@ -383,7 +383,7 @@ var _ = Describe("A role's create whose response is lost or is an error", func()
 		Expect(w.audited(roleCreated)).To(Equal(1))
 	})
 
-	It("is recovered without an entry in the audit log, and its role is retained on deletion", func(ctx context.Context) {
+	It("is recovered although the audit log lacks it, and Discord keeps the role when the object is deleted", func(ctx context.Context) {
 		discord.Faults().LoseAudit(-1)
 		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
 		w.fault(discordtest.Fault{Route: postRole, Times: 1, Action: discordtest.DropAfter()})
@@ -422,7 +422,7 @@ var _ = Describe("A role", func() {
 		w.expectInSync(ctx, r, c, g)
 	})
 
-	It("whose name is in an overwrite makes channels and groups Degraded until a user or an object creates it",
+	It("that overwrites name and that does not exist makes their objects Degraded until it is created",
 		func(ctx context.Context) {
 			w := newWorld(ctx)
 			named := func(name string) []v1alpha1.PermissionOverwrite {

@@ -86,7 +86,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is restored after a tenant's edit, even with the operator's field manager", func(ctx context.Context) {
+	It("is restored after a tenant's edit, even if the edit names the operator's field manager", func(ctx context.Context) {
 		alerted(ctx)
 		putBack(ctx)
 		eventuallyReady(ctx, dojo)

@@ -140,8 +140,7 @@ var _ = Describe("The minor version of Postgres", func() {
 		change(policy.Window)
 		return policy
 	}
-	DescribeTable("is refused by the API "+
-		"with an invalid policy or window", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
+	DescribeTable("cannot have an invalid spec.postgres.cluster.versionPolicy, which the API refuses", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
 		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", change))).To(MatchError(ContainSubstring(want)))
 	},
 		Entry("a policy without a version", versioned("", automatic(0)), "versionPolicy needs version"),
@@ -157,7 +156,7 @@ var _ = Describe("The minor version of Postgres", func() {
 			"Duplicate value"),
 		Entry("a window of one minute", versioned("17", window(func(w *corev1api.Window) { w.Duration.Duration = time.Minute })),
 			"must be at least 10m and at most 24h"),
-		Entry("a path as the time zone", versioned("17", window(func(w *corev1api.Window) { w.TimeZone = "../../etc/passwd" })),
+		Entry("a path as the window's time zone", versioned("17", window(func(w *corev1api.Window) { w.TimeZone = "../../etc/passwd" })),
 			"must be a name of the IANA time zone database"),
 	)
 })

@@ -212,7 +212,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Eventually(ctx, refetch(dojo)).Should(And(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed),
 			haveMessage("DatabaseReady", And(ContainSubstring("from Postgres 16 to 17 has failed, and no pod runs. See "+
 				"`kubectl logs job/tokyo-db-1-major-upgrade -n "+ns+"`. "), ContainSubstring("set the version to 16 again"),
-				ContainSubstring("The data has not changed, so the Cluster starts with it. If the log names pg_control.old, or no longer exists,")))))
+				ContainSubstring("The data has not changed, so Postgres 16 starts. If the log names pg_control.old, or if there is no log any more,")))))
 		runs(ctx, 0)
 		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable))
 		upgrade(ctx, pg16)

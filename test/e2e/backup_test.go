@@ -245,7 +245,7 @@ spec:
 		Expect(phase).To(Equal("completed"))
 	}, SpecTimeout(15*time.Minute))
 
-	It("is restored with every row from the final backup by a Dojo of the same name", func(ctx SpecContext) {
+	It("is restored with every row from its final backup when a Dojo of the same name is created", func(ctx SpecContext) {
 		began := time.Now()
 		Expect(w.runDocumented(ctx, "restore.md", "A Dojo that was deleted", "sapporo")).
 			To(ContainSubstring("Backup " + final.GetName()))

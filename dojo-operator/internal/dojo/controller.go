@@ -110,7 +110,7 @@ func (r *Reconciler) Prepare(ctx context.Context, indexer client.FieldIndexer) e
 }
 
 // SetupWithManager registers the controller with the manager. The parameter workers is the maximum
-// number of Dojos that it reconciles at the same time.
+// number of Dojos that the controller reconciles at the same time.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
 	if err := r.Prepare(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
@@ -213,7 +213,7 @@ func (r *Reconciler) catalog() images.Catalog {
 }
 
 // applySafeguards reconciles a deleted Dojo without our finalizer. Another client's finalizer can
-// delay the deletion for long. Until the end, Alertmanager must not post to an unchecked URL.
+// delay the deletion for long. Until then, Alertmanager must not post to an unchecked URL.
 func (r *Reconciler) applySafeguards(ctx context.Context, dojo *corev1api.Dojo) (reconcile.Result, error) {
 	observed, err := monitoring.Observe(ctx, r.reader(dojo), dojo, r.Kinds.Has, r.Clock.Now())
 	if errors.Is(err, apply.ErrStale) {

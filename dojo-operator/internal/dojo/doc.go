@@ -32,6 +32,6 @@
 //
 // status.waitingFor records when a wait started, such as the wait for an object of another owner.
 // After a deadline, the Dojo becomes Degraded. Other deadlines start at times that Kubernetes and
-// CloudNativePG record, such as the last progress of a rollout. So a restart of the operator does
-// not restart any deadline.
+// CloudNativePG record, such as the last change of a pod's readiness. So a restart of the operator
+// does not restart any deadline.
 package dojo

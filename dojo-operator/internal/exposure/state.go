@@ -44,7 +44,8 @@ type State struct {
 	Unchanged apply.Unchanged
 }
 
-// Observe reads the Ingress and, if has returns true for its kind, the HTTPRoute.
+// Observe reads the Ingress and the HTTPRoute. It skips the HTTPRoute if the cluster lacks this
+// kind, according to has.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {

@@ -77,7 +77,8 @@ type State struct {
 	Unchanged     apply.Unchanged
 }
 
-// Observe reads the objects of monitoring and alerts, except the kinds for which has returns false.
+// Observe reads the objects of monitoring and alerts. It skips kinds that the cluster lacks,
+// according to has.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {

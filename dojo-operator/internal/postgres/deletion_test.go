@@ -184,9 +184,11 @@ func TestFinalBackupWaitsForAnOlderOne(t *testing.T) {
 	at := metav1.NewTime(noon.Add(-24 * time.Hour))
 	older := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "night", CreationTimestamp: at}}
 	older.Spec.Cluster.Name, older.Status.Phase = "tokyo-db", cnpgv1.BackupPhasePending
+	invalid := older.DeepCopy() // CloudNativePG does not come back to it
+	invalid.Name, invalid.Status.Phase = "evening", cnpgv1.BackupPhaseDefinitionInvalid
 	w.Backup.Final = &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Name: cnpg.FinalBackupName(dojo), CreationTimestamp: at}}
 	s := w.observe(dojo)
-	must(t, s.Backup.ObserveTaken(t.Context(), readerOf(reading{older}, nil), dojo, s.Cluster.Live))
+	must(t, s.Backup.ObserveTaken(t.Context(), readerOf(reading{invalid, older}, nil), dojo, s.Cluster.Live))
 	got := FinalBackup(dojo, s, testConfig).Issues[0].Message
 	if !strings.Contains(got, `, which waits for the older Backup night (phase "pending"). If the older Backup does not end, delete it: `+
 		"`kubectl delete backups.postgresql.cnpg.io night -n school`, or set spec.postgres.reclaimPolicy to Retain") {

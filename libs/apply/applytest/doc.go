@@ -4,7 +4,8 @@
 // apimachinery's managedfields with the schemas of the built-in kinds and of the test's
 // CustomResourceDefinitions. It behaves like the API server in:
 //
-//   - POST: defaulting precedes field management, so the creating manager owns defaults by Update.
+//   - POST: defaulting precedes field management, so the manager that creates an object owns its defaults,
+//     in an entry with the operation Update.
 //     Fields allocated later (a Service's clusterIP, a Job's selector) have no manager.
 //   - Server-side apply, patches and updates of the object, its status and its scale, with
 //     conflicts and preconditions (UID, version). A write without effect changes no version and no

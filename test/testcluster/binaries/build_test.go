@@ -235,7 +235,8 @@ func goCommand(t *testing.T, script string) {
 		string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// The go command is a script that leaves files, starts a compiler, and never ends.
+// A script takes the place of the go command. It leaves files, starts a child process as a compiler
+// would be, and never ends.
 func TestInterruptedBuildLeavesNothing(t *testing.T) {
 	for name, verb := range map[string]string{"while modules are fetched": "list", "while it compiles": "build"} {
 		t.Run(name, func(t *testing.T) {
@@ -276,7 +277,8 @@ func TestInterruptedBuildLeavesNothing(t *testing.T) {
 	}
 }
 
-// The go command is a script that downloads and compiles until the test has read its progress.
+// A script takes the place of the go command. It reports downloads and packages, and waits until the
+// test has read its progress.
 func TestBuildReportsProgress(t *testing.T) {
 	b := hello(t)
 	proceed := t.TempDir()

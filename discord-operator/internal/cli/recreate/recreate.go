@@ -174,8 +174,8 @@ func (p *Plan) keepRoles(spec []v1alpha1.PermissionOverwrite, recorded []v1alpha
 		is := func(r v1alpha1.ResolvedRole) bool { return r.Name == o.Role }
 		if at := slices.IndexFunc(recorded, is); at >= 0 && !listed(recorded[at].ID) {
 			spec[i].Role, p.Guarded = recorded[at].ID, true
-			p.notes = append(p.notes, fmt.Sprintf("spec.permissionOverwrites names the role %q by its id %s, so that it stays "+
-				"the same role. If the object comes from a Git repository, write the id there too.", o.Role, spec[i].Role))
+			p.notes = append(p.notes, fmt.Sprintf("In spec.permissionOverwrites, the id %[2]s replaces the name %[1]q, so that "+
+				"the overwrite stays for the same role. If the object comes from a Git repository, write the id there too.", o.Role, spec[i].Role))
 		}
 	}
 }

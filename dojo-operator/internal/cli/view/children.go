@@ -83,7 +83,7 @@ func childOf(w *world.World, known world.Child) (c Child, shown bool) {
 func missing(w *world.World, known world.Child) (Mark, string) {
 	had := known.Kind == kinds.Cluster && w.Dojo.Status.Database != nil && w.Dojo.Status.Database.ClusterUID != ""
 	switch h := state(w.Dojo, w.Now); {
-	case had && known.Kind == kinds.Cluster:
+	case had:
 		return Ill, "MISSING (had data)"
 	case h.Health == Progressing || h.Health == Suspended || h.Health == Paused:
 		return Busy, "not made yet"

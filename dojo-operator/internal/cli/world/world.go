@@ -79,8 +79,8 @@ func IsReady(pod *corev1.Pod) bool {
 type Child struct {
 	Kind kinds.Kind
 	Name string
-	// Wanted reports whether the Dojo needs the object at all times. Other objects may be missing:
-	// they are optional, temporary or obsolete.
+	// Wanted reports whether the object counts as missing if it does not exist. Other objects are
+	// obsolete, or exist only at times, such as a PodDisruptionBudget.
 	Wanted bool
 	// Foreign reports whether the Dojo uses the object without owning it.
 	Foreign bool

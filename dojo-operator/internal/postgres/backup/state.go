@@ -52,7 +52,8 @@ func (s *State) Running(now time.Time, deadline time.Duration) string {
 	return ""
 }
 
-// Observe reads the schedule and the final backup, except the kinds for which has returns false.
+// Observe reads the schedule and the final backup. It skips kinds that cannot be read, according to
+// has.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool,
 ) (s State, err error) {
@@ -87,7 +88,7 @@ func (s *State) ObserveTaken(
 		b := &backups.Items[i]
 		former := b.CreationTimestamp.Before(&cluster.CreationTimestamp)
 		switch phase := b.Status.Phase; {
-		case b.Spec.Cluster.Name != cluster.Name || phase == cnpgv1.BackupPhaseFailed:
+		case b.Spec.Cluster.Name != cluster.Name || cnpg.BackupFailed(b):
 		case phase != cnpgv1.BackupPhaseCompleted:
 			s.Unfinished = append(s.Unfinished, b)
 		case !former && (s.Last == nil || completed(b).After(completed(s.Last))):

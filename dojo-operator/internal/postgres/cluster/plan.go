@@ -30,7 +30,7 @@ type Input struct {
 	Filling    *conditions.Issue
 	Incomplete *conditions.Issue
 	// Stopped reports whether no pod uses Postgres. Running describes the pods that use Postgres.
-	// Idle has the deletions of the Jobs whose SQL does not run yet.
+	// Idle has the deletions of the Jobs whose SQL does not run, but could still start.
 	Stopped bool
 	Running string
 	Idle    []apply.Deletion
@@ -138,8 +138,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 // the Cluster needs; else nil.
 func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	for _, budget := range s.Budgets {
-		// Only a PodDisruptionBudget that a Dojo controls is a conflict. CloudNativePG may have
-		// created any other PodDisruptionBudget for a Cluster.
+		// Any other PodDisruptionBudget could be CloudNativePG's own, so only that of a Dojo's
+		// application is a conflict.
 		if budget != nil && ownership.ByDojo(budget) {
 			issue = cmp.Or(issue, ownership.NameConflict(dojo, "PodDisruptionBudget", budget))
 		}

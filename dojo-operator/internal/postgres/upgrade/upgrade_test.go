@@ -201,7 +201,7 @@ func TestSteps(t *testing.T) {
 	upgrading, broken := State{Backup: done.Backup, Job: job(false)}, State{Backup: done.Backup, Job: job(true)}
 	const restored = fromArchive
 	const linked = "If the log does not name pg_control.old, set the version to 16 again" + toBackUp +
-		". The data has not changed, so the Cluster starts with it. If the log names pg_control.old, or no longer exists, " +
+		". The data has not changed, so Postgres 16 starts. If the log names pg_control.old, or if there is no log any more, " +
 		"Postgres 16 possibly cannot use the data any more. " + restored
 	cases := map[string]struct {
 		dojo    *corev1api.Dojo

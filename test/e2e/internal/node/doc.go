@@ -9,7 +9,7 @@
 // process in these namespaces ends, the kernel removes the node's bridge, iptables rules, routes,
 // mounts and processes. The node sees the machine's files with three exceptions: /run is empty,
 // writes to /var go to the node's folder, and the kernel settings that a kubelet changes are
-// copies. The keeper (files/keeper.sh) outlives this process by a moment, and removes the rest:
+// copies. The keeper (files/keeper.sh) outlives the Go program by a moment, and removes the rest:
 // cgroups and the folder.
 //
 // A pair of network devices links the machine (Gateway) to the node (nodeAddress). The machine can
