@@ -175,7 +175,8 @@ func (p *Plan) keepRoles(spec []v1alpha1.PermissionOverwrite, recorded []v1alpha
 		if at := slices.IndexFunc(recorded, is); at >= 0 && !listed(recorded[at].ID) {
 			spec[i].Role, p.Guarded = recorded[at].ID, true
 			p.notes = append(p.notes, fmt.Sprintf("In spec.permissionOverwrites, the id %[2]s replaces the name %[1]q, so that "+
-				"the overwrite stays for the same role. If the object comes from a Git repository, write the id there too.", o.Role, spec[i].Role))
+				"the overwrite stays for the same role. If the object comes from a Git repository, write the id there too.",
+				o.Role, spec[i].Role))
 		}
 	}
 }

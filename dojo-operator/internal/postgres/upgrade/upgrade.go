@@ -410,8 +410,8 @@ func adviceAfterFailure(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, 
 		return adviceBeforeStart(dojo, s, from)
 	}
 	return fmt.Sprintf("See `kubectl logs job/%[1]s -n %[2]s`. If the log does not name pg_control.old, set the version "+
-		"to %[3]d again%[5]s. The data has not changed, so Postgres %[3]d starts. If the log names pg_control.old, or if there "+
-		"is no log any more, Postgres %[3]d possibly cannot use the data any more. %[4]s",
+		"to %[3]d again%[5]s. The data has not changed, so Postgres %[3]d starts. If the log names pg_control.old, or "+
+		"if there is no log any more, Postgres %[3]d possibly cannot use the data any more. %[4]s",
 		s.Job.Name, dojo.Namespace, from, restoreAdvice(dojo, cluster, s, from), thenBackUp(dojo))
 }
 
