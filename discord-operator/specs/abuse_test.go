@@ -189,8 +189,8 @@ var _ = Describe("Another tenant's objects stay unchanged and its new objects be
 			Expect(operator.Writes(a.ns)).To(BeEmpty(), "the operator leaves what it has not made")
 		})
 
-		It("refers to the group, server, channel and Secret of the other tenant, "+
-			"without and with permission", func(ctx context.Context) {
+		It("refers, first without and then with permission, "+
+			"to the other tenant's group, server, channel and Secret", func(ctx context.Context) {
 			a := b.newTenant(ctx, nil)
 			inGroup := a.channel("team", "alerts", withWebhook, func(c *v1alpha1.DiscordChannel) {
 				c.Spec.Webhook.SecretName = b.kept.WebhookSecretName()
@@ -235,7 +235,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its new objects be
 
 // Serial, because with ten processes on one core the edits would be too slow to use up the tenant's
 // share.
-var _ = Describe("A tenant in an allowed namespace that edits its channels all the time", Serial, func() {
+var _ = Describe("A tenant that edits all channels of its allowed namespace every second", Serial, func() {
 	const (
 		// perSecond is Discord's limit for the bot. It is so low that the edits use up the tenant's
 		// share on a slow machine, and so high that the other tenants need less than the rest.

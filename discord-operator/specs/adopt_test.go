@@ -39,7 +39,7 @@ var _ = Describe("Adopting", func() {
 		Eventually(ctx, eventsOf(g)).Should(ConsistOf("Normal Adopted", "Normal Ready"))
 	})
 
-	It("succeeds although an object of another namespace, in which no DiscordServer exists, "+
+	It("succeeds although an object in a namespace without a DiscordServer "+
 		"names the same channel", func(ctx context.Context) {
 		w, other := newWorld(ctx), newWorld(ctx)
 		group := w.categoryByHand("incidents")
@@ -107,7 +107,7 @@ var _ = Describe("Adopting", func() {
 	})
 
 	It("a channel that another object adopted makes the object Degraded "+
-		"until that object is deleted", func(ctx context.Context) {
+		"until the other object is deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		id := w.channelByHand(discordtest.Channel{Name: "alerts"})
 		group := w.categoryByHand("incidents")
@@ -127,7 +127,7 @@ var _ = Describe("Adopting", func() {
 	})
 
 	It("a channel that another object created is a Conflict, "+
-		"and stays when the adopting object is deleted", func(ctx context.Context) {
+		"and the channel stays when the adopting object is deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)

@@ -450,7 +450,7 @@ var _ = Describe("The API", func() {
 			`{name: B, position: 3, permissionOverwrites: [], deletionPolicy: Retain}`, ``),
 		Entry("refused: another server for a group", "DiscordGroup", ``, ``, `{serverRef: {name: kyoto}}`,
 			`spec.serverRef: Invalid value: serverRef cannot be changed: Discord cannot move a category to another server`),
-		Entry("refused: a server of the same name in another namespace for a group", "DiscordGroup", ``, ``,
+		Entry("refused: the move of a group to a server of the same name in another namespace", "DiscordGroup", ``, ``,
 			`{serverRef: {name: jujutsu, namespace: kyoto}}`, `serverRef cannot be changed`),
 		Entry("allowed: the addition of adopt to a group", "DiscordGroup", ``, ``, `{adopt: {id: "123456"}}`, ``),
 		Entry("refused: a change of a group's adopt", "DiscordGroup", `{adopt: {id: "123456"}}`, ``,

@@ -194,9 +194,9 @@ var _ = Describe("A DiscordChannel", func() {
 			Expect(on(c).Type).To(BeEquivalentTo(kind))
 			w.expectInSync(ctx, c)
 		},
-		Entry("Text to Announcement", v1alpha1.ChannelTypeText, v1alpha1.ChannelTypeAnnouncement, 5.0),
-		Entry("unset to Announcement", v1alpha1.ChannelType(""), v1alpha1.ChannelTypeAnnouncement, 5.0),
-		Entry("Announcement to Text", v1alpha1.ChannelTypeAnnouncement, v1alpha1.ChannelTypeText, 0.0),
+		Entry("from Text to Announcement", v1alpha1.ChannelTypeText, v1alpha1.ChannelTypeAnnouncement, 5.0),
+		Entry("from no type to Announcement", v1alpha1.ChannelType(""), v1alpha1.ChannelTypeAnnouncement, 5.0),
+		Entry("from Announcement to Text", v1alpha1.ChannelTypeAnnouncement, v1alpha1.ChannelTypeText, 0.0),
 	)
 
 	DescribeTable("is Degraded, and is neither created nor edited, until the server allows announcements",

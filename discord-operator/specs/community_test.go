@@ -70,7 +70,7 @@ var _ = Describe("Community", func() {
 		Expect(features()).To(BeEmpty())
 	})
 
-	It("waits until the bot is administrator, while the operator applies all other settings", func(ctx context.Context) {
+	It("waits until the bot is administrator, and delays no other setting", func(ctx context.Context) {
 		s.Spec.Name = "Tokyo"
 		create(ctx, s, rules, moderators)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)).
@@ -170,8 +170,8 @@ var _ = Describe("Community", func() {
 			`rulesChannelRef: none -> "rules"`, `publicUpdatesChannelRef: none -> "moderators"`, "community: none -> Enabled")
 	})
 
-	It("makes the operator apply settings again "+
-		"that Discord had ignored before Community was enabled", func(ctx context.Context) {
+	It("makes the operator apply again the settings "+
+		"that Discord ignored before Community was enabled", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Locale: true, Description: true}})
 		prepare(ctx)

@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("kubectl discord export --copy-to", func() {
-	It("makes no private channel of the original server public in the copy", func(ctx context.Context) {
+	It("never copies a private channel as a public channel", func(ctx context.Context) {
 		const view, manage = discordtest.PermViewChannel, discordtest.PermManageChannels
 		w := newWorldOf(ctx, newBot(), guildtest.Needed)
 		ops := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Ops"})

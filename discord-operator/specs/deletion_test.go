@@ -48,7 +48,7 @@ var _ = Describe("Deleting", func() {
 	)
 
 	It("an object deletes the channel that the operator created "+
-		"after a user deleted the adopted channel", func(ctx context.Context) {
+		"in place of an adopted channel that a user deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", adopting(w.channelByHand(discordtest.Channel{Name: "alerts"})))
 		g := w.group("incidents", groupAdopting(w.categoryByHand("incidents")))
@@ -80,8 +80,8 @@ var _ = Describe("Deleting", func() {
 		deleteAndWait(ctx, c, g)
 	})
 
-	It("a channel that a user deleted while the operator was stopped "+
-		"changes nothing on Discord", func(ctx context.Context) {
+	It("a channel changes nothing on Discord "+
+		"if a user deleted the channel there while the operator was stopped", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)
@@ -127,7 +127,7 @@ var _ = Describe("Deleting", func() {
 		eventuallyReady(ctx, b)
 	})
 
-	It("a channel and its group at once deletes both on Discord", func(ctx context.Context) {
+	It("a channel and its group at the same time deletes both on Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, c := w.group("incidents"), w.channel("incidents", "alerts")
 		ready(ctx, w.server(), g, c)

@@ -159,7 +159,7 @@ var _ = Describe("Drift", func() {
 			Expect(took[len(took)/2]).To(BeNumerically("<", time.Second))
 		})
 
-		It("is corrected in the order of channels", func(ctx context.Context) {
+		It("is corrected when a user changes the order of channels", func(ctx context.Context) {
 			m := newManaged(ctx)
 			before, counted := len(m.edits()), driftCount(ctx, "DiscordChannel", "position")
 			expectCorrected(ctx, m.order, m.editByHand(func(c *discordtest.Channel) { c.Position = 9 }))

@@ -29,7 +29,7 @@ import (
 const readyTimeout = 2 * time.Minute
 
 var _ = Describe("kubectl discord export", func() {
-	It("prints manifests whose objects become Ready and can be deleted "+
+	It("prints manifests whose objects become Ready, and are deleted, "+
 		"without an edit on Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		populate(ctx, w)

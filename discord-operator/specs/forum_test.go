@@ -277,7 +277,7 @@ var _ = Describe("A forum or media channel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("keeps existing tags whose names are in the spec when a DiscordChannel adopts it", func(ctx context.Context) {
+	It("that a DiscordChannel adopts keeps the tags whose names are in the spec", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		id := w.channelByHand(discordtest.Channel{Name: "ideas", Type: discordtest.TypeForum, Tags: []discordtest.Tag{
 			{Name: "bug", Emoji: discordtest.Emoji{Name: "🐛"}}, {Name: "idea", Moderated: true},

@@ -63,7 +63,7 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		w.expectInSync(ctx, r)
 	})
 
-	DescribeTable("gets the permissions that the owner lists by name, and no permission that a listed permission implies",
+	DescribeTable("gets no permission that the owner does not list, even if a listed permission implies it",
 		func(ctx context.Context, ceiling, asked []v1alpha1.Permission, refused string) {
 			w := newWorld(ctx)
 			discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermAdministrator)
@@ -79,13 +79,13 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 				ContainSubstring("spec.allowedRoles.permissions"), ContainSubstring("Ask its owner to allow them, or remove them")))
 			Expect(w.edits()).To(BeEmpty())
 		},
-		Entry("asks for a listed permission: gets it",
+		Entry("a listed permission: granted",
 			[]v1alpha1.Permission{"SendMessages", "Speak"}, []v1alpha1.Permission{"Speak"}, ""),
-		Entry("asks for a listed and an unlisted permission: is refused",
+		Entry("a listed and an unlisted permission: refused",
 			[]v1alpha1.Permission{"Speak"}, []v1alpha1.Permission{"Speak", "BanMembers"}, "BanMembers"),
-		Entry("asks for a permission that only the listed Administrator implies: is refused",
+		Entry("a permission that only the listed Administrator implies: refused",
 			[]v1alpha1.Permission{"Administrator"}, []v1alpha1.Permission{"BanMembers"}, "BanMembers"),
-		Entry("asks for the listed Administrator: gets it",
+		Entry("the listed Administrator: granted",
 			[]v1alpha1.Permission{"Administrator"}, []v1alpha1.Permission{"Administrator"}, ""),
 	)
 
@@ -137,7 +137,7 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		eventuallyReady(ctx, r)
 	})
 
-	DescribeTable("loses a permission that the owner withdraws, although the tenant edits the object to keep it",
+	DescribeTable("loses a permission that the owner withdraws, even if the tenant tries to keep the permission",
 		func(ctx context.Context, change func(w *world, r *v1alpha1.DiscordRole)) {
 			w := newWorld(ctx)
 			a := w.newTenant(ctx, nil)

@@ -120,8 +120,8 @@ var _ = Describe("A create whose response is lost or is an error", func() {
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal Recovered"))
 	})
 
-	It("leaves a channel that is retained on deletion if the audit log has no entry for it, "+
-		"unless spec.adopt names the channel", func(ctx context.Context) {
+	It("leaves a channel that stays when its object is deleted, "+
+		"unless the audit log or spec.adopt names the channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s := w.server()
 		ready(ctx, s)
@@ -189,7 +189,7 @@ var _ = Describe("A create whose response is lost or is an error", func() {
 		Expect(w.audited(channelCreated)).To(Equal(1))
 	})
 
-	It("is recovered for a webhook if the operator is killed before the response", func(ctx context.Context) {
+	It("is recovered if the operator is killed before the response to the create of a webhook", func(ctx context.Context) {
 		c := w.channel("", "alerts")
 		ready(ctx, c)
 		release := w.holdAnswer(postWebhook)

@@ -178,8 +178,8 @@ var _ = Describe("Permission overwrites", func() {
 			eventuallyReady(ctx, c, g)
 			Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: second, Allow: send}}))
 		},
-		Entry("in new objects", false),
-		Entry("in existing objects", true),
+		Entry("a new object", false),
+		Entry("an existing object", true),
 	)
 
 	It("of permissions that the bot lacks make the object Degraded, "+

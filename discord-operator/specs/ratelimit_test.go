@@ -78,7 +78,8 @@ var _ = Describe("A rate limit", func() {
 			Should(Equal([]string{"patch discordchannels/alerts/status"}), "the audit log has it a moment later")
 	})
 
-	It("of name and topic edits, which no header announces, delays no edit of another field", func(ctx context.Context) {
+	It("of name and topic edits delays no edit of another field, "+
+		"although no header announces the limit", func(ctx context.Context) {
 		l := limits()
 		l.NameTopic = discordtest.Rate{N: 2, Per: 30 * time.Second}
 		anotherDiscord(ctx, discordtest.Options{Limits: l})

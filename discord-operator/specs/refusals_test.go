@@ -63,9 +63,9 @@ var _ = Describe("Refusals by Discord", func() {
 			b.undisturbed(ctx, func() { editMany(ctx, loop, change) })
 			Expect(b.forbidden()).To(And(BeNumerically(">", 0), BeNumerically("<=", most)))
 		},
-		Entry("of edits of a topic, of which the operator sends one a minute", 5,
+		Entry("a refused topic: at most one call a minute", 5,
 			func(s *channelSpec, i int) { s.Topic = new(fmt.Sprintf("topic %d", i)) }),
-		Entry("of edits of overwrites, until the namespace has reached its limit of refusals", tenantRefusals,
+		Entry("refused overwrites: one call for each edit, up to the namespace's limit of refusals", tenantRefusals,
 			func(s *channelSpec, i int) {
 				user := fmt.Sprintf("1%017d", i)
 				s.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{User: user, Deny: []v1alpha1.Permission{"SendMessages"}}}

@@ -422,7 +422,7 @@ var _ = Describe("A role", func() {
 		w.expectInSync(ctx, r, c, g)
 	})
 
-	It("that overwrites name and that does not exist makes their objects Degraded until it is created",
+	It("that does not exist, but is named in an overwrite, makes channels and groups Degraded until it is created",
 		func(ctx context.Context) {
 			w := newWorld(ctx)
 			named := func(name string) []v1alpha1.PermissionOverwrite {

@@ -356,7 +356,7 @@ var _ = Describe("Several namespaces with one server", func() {
 var _ = Describe("allowedNamespaces.selector", func() {
 	labels := map[string]string{"discord": "yes"}
 
-	It("selects namespaces by their labels, with the component namespace-selectors", func(ctx context.Context) {
+	It("selects namespaces by their labels if the component namespace-selectors is deployed", func(ctx context.Context) {
 		component, err := project.Path("deploy", "discord-operator", "components", "namespace-selectors", "role.yaml")
 		Expect(err).NotTo(HaveOccurred())
 		for _, o := range objectsIn(component) {
@@ -411,7 +411,7 @@ var _ = Describe("allowedNamespaces.selector", func() {
 	})
 
 	It("selects no namespace with --watch-namespaces, "+
-		"where from: All means the watched namespaces", func(ctx context.Context) {
+		"whereas from: All selects the watched namespaces", func(ctx context.Context) {
 		w := newWorld(ctx)
 		watched, unwatched := w.newTenant(ctx, labels), w.newTenant(ctx, labels)
 		operator.Restart(ctx, "--namespace-selectors", "--watch-namespaces="+w.ns+","+watched.ns)

@@ -253,8 +253,8 @@ var _ = Describe("A voice or stage channel", func() {
 			To(And(ContainSubstring("the type Text"), ContainSubstring("the type Voice")))
 	})
 
-	It("lets the bot connect if @everyone may not connect, "+
-		"and is Degraded if a user removes this overwrite", func(ctx context.Context) {
+	It("gets an overwrite that lets the bot connect if @everyone may not connect, "+
+		"and is Degraded if a user removes the overwrite", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		c := w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice, func(s *channelSpec) {
 			s.PermissionOverwrites = []v1alpha1.PermissionOverwrite{denying("@everyone", "Connect")}

@@ -82,7 +82,7 @@ var _ = Describe("A webhook", func() {
 	})
 
 	DescribeTable("has a Secret that the operator corrects "+
-		"after an edit by a user", func(ctx context.Context, change func(*corev1.Secret)) {
+		"after a user", func(ctx context.Context, change func(*corev1.Secret)) {
 		hook, before := hooks(c)[0], len(w.edits())
 		secret, err := w.secretOf("alerts-webhook")(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -93,10 +93,10 @@ var _ = Describe("A webhook", func() {
 		w.expectInSync(ctx, c)
 		Expect(w.edits()).To(HaveLen(before))
 	},
-		Entry("that changes the URL", func(s *corev1.Secret) { s.Data["url"] = []byte("https://example.org") }),
-		Entry("that removes the URL", func(s *corev1.Secret) { delete(s.Data, "url") }),
-		Entry("that removes the labels", func(s *corev1.Secret) { s.Labels = nil }),
-		Entry("that removes the annotations", func(s *corev1.Secret) { s.Annotations = nil }),
+		Entry("changes the URL", func(s *corev1.Secret) { s.Data["url"] = []byte("https://example.org") }),
+		Entry("removes the URL", func(s *corev1.Secret) { delete(s.Data, "url") }),
+		Entry("removes the labels", func(s *corev1.Secret) { s.Labels = nil }),
+		Entry("removes the annotations", func(s *corev1.Secret) { s.Annotations = nil }),
 	)
 
 	It("keeps the keys and labels that other clients add to its Secret", func(ctx context.Context) {
@@ -131,8 +131,8 @@ var _ = Describe("A webhook", func() {
 		Expect(w.bodies(postWebhook)).To(HaveLen(1))
 	})
 
-	It("has its URL in a new Secret once the spec names the new Secret, "+
-		"and the old Secret is deleted", func(ctx context.Context) {
+	It("gets a new Secret with its URL, and loses the old Secret, "+
+		"when the spec renames the Secret", func(ctx context.Context) {
 		hook := hooks(c)[0]
 		edit(ctx, c, with(func(s *channelSpec) { s.Webhook.SecretName = "elsewhere" }))
 		eventuallyReady(ctx, c)
@@ -170,7 +170,7 @@ var _ = Describe("A webhook", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel, postWebhook, postChannel, postWebhook}))
 	})
 
-	DescribeTable("never adopts a Secret that the DiscordChannel does not own, and waits for the Secret's deletion",
+	DescribeTable("waits until the name of its Secret is free, and never adopts a Secret",
 		func(ctx context.Context, owner []metav1.OwnerReference) {
 			foreign := w.secret("foreign")
 			foreign.OwnerReferences, foreign.StringData = owner, map[string]string{"url": "mine"}

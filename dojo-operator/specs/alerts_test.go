@@ -116,7 +116,7 @@ func webhookSecret(o *unstructured.Unstructured) any {
 	return discord[0].(map[string]any)["apiURL"]
 }
 
-var _ = Describe("The alerts of a Dojo on Discord", func() {
+var _ = Describe("A Dojo's alerts on Discord", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 

@@ -116,7 +116,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		putBack(ctx)
 	})
 
-	It("is restored while the deletion of a paused Dojo and its data waits", func(ctx context.Context) {
+	It("is restored while a paused Dojo waits to be deleted with its data", func(ctx context.Context) {
 		pg := existingCluster(ctx, ns, "pg")
 		Eventually(ctx, refetch(pg)).Should(haveField("status.readyInstances", Equal(int64(2))))
 		alerted(ctx, inCluster, withPolicy(corev1api.ReclaimDelete))

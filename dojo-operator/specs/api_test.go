@@ -123,7 +123,7 @@ var _ = Describe("The API of a Dojo", func() {
 		Entry("too long a value of an environment variable",
 			set("env", []any{map[string]any{"name": "A", "value": strings.Repeat("a", 8193)}}),
 			"a variable has a name of at most 253 and a value of at most 8192 characters"),
-		Entry("values of environment variables that are too long together",
+		Entry("environment variables whose values are too long together",
 			set("env", environmentOf(5, 5, strings.Repeat("a", 6554))),
 			"the values have at most 32768 characters together"),
 		Entry("too long a key in a secretKeyRef", set("env", []any{map[string]any{"name": "A", "valueFrom": map[string]any{

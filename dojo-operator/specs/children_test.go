@@ -98,7 +98,7 @@ var _ = Describe("The children of a Dojo", func() {
 		Expect(writes()).To(each)
 	})
 
-	It("keep their Dojo Ready: the operator restores a status that another client empties", func(ctx context.Context) {
+	It("make the Dojo Ready again after another client empties the Dojo's status", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(0))
 		before := dojo.Status.DeepCopy()
 		empty := client.RawPatch(types.MergePatchType, []byte(`{"status": {"observedGeneration": 0, "conditions": []}}`))
@@ -228,7 +228,8 @@ var _ = Describe("The children of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	DescribeTable("never change an unowned object of the same name", func(ctx context.Context, theirs client.Object) {
+	DescribeTable("never replace an unowned object of the same name, "+
+		"such as", func(ctx context.Context, theirs client.Object) {
 		theirs.SetNamespace(ns)
 		Expect(k8s.Create(ctx, theirs)).To(Succeed())
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
@@ -244,11 +245,11 @@ var _ = Describe("The children of a Dojo", func() {
 		Expect(k8s.Delete(ctx, theirs)).To(Succeed())
 		eventuallyReady(ctx, dojo)
 	},
-		Entry("Secret", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "tokyo-credentials"}}),
-		Entry("Service", &corev1.Service{
+		Entry("a Secret", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "tokyo-credentials"}}),
+		Entry("a Service", &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 		}),
-		Entry("Deployment", &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}, Spec: appsv1.DeploymentSpec{
+		Entry("a Deployment", &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}, Spec: appsv1.DeploymentSpec{
 			Replicas: new(int32(0)),
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "theirs"}},
 			Template: corev1.PodTemplateSpec{
@@ -256,7 +257,7 @@ var _ = Describe("The children of a Dojo", func() {
 				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.org/c"}}},
 			},
 		}}),
-		Entry("PodDisruptionBudget", &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}}),
+		Entry("a PodDisruptionBudget", &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}}),
 	)
 
 	It("that have name conflicts are reported one at a time", func(ctx context.Context) {

@@ -31,7 +31,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 	})
 
 	DescribeTable("change in all pods "+
-		"when the Secret of credentialsRef changes", func(ctx context.Context, labels map[string]string) {
+		"when the password changes in a Secret", func(ctx context.Context, labels map[string]string) {
 		s := source(ns, "pg-app")
 		s.Labels = labels
 		Expect(k8s.Create(ctx, s)).To(Succeed())
@@ -52,8 +52,8 @@ var _ = Describe("The credentials of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal CredentialsRotated"))
 	},
-		Entry("a Secret without labels", nil),
-		Entry("a Secret with CloudNativePG's labels", map[string]string{"cnpg.io/reload": "true", "cnpg.io/cluster": "pg"}),
+		Entry("without labels", nil),
+		Entry("with CloudNativePG's labels", map[string]string{"cnpg.io/reload": "true", "cnpg.io/cluster": "pg"}),
 	)
 
 	It("do not roll the pods when only the Secret's labels change", func(ctx context.Context) {
@@ -98,7 +98,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 	})
 
 	DescribeTable("make the Dojo Degraded "+
-		"until they are complete and valid", func(ctx context.Context, breakIt func(*corev1.Secret), want string) {
+		"while they have", func(ctx context.Context, breakIt func(*corev1.Secret), want string) {
 		s := source(ns, "pg-app")
 		breakIt(s)
 		Expect(k8s.Create(ctx, s)).To(Succeed())
@@ -112,7 +112,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	},
 		Entry("no host", func(s *corev1.Secret) { delete(s.StringData, "host") }, `has no key "host"`),
-		Entry("empty password", func(s *corev1.Secret) { s.StringData["password"] = "" },
+		Entry("an empty password", func(s *corev1.Secret) { s.StringData["password"] = "" },
 			`has an empty value under the key "password"`),
 		Entry("an invalid port", func(s *corev1.Secret) { s.StringData["port"] = "http" },
 			`no port number (1 to 65535) under the key "port"`),

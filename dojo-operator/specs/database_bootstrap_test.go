@@ -51,8 +51,8 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		}).ShouldNot(Succeed(), "the %s %s should not exist", kind, name)
 	}
 
-	It("restores to a targetTime before its pods start, "+
-		"and uses the database name in the backup", func(ctx context.Context) {
+	It("starts its pods only after the restore to a targetTime, "+
+		"and uses the name that the database has in the backup", func(ctx context.Context) {
 		cloudNativePG.SetReadyInstances(ns, "tokyo-db", 0)
 		recovery := store()
 		recovery.TargetTime, recovery.Database = "2026-11-21T10:00:00.5Z", "dojo_school_kyoto"
@@ -184,7 +184,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 			haveField("spec.bootstrap.recovery.source", "origin")))
 	})
 
-	It("is Degraded with an unusable snapshot", func(ctx context.Context) {
+	It("is Degraded while the restore from a volume snapshot fails", func(ctx context.Context) {
 		cloudNativePG.SetReadyInstances(ns, "tokyo-db", 0)
 		dojo := created(ctx, corev1api.Bootstrap{Recovery: &corev1api.Recovery{
 			VolumeSnapshot: &corev1api.RecoverySnapshots{Storage: "data", WALStorage: "log"},

@@ -241,8 +241,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("leaves its Cluster to a new Dojo of the same name "+
-		"when it is deleted with reclaimPolicy Retain", func(ctx context.Context) {
+	It("that is deleted with reclaimPolicy Retain "+
+		"leaves its Cluster to a new Dojo of the same name", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		before := theCluster()
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(before), before)).To(Succeed())
@@ -255,8 +255,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(recreated.Status.Database.ClusterName).To(Equal("tokyo-db"))
 	})
 
-	It("takes a final backup and deletes its objects in order "+
-		"when it is deleted with reclaimPolicy Delete", func(ctx context.Context) {
+	It("that is deleted with reclaimPolicy Delete "+
+		"takes a final backup and deletes its objects in the right order", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		eventuallyGone(ctx, dojo)
@@ -274,8 +274,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		}
 	})
 
-	It("creates the first Backup if a former Cluster's Backup "+
-		"keeps the ScheduledBackup from creating it", func(ctx context.Context) {
+	It("creates the first Backup itself "+
+		"if the ScheduledBackup does not, because of a Backup of a former Cluster", func(ctx context.Context) {
 		former := ofKind("Backup", ns, "tokyo-db-20260101000000")
 		former.SetLabels(map[string]string{"cnpg.io/scheduled-backup": "tokyo-db", "cnpg.io/immediateBackup": "true"})
 		former.Object["spec"] = map[string]any{

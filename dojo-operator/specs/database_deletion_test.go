@@ -31,7 +31,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 	}
 	child := func(kind string) *unstructured.Unstructured { return ofKind(kind, ns, "tokyo-db") }
 
-	It("keeps the data with the policy Retain, for a new Dojo of the same name", func(ctx context.Context) {
+	It("keeps the data for a new Dojo of the same name if the policy is Retain", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		password := databasePassword(ctx, dojo)
 		Expect(dojo.Finalizers).To(BeEmpty(), "no deletion has to be waited for")
@@ -50,7 +50,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		Expect(databasePassword(ctx, recreated)).To(Equal(password))
 	})
 
-	It("deletes Deployment, Database and DatabaseRole in this order with the policy Delete", func(ctx context.Context) {
+	It("deletes Deployment, Database and DatabaseRole in this order if the policy is Delete", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete), replicas(2))
 		Expect(dojo.Finalizers).To(ConsistOf(corev1api.DatabaseFinalizer))
 		deleted(ctx, dojo)
@@ -65,7 +65,8 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 			To(Equal([]string{"delete deployments/tokyo", "delete databases/tokyo-db", "delete databaseroles/tokyo-db"}))
 	})
 
-	It("deletes Database and DatabaseRole with the policy Delete and foreground propagation", func(ctx context.Context) {
+	It("deletes Database and DatabaseRole if the policy is Delete, "+
+		"even with foreground propagation", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		Expect(k8s.Delete(ctx, dojo, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
 		eventuallyGone(ctx, dojo)

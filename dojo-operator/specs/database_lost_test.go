@@ -57,7 +57,7 @@ var _ = Describe("A Dojo whose Cluster has been deleted by a user", func() {
 	}
 
 	It("gets an empty Cluster only after the user accepts the loss, "+
-		"and no Cluster after the next loss", func(ctx context.Context) {
+		"and the user must accept the next loss too", func(ctx context.Context) {
 		schema, lost := schemaJobs(ctx, dojo)[0].Name, lose(ctx)
 		stays(ctx)
 		By("accepting something else")

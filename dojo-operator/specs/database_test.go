@@ -51,7 +51,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 			To(Equal("registry.example.org/postgres:17"), "psql is that of the Cluster")
 	})
 
-	It("causes no write to the Cluster, no repeated write, and no write without a change", func(ctx context.Context) {
+	It("is created with each write once and none to the Cluster, and causes no write after a restart", func(ctx context.Context) {
 		pg := existingCluster(ctx, ns, "pg")
 		Eventually(ctx, refetch(pg)).Should(haveField("status.readyInstances", Equal(int64(2))))
 		operatorSeesClusters(ctx) // otherwise the first step could be the wait for the Cluster
@@ -166,7 +166,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("makes CloudNativePG retry immediately after it could not read the role's password", func(ctx context.Context) {
+	It("makes CloudNativePG retry at once if it could not read the role's password", func(ctx context.Context) {
 		dojo, role := refusedRole(ctx, ns, `secrets "tokyo-db" is forbidden: User "pg" cannot get resource "secrets"`)
 		Eventually(ctx, refetch(role)).Should(HaveField("GetAnnotations()", HaveKey("core.jutsu.com/asked-again")))
 		cloudNativePG.Resume(ns, "pg")

@@ -64,7 +64,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 	add := change(grown)
 	remove := change(func(value, _ any) any { return shrunk(value) })
 	DescribeTable("are corrected in atomic lists and maps "+
-		"each time another client changes them", func(ctx context.Context, first, second change) {
+		"each time another client", func(ctx context.Context, first, second change) {
 		dojo := runningDojo(ctx, ns, withOptions)
 		for _, change := range []change{first, second} {
 			for _, at := range watched {
@@ -80,11 +80,11 @@ var _ = Describe("The fields of a Dojo's children", func() {
 		eventuallyReady(ctx, dojo)
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	},
-		Entry("an item removed after the child's create, and an item added after the first correction", remove, add),
-		Entry("an item added after the child's create, and an item removed after the first correction", add, remove),
+		Entry("removes an item after the child's create, and adds an item after the first correction", remove, add),
+		Entry("adds an item after the child's create, and removes an item after the first correction", add, remove),
 	)
 
-	It("are removed when the spec drops their options, both after the child's create and after an apply",
+	It("are removed when the spec drops their options, whether a create or an apply wrote the child last",
 		func(ctx context.Context) {
 			dojo := runningDojo(ctx, ns, withOptions)
 			Expect(withoutStatus(operator.WritesAtRest(ns))).To(HaveEach(HavePrefix("create ")))

@@ -253,8 +253,7 @@ var _ = Describe("An exposed Dojo", func() {
 	byIngress := func(annotations map[string]any) map[string]any {
 		return map[string]any{"hosts": []any{"a.example.org"}, "ingress": map[string]any{"annotations": annotations}}
 	}
-	DescribeTable("is refused "+
-		"unless its exposure is valid", func(ctx context.Context, change func(map[string]any), want string) {
+	DescribeTable("when it is created", func(ctx context.Context, change func(map[string]any), want string) {
 		o := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "core.jutsu.com/v1", "kind": "Dojo", "metadata": map[string]any{"namespace": ns, "name": "tokyo"},
 			"spec": map[string]any{"accountId": "a", "title": "b", "credentialsRef": map[string]any{"name": "c"}},
@@ -266,29 +265,35 @@ var _ = Describe("An exposed Dojo", func() {
 		}
 		Expect(k8s.Create(ctx, o)).To(MatchError(ContainSubstring(want)))
 	},
-		Entry("neither an Ingress nor a Gateway", at("exposure", map[string]any{"hosts": []any{"a.example.org"}}),
+		Entry("is refused with neither an Ingress nor a Gateway",
+			at("exposure", map[string]any{"hosts": []any{"a.example.org"}}),
 			"exactly one of ingress and gateway is required"),
-		Entry("both an Ingress and a Gateway", all(at("exposure", byGateway(public)), at("exposure.ingress", map[string]any{})),
+		Entry("is refused with both an Ingress and a Gateway",
+			all(at("exposure", byGateway(public)), at("exposure.ingress", map[string]any{})),
 			"exactly one of ingress and gateway is required"),
-		Entry("no host", all(at("exposure", byGateway(public)), at("exposure.hosts", []any{})), "should have at least 1 items"),
-		Entry("a host twice", all(at("exposure", byGateway(public)),
+		Entry("is refused without a host",
+			all(at("exposure", byGateway(public)), at("exposure.hosts", []any{})), "should have at least 1 items"),
+		Entry("is refused with a host twice", all(at("exposure", byGateway(public)),
 			at("exposure.hosts", []any{"a.example.org", "a.example.org"})), "Duplicate value"),
-		Entry("an invalid host", all(at("exposure", byGateway(public)), at("exposure.hosts", []any{"*.example.org"})),
+		Entry("is refused with an invalid host",
+			all(at("exposure", byGateway(public)), at("exposure.hosts", []any{"*.example.org"})),
 			"must be a host name"),
-		Entry("a certificate with a Gateway", all(at("exposure", byGateway(public)),
+		Entry("is refused with a Gateway and a certificate", all(at("exposure", byGateway(public)),
 			at("exposure.tls", map[string]any{"secretName": "a"})), "the Gateway has the certificate, in the tls of its listener"),
-		Entry("a gateway without parentRefs",
+		Entry("is refused with a gateway that has no parentRefs",
 			at("exposure", byGateway()), "spec.exposure.gateway.parentRefs: Required value"),
-		Entry("a Gateway twice", at("exposure", byGateway(public, public)), "only with another sectionName each time"),
-		Entry("a whole Gateway and also one of its listeners",
+		Entry("is refused with a Gateway twice",
+			at("exposure", byGateway(public, public)), "only with another sectionName each time"),
+		Entry("is refused with a whole Gateway and also one of its listeners",
 			at("exposure", byGateway(public, listener("https"))), "only with another sectionName each time"),
-		Entry("accepted: two listeners of one Gateway", at("exposure", byGateway(listener("http"), listener("https"))), ""),
-		Entry("accepted: two Gateways of the same name in different namespaces",
+		Entry("is accepted with two listeners of one Gateway",
+			at("exposure", byGateway(listener("http"), listener("https"))), ""),
+		Entry("is accepted with two Gateways of the same name in different namespaces",
 			at("exposure", byGateway(public, map[string]any{"name": "public"})), ""),
-		Entry("an Ingress annotation that only the operator sets",
+		Entry("is refused with an Ingress annotation that only the operator sets",
 			at("exposure", byIngress(map[string]any{"jutsu.com/created-shape": "x"})),
 			"annotations that begin with jutsu.com/ or core.jutsu.com/ are the operator's own"),
-		Entry("the Ingress class as an annotation",
+		Entry("is refused with the Ingress class as an annotation",
 			at("exposure", byIngress(map[string]any{"kubernetes.io/ingress.class": "x"})),
 			"name the class in className, not in the annotation kubernetes.io/ingress.class"),
 	)

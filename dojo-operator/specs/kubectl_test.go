@@ -151,7 +151,7 @@ var _ = Describe("kubectl dojo", func() {
 		Expect(refetch(dojo)(ctx)).To(HaveCondition("Available", "True", ""))
 	})
 
-	It("backs up a Dojo, and restores a Ready Dojo after the loss of its Cluster, in place, and under a new name",
+	It("backs up a Dojo, and restores it after the loss of its Cluster, to an earlier time, and as a new Dojo",
 		func(ctx context.Context) {
 			created(ctx)
 			Expect(dojoctl(ctx, "backup", "tokyo", "--yes", "--wait", "--timeout=1m")).To(ContainSubstring(": completed\n"))

@@ -41,38 +41,38 @@ var _ = Describe("The validation of a Dojo", func() {
 		size     = "spec.postgres.cluster.storage.size"
 		quantity = "must be a quantity: a number and a unit without a space, such as 10Gi"
 	)
-	DescribeTable("answers with one sentence that says what to write",
+	DescribeTable("refuses, in one sentence that says what to write,",
 		func(ctx context.Context, manifest string, change func(map[string]any), message string) {
 			Expect(causes(submit(ctx, manifest, change))).To(ConsistOf(message))
 		},
-		Entry("for a space in a size", ownDojo, at("postgres.cluster.storage.size", "1G i"),
+		Entry("a space in a size", ownDojo, at("postgres.cluster.storage.size", "1G i"),
 			size+`: Invalid value: "1G i": `+quantity),
-		Entry("for an unknown unit of a size", ownDojo, at("postgres.cluster.storage.size", "10GB"),
+		Entry("an unknown unit of a size", ownDojo, at("postgres.cluster.storage.size", "10GB"),
 			size+`: Invalid value: "10GB": `+quantity),
-		Entry("for an empty size of the WAL volume", ownDojo, at("postgres.cluster.walStorage.size", ""),
+		Entry("an empty size of the WAL volume", ownDojo, at("postgres.cluster.walStorage.size", ""),
 			`spec.postgres.cluster.walStorage.size: Invalid value: "": `+quantity),
-		Entry("for a size whose exponent is a fraction", ownDojo, at("postgres.cluster.storage.size", "1e1.5"),
+		Entry("a size whose exponent is a fraction", ownDojo, at("postgres.cluster.storage.size", "1e1.5"),
 			size+`: Invalid value: "1e1.5": `+quantity),
-		Entry("for a size whose exponent takes hours to decode", ownDojo, at("postgres.cluster.storage.size", "1e-999999999"),
+		Entry("a size whose exponent takes hours to decode", ownDojo, at("postgres.cluster.storage.size", "1e-999999999"),
 			size+`: Invalid value: "1e-999999999": `+quantity),
-		Entry("for a backup schedule that is not in the format of cron",
+		Entry("a backup schedule that is not in the format of cron",
 			ownDojo, at("postgres.cluster.backup.schedule", "daily"),
 			`spec.postgres.cluster.backup.schedule: Invalid value: "daily": must have the five fields of cron: minute, `+
 				`hour, day of the month, month, day of the week, such as "0 2 * * *"`),
-		Entry("for an invalid name of a Secret", firstUsersDojo, at("credentialsRef.name", "Dojo App"),
+		Entry("an invalid name of a Secret", firstUsersDojo, at("credentialsRef.name", "Dojo App"),
 			`spec.credentialsRef.name: Invalid value: "Dojo App": must be the name of a Secret: lower case letters, `+
 				`digits, '-' and '.', starting and ending with a letter or digit`),
-		Entry("for an invalid sizeLimit of an emptyDir", firstUsersDojo, at("volumes", []any{map[string]any{
+		Entry("an invalid sizeLimit of an emptyDir", firstUsersDojo, at("volumes", []any{map[string]any{
 			"name": "a", "emptyDir": map[string]any{"sizeLimit": "1e-999999999"}}}),
 			`spec.volumes[0].emptyDir.sizeLimit: Invalid value: "1e-999999999": `+
 				`must be a quantity greater than 0, such as 64Mi`),
-		Entry("for a PgBouncer parameter with a value of two lines", ownDojo,
+		Entry("a PgBouncer parameter with a value of two lines", ownDojo,
 			at("postgres.cluster.pooler.parameters", map[string]any{"verbose": "0\nauth_type = any"}),
 			`spec.postgres.cluster.pooler.parameters[verbose]: Invalid value: "0\nauth_type = any": `+
 				`must be one line: remove the line breaks`),
 	)
 
-	DescribeTable("refuses a quantity that clients could not decode, or only in hours",
+	DescribeTable("refuses a quantity whose exponent is invalid or extreme",
 		func(ctx context.Context, change func(map[string]any), field string) {
 			Expect(causes(submit(ctx, firstUsersDojo, change))).To(ConsistOf(HavePrefix(field + ": Invalid value: ")))
 		},
@@ -83,7 +83,7 @@ var _ = Describe("The validation of a Dojo", func() {
 			"spec.env[0].valueFrom.resourceFieldRef.divisor"),
 	)
 
-	DescribeTable("accepts a quantity in each form that Kubernetes documents",
+	DescribeTable("accepts every form of a quantity that Kubernetes documents, such as",
 		func(ctx context.Context, value any) {
 			Expect(submit(ctx, ownDojo, at("postgres.cluster.storage.size", value))).To(Succeed())
 			Expect(submit(ctx, firstUsersDojo, quantityOf("limits", value))).To(Succeed())

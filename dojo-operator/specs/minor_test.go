@@ -140,7 +140,8 @@ var _ = Describe("The minor version of Postgres", func() {
 		change(policy.Window)
 		return policy
 	}
-	DescribeTable("cannot have an invalid spec.postgres.cluster.versionPolicy, which the API refuses", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
+	DescribeTable("follows spec.postgres.cluster.versionPolicy, "+
+		"where the API refuses", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
 		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", change))).To(MatchError(ContainSubstring(want)))
 	},
 		Entry("a policy without a version", versioned("", automatic(0)), "versionPolicy needs version"),

@@ -50,7 +50,7 @@ var _ = Describe("A Dojo with MongoDB", func() {
 		}
 	}
 
-	DescribeTable("passes the connection string and its parts to its pods, and replaces the pods when the string changes",
+	DescribeTable("replaces its pods when the connection string changes, and passes the string and its parts to them",
 		func(ctx context.Context, key string) {
 			password, rotated := newPassword(), newPassword()
 			dojo := running(ctx, key, password)
@@ -74,9 +74,9 @@ var _ = Describe("A Dojo with MongoDB", func() {
 			eventuallyReady(ctx, dojo)
 			Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal CredentialsRotated"))
 		},
-		Entry("a string under the key uri", "uri"),
-		Entry("a string under the key that MongoDB's operator writes", "connectionString.standard"),
-		Entry("a string under the key that Percona's operator writes", "geto_rs0_connectionString"),
+		Entry("from the key uri", "uri"),
+		Entry("from the key that MongoDB's operator writes", "connectionString.standard"),
+		Entry("from the key that Percona's operator writes", "geto_rs0_connectionString"),
 	)
 
 	It("gets a URI from the fields of its Secret, "+
@@ -130,7 +130,7 @@ var _ = Describe("A Dojo with MongoDB", func() {
 			HaveKeyWithValue("DB_URI", HaveSuffix("@mongo."+other+".svc/curses"))))
 	})
 
-	It("is refused with DB_URI in spec.env, also when spec.database changes to Mongo later", func(ctx context.Context) {
+	It("is refused if spec.env has DB_URI, even if spec.database changes to Mongo only later", func(ctx context.Context) {
 		withURI := func(dojo *corev1api.Dojo) { dojo.Spec.Env = []corev1.EnvVar{{Name: "DB_URI", Value: "x"}} }
 		const refused = "with the database Mongo, DB_URI is set by the operator"
 		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", onMongo, withURI))).To(MatchError(ContainSubstring(refused)))

@@ -135,7 +135,7 @@ var _ = Describe("A Dojo with volumes, probes and other options of its pods", fu
 		Expect(dojo).To(HaveCondition("Available", "True", ""))
 	})
 
-	DescribeTable("is refused with invalid options",
+	DescribeTable("is refused if it has",
 		func(ctx context.Context, change func(*corev1api.DojoSpec), want string) {
 			dojo := newDojo(ns, "tokyo", func(dojo *corev1api.Dojo) { change(&dojo.Spec) })
 			Expect(k8s.Create(ctx, dojo)).To(MatchError(ContainSubstring(want)))
@@ -287,7 +287,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 	})
 
 	It("is Degraded while another client's autoscaler has its name, "+
-		"and has no pods with replicas 0", func(ctx context.Context) {
+		"and has no pods if spec.replicas is 0", func(ctx context.Context) {
 		foreign := scalerOf(newDojo(ns, "tokyo"))
 		foreign.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 7,
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: "other", APIVersion: "apps/v1"}}

@@ -57,7 +57,7 @@ var _ = Describe("A paused Dojo", func() {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(service), service)).To(Succeed())
 	})
 
-	It("gets no child objects if it is created paused, until it is resumed", func(ctx context.Context) {
+	It("that has been paused since its creation gets no child objects until it is resumed", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", pause)
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -76,7 +76,7 @@ var _ = Describe("A paused Dojo", func() {
 		Expect(dojo).To(HaveCondition("DatabaseReady", "False", corev1api.ReasonPaused))
 		Expect(message(dojo, "Degraded")).To(And(ContainSubstring("neither it nor its data is deleted"),
 			ContainSubstring(`-p '{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'`),
-			HaveSuffix("resuming deletes the database with its data.")))
+			HaveSuffix("the database is then deleted with its data.")))
 		Consistently(func() []string { return deletions(ns) }).Should(BeEmpty())
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(dojo), &appsv1.Deployment{})).To(Succeed())
 		edit(ctx, dojo, resume)

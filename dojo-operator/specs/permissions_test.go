@@ -13,7 +13,7 @@ import (
 )
 
 var _ = Describe("The operator's permissions", func() {
-	It("include the verb list, "+
+	It("include list requests, "+
 		"which API servers without streamed lists (before Kubernetes 1.34) require", func(ctx context.Context) {
 		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) }) // with the environment as it was before
 		GinkgoT().Setenv("KUBE_FEATURE_WatchListClient", "false")

@@ -172,7 +172,8 @@ var _ = Describe("kubectl dojo plan", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("lists exactly the operator's writes for credentialsRef, image, replicas, exposure, and none without a change",
+	It("lists exactly the operator's writes for credentialsRef, image, replicas and exposure, "+
+		"and no write if nothing changes",
 		func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			dojo := newDojo(ns, "tokyo", replicas(2))

@@ -21,7 +21,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-var _ = Describe("Children that mutating admission policies rewrite", func() {
+var _ = Describe("Children that are rewritten by mutating admission policies", func() {
 	const jobImage = "mirror.example.org/psql:17"
 
 	It("stay as rewritten, and cause no repeated writes, for every kind", func(ctx context.Context) {

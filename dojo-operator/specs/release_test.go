@@ -307,7 +307,7 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(releasesCreated(ns)).To(HaveLen(created), "it has succeeded, so it does not run again")
 	})
 
-	It("runs the migrations of ConfigMaps once for each set of files", func(ctx context.Context) {
+	It("runs migrations from ConfigMaps once for each set of files", func(ctx context.Context) {
 		operator.Restart(ctx, "--migrate-image="+migrateImage)
 		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) })
 		files := func(name string, data map[string]string) *corev1.ConfigMap {

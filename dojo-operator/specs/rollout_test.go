@@ -43,7 +43,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 		), "the Dojo should be Available all the time, and Progressing")
 	})
 
-	It("makes a Dojo that is scaled to zero Ready but not Available", func(ctx context.Context) {
+	It("makes the Dojo Ready but not Available when a user scales it to zero", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		edit(ctx, dojo, replicas(0))
 		Eventually(ctx, refetch(dojo)).Should(And(
@@ -61,7 +61,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonScaledToZero))
 	})
 
-	It("reports that the API server refuses a child, and first retries after 15 seconds", func(ctx context.Context) {
+	It("reports that the API server refuses a child, and retries after a pause of 15 seconds", func(ctx context.Context) {
 		quota := &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "none"},
 			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/deployments.apps": resource.MustParse("0")}},

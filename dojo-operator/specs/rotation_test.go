@@ -57,8 +57,8 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 			Consistently(func() []string { return operator.Writes(ns)[writes:] }).
 				Should(BeEmpty(), "a restart should not cause a write")
 		},
-		Entry("in an existing Cluster", inShared),
-		Entry("in the Dojo's own Cluster", inOwn),
+		Entry("if the Dojo uses an existing Cluster", inShared),
+		Entry("if the Dojo has a Cluster of its own", inOwn),
 	)
 
 	It("keeps the former login valid while pods may use it, and reports the wait", func(ctx context.Context) {

@@ -83,7 +83,8 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		Expect(message(dojo, "DatabaseReady")).To(ContainSubstring("key " + key + " of the ConfigMap " + ns + "/" + name))
 	})
 
-	It("is not updated after a new label, an added unused key, or the deletion of the SQL Job", func(ctx context.Context) {
+	It("is not updated when a source of its SQL gets a label or an unused key, "+
+		"or when the SQL Job is deleted", func(ctx context.Context) {
 		sql, secret := tables(), users()
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
 		Expect(k8s.Create(ctx, secret)).To(Succeed())

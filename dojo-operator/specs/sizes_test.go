@@ -63,7 +63,7 @@ var _ = Describe("The size of a database", func() {
 			HaveField("Storage", "20Gi"))))
 	})
 
-	It("creates or changes no Cluster while no size of this name is defined", func(ctx context.Context) {
+	It("must be defined before a Cluster is created with it or changed to it", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", sized("Huge"))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownSize)
@@ -103,11 +103,11 @@ var _ = Describe("The size of a database", func() {
 		eventuallyReady(ctx, dojo) // the pods may roll, because the standbys get an endpoint
 	})
 
-	DescribeTable("is refused by the API "+
-		"when it is invalid", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
+	DescribeTable("is checked by the API, "+
+		"which refuses", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
 		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", change))).To(MatchError(ContainSubstring(want)))
 	},
-		Entry("neither size nor storage", sized(""), "storage or size is required"),
+		Entry("a spec with neither size nor storage", sized(""), "storage or size is required"),
 		Entry("a size that is not a valid name", sized("../x"), "must be the name of a size"),
 	)
 

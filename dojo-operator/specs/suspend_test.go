@@ -239,7 +239,7 @@ var _ = Describe("A suspended Dojo", func() {
 		Expect(orderOf(operator.Writes(ns)[before:])).To(ContainElement("patch clusters/tokyo-db"))
 	})
 
-	It("with the policy Retain leaves a hibernated Cluster, "+
+	It("that is deleted with the policy Retain leaves a hibernated Cluster, "+
 		"which the next Dojo of the same name starts", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		edit(ctx, dojo, suspend(true))

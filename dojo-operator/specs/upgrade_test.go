@@ -321,8 +321,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Expect(order[len(order)-2:]).To(HaveExactElements(HavePrefix("create jobs/"), Equal("patch deployments/tokyo")), "%v", order)
 	})
 
-	It("completes although the plugin deletes the Backup from before the upgrade "+
-		"because the archive has a new serverName", func(ctx context.Context) {
+	It("completes although a new serverName of the archive "+
+		"makes the plugin delete the Backup from before the upgrade", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesRun)
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {

@@ -18,7 +18,7 @@ const (
 	tooLargeAnnotation = "jutsu.com/too-large"
 )
 
-// Keep strips an object for the cache, unless managedFields show that the manager owner has written
+// Keep strips an object for the cache, unless managedFields show that the field manager owner wrote
 // the object. Labels and owner references are no proof, because any client can set them. A client
 // can also write under the manager's name, so Keep strips every object above MaxKept. If Keep does
 // not strip an object, it removes the fields of other managers, except for the scale subresource.
@@ -51,8 +51,8 @@ func unmark(o client.Object) {
 	}
 }
 
-// Written reports whether the manager owner has written the object itself, and not only its
-// subresources, such as the status.
+// Written reports whether the field manager with the name owner has written the object itself, and
+// not only its subresources, such as the status.
 func Written(owner string, o metav1.Object) bool {
 	return slices.ContainsFunc(o.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager == owner && entry.Subresource == ""

@@ -26,8 +26,8 @@ type record struct {
 	set    *fieldpath.Set
 }
 
-// records caches parsed entries of managedFields. Without the controller's UID, nearly all objects
-// of a kind have the same entry and share one record.
+// records caches parsed entries of managedFields. After the removal of the controller's UID, nearly
+// all objects of a kind have the same entry and share one record.
 var records = lru.New(knownRecords)
 
 // recordOf parses an entry of managedFields and removes the controller's UID. Unreadable fields

@@ -37,7 +37,7 @@ spec:
 		Expect(w.addWeapon(ctx, "ijichi", "1", "Inverted Spear")).To(Succeed())
 	}, NodeTimeout(10*time.Minute))
 
-	It("stays when a user tries to delete a Dojo with deletionProtection", func(ctx SpecContext) {
+	It("stays when a user tries to delete a Dojo that has deletionProtection", func(ctx SpecContext) {
 		says := w.kubectl(ctx, "delete", "dojo", "ijichi", "--wait=false")
 		Expect(says).To(ContainSubstring("deletionProtection"), "and how it is lifted")
 		Consistently(ctx, w.dojo).WithArguments("ijichi").Should(HaveField("DeletionTimestamp", BeNil()))
@@ -55,7 +55,7 @@ spec:
 		w.awaitReady(ctx, "ijichi")
 	}
 
-	It("is not replaced by an empty Cluster after its loss until a user accepts the loss", func(ctx SpecContext) {
+	It("is replaced by an empty Cluster only after a user accepts the loss of the data", func(ctx SpecContext) {
 		rotate(ctx) // a rotation creates a second login, which the Dojo now uses
 		Expect(w.kubectl(ctx, "delete", "cluster", "ijichi-db")).To(ContainSubstring("deleted"))
 		Eventually(ctx, w.condition).WithArguments("ijichi", "DatabaseReady").WithTimeout(eventually).
@@ -91,7 +91,7 @@ spec:
 		Expect(owners).To(Equal(d.Status.Database.Name), "everything belongs to the owner")
 	}, SpecTimeout(10*time.Minute))
 
-	It("is deleted with its namespace, even with deletionProtection", func(ctx SpecContext) {
+	It("is deleted with its namespace, even if the Dojo has deletionProtection", func(ctx SpecContext) {
 		other := newWorld(ctx, "protected")
 		other.apply(ctx, strings.Replace(ijichi, "reclaimPolicy: Delete", "reclaimPolicy: Retain", 1))
 		other.awaitReady(ctx, "ijichi")

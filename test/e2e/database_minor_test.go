@@ -43,7 +43,7 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 		Expect(w.addWeapon(ctx, "hakone", "1", "Katana")).To(Succeed())
 	}, NodeTimeout(25*time.Minute))
 
-	It("is announced in the status, and installed in the window of the spec without data loss", func(ctx SpecContext) {
+	It("is announced in the status, and installed without data loss in the window of the spec", func(ctx SpecContext) {
 		offer(ctx, newer)
 		w.apply(ctx, hakone(window(3*time.Hour)))
 		Eventually(ctx, w.dojo).WithArguments("hakone").WithTimeout(5*time.Minute).

@@ -112,7 +112,7 @@ spec:
 		}
 	}, SpecTimeout(25*time.Minute))
 
-	It("keeps all data with the documented commands", func(ctx SpecContext) {
+	It("keeps all data when a user runs the documented commands", func(ctx SpecContext) {
 		began := time.Now()
 		w.runDocumented(ctx, "upgrade-postgres.md", "Without backups", "maki")
 		measured("an upgrade of two instances from Postgres 15 to 17: %s", time.Since(began))

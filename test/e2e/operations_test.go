@@ -68,7 +68,7 @@ spec:
 		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", before.Failures), "and Last says how one failed")
 	}, SpecTimeout(5*time.Minute))
 
-	It("leaves a drained node pod by pod without a failed request", func(ctx SpecContext) {
+	It("leaves a drained node one pod at a time, without a failed request", func(ctx SpecContext) {
 		before := w.podNames(ctx, "kyoto")
 		failures, err := w.visits(ctx, "kyoto")
 		Expect(err).NotTo(HaveOccurred())

@@ -163,8 +163,8 @@ func (w *world) visit(ctx context.Context, dojo string) {
 	w.visitPage(ctx, dojo, dojo, "weapon")
 }
 
-// visitPage starts a pod that requests a page of a Dojo repeatedly and counts the answers. The
-// method visits returns the counts; name identifies the pod.
+// visitPage starts a pod with the given name that requests a page of a Dojo repeatedly and counts
+// the answers. See [world.visits] for the counts.
 func (w *world) visitPage(ctx context.Context, dojo, name, page string, args ...string) {
 	GinkgoHelper()
 	url := fmt.Sprintf("http://%s.%s.svc/%s", dojo, w.namespace, page)

@@ -25,8 +25,8 @@ func resume(dojo *corev1api.Dojo) string {
 	if dojo.DeletionTimestamp == nil || !cnpg.Reclaims(dojo) {
 		return fmt.Sprintf("To resume: %s.", command)
 	}
-	return fmt.Sprintf("To keep the data: `%s`. To resume: %s. If the reclaimPolicy is Delete, resuming "+
-		"deletes the database with its data.", cnpg.RetainCommand(dojo), command)
+	return fmt.Sprintf("To keep the data: `%s`. To continue the deletion: %s. Unless the reclaimPolicy is "+
+		"Retain, the database is then deleted with its data.", cnpg.RetainCommand(dojo), command)
 }
 
 func paused(dojo *corev1api.Dojo) bool { return dojo.Annotations[corev1api.PausedAnnotation] == "true" }

@@ -14,8 +14,9 @@ func TestResume(t *testing.T) {
 	t.Parallel()
 	const command = "To resume: `kubectl annotate dojos.core.jutsu.com tokyo -n school core.jutsu.com/paused-`."
 	const lost = "To keep the data: `kubectl patch dojos.core.jutsu.com tokyo -n school --type=merge -p " +
-		`'{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'` + "`. " + command +
-		" If the reclaimPolicy is Delete, resuming deletes the database with its data."
+		`'{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'` + "`. To continue the deletion: " +
+		"`kubectl annotate dojos.core.jutsu.com tokyo -n school core.jutsu.com/paused-`. Unless the reclaimPolicy is " +
+		"Retain, the database is then deleted with its data."
 	for name, c := range map[string]struct {
 		policy  corev1api.ReclaimPolicy
 		deleted bool

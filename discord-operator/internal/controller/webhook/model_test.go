@@ -31,9 +31,10 @@ type history struct {
 	// logged reports whether the audit log shows creates.
 	logged bool
 
-	// record and complete are lost when the process ends.
+	// record and complete are lost when the process ends. complete reports whether Discord's lists
+	// show the webhook of a create whose response was lost.
 	record   lifecycle.Record
-	complete bool // whether lists show the result of a lost create
+	complete bool
 
 	// reported has the ids of all webhooks that a status has ever named. forsaken has the ids of
 	// webhooks that no status named before the spec stopped requesting them.
