@@ -78,8 +78,8 @@ func TestNewPlanKeepsRoles(t *testing.T) {
 			group := &v1alpha1.DiscordGroup{ObjectMeta: deleted()}
 			group.Spec.PermissionOverwrites = spec(c.roles...)
 			group.Status = v1alpha1.DiscordGroupStatus{GroupID: channelID, Roles: slices.Clone(recorded)}
-			newChannel, inChannel := planned(t, channel, "by its id "+senseiID)
-			newGroup, inGroup := planned(t, group, "by its id "+senseiID)
+			newChannel, inChannel := planned(t, channel, "the id "+senseiID+" replaces")
+			newGroup, inGroup := planned(t, group, "the id "+senseiID+" replaces")
 			for _, got := range [][]v1alpha1.PermissionOverwrite{
 				newChannel.(*v1alpha1.DiscordChannel).Spec.PermissionOverwrites,
 				newGroup.(*v1alpha1.DiscordGroup).Spec.PermissionOverwrites,
