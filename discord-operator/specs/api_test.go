@@ -260,7 +260,7 @@ var _ = Describe("The API", func() {
 
 		Entry("a channel in no group and no server", "DiscordChannel", `{groupRef: null}`,
 			`spec: Invalid value: name either the groupRef or, for a channel outside of any group, the serverRef`),
-		Entry("a channel in a group and a server", "DiscordChannel", `{serverRef: {name: jujutsu}}`,
+		Entry("a channel with both a groupRef and a serverRef", "DiscordChannel", `{serverRef: {name: jujutsu}}`,
 			`name either the groupRef or`),
 		Entry("a channel with an empty name in its groupRef", "DiscordChannel", `{groupRef: {name: ""}}`,
 			`spec.groupRef.name in body should be at least 1 chars long`),

@@ -67,7 +67,7 @@ var _ = Describe("The size of a database", func() {
 		dojo := newDojo(ns, "tokyo", sized("Huge"))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownSize)
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("Use Large, Medium, Small"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("Use one of Large, Medium, Small"))
 		Consistently(ctx, func(ctx context.Context) error {
 			return k8s.Get(ctx, nameOf(ns, "tokyo-db"), theCluster())
 		}).Should(WithTransform(apierrors.IsNotFound, BeTrue()))

@@ -231,7 +231,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgrade(ctx, pg17)
 		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(ContainSubstring("has failed, and no pod runs"),
-			ContainSubstring("If the log names pg_control.old, or no longer exists, Postgres 16 possibly cannot use the data any more. "+
+			ContainSubstring("If the log names pg_control.old, or if there is no log any more, Postgres 16 possibly cannot use the data any more. "+
 				"To go back, restore the archive of Postgres 16"))))
 		Expect(dojo.Status.Database.Upgrade.Backup).To(HavePrefix("tokyo-before-"))
 	})

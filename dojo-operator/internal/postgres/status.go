@@ -29,7 +29,7 @@ import (
 // number of instances, and no Cluster exists, it returns the name in the Dojo's status.
 func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
 	own, live, known := dojo.Spec.Postgres.Cluster, s.Cluster.Live, dojo.Status.Database
-	// The size that has the number of instances may be missing from the platform's ConfigMap.
+	// spec.size may determine the number. It is unknown if the platform's ConfigMap lacks that size.
 	specified := own != nil && (own.Instances != nil || s.Unsized == nil)
 	switch {
 	case specified && ptr.Deref(own.Instances, 1) > 1, !specified && live != nil && live.Spec.Instances > 1:

@@ -30,10 +30,10 @@ type Release struct {
 	Tags []string
 }
 
-// Plan prepares the release of operators at a version from HEAD, but creates no tag. If no shared
-// module has changed, the shared modules keep their version. Otherwise they get the version of the
-// operators, if it is newer than theirs and its major version is 0 or 1. If not, they get the next
-// version after theirs.
+// Plan prepares the release of the commit HEAD as a version of the operators, but creates no tag.
+// Shared modules without a change keep their version. If one has changed, all get the version of
+// the operators. If that is not newer, or its major version is above 1, they get the next version
+// after theirs.
 func Plan(ctx context.Context, c git.Clone, l location.Location, operators []string, version string) (r Release, err error) {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
 		return r, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", version)

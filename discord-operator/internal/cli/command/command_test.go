@@ -179,7 +179,7 @@ func broken(s *school) {
 		`The server has no role "On cal". Did you mean "On call"?`)
 	s.role.Spec.ManagementPolicy = v1alpha1.ManagementPolicyObserve
 	s.role.Status.Conditions = conditionsOf("", v1alpha1.ReasonDifferencesFound, "Discord differs.")
-	s.role.Status.Differences = []string{`color: "#000000" -> "#E67E22"`, "evil\x1b[2J"}
+	s.role.Status.Differences = []string{`color: "#000000" -> "#E67E22"`, "hoist: false -> true"}
 }
 
 func TestSee(t *testing.T) {
@@ -193,6 +193,10 @@ func TestSee(t *testing.T) {
 		"status ready":   {nil, "status company", nil, 0},
 		"status broken":  {broken, "status company", nil, 3},
 		"status as json": {broken, "status company -o json", nil, 3},
+		"status with a control character": {func(s *school) {
+			broken(s)
+			s.role.Status.Differences = []string{"evil\x1b[2J"}
+		}, "status company", nil, 3},
 		"status hidden": {nil, "status company", []string{
 			"list discordgroups.discord.jutsu.com", "list namespaces",
 		}, 0},

@@ -242,7 +242,7 @@ func lacking(have permissions.Bits, needed []view.Need, who, remedy string) find
 		}
 	}
 	if missing == nil {
-		return finding{true, "permissions", "all that " + who, ""}
+		return finding{true, "permissions", "has all permissions that " + who, ""}
 	}
 	return finding{false, "permissions", "lacks " + strings.Join(missing, ", ") + ", which " + who, remedy}
 }

@@ -36,8 +36,8 @@ func (e *exporter) overwrites(
 		notes.omit("permissionOverwrites", why)
 		return nil, false
 	case denied != 0 && e.o.copyTo != "":
-		notes.disable(fmt.Sprintf("the bot lacks %s here. In a copy from this manifest, the operator would grant it to "+
-			"the bot. If you want that, uncomment this manifest.", denied))
+		notes.disable(fmt.Sprintf("this manifest would grant the bot %s in the copy, which the bot lacks here. If you want "+
+			"that, uncomment the manifest.", denied))
 		return list, true
 	case denied != 0:
 		fragment, _ := toYAML(map[string]any{"permissionOverwrites": list}) // plain data always encodes

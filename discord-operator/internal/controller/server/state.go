@@ -147,7 +147,8 @@ func (s *State) Include(server *v1alpha1.DiscordServer, o status.Object) {
 	}
 }
 
-// children returns the groups and channels that may use the server or still have a resource in it.
+// children returns the groups and channels that the server allows, and others that still have a
+// resource in it.
 func (r *Reconciler) children(
 	ctx context.Context, server *v1alpha1.DiscordServer,
 ) (groups []v1alpha1.DiscordGroup, channels []v1alpha1.DiscordChannel, err error) {

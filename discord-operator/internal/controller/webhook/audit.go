@@ -155,8 +155,8 @@ func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 
 // Own returns the webhook of a channel with spec.webhook; nil for none. It prefers the known
 // webhook, then the oldest webhook that the audit log attributes to this object. Otherwise it
-// returns this bot's oldest webhook with the right name. If the object has not adopted the channel,
-// Own ignores a webhook that may belong to another object.
+// returns this bot's oldest webhook with the right name, unless that may belong to another object.
+// In an adopted channel, it may return such a webhook too.
 func Own(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	if known := knownWebhook(c, s); known != nil {
 		return known

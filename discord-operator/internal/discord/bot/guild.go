@@ -279,7 +279,7 @@ func (g *Guild) LacksToOverwrite(from, to []discordclient.Overwrite) *conditions
 // administrator, or if its permissions are unknown. The message advises to remove the permissions,
 // not to make the bot administrator.
 // Rule about ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
-// Administrator applies to no channel: https://docs.discord.com/developers/topics/permissions
+// Administrator cannot be in the overwrites of a channel: https://docs.discord.com/developers/topics/permissions
 func (g *Guild) Reserved(from, to []discordclient.Overwrite) *conditions.Issue {
 	changed := overwrites.Changed(from, to)
 	have, exact := g.Snapshot.BotPermissions()
