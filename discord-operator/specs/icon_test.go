@@ -118,7 +118,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 	DescribeTable("makes the server Degraded, and is not sent to Discord, "+
 		"if the image is invalid", func(ctx context.Context, image []byte, why string) {
 		cm := w.iconMap(image)
-		if strings.HasPrefix(why, "is text") {
+		if strings.HasPrefix(why, "is in data") {
 			cm.BinaryData, cm.Data = nil, map[string]string{"icon.png": string(image)}
 		}
 		create(ctx, cm, s)
