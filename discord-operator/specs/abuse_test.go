@@ -24,12 +24,11 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Sizes of the attacks. `make bench ARGS="--only abuse"` runs and measures larger attacks.
+// `make bench ARGS="--only abuse"` measures larger attacks.
 const (
 	refusedServers = 100
 	forgedSecrets  = 40
-	// lives is the number of channels that the attacked tenant creates, edits and deletes during
-	// each attack.
+	// lives is the number of channels that the resident creates, edits and deletes per attack.
 	lives = 3
 )
 
@@ -38,7 +37,7 @@ type resident struct {
 	*world
 	server *v1alpha1.DiscordServer
 	group  *v1alpha1.DiscordGroup
-	// kept is a channel with a webhook. An attack must change neither the channel nor the webhook.
+	// An attack must not change kept or the webhook of kept.
 	kept  *v1alpha1.DiscordChannel
 	lived int
 }
@@ -51,7 +50,6 @@ func newResident(ctx context.Context) *resident {
 	return r
 }
 
-// belongings are the objects of the resident (the attacked tenant) in Kubernetes and on Discord.
 type belongings struct {
 	versions map[string]string // resourceVersions of the kept channel and two Secrets
 	channel  discordtest.Channel
@@ -85,8 +83,6 @@ func (r *resident) lives(ctx context.Context) {
 	}
 }
 
-// undisturbed calls the function attack, and then the method lives. It expects that the attack
-// changes none of the resident's belongings.
 func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	GinkgoHelper()
 	before := r.belongings(ctx)
@@ -96,8 +92,7 @@ func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	Expect(r.belongings(ctx)).To(Equal(before), "nothing of the other tenant changes")
 }
 
-// everySecond calls the function do until end is called, with a second between two calls. The
-// function times returns the number of finished calls.
+// everySecond calls do once a second until end is called. times returns the number of calls.
 func everySecond(do func()) (times func() int64, end func()) {
 	ending := make(chan struct{})
 	var done atomic.Int64
@@ -233,12 +228,11 @@ var _ = Describe("Another tenant's objects stay unchanged and its new objects be
 		})
 	})
 
-// Serial, because with ten processes on one core the edits would be too slow to use up the tenant's
-// share.
+// Serial, because with ten processes on one core the edits would not use up the tenant's share.
 var _ = Describe("A tenant that edits all channels of its allowed namespace every second", Serial, func() {
 	const (
-		// perSecond is Discord's limit for the bot. It is so low that the edits use up the tenant's
-		// share on a slow machine, and so high that the other tenants need less than the rest.
+		// perSecond is Discord's limit for the bot. The edits use up the tenant's share even on a
+		// slow machine, and the rest is enough for the other tenants.
 		perSecond = 30
 		share     = perSecond / 2
 		edits     = share - share/5 // the rest of the share is for creates and deletes
@@ -282,7 +276,6 @@ var _ = Describe("A tenant that edits all channels of its allowed namespace ever
 	})
 })
 
-// changesBy returns the times at which objects of a namespace changed something on Discord.
 func (w *world) changesBy(namespace string) (times []time.Time) {
 	for _, r := range discord.RequestsOf(w.bot.UserID) {
 		if reason, _ := url.PathUnescape(r.Header.Get("X-Audit-Log-Reason")); strings.Contains(reason, " "+namespace+"/") {
@@ -303,8 +296,7 @@ func busiestSecond(times []time.Time) (most int) {
 	return most
 }
 
-// heldBack returns how many calls the operator has delayed by itself because of a rate limit with
-// this scope.
+// heldBack returns how many calls the operator itself has delayed for a rate limit with this scope.
 func heldBack(ctx context.Context, scope string) int {
 	GinkgoHelper()
 	series := fmt.Sprintf(`(?m)^discord_rate_limited_total\{origin="local",scope=%q\} (\d+)$`, scope)
@@ -315,8 +307,7 @@ func heldBack(ctx context.Context, scope string) int {
 	return n
 }
 
-// forgery returns a Secret of almost 1 MiB in another namespace, with the labels and owner
-// references of a real Secret.
+// forgery returns a Secret of almost 1 MiB with the labels and owner references of a real Secret.
 func forgery(of *corev1.Secret, namespace, name string) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: of.Labels,
 		OwnerReferences: of.OwnerReferences}}

@@ -25,8 +25,7 @@ var smallest = map[string]string{
 	"DiscordChannel": `{groupRef: {name: incidents}, name: alerts}`,
 }
 
-// object returns the smallest object of a kind. change, as YAML, replaces fields of its spec; null
-// removes a field.
+// object returns the smallest object of a kind, with changed fields of the spec (null removes).
 func object(kind, change string) *unstructured.Unstructured {
 	GinkgoHelper()
 	spec, more := map[string]any{}, map[string]any{}
@@ -46,7 +45,6 @@ func submit(ctx context.Context, o client.Object) error {
 	return k8s.Create(ctx, o, client.DryRunAll)
 }
 
-// overwrites returns n overwrites for different roles, each as long as possible.
 func overwrites(n int) string {
 	half := len(permissions.Documented()) / 2
 	allow, deny := permissions.Documented()[:half], permissions.Documented()[half:]
@@ -550,8 +548,6 @@ var _ = Describe("The API", func() {
 	})
 })
 
-// mergePatch returns a merge patch of one top-level field of an object, such as spec. change is
-// YAML.
 func mergePatch(part, change string) client.Patch {
 	GinkgoHelper()
 	patch, err := yaml.YAMLToJSON(fmt.Appendf(nil, "{%s: %s}", part, change))

@@ -245,8 +245,7 @@ var _ = Describe("A DiscordChannel", func() {
 		c := w.channel("", "alerts", withWebhook)
 		ready(ctx, w.server(), c)
 		for _, route := range []string{"GET /channels/{channel_id}/webhooks", "GET /guilds/{guild_id}/webhooks"} {
-			// Not status 500: after three errors with status 500 in a row, the operator would delay other
-			// calls too.
+			// Three errors with status 500 in a row would delay other calls.
 			w.fault(discordtest.Fault{Route: route, Action: discordtest.Garbage()})
 		}
 		discord.CreateWebhookByHand(c.Status.ChannelID, "a user's") // the event makes the operator read the webhooks again

@@ -24,20 +24,18 @@ import (
 const (
 	chaosGroups, chaosChannels, chaosRoles = 5, 100, 12
 	chaosKills                             = 30
-	// chaosFaults is the fraction of all calls to Discord that fail.
+	// chaosFaults is the fraction of calls to Discord that fail.
 	chaosFaults = 0.10
 )
 
-// The operator is killed repeatedly while Discord fails. In the end Discord matches the specs:
-// nothing exists twice, nothing is missing or obsolete. The same --ginkgo.seed gives the same
-// random values, but the effect of a kill also depends on the machine.
+// The same --ginkgo.seed gives the same random values, but the effect of a kill also depends on the
+// machine.
 var _ = Describe("Chaos", Label("chaos"), SpecPriority(1), func() { // first, because it takes longest
 	It("the operator reaches exactly the desired state despite kills, "+
 		"failed calls and lost events", SpecTimeout(30*time.Minute), func(ctx context.Context) {
 		w := newWorld(ctx)
 		random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 1))
-		// With leader election, each restart would wait until the Lease of the killed leader has
-		// expired.
+		// With leader election, each restart would wait until the killed leader's Lease expires.
 		operator.Restart(ctx, "--leader-elect=false")
 		stop := injectFaults(w.bot.UserID, uint64(GinkgoRandomSeed()))
 		defer stop()
@@ -90,8 +88,7 @@ var _ = Describe("Chaos", Label("chaos"), SpecPriority(1), func() { // first, be
 		stop()
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 		discord.Weaken(discordtest.Weakness{})
-		// An object may still have the status Ready from before the last kill, although Discord has
-		// changed since. So wait until the last process has observed and corrected Discord.
+		// The status Ready may be older than the last kill, so check Discord.
 		Eventually(ctx, func(g Gomega) {
 			expectExactly(ctx, g, w)
 			w.expectExactRoles(ctx, g, foreign, member)
@@ -99,7 +96,7 @@ var _ = Describe("Chaos", Label("chaos"), SpecPriority(1), func() { // first, be
 	})
 })
 
-// disturb changes something on Discord as a user or another bot does. undo takes the change back.
+// disturb changes something on Discord, like a user or another bot. undo reverts the change.
 func (w *world) disturb(ctx context.Context, turn int, random *rand.Rand) (undo func()) {
 	switch turn % 5 {
 	case 0:
@@ -190,8 +187,7 @@ func injectFaults(botID string, seed uint64) (stop func()) {
 	})
 }
 
-// pause lets the operator work for a while before the kill. There is no condition to wait for
-// instead.
+// The spec cannot wait for a condition instead.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -199,8 +195,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// expectExactly expects exactly one resource on Discord for each object. The operator must have
-// created each resource once, and deleted none.
+// expectExactly expects that the operator has created one resource per object, and deleted none.
 func expectExactly(ctx context.Context, g Gomega, w *world) {
 	GinkgoHelper()
 	var channels v1alpha1.DiscordChannelList
@@ -246,8 +241,8 @@ func expectExactly(ctx context.Context, g Gomega, w *world) {
 	}
 }
 
-// expectExactRoles expects one role for each DiscordRole: created once, in the right order, and
-// given to member. The role foreign, which belongs to another user, must not change.
+// expectExactRoles expects one role per DiscordRole, created once, in order and given to member.
+// The role foreign of another user must not change.
 func (w *world) expectExactRoles(ctx context.Context, g Gomega, foreign, member string) {
 	GinkgoHelper()
 	var roles v1alpha1.DiscordRoleList

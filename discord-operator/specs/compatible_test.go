@@ -17,9 +17,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Another vendor's implementation of Discord's API has other error codes, no audit log, and no
-// roles in its guild objects. It sends the events of a few channels only, and sends each event
-// twice.
+// The other vendor has other error codes, no audit log, and no roles in guild objects. It sends the
+// events of a few channels only, and each event twice.
 var _ = Describe("With another vendor's implementation of Discord's API", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 	BeforeAll(func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, "--resync-period=3s")

@@ -17,7 +17,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Routes of the simulated Discord for calls that change something, and actions in the audit log.
 const (
 	postChannel    = "POST /guilds/{guild_id}/channels"
 	patchChannel   = "PATCH /channels/{channel_id}"
@@ -45,7 +44,6 @@ func (w *world) bodies(route string) []map[string]any {
 	return all
 }
 
-// writesTo returns the writes that the operator has sent so far for an object and its status.
 func (w *world) writesTo(resource, name string) []string {
 	GinkgoHelper()
 	return slices.DeleteFunc(operator.Writes(w.ns), func(write string) bool {
@@ -86,8 +84,8 @@ func (w *world) idsNamed(name string) []string {
 	return ids
 }
 
-// namesIn returns the names of the channels in a category, in Discord's order. parent is the
-// category's id; "" means no category, and "categories" returns the names of all categories.
+// namesIn returns the names in Discord's order. parent is a category's id, "" for channels without
+// a category, or "categories" for all categories.
 func (w *world) namesIn(parent string) []string {
 	var names []string
 	for _, c := range discord.Guild(w.guild).Channels {
@@ -109,20 +107,17 @@ func (w *world) audited(action int) int {
 	return n
 }
 
-// fault makes the bot's calls fail as f says, until the spec ends.
 func (w *world) fault(f discordtest.Fault) {
 	also := f.Match
 	f.Match = func(r discordtest.Request) bool { return r.BotID == w.bot.UserID && (also == nil || also(r)) }
 	DeferCleanup(discord.Faults().Add(f))
 }
 
-// expectInSync triggers one more reconcile of objects, and expects neither a call to Discord nor a
-// write.
+// expectInSync expects that one more reconcile causes no call to Discord and no write.
 func (w *world) expectInSync(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
-	// The operator reconciles a DiscordServer two seconds after a change of one of its objects, or
-	// later on a busy machine. Reconcile the DiscordServers now, so that their statuses are up to
-	// date.
+	// The operator reconciles a DiscordServer two seconds or more after a change of one of its
+	// objects. Trigger this reconcile now.
 	var servers v1alpha1.DiscordServerList
 	Expect(k8s.List(ctx, &servers, client.InNamespace(w.ns))).To(Succeed())
 	var all []client.Object
@@ -137,8 +132,7 @@ func (w *world) expectInSync(ctx context.Context, objects ...client.Object) {
 	Expect(w.traffic()).To(ConsistOf(before), "one more reconcile should do nothing")
 }
 
-// reconcileAgain changes an annotation of each object, so that the operator reconciles it at once.
-// It waits until the operator has done as many reconciles as there are objects.
+// reconcileAgain touches the objects, and waits for as many reconciles as there are objects.
 func reconcileAgain(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	count := reconciles(ctx)

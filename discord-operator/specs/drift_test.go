@@ -18,7 +18,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// managed has objects whose specs set every setting that a user may change by hand on Discord.
 type managed struct {
 	*world
 	server  *v1alpha1.DiscordServer
@@ -53,8 +52,7 @@ func newManaged(ctx context.Context) *managed {
 	return m
 }
 
-// live returns the channel on Discord without its position, because only the order of channels
-// counts.
+// live omits the position of the channel, because only the order of channels counts.
 func (m *managed) live() discordtest.Channel {
 	ch, _ := discord.Channel(m.channel.Status.ChannelID)
 	ch.Position = 0
@@ -69,7 +67,7 @@ func (m *managed) order() string {
 	return strings.Join(names, " ")
 }
 
-// expectCorrected expects that the operator undoes a change by hand. It returns how long that took.
+// expectCorrected expects that the operator undoes a change by hand, and returns the duration.
 func expectCorrected[T any](ctx context.Context, what func() T, change func()) time.Duration {
 	GinkgoHelper()
 	before := what()
@@ -83,7 +81,6 @@ func (m *managed) editByHand(change func(*discordtest.Channel)) func() {
 	return func() { discord.EditChannelByHand(m.channel.Status.ChannelID, change) }
 }
 
-// channelChanges maps each field of the spec to a change by hand that the operator must undo.
 var channelChanges = map[string]func(*discordtest.Channel){
 	"name":               func(c *discordtest.Channel) { c.Name = "renamed" },
 	"topic":              func(c *discordtest.Channel) { c.Topic = "" },

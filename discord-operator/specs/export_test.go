@@ -131,8 +131,6 @@ func unready(ctx context.Context, namespace string) string {
 	return strings.Join(lines, "\n")
 }
 
-// populate creates resources in the guild as a user does: at least one of each kind that can be
-// exported, and some that cannot be exported.
 func populate(ctx context.Context, w *world) {
 	GinkgoHelper()
 	const view, send, undocumented = discordtest.PermViewChannel, discordtest.PermSendMessages,
@@ -222,8 +220,7 @@ func (w *world) export(ctx context.Context, args ...string) string {
 	return string(output)
 }
 
-// expectAdopted creates all objects of a file and returns them. It expects that they become Ready
-// and that the operator edits nothing on Discord.
+// expectAdopted creates the objects of a file, and expects no edits on Discord.
 func (w *world) expectAdopted(ctx context.Context, manifests string) []client.Object {
 	GinkgoHelper()
 	edits, before := len(w.edits()), discord.Guild(w.guild)

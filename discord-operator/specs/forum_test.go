@@ -24,7 +24,6 @@ func forum(change func(*v1alpha1.ChannelForum)) func(*channelSpec) {
 	}
 }
 
-// tagged sets the tags of a forum. names has their names, separated by spaces.
 func tagged(names string) func(*channelSpec) {
 	return forum(func(f *v1alpha1.ChannelForum) {
 		f.Tags = []v1alpha1.ForumTag{}

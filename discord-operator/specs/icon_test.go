@@ -28,7 +28,6 @@ func withIcon(s *v1alpha1.DiscordServer) {
 	s.Spec.Icon = &v1alpha1.ServerIcon{ConfigMapKeyRef: v1alpha1.ConfigMapKeyReference{Name: "icon", Key: "icon.png"}}
 }
 
-// icon returns Discord's own hash of the guild's icon.
 func (w *world) icon() string { return discord.Guild(w.guild).Icon }
 
 func hashOf(image []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(image)) }

@@ -65,8 +65,8 @@ var _ = Describe("kubectl", func() {
 		Expect(undescribed("", *schema)).To(ConsistOf(".metadata"), "fields without a description")
 		Expect(schema.Description).NotTo(BeEmpty())
 
-		// kubectl apply without --server-side stores the whole object, without managedFields, in an
-		// annotation. All annotations of an object together may have at most 256 KiB.
+		// kubectl apply stores the object without managedFields in an annotation. All annotations
+		// of an object together may have at most 256 KiB.
 		definition.ManagedFields = nil
 		text, err := json.Marshal(definition)
 		Expect(err).NotTo(HaveOccurred())

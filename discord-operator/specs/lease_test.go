@@ -50,8 +50,7 @@ var _ = Describe("A leader whose process is suspended until its Lease has expire
 		Eventually(ctx, operator.Leader).WithTimeout(2*soon).Should(And(Not(BeEmpty()), Not(Equal(before))), "the standby takes over")
 		Eventually(ctx, func() int { return discord.Gateway().Stats().Open }).Should(Equal(2), "and connects")
 
-		// A slow create lets both processes observe that a channel is missing before either process has
-		// created it.
+		// The create is slow, so that both processes see the missing channel before one creates it.
 		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.Slow(time.Second, 0)})
 		for _, c := range channels[:old] {
 			discord.DeleteChannelByHand(c.Status.ChannelID)

@@ -15,8 +15,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// roomRetryPeriod is longer than the pause after which the operator checks again whether a limit
-// still applies.
+// roomRetryPeriod exceeds the pause before the operator checks the limit again.
 const roomRetryPeriod = 90 * time.Second
 
 var _ = Describe("A limit of Discord", func() {

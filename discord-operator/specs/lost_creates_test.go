@@ -28,8 +28,7 @@ var lostAnswers = []TableEntry{
 	Entry("a response with invalid JSON", discordtest.Garbage()),
 }
 
-// holdAnswer holds back the response to the bot's next call of a route until release is called.
-// Discord executes the call immediately.
+// holdAnswer delays the response to the next call of a route. Discord executes the call at once.
 func (w *world) holdAnswer(route string) (release func()) {
 	answer := make(chan struct{})
 	release = sync.OnceFunc(func() { close(answer) })
@@ -38,8 +37,6 @@ func (w *world) holdAnswer(route string) (release func()) {
 	return release
 }
 
-// restartAfterCrash kills the operator, lets Discord respond to the calls in flight, and starts the
-// operator again.
 func restartAfterCrash(ctx context.Context, release func()) {
 	GinkgoHelper()
 	operator.Kill(ctx)
@@ -53,8 +50,7 @@ var _ = Describe("A create whose response is lost or is an error", func() {
 		w = newWorld(ctx)
 		ready(ctx, w.server())
 	})
-	// inFlight creates a DiscordChannel, and waits until Discord has created the channel. Discord
-	// sends the response only after release.
+	// inFlight returns after Discord has created the channel, and before Discord responds.
 	inFlight := func(ctx context.Context) (c *v1alpha1.DiscordChannel, release func()) {
 		GinkgoHelper()
 		release = w.holdAnswer(postChannel)
@@ -219,8 +215,7 @@ var _ = Describe("A create whose response is lost or is an error", func() {
 	})
 
 	It("is recovered if Discord creates the resource long after it has answered 504", func(ctx context.Context) {
-		// The operator looks for a lost webhook at once, and again before it creates a second
-		// webhook.
+		// The operator looks for a lost webhook at once, and again before it creates a second one.
 		late := discordtest.GiveUp(504, recoveryWait*3/4)
 		w.fault(discordtest.Fault{Route: postChannel, Times: 1, Action: late})
 		w.fault(discordtest.Fault{Route: postWebhook, Times: 1, Action: late})

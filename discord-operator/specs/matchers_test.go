@@ -34,8 +34,7 @@ func statusOf(o client.Object) ([]metav1.Condition, int64) {
 	panic(fmt.Sprintf("%T has no conditions", o))
 }
 
-// HaveCondition matches an object that has a condition of type kind with this status and reason for
-// the current generation. An empty reason matches every reason.
+// HaveCondition matches a condition for the current generation. An empty reason matches any.
 func HaveCondition(kind, status, reason string) types.GomegaMatcher {
 	return WithTransform(func(o client.Object) string {
 		conditions, observed := statusOf(o)
@@ -94,9 +93,8 @@ func eventuallyGoneIn(ctx context.Context, timeout time.Duration, objects ...cli
 	}
 }
 
-// eventuallyCollected replaces the garbage collector, which does not run in the specs. It waits
-// until the operator has given each Secret an owner that does not exist (the UID is not that of the
-// DiscordChannel), and then deletes the Secret.
+// eventuallyCollected replaces the garbage collector, which does not run in the specs. It deletes
+// each Secret after the operator has set an owner that does not exist.
 func eventuallyCollected(ctx context.Context, secrets ...*corev1.Secret) {
 	GinkgoHelper()
 	for _, secret := range secrets {
@@ -147,7 +145,6 @@ func edit[O client.Object](ctx context.Context, o O, change func(O)) {
 	}).Should(Succeed(), "the edit should be accepted")
 }
 
-// eventsOf returns the events about an object, such as "Warning TokenNotFound".
 func eventsOf(o client.Object) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var events eventsv1.EventList

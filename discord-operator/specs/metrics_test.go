@@ -19,8 +19,6 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// scraper is the token of a ServiceAccount that may read the metrics. It is created once per
-// cluster.
 var scraper string
 
 func scrape(ctx context.Context) string {
@@ -56,8 +54,6 @@ func driftCount(ctx context.Context, kind, field string) int {
 	return sum
 }
 
-// webhookURL returns the URL in the Secret of a channel's webhook, or "" without a Secret. It
-// expects the DiscordChannel to be the Secret's controlling owner.
 func webhookURL(ctx context.Context, c *v1alpha1.DiscordChannel) string {
 	GinkgoHelper()
 	var secret corev1.Secret

@@ -16,27 +16,21 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// channelNames has many sorts of names. discordclient.NormaliseChannelName decides whether Discord
-// stores them unchanged.
+// discordclient.NormaliseChannelName says which of these names Discord stores unchanged.
 var channelNames = []string{
-	// Plain names.
 	"a", "alerts", "tokyo-incidents", "on_call", "2026", "4-2", "a-", "a_", "_", "__", "_a", "x-_-y", "0",
-	// Upper case.
 	"A", "Alerts", "ALERTS", "alertS", "On-Call", "Ärger", "straße", "STRASSE", "ÉCLAIR", "éclair", "ПРИВЕТ", "привет",
 	"ΑΒΓ", "αβγ", "Džep",
 	"ǅ", "ⅳ", "Ⅳ", "ⓐ", "Ⓐ", "İstanbul", "ẞ", "Ω", "K", "Å", "ϓ", "ℂ", "𝗔𝗹𝗮𝗿𝗺", "𝔘𝔫𝔱𝔢𝔯", "Ａ", "ａ", "Ა", "ა", "Ꭰ", "ꭰ",
 	"𐐀", "𐐨", "Ⅎ",
-	// White space and dashes.
 	"two words", "two  words", " leading", "trailing ", "\ttab", "tab\tin", "line\nbreak", "vertical\vtab", "form\ffeed",
 	"non\u00a0breaking", "next\u0085line",
 	"em\u2003space", "ideographic\u3000space", "ogham\u1680space", "line\u2028separator", "zero\u200bwidth", "-", "--",
 	"-a", "--a", "a--b", "a---b", "a - b",
 	"~", "a~b", "~a", "a~-b", "a-~", "en–dash", "em—dash", "soft\u00adhyphen",
-	// Other alphabets, emoji and signs.
 	"日本語", "アラート", "한국어", "العربية", "עברית", "ไทย", "हिन्दी", "🚨", "🚨alerts", "🚨-alerts", "🚨 alerts", "👩‍💻", "🏳️‍🌈",
 	"🇯🇵", "1️⃣", "❗", "•", "│general", "「news」",
 	"a’s", "“a”", "½", "²", "€", "£", "¿", "…", "№1", "a·b", "𝓪", "e\u0301",
-	// Mixtures that users write.
 	"C++", "Q&A", "#general", "dev/ops", "v1.2.3", "alerts!", "(old)", "[EU] Alerts", "team: a", "it's", "100%", "a,b;c",
 	"@here", "<b>", "a=b", "a|b", "`code`",
 	"^up", "{x}", "~~strike~~", "**bold**", "$$$", "...", "!?", "- -", "News & Updates!", "Ärger & Co.",
@@ -63,8 +57,7 @@ var _ = Describe("The name of a channel", func() {
 						To(BeTrue(), "a name for %q could have been suggested: %s", name, err)
 					continue
 				}
-				// Discord turns white space at the end into a dash. No user wants that dash, so the
-				// suggestion omits it.
+				// Discord replaces white space at the end by a dash. The suggestion omits the dash.
 				Expect(suggested[1]).To(Equal(strings.TrimSuffix(normal, "-")), "what is suggested for %q", name)
 				Expect(submit(ctx, object("DiscordChannel", `{name: `+strconv.QuoteToASCII(suggested[1])+`}`))).
 					To(Succeed(), "what is suggested for %q", name)
@@ -97,8 +90,7 @@ func around(before, behind string) []string {
 	return names
 }
 
-// beyondSuggestions reports whether a name has rare white space, or letters that CEL cannot convert
-// to lower case.
+// CEL cannot convert these letters to lower case.
 func beyondSuggestions(name string) bool {
 	return strings.ContainsFunc(name, func(r rune) bool {
 		rare := unicode.IsSpace(r) && !strings.ContainsRune(" \t\n\r\u00a0\u3000", r)

@@ -42,7 +42,6 @@ func kubectlDiscordAs(ctx context.Context, kubeconfig, namespace string, args ..
 	return code, string(text)
 }
 
-// userWith creates a user with ClusterRoles in a namespace, and returns the user's kubeconfig.
 func userWith(ctx context.Context, namespace string, roles ...string) string {
 	GinkgoHelper()
 	user := "user-of-" + namespace

@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// finalizerForged sets the operator's finalizer, which says that the operator may have sent a
-// create.
+// The operator sets this finalizer before it sends a create.
 func finalizerForged(o client.Object) { o.SetFinalizers([]string{v1alpha1.CleanupFinalizer}) }
 
 var _ = Describe("A finalizer of the operator that a user has forged", func() {

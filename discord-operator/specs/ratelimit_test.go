@@ -14,12 +14,10 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// retriedBy matches the sentence of a message that says when a rate limit ends.
 const retriedBy = `The operator retries it by 20\d\d-\d\d-\d\d \d\d:\d\d UTC`
 
 var _ = Describe("A rate limit", func() {
-	// long is the duration of a rate limit. All other objects become Ready sooner, even on a busy
-	// machine.
+	// Even on a busy machine, all other objects become Ready sooner than long.
 	const long = 20 * time.Second
 	of := func(c *v1alpha1.DiscordChannel) func(discordtest.Request) bool {
 		end := "/" + c.Status.ChannelID

@@ -16,11 +16,9 @@ import (
 )
 
 const (
-	// refusedEdits is the number of a tenant's edits that Discord refuses. If these refusals counted
-	// for the namespace of the DiscordServer, the bot's calls would stop before the last edit.
+	// If so many refusals counted for the DiscordServer's namespace, the bot's calls would stop.
 	refusedEdits = 230
-	// tenantRefusals is above the number of refusals that one namespace can cause: a namespace may
-	// cause a twentieth of the refusals that remain of the 9,000 for all namespaces.
+	// A namespace may cause a twentieth of the refusals that remain of 9,000.
 	tenantRefusals = 9000 / 20
 )
 
@@ -41,8 +39,6 @@ func (w *world) refuse(c *v1alpha1.DiscordChannel) {
 	})
 }
 
-// editMany edits a channel many times. After each edit it waits until the status reports on the new
-// generation.
 func editMany(ctx context.Context, c *v1alpha1.DiscordChannel, change func(*channelSpec, int)) {
 	GinkgoHelper()
 	for i := range refusedEdits {

@@ -12,8 +12,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// eventuallyLeads waits until a newly started operator is the leader, has reconciled all objects,
-// and is idle.
 func (w *world) eventuallyLeads(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(ctx, func() int { return reconciles(ctx) }).
@@ -22,8 +20,7 @@ func (w *world) eventuallyLeads(ctx context.Context) {
 	w.expectIdle(ctx)
 }
 
-// settle makes the operator reconcile the server, which counts the new channels, and waits until
-// the operator is idle. Otherwise this reconcile would follow two seconds after the last change.
+// settle triggers the server's reconcile, which would otherwise follow two seconds later.
 func (m *managed) settle(ctx context.Context) {
 	GinkgoHelper()
 	reconcileAgain(ctx, m.server)

@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// asked returns the permissions that the invitation in text asks for.
 func asked(text string) discordtest.Permissions {
 	GinkgoHelper()
 	found := regexp.MustCompile(`permissions=(\d+)`).FindStringSubmatch(text)
@@ -65,8 +64,7 @@ var _ = Describe("A DiscordServer", func() {
 		create(ctx, s, c)
 		text := eventuallyDegraded(ctx, s, v1alpha1.ReasonBotNotInServer)
 		Expect(text).To(And(ContainSubstring(w.guild), ContainSubstring(s.Status.InviteURL)))
-		// 805307568 has ViewChannel, ManageChannels, ManageWebhooks, ManageGuild, ViewAuditLog and
-		// ManageRoles.
+		// ViewChannel, ManageChannels, ManageWebhooks, ManageGuild, ViewAuditLog and ManageRoles.
 		Expect(s.Status.InviteURL).
 			To(And(HavePrefix(discord.URL()+"/oauth2/authorize?"), ContainSubstring("client_id="+w.bot.ApplicationID),
 				ContainSubstring("scope=bot"), ContainSubstring("permissions=805307568"), ContainSubstring("guild_id="+w.guild)))

@@ -17,16 +17,12 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// The specs run the operator's real binary, built with the race detector, with the ServiceAccount,
-// permissions, arguments and environment of deploy/. It runs against a real Kubernetes API and a
-// simulated Discord. Each process of the test runner has its own cluster, Discord and operator;
-// each spec has its own namespace, bot and guild.
+// The operator is built with the race detector, and runs with the settings of deploy/. Each process
+// of the test runner has its own cluster, Discord and operator.
 const (
-	// soon is the timeout for actions that the operator takes immediately. It is long, because the
-	// machine may be busy.
+	// soon is for immediate actions on a busy machine.
 	soon = 30 * time.Second
-	// recoveryWait is the operator's --recovery-wait: short, but longer than the delay of the
-	// simulated Discord's audit log.
+	// recoveryWait is longer than the delay of the simulated Discord's audit log.
 	recoveryWait = 2 * time.Second
 )
 
@@ -44,10 +40,8 @@ var (
 	_ = operator.UsesItsPermissions()
 )
 
-// One process builds the operator for all processes of the test runner.
 var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path []byte) {
-	// The specs need none of Kubernetes' own controllers: they check that a webhook's Secret has an
-	// owner reference, which is enough for the garbage collector.
+	// No controllers run: an owner reference of a Secret is enough for the garbage collector.
 	operator.Begin(ctx, path, environment.Options{Discord: startDiscord, Components: []string{"owner-references-permission-enforcement"}})
 	cluster, k8s = operator.Cluster, operator.Client
 	operator.Flags = flagsFor(discord)
@@ -64,8 +58,7 @@ func startDiscord(context.Context) (environment.DiscordAPI, error) {
 	return discord, err
 }
 
-// limits returns Discord's limits without the limit of identify calls, because the operator starts
-// often.
+// limits omits the limit of identify calls, because the operator starts often.
 func limits() *discordtest.Limits {
 	l := discordtest.DefaultLimits()
 	l.Identify = discordtest.Rate{}
@@ -77,9 +70,7 @@ func flagsFor(d *discordtest.Server) []string {
 }
 
 // anotherDiscord restarts the operator with another simulated Discord and further flags, until the
-// end of the spec. If BeforeAll calls anotherDiscord, the other Discord and the flags stay until
-// the end of the container's last spec. Guilds that newWorld creates after this call are on the new
-// Discord.
+// end of the spec, or of the container if BeforeAll is the caller.
 func anotherDiscord(ctx context.Context, o discordtest.Options, flags ...string) {
 	GinkgoHelper()
 	before := discord

@@ -23,16 +23,13 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// tenant is a namespace without a bot. It may use the DiscordServer of the test's main namespace
-// (world) if that DiscordServer allows it.
+// tenant is a namespace without a bot. Its objects use the DiscordServer in the world's namespace.
 type tenant struct {
 	*world
 	ns string
 }
 
-// newTenant creates a namespace with labels. After the spec, it checks that the conditions of the
-// tenant's objects do not contradict each other. It then deletes these objects before the objects
-// of the main namespace.
+// newTenant creates a namespace. The cleanup deletes its objects before those of the world.
 func (w *world) newTenant(ctx context.Context, labels map[string]string) *tenant {
 	GinkgoHelper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "tenant-", Labels: labels}}
@@ -50,8 +47,7 @@ func (t *tenant) group(name string, change ...func(*v1alpha1.DiscordGroup)) *v1a
 	return changed(g, change)
 }
 
-// channel returns a DiscordChannel in the tenant's namespace. It refers to a DiscordGroup of the
-// main namespace, or to the DiscordServer there if group is empty.
+// channel refers to a DiscordGroup of the world, or to the DiscordServer without a group.
 func (t *tenant) channel(group, name string, change ...func(*v1alpha1.DiscordChannel)) *v1alpha1.DiscordChannel {
 	c := t.world.channel(group, name)
 	c.Namespace = t.ns

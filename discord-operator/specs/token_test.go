@@ -104,8 +104,7 @@ var _ = Describe("The token of a bot", func() {
 			ready(ctx, s, c)
 			deleteObjects(ctx, w.token())
 			eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)
-			// A running operator keeps the token in memory, so that it can still delete after the
-			// Secret is gone.
+			// A running operator could delete the channel with the token in memory.
 			operator.Restart(ctx)
 			deleteObjects(ctx, c)
 			text := eventuallyDegraded(ctx, c, v1alpha1.ReasonDeletionFailed)

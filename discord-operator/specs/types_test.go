@@ -23,8 +23,7 @@ func ofType(kind v1alpha1.ChannelType, change ...func(*channelSpec)) func(*v1alp
 	})
 }
 
-// newCommunity creates a namespace, a bot and a community guild, which supports every type of
-// channel.
+// newCommunity creates a community guild, which supports every type of channel.
 func newCommunity(ctx context.Context, features ...string) *world {
 	GinkgoHelper()
 	w := newWorld(ctx)
@@ -42,26 +41,22 @@ func voice(change func(*v1alpha1.ChannelVoice)) func(*channelSpec) {
 	}
 }
 
-// setting is a field of the spec with its possible states and the values on Discord for them.
 type setting struct {
 	field string // name of the field in the drift metric
 	kind  v1alpha1.ChannelType
-	// initial sets the first value, next another value, and unset the empty value. unset is nil if
-	// the field has no empty value.
+	// unset is nil if the field has no empty value.
 	initial, next, unset func(*channelSpec)
 	// unmanaged removes the field from the spec, so that the operator does not manage it.
 	unmanaged func(*channelSpec)
-	// key is the field's name in Discord's API. The operator sends the value one for initial,
-	// another for next, and zero for unset.
+	// key is the field's name in Discord's API, with the values for initial, next and unset.
 	key                string
 	one, another, zero any
-	// drift changes the field by hand. live reads it from Discord.
+	// drift changes the field by hand.
 	drift func(*discordtest.Channel)
 	live  func(discordtest.Channel) any
 }
 
-// expectSetting changes a channel to each state of one setting, and expects one call for each
-// change.
+// expectSetting expects one call for each change of a setting.
 func expectSetting(ctx context.Context, s setting) {
 	GinkgoHelper()
 	w := newCommunity(ctx)
@@ -96,8 +91,6 @@ func expectSetting(ctx context.Context, s setting) {
 	Expect(w.bodies(patchChannel)).To(HaveLen(len(sent)))
 }
 
-// merged returns the changes that set the initial values of all settings of a type, and the values
-// that the operator sends for them.
 func merged(kind v1alpha1.ChannelType, all map[string]setting) (change []func(*channelSpec), sent map[string]any) {
 	sent = map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -22,12 +22,11 @@ import (
 
 const (
 	getWebhook = "GET /webhooks/{webhook_id}"
-	// latest is longer than the operator's pause before it asks again whether a webhook is gone.
+	// latest is longer than the operator's pause before it reads a missing webhook again.
 	latest = "7s"
 )
 
-// listed makes Discord's lists of webhooks contain exactly the given webhooks, whatever exists. The
-// number times limits how many requests of each route get such a list; 0 means no limit.
+// listed replaces Discord's lists of webhooks, for times requests per route (0: no limit).
 func (w *world) listed(times int, all ...discordtest.Webhook) {
 	GinkgoHelper()
 	list := []map[string]any{}
@@ -47,8 +46,7 @@ func (w *world) unknownWebhook(times int) {
 		Action: discordtest.Action{Status: http.StatusNotFound, Body: `{"code": 10015, "message": "Unknown Webhook"}`}})
 }
 
-// hookOfBot creates a webhook with the token of the operator's bot, as another program could. It
-// returns the webhook's id.
+// hookOfBot creates a webhook like another program with the token of the operator's bot.
 func (w *world) hookOfBot(ctx context.Context, c *v1alpha1.DiscordChannel, name, reason string) string {
 	GinkgoHelper()
 	api, err := discordclient.New(discordclient.Options{
@@ -60,8 +58,6 @@ func (w *world) hookOfBot(ctx context.Context, c *v1alpha1.DiscordChannel, name,
 	return made.ID
 }
 
-// reasonOf returns the audit log reason that the operator sends when it creates a resource for a
-// DiscordChannel.
 func reasonOf(c *v1alpha1.DiscordChannel) string {
 	return fmt.Sprintf("DiscordChannel %s %s/%s", c.UID, c.Namespace, c.Name)
 }
@@ -75,8 +71,7 @@ func idsOf(c *v1alpha1.DiscordChannel) func() []string {
 	}
 }
 
-// loseStatus removes the webhook from a DiscordChannel's status, as after a restore of the cluster
-// from a backup.
+// loseStatus removes the webhook from the status, like a restore of the cluster from a backup.
 func loseStatus(ctx context.Context, c *v1alpha1.DiscordChannel) {
 	GinkgoHelper()
 	before := c.DeepCopy()
@@ -96,7 +91,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		ready(ctx, c)
 		w.expectIdle(ctx)
 	})
-	// touch causes an event that makes the operator list the channel's webhooks again.
+	// touch causes an event, after which the operator lists the channel's webhooks again.
 	touch := func() { discord.CreateWebhookByHand(c.Status.ChannelID, "another") }
 
 	It("is not created again while Discord's lists of webhooks lack it", func(ctx context.Context) {

@@ -46,8 +46,7 @@ var _ = Describe("A webhook", func() {
 	BeforeEach(func(ctx context.Context) {
 		w = newWorld(ctx)
 		c = w.channel("", "alerts", withWebhook)
-		// If a channel waits long for its server, the operator writes the channel's status once
-		// more. So the server is created first.
+		// A channel that waits long for its server would get one more write of the status.
 		ready(ctx, w.server())
 		ready(ctx, c)
 		w.expectIdle(ctx)

@@ -23,28 +23,25 @@ import (
 	"jutsu.com/operators/test/environment/spec"
 )
 
-// everything has all permissions of the bot that a spec may need, without Administrator.
+// everything omits Administrator.
 const everything = discordtest.PermManageChannels | discordtest.PermManageGuild | discordtest.PermViewAuditLog |
 	discordtest.PermViewChannel | discordtest.PermSendMessages | discordtest.PermManageRoles |
 	discordtest.PermManageWebhooks
 
-// world is the environment of one spec: a namespace, a Secret with a bot's token, and a guild with
-// this bot.
+// world is the environment of one spec.
 type world struct {
 	ns    string
 	bot   discordtest.Bot
 	guild string // id
 }
 
-// newWorld creates a namespace, a bot and a guild, without objects of our kinds. After the spec, it
-// checks that the operator becomes idle, that the conditions do not contradict each other, and that
-// all objects can be deleted.
+// newWorld creates a namespace, a bot and a guild. After the spec, it expects an idle operator,
+// consistent conditions, and that all objects can be deleted.
 func newWorld(ctx context.Context) *world {
 	GinkgoHelper()
 	return newWorldOf(ctx, newBot(), everything)
 }
 
-// newWorldOf does the same as newWorld, for a given bot, which may be in other worlds' guilds too.
 func newWorldOf(ctx context.Context, bot discordtest.Bot, may discordtest.Permissions) *world {
 	GinkgoHelper()
 	w := &world{ns: newNamespace(ctx), bot: bot,
@@ -146,7 +143,6 @@ func ready(ctx context.Context, objects ...client.Object) {
 	eventuallyReady(ctx, objects...)
 }
 
-// calls returns the bot's REST calls as "METHOD /template", oldest first.
 func (w *world) calls() []string {
 	var calls []string
 	for _, r := range discord.RequestsOf(w.bot.UserID) {
@@ -169,8 +165,7 @@ func (w *world) expectIdle(ctx context.Context) {
 	w.expectIdleFor(ctx, 2500*time.Millisecond)
 }
 
-// expectIdleFor waits until the operator has sent no call to Discord and no write to Kubernetes for
-// a duration.
+// expectIdleFor waits for a time without calls to Discord and writes to Kubernetes.
 func (w *world) expectIdleFor(ctx context.Context, while time.Duration) {
 	GinkgoHelper()
 	const most = 200 * time.Millisecond // the most that one poll adds to idle, because all processes may pause
@@ -185,8 +180,7 @@ func (w *world) expectIdleFor(ctx context.Context, while time.Duration) {
 	}).Should(BeNumerically(">=", while), "the operator should become idle")
 }
 
-// deleteAll deletes all objects of our kinds in a namespace and waits until they are gone, even if
-// Discord cannot be reached.
+// deleteAll deletes all objects in a namespace, even if Discord cannot be reached.
 func deleteAll(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	left := func(ctx context.Context) []client.Object { return allIn(ctx, namespace) }
@@ -194,12 +188,11 @@ func deleteAll(ctx context.Context, namespace string) {
 		forceDelete(ctx, o)
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, o))).To(Succeed())
 	}
-	// Some specs have more than a hundred objects. A busy machine deletes three of them a second.
+	// A busy machine deletes three objects a second. Some specs have more than a hundred.
 	Eventually(ctx, left).WithTimeout(readyTimeout).Should(BeEmpty(), "the objects should be deleted")
 }
 
-// forceDelete sets the annotation that lets Kubernetes delete an object even if its resource on
-// Discord cannot be deleted.
+// forceDelete lets Kubernetes delete an object if its resource on Discord cannot be deleted.
 func forceDelete(ctx context.Context, o client.Object) {
 	GinkgoHelper()
 	force := client.RawPatch(types.MergePatchType,
@@ -221,8 +214,7 @@ func allIn(ctx context.Context, namespace string) []client.Object {
 	return all
 }
 
-// expectLawful checks that the conditions of each object do not contradict each other, and that
-// conditions and events contain no secret.
+// expectLawful expects consistent conditions, and no secret in conditions and events.
 func expectLawful(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	for _, o := range allIn(ctx, namespace) {
@@ -243,8 +235,7 @@ func expectLawful(ctx context.Context, namespace string) {
 	}
 }
 
-// secrets has the tokens of all bots and webhooks. The specs check that these tokens are only in
-// Secrets.
+// secrets contains the tokens of all bots and webhooks. Only Secrets may contain them.
 var secrets spec.Secrets
 
 func nameOf(namespace, name string) types.NamespacedName {

@@ -22,8 +22,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// The sizes of the attacks in these specs. `make bench ARGS="--only abuse"` measures larger
-// attacks.
+// `make bench ARGS="--only abuse"` measures larger attacks.
 const (
 	refusedDojos  = 200
 	forgedObjects = 40
@@ -34,7 +33,7 @@ const (
 // resident is a tenant who works as usual while another tenant attacks the operator.
 type resident struct {
 	ns string
-	// kept is a Dojo of the resident. The attack must not change it.
+	// kept must not change during the attack.
 	kept  *corev1api.Dojo
 	lived int
 }
@@ -250,8 +249,6 @@ func refusedCreates(namespace string) []string {
 	})
 }
 
-// forge fills an object up to 1 MiB, and sets its labels. If owner is not nil, forge also sets the
-// owner reference.
 func forge(o client.Object, namespace, name string, labels map[string]string,
 	owner *metav1.OwnerReference) client.Object {
 	o.SetNamespace(namespace)

@@ -21,8 +21,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// discord-operator does not run in these specs. The specs write the status of a DiscordChannel
-// instead.
+// discord-operator does not run here: the specs write the status of a DiscordChannel instead.
 
 func inGroup(dojo *corev1api.Dojo) {
 	dojo.Spec.Alerts = &corev1api.Alerts{

@@ -17,9 +17,8 @@ import (
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// A tenant may edit every Secret in the namespace, including discord-operator's Secret.
-// discord-operator does not run in these specs, so nothing reverts this edit. In production,
-// nothing reverts the edit while the DiscordChannel is paused.
+// A tenant may edit discord-operator's Secret. discord-operator does not run here, so nothing
+// reverts the edit, like in production while the DiscordChannel is paused.
 var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", func() {
 	const hostile = "https://attacker.example.com/api/webhooks/1401681709430341999/a"
 	const hook, other = "tokyo-alerts-webhook", "https://discord.com/api/v10/webhooks/1401681709430342000/b"

@@ -14,8 +14,6 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// The database of sharedDojo is in an existing Cluster. ownDojo has a Cluster of its own, and sets
-// most of the optional fields.
 const (
 	sharedDojo = `
 apiVersion: core.jutsu.com/v1
@@ -85,8 +83,7 @@ spec:
 `
 )
 
-// at returns a change that sets the field of the spec at a dotted path. If value is nil, the change
-// removes the field.
+// at sets the field of the spec at a dotted path, or removes the field if value is nil.
 func at(path string, value any) func(map[string]any) {
 	return func(o map[string]any) {
 		fields := append([]string{"spec"}, strings.Split(path, ".")...)

@@ -23,7 +23,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// firstUsersDojo is the manifest of the API's first users. Every version of the API must accept it.
+// firstUsersDojo is from the API's first users: every version of the API must accept it.
 const firstUsersDojo = `
 apiVersion: core.jutsu.com/v1
 kind: Dojo
@@ -255,8 +255,7 @@ func labelledWith(n int, value any) map[string]any {
 	return all
 }
 
-// environmentOf returns n environment variables. The parameter few is the number of variables that
-// have the value.
+// environmentOf returns n variables. Only the first few have the value.
 func environmentOf(n, few int, value string) (env []any) {
 	for i := range n {
 		one := map[string]any{"name": fmt.Sprintf("%0253d", i)}

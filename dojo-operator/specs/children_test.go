@@ -197,8 +197,8 @@ var _ = Describe("The children of a Dojo", func() {
 			HaveField("Env", And(HaveLen(8), Not(ContainElement(HaveField("Name", "COLOUR"))))))),
 			"a variable that is no longer in the spec should be removed")
 		eventuallyReady(ctx, dojo)
-		// Before the apply, a patch turns the Update entry of the operator's POST in managedFields
-		// into an Apply entry. Otherwise the apply would not remove the variable.
+		// Before the apply, a patch changes the operator's Update entry in managedFields to Apply.
+		// Otherwise the apply would not remove the variable.
 		Eventually(ctx, refetch(deployment)).Should(HaveField("GetManagedFields()", Not(ContainElement(And(
 			HaveField("Manager", "dojo-operator"), HaveField("Operation", metav1.ManagedFieldsOperationUpdate))))))
 	})

@@ -22,7 +22,6 @@ import (
 	"jutsu.com/operators/test/testcluster/cnpgtest"
 )
 
-// cloudNativePG simulates CloudNativePG, because the real operator needs containers.
 var cloudNativePG *cnpgtest.StandIn
 
 func postgres(admin client.Client) cnpgtest.Options {
@@ -39,8 +38,6 @@ func postgres(admin client.Client) cnpgtest.Options {
 	}
 }
 
-// ofKind returns an empty object to read. If the kind is not listed here, its group is
-// CloudNativePG's.
 func ofKind(kind, namespace, name string) *unstructured.Unstructured {
 	group, version := "postgresql.cnpg.io", "v1"
 	switch kind {
@@ -107,9 +104,8 @@ func dojoInCluster(ctx context.Context, namespace string, change ...func(*corev1
 	return dojo
 }
 
-// operatorSeesClusters waits until the operator's cache has all Clusters that exist now. It creates
-// another Cluster and waits until the status of a Dojo shows it. The cache then also has all
-// earlier Clusters, because it gets events in their order.
+// operatorSeesClusters waits until the operator's cache contains all existing Clusters. Events are
+// ordered, so a status that shows a new Cluster proves this.
 func operatorSeesClusters(ctx context.Context) {
 	GinkgoHelper()
 	ns := newNamespace(ctx)
@@ -159,8 +155,7 @@ func podPassword(dojo *corev1api.Dojo) func(context.Context) (string, error) {
 	}
 }
 
-// stepsOf watches the Dojos in a namespace until the context ends. The returned function lists the
-// pairs of reasons that DatabaseReady and Ready have had, each pair once.
+// stepsOf returns a function that lists the reasons of DatabaseReady and Ready, each pair once.
 func stepsOf(ctx context.Context, namespace string) func() []string {
 	GinkgoHelper()
 	watcher, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: k8s.Scheme()})

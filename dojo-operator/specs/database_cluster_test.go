@@ -31,8 +31,7 @@ func withCluster(change ...func(*corev1api.PostgresCluster)) func(*corev1api.Doj
 	}
 }
 
-// nightlySchedule starts a backup only on 29 February. With a daily schedule, a spec that runs at
-// that hour would have a backup that it does not expect.
+// nightlySchedule is 29 February: a daily schedule could start a backup during a spec.
 const nightlySchedule = "30 2 29 2 *"
 
 func nightly(pg *corev1api.PostgresCluster) {

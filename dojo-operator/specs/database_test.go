@@ -71,8 +71,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 			"create databases/tokyo-db", "patch databases/tokyo-db", "create jobs/"+job,
 			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
 			"create poddisruptionbudgets/tokyo"))
-		// During the rollout, the status may show that no pods are ready, then some pods, then all
-		// pods.
+		// A rollout may write a status with no, some and all pods ready.
 		Expect(len(writes)-len(withoutStatus(writes))).To(BeNumerically("<=", 7), "one status for each step, and Ready")
 
 		By("restarting the operator")
@@ -260,8 +259,6 @@ func setClusterStatus(ctx context.Context, o *unstructured.Unstructured, status 
 	}).Should(Succeed())
 }
 
-// refusedRole creates a Dojo whose DatabaseRole fails with this message. It pauses the simulation
-// of CloudNativePG for the Cluster.
 func refusedRole(ctx context.Context, namespace, message string) (*corev1api.Dojo, *unstructured.Unstructured) {
 	GinkgoHelper()
 	pg := existingCluster(ctx, namespace, "pg")

@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/test/environment/spec"
 )
 
-// secrets holds all passwords of the specs. Only Secrets may contain them.
+// secrets contains all passwords of the specs. Only Secrets may contain them.
 var secrets spec.Secrets
 
 func newPassword() string { return secrets.Add("secret-" + rand.Text()) }
@@ -41,7 +41,6 @@ func newNamespace(ctx context.Context) string {
 	return ns.Name
 }
 
-// expectLawful checks the invariants that hold for every Dojo.
 func expectLawful(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	var dojos corev1api.DojoList
@@ -100,9 +99,7 @@ func runningDojo(ctx context.Context, namespace string, change ...func(*corev1ap
 	return dojo
 }
 
-// untilReady limits the wait until a Dojo is Ready. A Dojo with all options needs a dozen
-// reconciles, a Job and pods. This takes 12 s on a single core, and 34 s if other processes share
-// the core.
+// untilReady is long, because a Dojo with all options needs 34 s on a core with other processes.
 const untilReady = 2 * time.Minute
 
 func eventuallyReady(ctx context.Context, dojo *corev1api.Dojo) {
@@ -129,8 +126,7 @@ func refetch[O client.Object](o O) func(context.Context) (O, error) {
 	}
 }
 
-// HaveCondition matches a Dojo that has a condition with this status and reason for its current
-// generation. An empty reason matches any reason.
+// HaveCondition matches a condition for the current generation. An empty reason matches any.
 func HaveCondition(kind, status, reason string) types.GomegaMatcher {
 	return WithTransform(func(dojo *corev1api.Dojo) string {
 		condition := meta.FindStatusCondition(dojo.Status.Conditions, kind)
@@ -163,7 +159,6 @@ func haveMessage(kind string, matcher types.GomegaMatcher) types.GomegaMatcher {
 	return WithTransform(func(dojo *corev1api.Dojo) string { return message(dojo, kind) }, matcher)
 }
 
-// edit updates an object as a client other than the operator, and retries after a conflict.
 func edit[O client.Object](ctx context.Context, o O, change func(O)) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) error {
@@ -175,8 +170,6 @@ func edit[O client.Object](ctx context.Context, o O, change func(O)) {
 	}).Should(Succeed(), "the edit should be accepted")
 }
 
-// deploymentOf, serviceOf and secretOf return an empty object with the name of a Dojo's child, to
-// read.
 func deploymentOf(dojo *corev1api.Dojo) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name}}
 }
@@ -206,8 +199,7 @@ func runningPods(dojo *corev1api.Dojo) func(context.Context) ([]string, error) {
 	}
 }
 
-// eventsOf returns a function that lists the events about an object, such as "Warning
-// CredentialsNotFound". If an event has occurred n times, it is n times in the list.
+// eventsOf lists the events about an object. An event with n occurrences is n times in the list.
 func eventsOf(o client.Object) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var events eventsv1.EventList

@@ -43,8 +43,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 				Expect(live.Object["data"]).To(Equal(data), "the credentials should be the same")
 			}
 		}
-		// discord-operator must report again, because the edit has changed the channel's
-		// generation.
+		// The edit has changed the channel's generation, so discord-operator must report again.
 		postable(ctx, alertsChannelOf(dojo), "tokyo-alerts-webhook")
 		eventuallyReady(ctx, dojo)
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
@@ -137,8 +136,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 		})
 })
 
-// withOptions sets options that a user may remove later. Most lists and maps have two items, so
-// that a spec can remove one of them.
+// withOptions sets most lists and maps to two items, so that a spec can remove one.
 func withOptions(dojo *corev1api.Dojo) {
 	replicas(2)(dojo)
 	dojo.Spec.NodeSelector = map[string]string{corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64"}

@@ -19,16 +19,15 @@ import (
 )
 
 type appliedField struct {
-	// kind is the kind of a child. The child's name is the Dojo's name followed by suffix.
+	// The child's name is the Dojo's name plus suffix.
 	kind, suffix string
-	// pointer is the JSON pointer to a field of the child.
+	// pointer is a JSON pointer to a field of the child.
 	pointer string
 	// other is a valid value that the operator would not set.
 	other any
 }
 
-// appliedFields lists fields of the children of a Dojo with everything. The operator corrects each
-// of these fields after a change by another client.
+// appliedFields lists fields that the operator corrects after a change by another client.
 var appliedFields = []appliedField{
 	{"Secret", "-credentials", "/metadata/labels/app.kubernetes.io~1name", "other"},
 	{"Secret", "-alertmanager", "/metadata/labels/app.kubernetes.io~1name", "other"},

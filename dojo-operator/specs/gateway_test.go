@@ -41,8 +41,6 @@ func routeOf(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	return ofKind("HTTPRoute", dojo.Namespace, dojo.Name)
 }
 
-// gatewaySays simulates the controller of the Gateway: it reports these conditions for the current
-// generation of the HTTPRoute.
 func gatewaySays(ctx context.Context, dojo *corev1api.Dojo, all ...metav1.Condition) {
 	GinkgoHelper()
 	route := routeOf(dojo)

@@ -12,8 +12,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// Here the operator has cluster-wide permissions. test/deploy checks that the permissions in
-// deploy/dojo-operator/components/namespaced are sufficient.
+// The operator has cluster-wide permissions here. test/deploy checks the namespaced permissions.
 var _ = Describe("--watch-namespaces", func() {
 	It("restricts the operator to the named namespaces", func(ctx context.Context) {
 		here, there, elsewhere := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)

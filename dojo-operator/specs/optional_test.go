@@ -21,8 +21,7 @@ import (
 
 var uninstalled = map[string][]*apiextensionsv1.CustomResourceDefinition{}
 
-// uninstall deletes the CustomResourceDefinitions of a group, and installs them again when the spec
-// ends. If plurals are given, it deletes only these kinds.
+// uninstall deletes the CRDs of a group, or only those of plurals, until the spec ends.
 func uninstall(ctx context.Context, group string, plurals ...string) {
 	GinkgoHelper()
 	plans.end(ctx)
@@ -44,8 +43,7 @@ func uninstall(ctx context.Context, group string, plurals ...string) {
 	Eventually(ctx, installed).Should(BeEmpty())
 }
 
-// definitions returns the names of a group's CustomResourceDefinitions. It reads only their
-// metadata, because decoding their schemas takes a second with the race detector.
+// definitions reads only metadata: with the race detector, decoding the schemas takes a second.
 func definitions(ctx context.Context, group string) (names []string) {
 	GinkgoHelper()
 	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{

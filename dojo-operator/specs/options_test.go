@@ -97,8 +97,7 @@ var _ = Describe("A Dojo with volumes, probes and other options of its pods", fu
 		Expect(pod.AutomountServiceAccountToken).To(BeNil(), "the ServiceAccount says whether")
 		Expect(pod.PriorityClassName).To(Equal(ns))
 		Expect(after.Annotations).To(And(HaveKeyWithValue("example.org/scrape", "yes"), HaveLen(2)))
-		// Before the apply, a patch turns the Update entry of the operator's POST in managedFields
-		// into an Apply entry.
+		// Before the apply, a patch changes the operator's Update entry in managedFields to Apply.
 		Expect(slices.Compact(withoutStatus(operator.WritesAtRest(ns)))).To(Equal([]string{"create secrets/tokyo-credentials",
 			"create deployments/tokyo", "create services/tokyo", "patch deployments/tokyo"}))
 
@@ -128,7 +127,7 @@ var _ = Describe("A Dojo with volumes, probes and other options of its pods", fu
 
 		By("revoking the permission")
 		allow(ctx, "batch")
-		// The policy sees the new annotation after a while. Until then, it admits the pods.
+		// Until the policy sees the new annotation, it admits the pods.
 		Eventually(ctx, try).Should(refused)
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Title += "!" })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)

@@ -25,7 +25,6 @@ import (
 	"jutsu.com/operators/test/testcluster/auditlog"
 )
 
-// planReport is the output of `kubectl dojo plan -o json`.
 type planReport struct{ Dojos []plannedDojo }
 
 type plannedDojo struct {
@@ -51,8 +50,7 @@ func (w plannedWrite) String() string { return w.Verb + " " + w.Resource + "/" +
 
 func withoutHash(name string) string { return name[:strings.LastIndex(name, "-")+1] + "*" }
 
-// unplanned lists writes of the operator that no plan contains, each with its reason. At present,
-// plans contain all writes.
+// unplanned maps writes that no plan contains to the reasons. At present, plans contain all writes.
 var unplanned = map[string]string{}
 
 func (r planReport) effects() (all []string) {
@@ -108,8 +106,7 @@ func applied(ctx context.Context, dojo *corev1api.Dojo) {
 	edit(ctx, dojo, func(d *corev1api.Dojo) { d.Spec, d.Annotations = spec, annotations })
 }
 
-// planned plans a change of a Dojo, applies it, and waits until the Dojo is Ready. It expects that
-// the operator has sent exactly the planned writes.
+// planned plans and applies a change, and expects that the operator sends the planned writes.
 func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1api.Dojo)) planReport {
 	GinkgoHelper()
 	before := len(operator.WritesAtRest(dojo.Namespace))
@@ -119,8 +116,7 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 	}
 	report := planFile(ctx, next, 3)
 	Expect(report.Dojos).To(HaveExactElements(HaveField("Ready", true)))
-	// Ignore writes of the status: on a busy machine, the operator may write the status of an
-	// earlier change only now.
+	// On a busy machine, the operator may write the status of an earlier change only now.
 	Expect(slices.DeleteFunc(operator.WritesAtRest(dojo.Namespace)[before:], isStatus)).To(BeEmpty(),
 		"a plan makes the operator write")
 	applied(ctx, next)
@@ -129,8 +125,7 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 	return report
 }
 
-// expectPlanned waits for the planned writes, and expects no other writes. It ignores repetitions
-// of a write, and writes of the status.
+// expectPlanned ignores repeated writes, and writes of the status.
 func expectPlanned(ctx context.Context, report planReport, dojo *corev1api.Dojo, before int) {
 	GinkgoHelper()
 	hashed := report.hashed()

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Create implements [client.Writer].
 func (c *planningClient) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
 	var options client.CreateOptions
 	options.ApplyOptions(opts)
@@ -18,7 +17,6 @@ func (c *planningClient) Create(ctx context.Context, o client.Object, opts ...cl
 		func() error { return c.Client.Create(ctx, o, opts...) })
 }
 
-// Update implements [client.Writer].
 func (c *planningClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
 	var options client.UpdateOptions
 	options.ApplyOptions(opts)
@@ -26,7 +24,6 @@ func (c *planningClient) Update(ctx context.Context, o client.Object, opts ...cl
 		func() error { return c.Client.Update(ctx, o, opts...) })
 }
 
-// Patch implements [client.Writer].
 func (c *planningClient) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 	var options client.PatchOptions
 	options.ApplyOptions(opts)
@@ -41,7 +38,6 @@ func (c *planningClient) Patch(ctx context.Context, o client.Object, p client.Pa
 		func() error { return c.Client.Patch(ctx, o, p, opts...) })
 }
 
-// Apply implements [client.Writer].
 func (c *planningClient) Apply(
 	ctx context.Context, o runtime.ApplyConfiguration, opts ...client.ApplyOption,
 ) error {
@@ -49,28 +45,23 @@ func (c *planningClient) Apply(
 	return c.Client.Apply(ctx, o, opts...)
 }
 
-// Delete implements [client.Writer].
 func (c *planningClient) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
 	c.end(ctx)
 	return c.Client.Delete(ctx, o, opts...)
 }
 
-// DeleteAllOf implements [client.Writer].
 func (c *planningClient) DeleteAllOf(ctx context.Context, o client.Object, opts ...client.DeleteAllOfOption) error {
 	c.end(ctx)
 	return c.Client.DeleteAllOf(ctx, o, opts...)
 }
 
-// Status implements [client.Client].
 func (c *planningClient) Status() client.SubResourceWriter { return c.SubResource("status") }
 
-// SubResource implements [client.Client].
 func (c *planningClient) SubResource(name string) client.SubResourceClient {
 	return endingClient{c.Client.SubResource(name), c}
 }
 
-// endingClient writes subresources. Before each write, it ends the comparison of the last plan with
-// the operator's writes.
+// endingClient ends the open window before it writes a subresource.
 type endingClient struct {
 	client.SubResourceClient
 

@@ -14,32 +14,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// planOutcome is the result of `kubectl dojo plan` for a change of a Dojo.
 type planOutcome struct {
 	planReport
-	// Refused reports whether the API server refused the dry run of the change itself.
 	Refused bool
 }
 
-// window records the effects of a change of a Dojo, up to the next action of the spec.
+// window contains the effects of a change of a Dojo, up to the next action of the spec.
 type window struct {
-	// Refused reports whether the API server refused the change itself.
 	Refused bool
-	// Written are the operator's successful writes.
 	Written []string
-	// Rewritten reports whether mutating admission policies exist. Because they undo changes, the
-	// operator may send patches without effect, which no plan contains.
+	// Rewritten reports whether mutating admission policies exist. They undo changes, so the
+	// operator may send patches without effect.
 	Rewritten bool
-	// Ready reports whether the Dojo is Ready at the end of the window. Degraded is the reason if
-	// the Dojo is Degraded, or else empty.
+	// Ready and Degraded describe the end of the window. Degraded is the reason, or empty.
 	Ready    bool
 	Degraded string
 }
 
-// mismatches compares a plan with the operator's writes after the change, and with the Dojo's
-// state. The plan must contain each write. If the Dojo has reached the planned state, the operator
-// must have sent each planned write. The plan must predict that the API server refuses a child, but
-// not failures of other controllers.
+// mismatches compares a plan with the operator's writes and the Dojo's state. The comment of
+// planEveryChange lists the rules.
 func (p planOutcome) mismatches(name string, w window) (all []string) {
 	if p.Refused != w.Refused {
 		return []string{fmt.Sprintf("the API server refuses the change: plan %t, apply %t", p.Refused, w.Refused)}
@@ -73,8 +66,7 @@ func (p planOutcome) mismatches(name string, w window) (all []string) {
 	return all
 }
 
-// ended reports whether the Dojo has reached the planned state: it is Ready as planned, or Degraded
-// for a planned reason.
+// ended reports whether the Dojo is Ready as planned, or Degraded for a planned reason.
 func (r planReport) ended(name string, w window) bool {
 	ready, problems := r.endOf(name)
 	return ready && w.Ready || w.Degraded != "" && slices.ContainsFunc(problems,
@@ -90,8 +82,7 @@ func (r planReport) endOf(name string) (ready bool, problems []string) {
 	return false, nil
 }
 
-// hashed returns the planned writes of objects whose names end with an unknown hash. In the result,
-// "*" replaces the hash.
+// hashed returns the planned writes with an unknown hash in the name, which "*" replaces.
 func (r planReport) hashed() map[string]bool {
 	hashed := map[string]bool{}
 	for _, w := range r.writes() {
@@ -110,8 +101,7 @@ func (r planReport) distinct(hashed map[string]bool) []string {
 	return distinctWrites(planned, hashed)
 }
 
-// distinctWrites returns each write once. It replaces unknown hashes by "*", and omits writes of a
-// Dojo's status and the writes in unplanned.
+// distinctWrites returns each write once, without writes of the status and those in unplanned.
 func distinctWrites(all []string, hashed map[string]bool) (distinct []string) {
 	for _, w := range all {
 		if hashed[withoutHash(w)] {
@@ -125,9 +115,8 @@ func distinctWrites(all []string, hashed map[string]bool) (distinct []string) {
 	return slices.Compact(distinct)
 }
 
-// manifest returns the manifest with which kubectl apply changes a live Dojo into the next Dojo.
-// For a new Dojo, live is nil. The manifest sets a field to null if only the live Dojo has the
-// field, because kubectl apply removes only fields of earlier manifests.
+// manifest returns the manifest with which kubectl apply changes live into next. It sets removed
+// fields to null, because kubectl apply removes only fields of earlier manifests.
 func manifest(live, next map[string]any) map[string]any {
 	made := map[string]any{"apiVersion": next["apiVersion"], "kind": next["kind"]}
 	if spec, ok := withNulls(live["spec"], next["spec"]).(map[string]any); ok {

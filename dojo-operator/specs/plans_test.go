@@ -30,87 +30,65 @@ import (
 	"jutsu.com/operators/test/environment/spec"
 )
 
-// With PLANS=1, each spec also tests kubectl dojo plan. Before the spec creates, updates or patches
-// a Dojo, planningClient waits until the operator sends no writes. It runs kubectl dojo plan on the
-// manifest of the change, with the flags of the running operator. It remembers the end of the audit
-// log. Then the change opens a window, which ends at the next action of the spec. An action is a
-// write of any object, a command of kubectl dojo, a change of the installed kinds or of the
-// platform's files, or the end of the spec. If a plan was wrong, the spec fails at its end and
-// lists all wrong plans. The file out/dojo-operator/plans-*.log has a line for each change.
-//
-// At the end of a window, these statements must be true:
-//   - The plan lists each successful write of the operator in the namespace, except writes of a
-//     Dojo's status. Repeated writes are compared as one write. If the plan cannot know the hash at
-//     the end of a name, the names are compared without the hash.
-//   - If the Dojo is Ready, the plan says so.
+// With PLANS=1, each spec also tests kubectl dojo plan. Before each change of a Dojo,
+// planningClient waits until the operator sends no writes, and plans the change. The change opens a
+// window, which ends at the next write, command of kubectl dojo, change of the installed kinds or
+// the platform's files, or the end of the spec. Then these statements must be true:
+//   - The plan lists each successful write of the operator, except of a Dojo's status.
 //   - If the Dojo is Ready as planned, or Degraded for a planned reason, the operator has made each
 //     planned write.
-//   - If the API server refuses a child of the Dojo, the plan does not say that the Dojo becomes
-//     Ready. The API server refuses the change itself if and only if the plan says so.
+//   - If the Dojo is Ready, the plan says so. If the API server refuses a child, the plan does not.
+//   - The API server refuses the change itself if and only if the plan says so.
 //
-// The comparison skips these changes:
-//   - a change while the operator writes without a pause for five seconds, or during each of three
-//     attempts to plan, because a plan starts from one state;
-//   - a change that the API server refuses because of a conflict, an existing or a missing object,
-//     because the spec repeats the change;
-//   - a change of a deleted Dojo, because the plugin does not plan deletions;
-//   - a change in a namespace with more than eight Dojos, because such a spec is about load;
-//   - a change before the operator restarts with other flags, because the plan used the old flags;
-//   - a change whose plan ends with an error (exit code 2), or whose start cannot be read. The
-//     report shows the error.
+// The specs plan no change if the operator does not come to rest, the Dojo is deleted, the
+// namespace has more than eight Dojos, or the plan ends with exit code 2. They compare no change
+// that fails because of a conflict, or after which the operator restarts with other flags.
 //
-// kubectl dojo sends its dry runs with the user's rights. So a plan lacks a refusal that only the
-// operator gets, because of the operator's rights or a policy for the operator. A plan assumes
-// success, so it shows no failure of another controller and no passed deadline. While a mutating
-// admission policy exists, a plan may lack patches, because the policy may undo a change.
+// A plan assumes success. It cannot show failures of other controllers, passed deadlines, and
+// refusals that only the operator gets, because dry runs have the user's rights.
+//
+// The file out/dojo-operator/plans-*.log has a line for each change.
 var (
 	planEveryChange = os.Getenv("PLANS") != ""
 	plans           = &planningClient{}
 )
 
 const (
-	// restTime is the time without a write after which the operator counts as at rest. A reconcile
-	// takes less time, even on a busy machine.
+	// After restTime without a write, the operator is at rest. A reconcile takes less time.
 	restTime = 500 * time.Millisecond
 	restPoll = 50 * time.Millisecond
-	// untilRest limits the wait until the operator is at rest. After this time, the change is not
-	// planned.
+	// After untilRest without rest, the change is not planned.
 	untilRest = 5 * time.Second
-	// mostDojos is the maximum number of Dojos in a namespace in which changes are planned. Specs
-	// about load create more Dojos.
+	// mostDojos excludes specs about load.
 	mostDojos = 8
 )
 
-// ofOperatorAlone matches refusals that only the operator gets, and not the user of kubectl dojo
-// plan: the operator lacks a right, or a policy for the operator refuses the write.
+// ofOperatorAlone matches refusals that a user of kubectl dojo plan does not get.
 var ofOperatorAlone = regexp.MustCompile(
 	`forbidden: User "system:serviceaccount:|ValidatingAdmissionPolicy 'dojo-operator`)
 
-// planningClient plans each change of a Dojo before it sends the change. Each of its writes ends
-// the window of the former change.
+// planningClient plans each change of a Dojo before it sends the change.
 type planningClient struct {
 	client.Client
 
 	mu   sync.Mutex // held while the client plans and sends a change
 	open *openWindow
 	log  []string // a line for each change of the spec
-	// faults lists the differences between plans and writes in the current spec.
+	// faults lists the wrong plans of the current spec.
 	faults []string
 }
 
-// openWindow is the window of the last change: until it ends, the operator's writes count for this
-// change.
+// openWindow is the window of the last change. The operator's writes in it count for this change.
 type openWindow struct {
 	planOutcome
 	dojo    client.ObjectKey
 	change  string
 	refused bool
-	// from is the number of requests that the operator had sent before the change.
+	// from is the number of the operator's requests before the change.
 	from int
 	args []string
 }
 
-// of makes c send its writes through another client, and starts a new log.
 func (c *planningClient) of(other client.Client) client.Client {
 	c.Client = other
 	_ = os.Remove(c.logFile()) // the log file of an earlier run
@@ -130,8 +108,6 @@ func (c *planningClient) asGiven(o client.Object) func() (map[string]any, error)
 	}
 }
 
-// write sends a write. For a write of a Dojo, it runs kubectl dojo plan first, and opens a window
-// afterwards.
 func (c *planningClient) write(
 	ctx context.Context, o client.Object, verb string, dryRun []string, next func() (map[string]any, error),
 	send func() error,
@@ -161,8 +137,7 @@ func (c *planningClient) write(
 	return err
 }
 
-// plan runs kubectl dojo plan for a change, while the operator is at rest. If it gets no plan, the
-// result skipped is the reason.
+// plan runs kubectl dojo plan while the operator is at rest, or returns the reason for no plan.
 func (c *planningClient) plan(
 	ctx context.Context, w *openWindow, next func() (map[string]any, error),
 ) (skipped string) {
@@ -219,8 +194,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// file writes a file with the manifest of the change. The file also contains all other Dojos of the
-// namespace that are not Ready yet, so that the plan includes their writes.
+// file writes the manifest of the change, and all Dojos that are not Ready: they cause writes, too.
 func (c *planningClient) file(ctx context.Context, changed client.ObjectKey, first map[string]any) (string, error) {
 	all := &corev1api.DojoList{}
 	if err := c.List(ctx, all, client.InNamespace(changed.Namespace)); err != nil {
@@ -246,8 +220,7 @@ func (c *planningClient) file(ctx context.Context, changed client.ObjectKey, fir
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// stateOf reports whether a Dojo is Ready, and returns the reason if the Dojo is Degraded. It
-// ignores conditions of former generations.
+// stateOf ignores conditions of former generations.
 func stateOf(d *corev1api.Dojo) (ready bool, degraded string) {
 	reasonOf := func(kind string) string {
 		condition := meta.FindStatusCondition(d.Status.Conditions, kind)
@@ -259,7 +232,6 @@ func stateOf(d *corev1api.Dojo) (ready bool, degraded string) {
 	return reasonOf("Ready") != "", reasonOf("Degraded")
 }
 
-// rest waits until the operator is at rest in a namespace. It returns false after untilRest.
 func (c *planningClient) rest(ctx context.Context, namespace string) bool {
 	count := func() int { return len(operator.Writes(namespace)) }
 	quiet, writes := time.Now(), count()
@@ -272,8 +244,7 @@ func (c *planningClient) rest(ctx context.Context, namespace string) bool {
 	return wait.PollUntilContextTimeout(ctx, restPoll, untilRest, true, atRest) == nil
 }
 
-// successfulWrites returns the operator's successful writes in a namespace, without writes of a
-// Dojo's status. It ignores the operator's first requests; from is their number.
+// successfulWrites ignores writes of the status, and the operator's first requests (from of them).
 func successfulWrites(namespace string, from int) (all []string) {
 	requests := operator.Requests()
 	for i := from; i < len(requests); i++ {
@@ -284,8 +255,7 @@ func successfulWrites(namespace string, from int) (all []string) {
 	return all
 }
 
-// writeIn returns the write in an audit event. It returns "" if the event is not a successful write
-// in the namespace.
+// writeIn returns "" if the event is not a successful write in the namespace.
 func writeIn(namespace string, e *auditv1.Event) string {
 	if e.ObjectRef == nil || e.ObjectRef.Namespace != namespace || strings.Contains(e.RequestURI, "dryRun=") ||
 		e.ResponseStatus == nil || e.ResponseStatus.Code >= 300 {
@@ -316,8 +286,7 @@ func (c *planningClient) close(ctx context.Context) {
 		seen = c.state(ctx, w)
 	}
 	faults := w.mismatches(w.dojo.Name, seen)
-	// Compare again after a while, because the operator's last writes may be late on a busy
-	// machine.
+	// On a busy machine, the operator's last writes may be late.
 	_ = wait.PollUntilContextTimeout(ctx, restTime, untilRest, true, func(ctx context.Context) (bool, error) {
 		if len(faults) > 0 && w.ended(w.dojo.Name, seen) {
 			seen = c.state(ctx, w)

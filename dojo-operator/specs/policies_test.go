@@ -91,8 +91,7 @@ func rewrite(ctx context.Context, field appliedField, namespace string, operatio
 			MatchConditions: []admissionv1.MatchCondition{{
 				Name: "name", Expression: fmt.Sprintf("object.metadata.name.endsWith(%q)", field.suffix),
 			}, {
-				// CloudNativePG creates objects of these kinds too. Its objects may lack the field
-				// that the policy replaces.
+				// Objects that CloudNativePG creates may lack the field.
 				Name: "not-of-cloudnative-pg",
 				Expression: "!has(object.metadata.labels) || " +
 					"!('app.kubernetes.io/managed-by' in object.metadata.labels) || " +
@@ -121,8 +120,7 @@ func rewrite(ctx context.Context, field appliedField, namespace string, operatio
 	}
 }
 
-// rewritten returns the value of a child's field after a dry-run patch. The API server applies the
-// policies during the patch.
+// rewritten sends a dry-run patch, because the API server then applies the policies.
 func rewritten(field appliedField, dojo *corev1api.Dojo) func(context.Context) (any, error) {
 	annotate := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"example.org/test": "1"}}}`))
 	return func(ctx context.Context) (any, error) {

@@ -24,8 +24,7 @@ import (
 	"jutsu.com/operators/test/testcluster/cnpgtest"
 )
 
-// Pods with an image of registry.invalid stay in the phase that a spec sets. kwok, which simulates
-// the nodes, ends all other pods of Jobs at once.
+// kwok simulates the nodes. It ends a Job's pods at once, except with a registry.invalid image.
 const (
 	imageOne, imageTwo    = "registry.example.org/dojo:1", "registry.example.org/dojo:2"
 	heldImage, heldImage2 = "registry.invalid/dojo:2", "registry.invalid/dojo:3"
@@ -98,8 +97,7 @@ func playRelease(ctx context.Context, job *batchv1.Job, phase corev1.PodPhase, s
 	}).Should(Succeed())
 }
 
-// runRelease sets the container's state to running. The pod stays Pending, because kwok would end a
-// running pod.
+// runRelease leaves the pod Pending, because kwok would end a running pod.
 func runRelease(ctx context.Context, job *batchv1.Job) {
 	GinkgoHelper()
 	playRelease(ctx, job, corev1.PodPending, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}})
@@ -282,8 +280,8 @@ var _ = Describe("The release step of a Dojo", func() {
 			Finalizers:      []string{"example.org/held"},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(second, batchv1.SchemeGroupVersion.WithKind("Job"))},
 		}, Spec: held.Spec}
-		// The pod is on a node that does not exist. On a fake node, kwok would end the pod. Without
-		// a node, PodGC, which runs every 20 s, would set the deleted pod to Failed.
+		// The node does not exist, because kwok would end a pod on a fake node. PodGC, which runs
+		// every 20 s, would set a deleted pod without a node to Failed.
 		pod.Spec.NodeName = "lost"
 		Expect(k8s.Create(ctx, pod)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) {

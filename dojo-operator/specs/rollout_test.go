@@ -74,8 +74,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("exceeded quota: none"))
 		attempts := 0
-		// A second attempt may follow, because events of other children requeue the Dojo after two
-		// seconds.
+		// Events of other children may cause a second attempt after two seconds.
 		Eventually(func() int {
 			before := attempts
 			attempts = len(creations(ns, "deployments"))
@@ -278,8 +277,6 @@ func isProgressing(dojo *corev1api.Dojo) bool {
 	return meta.IsStatusConditionTrue(dojo.Status.Conditions, "Progressing")
 }
 
-// watchStatus records each version of a Dojo. The returned function ends the watch and returns
-// these versions.
 func watchStatus(ctx context.Context, dojo *corev1api.Dojo) func() []*corev1api.Dojo {
 	GinkgoHelper()
 	watcher, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: k8s.Scheme()})

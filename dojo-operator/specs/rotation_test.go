@@ -197,10 +197,8 @@ func credentialsOf(ctx context.Context, dojo *corev1api.Dojo) login {
 	return l
 }
 
-// refusedPods watches the pods of a Dojo. The returned function ends the watch, and lists the
-// running pods whose credentials Postgres refused. A pod has the credentials of the revision in its
-// annotation, until it ends. The list includes terminating pods, because they may still serve
-// requests.
+// refusedPods returns a function that lists the running pods with credentials that Postgres
+// refused. Terminating pods count, because they may still serve requests.
 func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
 	const revision = "core.jutsu.com/credentials-revision"
 	dojo = dojo.DeepCopy()
@@ -223,8 +221,7 @@ func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
 			"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": dojo.Name}) != nil {
 			return
 		}
-		// A login may become valid or invalid during the list request. So a pod counts as refused
-		// only if its login was invalid before and after the request.
+		// A login may change during the list request, so it must be invalid before and after.
 		after := valid()
 		for _, pod := range pods.Items {
 			of := pod.Annotations[revision]

@@ -107,8 +107,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		edit(ctx, database, takeRecord)
 		Eventually(ctx, func(ctx context.Context) []batchv1.Job { return schemaJobs(ctx, dojo) }).
 			Should(HaveLen(1), "the record was taken away, to run it once more")
-		// Wait for the annotation that records the SQL, because it is missing while the SQL runs.
-		// The status does not suffice, because it may be older than the Job.
+		// Wait for the annotation that records the SQL: the status may be older than the Job.
 		Eventually(ctx, refetch(database)).Should(HaveField("GetAnnotations()", HaveKeyWithValue(digest, ran)))
 		eventuallyReady(ctx, dojo)
 		again := schemaJobs(ctx, dojo)[0].UID
@@ -138,13 +137,11 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		sql := tables()
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
 		// The Dojo has no SQL from a Secret, because hashing a Secret is slow. The operator would
-		// hash the Secret twice before it waits for the held pod. Ten seconds after the pod's
-		// creation, it would already report the pod as stalled.
+		// report the held pod as stalled, ten seconds after the pod's creation.
 		dojo := dojoInCluster(ctx, ns, withSQL, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.InitSQL = dojo.Spec.Postgres.InitSQL[:1]
 		})
-		// Create a copy of the pod that has no Job and no node, because kwok ends a Job's pod on a
-		// node at once.
+		// Copy the pod without a Job and a node, because kwok ends a Job's pod on a node at once.
 		held := schemaPod(ctx, ns)
 		labels := maps.Clone(held.Labels)
 		maps.DeleteFunc(labels, func(key, _ string) bool { return !strings.HasPrefix(key, "app.kubernetes.io/") })

@@ -36,8 +36,7 @@ var _ = Describe("The operator's process", func() {
 		Expect(k8s.Create(ctx, grant)).To(Succeed())
 		DeferCleanup(k8s.Delete, grant)
 		Expect(cluster.AwaitMetricsReader(ctx, ns, reader.Name)).To(Succeed())
-		// Get a new token for the reader, because the operator may have cached the denial of the
-		// old token.
+		// Use a new token, because the operator may have cached the denial of the old token.
 		config, err = cluster.ServiceAccountConfig(ctx, ns, reader.Name)
 		Expect(err).NotTo(HaveOccurred())
 		var text string

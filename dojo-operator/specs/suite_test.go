@@ -17,14 +17,12 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// The specs run the operator's binary, built with the race detector, against a real API server with
-// the Kubernetes controllers and fake nodes. The operator's ServiceAccount, permissions, arguments
+// The specs run the operator's binary, built with the race detector. The permissions, arguments
 // and environment come from the production overlay in deploy/.
 const (
-	// progressDeadline is short, so that the specs reach it, but much longer than a rollout on fake
-	// nodes.
+	// progressDeadline is much longer than a rollout on fake nodes.
 	progressDeadline = 10 * time.Second
-	// soon limits the wait for an immediate effect. It is long, because the machine may be busy.
+	// soon is for an immediate effect on a busy machine.
 	soon = 30 * time.Second
 )
 
@@ -41,7 +39,6 @@ var (
 	_ = operator.UsesItsPermissions()
 )
 
-// One process of the test runner builds the operator for all processes.
 var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path []byte) {
 	discord, err := environment.Discord.CRDs()
 	Expect(err).NotTo(HaveOccurred())
@@ -64,8 +61,7 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 	})
 })
 
-// prometheusKinds returns the CRD files of the prometheus-operator kinds that the operator uses.
-// The CRD files of all kinds are six times as large.
+// prometheusKinds lists only the used kinds. The CRDs of all kinds are six times as large.
 func prometheusKinds(ctx context.Context) (files []string) {
 	folder, err := testcluster.PrometheusOperatorCRDs(ctx)
 	Expect(err).NotTo(HaveOccurred())

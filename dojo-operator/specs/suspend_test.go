@@ -52,9 +52,7 @@ var _ = Describe("A suspended Dojo", func() {
 		err := k8s.List(ctx, &pods, client.InNamespace(ns), labels)
 		return pods.Items, err
 	}
-	// orderOf returns the writes of the Deployment and the Cluster in their order. It counts
-	// repetitions of a write once: before an apply, the operator may send another patch, which
-	// changes managedFields.
+	// orderOf ignores repeated writes: before an apply, the operator may patch managedFields.
 	orderOf := func(writes []string) []string {
 		return slices.Compact(slices.DeleteFunc(slices.Clone(writes), func(write string) bool {
 			return !strings.HasSuffix(write, " deployments/tokyo") && !strings.HasSuffix(write, " clusters/tokyo-db")
@@ -140,7 +138,7 @@ var _ = Describe("A suspended Dojo", func() {
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { // no node can pull this image
 			dojo.Spec.Postgres.Cluster.ImageName = "registry.invalid/postgresql:17"
 		})
-		// Wait, because the Job that runs the SQL uses the image in the Cluster's status.
+		// The Job that runs the SQL uses the image in the Cluster's status.
 		Eventually(ctx, refetch(theCluster)).Should(haveField("status.image", "registry.invalid/postgresql:17"))
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "all"}}}

@@ -124,8 +124,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 
 	It("takes another backup when a user reverts the upgrade and then requests it again", func(ctx context.Context) {
 		created(ctx, nightly)
-		// This pod stays, because no Deployment controls it. So the upgrade remains in the step
-		// Stopping, which waits until all pods have ended.
+		// No Deployment controls this pod, so it stays, and the upgrade remains in Stopping.
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "stuck", Labels: map[string]string{
 				"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo",
@@ -207,8 +206,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFail)
 		upgrade(ctx, pg17)
-		// Only the message shows that pg_upgrade has failed. An upgrade that exceeds the deadline
-		// has the reason UpgradeFailed, too.
+		// The reason is the same after a deadline: only the message shows that pg_upgrade failed.
 		Eventually(ctx, refetch(dojo)).Should(And(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed),
 			haveMessage("DatabaseReady", And(ContainSubstring("from Postgres 16 to 17 has failed, and no pod runs. See "+
 				"`kubectl logs job/tokyo-db-1-major-upgrade -n "+ns+"`. "), ContainSubstring("set the version to 16 again"),

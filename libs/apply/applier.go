@@ -31,12 +31,10 @@ const (
 	maxRemembered = 4096
 )
 
-// ErrStale reports that the cache does not show our last writes yet, so a plan would be based on
-// old state.
+// ErrStale means that the cache lacks our last writes, so a plan would use old state.
 var ErrStale = errors.New("the cache lags behind our own writes")
 
-// Reasons are the condition reasons for failed writes. The API documentation of the owner's kind
-// must list them.
+// Reasons are condition reasons for failed writes. The owner's API documentation must list them.
 type Reasons struct {
 	Refused              string
 	NamespaceTerminating string
@@ -44,7 +42,7 @@ type Reasons struct {
 	NameConflict string
 }
 
-// Applier executes plans: it writes and deletes objects.
+// Applier executes plans.
 type Applier struct {
 	Owner        string // field manager of all writes
 	Expectations *expectations.Set
@@ -52,13 +50,13 @@ type Applier struct {
 	client  client.Client
 	reasons Reasons
 	clock   clock.PassiveClock
-	// If the LRU evicts an entry, the applier may repeat a write without effect or retry too early.
+	// An entry that the LRU evicts may cause a useless write or an early retry.
 	unchanged *cache.LRUExpireCache // values of type Unchanged, keyed by the owner's UID
 	refused   *cache.LRUExpireCache // time of the first refusal, keyed by expectations.Key
 	existing  *cache.LRUExpireCache // time of the first AlreadyExists error, keyed by expectations.Key
 }
 
-// New returns an applier whose field manager is owner.
+// New returns an applier that writes as the field manager owner.
 func New(c client.Client, owner string, reasons Reasons, now clock.PassiveClock) *Applier {
 	return &Applier{
 		Owner: owner, Expectations: expectations.NewSet(now),
@@ -69,16 +67,14 @@ func New(c client.Client, owner string, reasons Reasons, now clock.PassiveClock)
 	}
 }
 
-// Unchanged returns the objects of an owner that stay out of sync although they were written.
+// Unchanged returns the objects of an owner that stay out of sync after a write.
 func (a *Applier) Unchanged(owner types.UID) Unchanged {
 	known, _ := a.unchanged.Get(owner)
 	u, _ := known.(Unchanged)
 	return u
 }
 
-// Run executes the plan of owner, the reconciled object. If the write of the finalizers fails,
-// Run writes nothing else. Run skips an object if an object in its field After was skipped or
-// could not be written.
+// Run executes the plan of owner. It skips the writes that depend on a failed write.
 func (a *Applier) Run(ctx context.Context, owner client.Object, plan Plan) Results {
 	var results Results
 	if plan.Finalizers != nil {
@@ -148,8 +144,8 @@ func (a *Applier) send(ctx context.Context, o *Object) (client.Object, error) {
 	return answer, err
 }
 
+// create uses POST. An apply costs more, and would adopt a foreign object of the same name.
 func (a *Applier) create(ctx context.Context, desired *unstructured.Unstructured) (client.Object, error) {
-	// A copy, because the desired state must not change.
 	object := &unstructured.Unstructured{Object: maps.Clone(desired.Object)}
 	object.Object["metadata"] = maps.Clone(desired.Object["metadata"].(map[string]any))
 	annotations := map[string]string{ShapeAnnotation: shape(desired)}
@@ -181,7 +177,7 @@ func (a *Applier) upgrade(ctx context.Context, o *Object) error {
 
 func (a *Applier) replaceSpec(ctx context.Context, o *Object) error {
 	patch, err := json.Marshal([]map[string]any{
-		// The API server refuses the patch if the object of this name now has another UID.
+		// If the UID differs, the API server refuses the patch.
 		{"op": "replace", "path": "/metadata/uid", "value": o.Live.GetUID()},
 		{"op": "replace", "path": "/spec", "value": o.ReplaceSpec},
 	})
@@ -191,8 +187,7 @@ func (a *Applier) replaceSpec(ctx context.Context, o *Object) error {
 	return a.client.Patch(ctx, o.Desired.DeepCopy(), client.RawPatch(types.JSONPatchType, patch))
 }
 
-// changed reports whether a write changed an object. It ignores the status, which other clients
-// change concurrently.
+// changed ignores the status, which other clients change concurrently.
 func changed(before, after client.Object) bool {
 	state := func(o client.Object) []any {
 		return []any{version(o), o.GetLabels(), o.GetAnnotations(), o.GetOwnerReferences()}
@@ -221,8 +216,7 @@ func (a *Applier) delete(ctx context.Context, old Deletion) error {
 	return nil
 }
 
-// abandon replaces the object's owner references by a reference to an owner that does not exist.
-// The garbage collector then deletes the object:
+// abandon sets an owner that does not exist, so the garbage collector deletes the object:
 // https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents.
 func (a *Applier) abandon(ctx context.Context, owner client.Object, old Deletion) error {
 	gvk, err := a.client.GroupVersionKindFor(owner)

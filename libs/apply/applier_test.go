@@ -120,8 +120,6 @@ func TestOutcomes(t *testing.T) {
 	if w.applier.Expectations.Satisfied(expectations.KeyOf("Deployment", school, tokyo), before) {
 		t.Error("the cache need not show the last write")
 	}
-	// The applier does not record that a policy rewrites this object, because apply.Write planned
-	// it. Only apply.Sync uses these records.
 	w.server.Admit = relabel[*unstructured.Unstructured]
 	outcome(deployment(wanted{image: "dojo:4"}))
 }
@@ -150,8 +148,7 @@ func TestRewritesAreRememberedOfEachObject(t *testing.T) {
 	}
 }
 
-// A create fails if the name exists, and an apply fails if the UID has changed. So neither changes
-// a foreign object.
+// A create fails if the name exists, and an apply fails if the UID has changed.
 func TestOnlyTheObservedObjectIsWritten(t *testing.T) {
 	t.Parallel()
 	desired := deployment(wanted{new(int32(3)), "dojo:1", nil, false})
@@ -197,8 +194,7 @@ func TestOnlyTheObservedObjectIsWritten(t *testing.T) {
 				c.others(t, w)
 				before := w.deployment()
 				results := w.run(o)
-				// If the object is gone, an apply reports a conflict, so the results are stale.
-				// An upgrade of managedFields sends a patch first, which fails with NotFound.
+				// Without the object, an apply returns a conflict, and an upgrade NotFound.
 				if !results.Stale && (len(results.Issues) != 1 || !apierrors.IsNotFound(results.Issues[0].Err)) {
 					t.Errorf("results %+v", results)
 				}
@@ -270,8 +266,6 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// An apply keeps the fields of other clients, for example a value beside our valueFrom. The API
-// server may then reject the object as invalid, and only a replacement of the whole spec helps.
 func TestReplaceSpec(t *testing.T) {
 	t.Parallel()
 	for name, allowed := range map[string]bool{"replaced": true, "not allowed to": false} {

@@ -53,10 +53,8 @@ func newWorld(t applytest.TB) *world {
 	return w
 }
 
-// restart replaces the applier by a new applier without memory, as a restart of the operator does.
 func (w *world) restart(c client.Client) { w.applier = apply.New(c, us, reasons, w.clock) }
 
-// plan returns the planned write of an object. It strips the live object as the cache does.
 func plan[L apply.Live](w *world, empty L, desired *unstructured.Unstructured) *apply.Object {
 	w.t.Helper()
 	live := applytest.Get(w.t, w.server, desired.GetNamespace(), desired.GetName(), empty)
@@ -73,7 +71,6 @@ func (w *world) run(objects ...*apply.Object) apply.Results {
 	return w.applier.Run(testContext, w.owner, p)
 }
 
-// written returns the requests that have changed an object since the last call of written.
 func (w *world) written() []string {
 	writes := w.server.Writes
 	w.server.Writes = nil
@@ -103,8 +100,6 @@ spec:
     }}}}}
 `
 
-// widgetSpec has a list of each kind (atomic, set, keyed by name) and a map of each kind (granular,
-// atomic).
 const widgetSpec = `
 colour: red
 tags: [a, b]
@@ -174,7 +169,6 @@ func annotate[L client.Object](o L) {
 
 func relabel[L client.Object](o L) { o.SetLabels(map[string]string{"app": "another"}) }
 
-// applied creates an object by a server-side apply, so that we own all its fields by Apply.
 func (w *world) applied(desired *unstructured.Unstructured) {
 	w.t.Helper()
 	config := client.ApplyConfigurationFromUnstructured(desired.DeepCopy())

@@ -7,15 +7,13 @@ import (
 	"time"
 )
 
-// footprint estimates an object's memory in bytes. The size of its JSON is no measure: an empty
-// item takes two bytes of JSON and hundreds in memory.
+// footprint estimates an object's bytes in memory, which can be a hundred times its JSON.
 func footprint(o any) int {
 	v := reflect.ValueOf(o).Elem()
 	return int(v.Type().Size()) + referenced(v)
 }
 
-// A Go map has a header of mapHeader bytes, and slots. The number of slots is a power of two, at
-// least 8. At most 7/8 of the slots are in use (internal/runtime/maps).
+// A Go map has this header and 2^n slots (at least 8), at most 7/8 in use (internal/runtime/maps).
 const mapHeader = 64
 
 // referenced returns the bytes that v refers to, without v itself. API objects have no cycles.

@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// The footprint is approximately the growth of the heap when the object is decoded.
-//
 //nolint:paralleltest // measures the heap of the process
 func TestFootprint(t *testing.T) {
 	const items = 1000

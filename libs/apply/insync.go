@@ -23,24 +23,23 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// ShapeAnnotation has a hash of the names of the fields that were desired when the object was
-// created by POST.
+// ShapeAnnotation contains a hash of the fields that were desired when the object was created.
 const ShapeAnnotation = "jutsu.com/created-shape"
 
-// InSync reports whether the live object matches desired: we own all desired fields, they have the
-// desired values, and we own no obsolete field. Its managedFields show which fields we own.
+// InSync reports whether owner owns all desired fields, with the desired values, and no obsolete
+// field. Fields of other managers do not matter. A client that changes our field becomes its owner.
 func InSync(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	applied, updated := ownedFields(owner, live)
 	owned, same := compare(values(live), ownable(desired), union(applied, updated))
 	return owned && same && !surplus(applied, desired) && !outgrown(updated, live, desired)
 }
 
-// OwnedFields returns the fields that owner owns.
+// OwnedFields returns the fields that the field manager owner owns.
 func OwnedFields(owner string, o metav1.Object) *fieldpath.Set {
 	return union(ownedFields(owner, o))
 }
 
-// Owned returns the fields of an object that owner owns, with their values.
+// Owned returns the fields that owner owns, with their values.
 func Owned(owner string, live client.Object) map[string]any {
 	fields, _ := extract(values(live), OwnedFields(owner, live)).(map[string]any)
 	return fields
@@ -74,8 +73,6 @@ func extract(live any, fields *fieldpath.Set) any {
 	return live
 }
 
-// ownedFields returns the fields that owner owns by Apply and by Update. Ownership by Update comes
-// from a POST or from the patch that replaces the spec.
 func ownedFields(owner string, o metav1.Object) (applied, updated *fieldpath.Set) {
 	applied, updated = fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range o.GetManagedFields() {
@@ -100,8 +97,7 @@ func union(a, b *fieldpath.Set) *fieldpath.Set {
 	return a.Union(b)
 }
 
-// values returns the object as a map. It omits a typed object's managed fields, because to convert
-// them takes longer than to convert all the rest.
+// values omits the managedFields of a typed object, because their conversion takes longest.
 func values(o client.Object) map[string]any {
 	if object, ok := o.(*unstructured.Unstructured); ok {
 		return object.Object
@@ -113,8 +109,7 @@ func values(o client.Object) map[string]any {
 	return fields
 }
 
-// ownable returns the desired fields without apiVersion, kind, name and namespace, which never have
-// an owner in managedFields.
+// ownable omits apiVersion, kind, name and namespace, which managedFields never contain.
 func ownable(desired *unstructured.Unstructured) map[string]any {
 	fields := maps.Clone(desired.Object)
 	metadata, _ := fields["metadata"].(map[string]any)
@@ -160,8 +155,6 @@ func compareAt(at fieldpath.PathElement, live, desired any, fields *fieldpath.Se
 	return owned, same
 }
 
-// elementOf returns the element of fields that identifies a list item, or an empty element if
-// fields does not contain the item.
 func elementOf(fields *fieldpath.Set, item any) fieldpath.PathElement {
 	for _, all := range []iter.Seq[fieldpath.PathElement]{fields.Members.All(), fields.Children.All()} {
 		for at := range all {
@@ -189,8 +182,7 @@ func child(of any, at fieldpath.PathElement) (value any, ok bool) {
 
 const scale = "scale"
 
-// matches reports whether at is the path element of item. It ignores the UID of the controller's
-// owner reference, because recordOf has removed this UID from the owned fields.
+// matches ignores the UID of the controller's owner reference, because recordOf removes the UID.
 func matches(at fieldpath.PathElement, item any) bool {
 	if at.Key == nil {
 		return at.Value != nil && equal(item, (*at.Value).Unstructured())
@@ -222,21 +214,16 @@ func surplus(fields *fieldpath.Set, desired *unstructured.Unstructured) bool {
 	return found
 }
 
-// outgrown reports whether a field that we own by Update may be obsolete. After a POST we also own
-// the API server's defaults by Update. While the desired fields are the same as at the POST, no
-// field can be obsolete.
+// outgrown ignores extra fields (a POST owns defaults too) until the desired fields change.
 func outgrown(updated *fieldpath.Set, live client.Object, desired *unstructured.Unstructured) bool {
 	return !updated.Empty() && live.GetAnnotations()[ShapeAnnotation] != shape(desired) && surplus(updated, desired)
 }
 
-// drifted reports whether another client changed or removed a desired field: we then no longer own
-// the field. If we still own the field, a different value comes from a new spec and is no drift.
-// Replicas that an autoscaler set are no drift either.
+// drifted reports whether we do not own a desired field, mostly because another client changed it.
 func drifted(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	fields := OwnedFields(owner, live)
 	for _, entry := range live.GetManagedFields() {
-		// In kube-controller-manager only the autoscaler uses the scale subresource.
-		// `kubectl scale` has another manager name.
+		// kube-controller-manager scales only as an autoscaler. `kubectl scale` is another manager.
 		if entry.Manager == "kube-controller-manager" && entry.Subresource == scale {
 			fields = union(fields, recordOf(live, &entry).set)
 		}
@@ -245,8 +232,7 @@ func drifted(owner string, live client.Object, desired *unstructured.Unstructure
 	return !owned
 }
 
-// shape is a hash of the desired fields without their values. Only lists are hashed with their
-// values: without a schema, list items have no names.
+// shape hashes the names of the desired fields. Lists are hashed whole: their items have no names.
 func shape(desired *unstructured.Unstructured) string { return hash(outline(ownable(desired))) }
 
 func outline(want any) any {
@@ -262,7 +248,6 @@ func outline(want any) any {
 	return keys
 }
 
-// hash returns 64 bits of SHA-256 as hexadecimal digits. v must consist of JSON values.
 func hash(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -272,8 +257,8 @@ func hash(v any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Unchanged has the objects that stay out of sync although they were written. The value for each
-// object is the fingerprint of its live and desired state after that write. The map is immutable.
+// Unchanged has objects that stay out of sync after a write, often due to an admission policy.
+// [Sync] writes them again only if the fingerprint (the value) has changed. The map is immutable.
 type Unchanged map[expectations.Key]string
 
 func (u Unchanged) has(owner string, live client.Object, desired *unstructured.Unstructured) bool {
@@ -296,9 +281,7 @@ func version(o client.Object) string {
 	return o.GetResourceVersion()
 }
 
-// SecretInSync reports whether a Secret has the labels and we own the data keys. The values need
-// not be read: if another client changes the value of a key, that client becomes the owner of the
-// key.
+// SecretInSync reports whether a Secret has the labels and owner owns the keys. It reads no values.
 func SecretInSync(owner string, secret metav1.Object, labels map[string]string, keys []string) bool {
 	fields := OwnedFields(owner, secret)
 	return k8slabels.SelectorFromSet(labels).Matches(k8slabels.Set(secret.GetLabels())) &&

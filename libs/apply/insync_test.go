@@ -12,8 +12,6 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// The writes that bring a Widget into sync: an apply alone, or a patch that upgrades the POST's
-// entry in managedFields, and then an apply.
 var (
 	onlyApplied = []string{"APPLY Widget school/tokyo"}
 	upgraded    = []string{"PATCH Widget school/tokyo", "APPLY Widget school/tokyo"}
@@ -82,10 +80,9 @@ func TestWidgetInSync(t *testing.T) {
 		"desired atomic list longer":  {ours: set("order", list("p", "q", "r")), posted: upgraded},
 		"rule dropped":                {ours: group(set("rules", list(object("alert", "Down")))), posted: upgraded},
 		"group dropped":               {ours: set("groups", list(object("name", "more"))), posted: upgraded},
-		// This counts as drift: it looks like a map in which another client changed every field.
+		// This looks like a map in which another client changed every field.
 		"desired atomic map smaller": {ours: set("selector", object("k", "v")), drift: true, posted: upgraded},
-		// Nothing records whether a field that we do not own was desired before, so a newly desired
-		// field counts as drift. A controller reports drift only with an unchanged spec.
+		// A field that we do not own yet counts as drift.
 		"field added": {ours: set("size", int64(9)), posted: upgraded},
 		"tag added":   {ours: set("tags", list("a", "b", "c")), drift: true, posted: upgraded},
 		"both":        {others: inSpec(set("colour", "blue")), ours: drop("order"), drift: true, posted: upgraded},

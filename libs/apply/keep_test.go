@@ -58,7 +58,6 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// The API server hardly validates owner references, so the cache omits references with long names.
 func TestController(t *testing.T) {
 	t.Parallel()
 	dojo := metav1.OwnerReference{APIVersion: "core.jutsu.com/v1", Kind: "Dojo", Name: "tokyo", UID: "1"}
@@ -82,8 +81,6 @@ func TestController(t *testing.T) {
 	}
 }
 
-// Two objects in which we own the same fields share one copy of these fields. Keep removes the
-// fields of other managers, except for the scale subresource. Every entry keeps its time.
 func TestKeepSharesEqualOwnership(t *testing.T) {
 	t.Parallel()
 	const fields = `{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"%s\"}":{}}}}`

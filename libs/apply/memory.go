@@ -20,9 +20,7 @@ type partKey struct {
 	content string
 }
 
-// Share returns an earlier value that equals part, or part itself if none is known. Cached objects
-// with equal parts, such as equal volumes of Pods, thus hold the part in memory only once. Cached
-// objects are immutable, so they can share parts.
+// Share returns an earlier equal value, or else part: immutable cached objects may share parts.
 func Share[T any, P interface {
 	*T
 	Marshal() ([]byte, error)
@@ -37,8 +35,7 @@ func Share[T any, P interface {
 	return knownPart(reflect.TypeFor[T](), string(content), part)
 }
 
-// ShareStrings replaces each string by an earlier equal string, so that memory holds equal strings
-// only once.
+// ShareStrings replaces each string by an earlier equal string, to save memory.
 func ShareStrings[S ~string](all ...*S) {
 	for _, s := range all {
 		if *s != "" && len(*s) <= maxPart {

@@ -15,9 +15,8 @@ import (
 )
 
 const (
-	// knownRecords is the maximum number of records in the cache, enough for several per kind.
 	knownRecords = 128
-	// maxRecord is the maximum size of a cached record, in bytes. A Deployment's record has 3 KiB.
+	// maxRecord is in bytes. A Deployment's record has 3 KiB.
 	maxRecord = 8 << 10
 )
 
@@ -26,12 +25,10 @@ type record struct {
 	set    *fieldpath.Set
 }
 
-// records caches parsed entries of managedFields. After the removal of the controller's UID, nearly
-// all objects of a kind have the same entry and share one record.
+// records caches parsed managedFields without the controller's UID, so most objects share a record.
 var records = lru.New(knownRecords)
 
-// recordOf parses an entry of managedFields and removes the controller's UID. Unreadable fields
-// count as not owned, so the object is applied again.
+// recordOf parses an entry without the controller's UID. Unreadable fields count as not owned.
 func recordOf(o metav1.Object, entry *metav1.ManagedFieldsEntry) *record {
 	text := entry.FieldsV1.GetRawString()
 	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
@@ -79,9 +76,8 @@ func compact(owner string, o client.Object) {
 	o.SetManagedFields(entries)
 }
 
-// upgradePatch merges all our entries of managedFields into one Apply entry, as client-go's
-// csaupgrade does. The patch names entries by position, so it must fail if the resourceVersion has
-// changed.
+// upgradePatch merges our managedFields into one Apply entry, as csaupgrade of client-go does. It
+// names entries by index, so it must fail if the resourceVersion has changed.
 func upgradePatch(owner string, live client.Object, all *fieldpath.Set) ([]byte, error) {
 	text, err := all.ToJSON()
 	if err != nil {

@@ -14,20 +14,17 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Plan is the work that makes the objects of an owner, or of one part of it, match the owner's
-// spec. [Applier.Run] does not change the plan.
+// Plan lists the writes that make an owner's objects match its spec.
 type Plan struct {
-	// Finalizers replaces the owner's finalizers, before all other writes. Nil changes nothing.
+	// Finalizers replaces the owner's, unless nil. If the write fails, nothing else is written.
 	Finalizers []string
-	// Apply are the objects to write, in this order.
+	// Apply is in the order of the writes.
 	Apply []*Object
-	// Delete are the objects to delete, after the writes.
+	// Delete follows all writes.
 	Delete []Deletion
-	// Abandon are the objects that the garbage collector should delete, after [Applier.Run] has
-	// replaced their owner reference. The operator then needs no permission to delete these
-	// objects, only to patch them.
+	// Abandon lists objects for the garbage collector. Run only patches their owner references.
 	Abandon []Deletion
-	// Issues are the problems that are known before the writes.
+	// Issues are known before the writes.
 	Issues []conditions.Issue
 }
 
@@ -37,25 +34,20 @@ type Object struct {
 	// Desired has exactly the fields that we want to own. Live is the existing object, or nil.
 	Desired *unstructured.Unstructured
 	Live    client.Object
-	// After are the objects that must be written first. If one of these writes fails, this object
-	// is not written.
+	// After lists objects to write first. If such an object fails or is skipped, so is this object.
 	After []expectations.Key
-	// Part is the part of the owner that the object belongs to, as in conditions.Issue.
+	// Part is the part of the owner, as in conditions.Issue.
 	Part string
-	// Drift reports whether another client changed or removed our fields. A field that is desired
-	// for the first time also sets Drift, so rely on Drift only while the spec is unchanged.
+	// Drift: another client changed our fields (or, after a change of the spec, fields are new).
 	Drift bool
 	// Rotation reports whether the write distributes changed credentials.
 	Rotation bool
-	// Pinned reports whether the write must fail if the object has changed since Desired was
-	// computed from it.
+	// Pinned makes the write fail if the object has changed since Desired was computed from it.
 	Pinned bool
-	// synced reports whether [Sync] planned the write. If the object stays out of sync after this
-	// write, the applier records that, and Sync does not plan the same write again.
+	// synced: Sync planned the write, so Unchanged records the object if it stays out of sync.
 	synced  bool
 	Invalid Refusal
-	// ReplaceSpec replaces the whole spec if the API server calls our apply invalid. An apply keeps
-	// the fields of other clients, which may conflict: a value beside our valueFrom is invalid.
+	// ReplaceSpec replaces the whole spec if fields of other clients make an apply invalid.
 	ReplaceSpec map[string]any
 }
 
@@ -65,7 +57,7 @@ type Deletion struct {
 	Object client.Object
 }
 
-// Typed converts an apply configuration, made with client-go's builders, into a desired state.
+// Typed converts an apply configuration of client-go into a desired state.
 func Typed(config runtime.ApplyConfiguration) *unstructured.Unstructured {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(config)
 	if err != nil {
@@ -74,13 +66,13 @@ func Typed(config runtime.ApplyConfiguration) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// Live is a pointer to an object in the cache, nil if the cache has no such object.
+// Live is a pointer to a cached object, or nil if the object is missing.
 type Live interface {
 	comparable
 	client.Object
 }
 
-// Write plans the write of an object: a create if live is nil, and otherwise an apply.
+// Write plans a create if live is nil, and otherwise an apply.
 func Write[L Live](owner string, live L, desired *unstructured.Unstructured) *Object {
 	o := &Object{Key: keyOf(desired), Desired: desired}
 	var absent L
@@ -90,8 +82,7 @@ func Write[L Live](owner string, live L, desired *unstructured.Unstructured) *Ob
 	return o
 }
 
-// Sync returns nil if the live object is in sync, or if unchanged says that another write would
-// have no effect. Otherwise it plans the write as [Write] does.
+// Sync plans a write like [Write]. It returns nil if the object is in sync or in unchanged.
 func Sync[L Live](owner string, live L, desired *unstructured.Unstructured, unchanged Unchanged) *Object {
 	var absent L
 	if live != absent && (InSync(owner, live, desired) || unchanged.has(owner, live, desired)) {
@@ -123,7 +114,7 @@ func (p *Plan) Report(issue *conditions.Issue) {
 	}
 }
 
-// ForPart sets the field Part of all objects and issues, and returns the plan.
+// ForPart sets Part in all objects and issues.
 func (p Plan) ForPart(part string) Plan {
 	for _, o := range p.Apply {
 		o.Part = part
@@ -149,20 +140,19 @@ func Join(plans ...Plan) Plan {
 	return all
 }
 
-// Outcome is the result of one write.
+// Outcome is the effect of a write.
 type Outcome string
 
 // The results of a write.
 const (
 	Created Outcome = "created"
 	Updated Outcome = "updated"
-	// NotChanged means that the write had no effect, for example because an admission policy
-	// rewrites the object.
+	// NotChanged: the write had no effect, for example because an admission policy reverted it.
 	NotChanged Outcome = "unchanged"
 	Failed     Outcome = "failed"
 )
 
-// Result is the outcome for one object of a plan.
+// Result is the result for one object of a plan.
 type Result struct {
 	Object  *Object
 	Outcome Outcome
@@ -171,12 +161,10 @@ type Result struct {
 
 // Results are the results of all writes of a plan.
 type Results struct {
-	// Objects are the objects that Run tried to write, in the plan's order. Skipped objects are
-	// missing.
+	// Objects are in the order of the plan, without skipped objects.
 	Objects []Result
 	Issues  []conditions.Issue
-	// Stale reports whether the plan is outdated, or whether a write did not bring its object into
-	// sync. Reconcile again after StaleRetry, and report nothing until then.
+	// Stale: report nothing, and reconcile again after StaleRetry.
 	Stale bool
 }
 

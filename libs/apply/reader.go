@@ -24,8 +24,7 @@ type Reader struct {
 	Unchanged    Unchanged
 }
 
-// Get reads an object from the cache. It returns nil for a missing object, and ErrStale if the
-// cache does not show our last write yet.
+// Get reads a cached object: nil if it is missing, ErrStale if the cache lacks our last write.
 func Get[L Live](ctx context.Context, r Reader, kind string, name types.NamespacedName, into L) (L, error) {
 	var absent L
 	err := r.Cache.Get(ctx, name, into)
@@ -42,7 +41,7 @@ func Get[L Live](ctx context.Context, r Reader, kind string, name types.Namespac
 	return into, nil
 }
 
-// Metadata returns an empty object for kinds that the cache holds as metadata only.
+// Metadata returns an empty object of a kind that is cached as metadata only.
 func Metadata(apiVersion, kind string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}}
 }
@@ -71,8 +70,7 @@ func (r Reader) ReadSecret(ctx context.Context, name types.NamespacedName) (*cor
 	return &secret, nil
 }
 
-// ConfirmAbsent asks the API server for a Secret that the cache lacks, and returns its metadata or
-// nil. Without this request, a lagging cache would cause a second random password.
+// ConfirmAbsent asks the API server, because a lagging cache would cause a second random password.
 func (r Reader) ConfirmAbsent(ctx context.Context, name types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
 	live := Metadata("v1", "Secret")
 	if err := r.Live.Get(ctx, name, live); apierrors.IsNotFound(err) {

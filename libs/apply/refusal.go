@@ -19,25 +19,22 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// A refused write is retried with growing pauses, because no watch reports changes of quotas and
-// policies. maxLag is the time for which an AlreadyExists error counts as cache lag.
+// A refused write is retried, because no watch reports changes of quotas and policies. The pause is
+// the time since the first refusal, within limits. Until maxLag, AlreadyExists counts as cache lag.
 const (
 	minRefusedRetry, maxRefusedRetry = 15 * time.Second, 10 * time.Minute
 	maxLag                           = 2 * time.Second
 )
 
-// Refusal has the reason and the advice of the issue that reports a refused write.
+// Refusal is the reason and the advice of the issue for a refused write.
 type Refusal struct {
 	Reason string
-	// Advice follows the API server's error in the message. Its sentences say how to fix the
-	// problem.
+	// Advice says how to fix the problem. It follows the API server's error in the message.
 	Advice string
 }
 
-// failure turns the API server's error, such as an exceeded quota, into an issue or an error. If
-// the object is a Secret, failure omits the text of the error, which may quote the Secret. A
-// conflict causes a retry without a report. Pods that a controller cannot create cause no error
-// here: see workload/refused_pods.go of dojo-operator.
+// failure converts an API server's error into an issue or an error. It omits the text of an error
+// about a Secret, because that text may quote the Secret.
 func (a *Applier) failure(key expectations.Key, what string, err error, invalid Refusal) error {
 	refused, refusal := conditions.Refused(err), invalid
 	if !apierrors.IsInvalid(err) || invalid.Reason == "" {
@@ -63,8 +60,7 @@ func (a *Applier) failure(key expectations.Key, what string, err error, invalid 
 		what, strings.TrimSuffix(err.Error(), "."), refusal.Advice).After(retryAfter(a.failingFor(a.refused, key)))
 }
 
-// exists handles AlreadyExists for a create. Either the cache lags, or the existing object is
-// foreign: a tenant can predict the name of our Job and create an object with this name.
+// exists reports a name conflict after maxLag. A tenant can predict and occupy the name of our Job.
 func (a *Applier) exists(key expectations.Key, what string) error {
 	duration := a.failingFor(a.existing, key)
 	if duration < maxLag {

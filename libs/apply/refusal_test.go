@@ -26,7 +26,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// password is in the objects. A simulated admission webhook quotes it in its messages.
 const password = "hollow purple"
 
 var things = schema.GroupResource{Resource: "things"}
@@ -37,7 +36,6 @@ func answer(code int32, reason, message string) error {
 	}
 }
 
-// failing returns a client of w.server. While *err is set, creates and applies fail with *err.
 func (w *world) failing(err *error) client.Client {
 	return interceptor.NewClient(w.server, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
@@ -186,7 +184,6 @@ func TestFailures(t *testing.T) {
 			if c.desired.GetKind() == "Secret" && strings.Contains(fmt.Sprintf("%+v %v", issue, issue.Err), password) {
 				t.Errorf("an error has a password: %v", issue)
 			}
-			// Only a refusal needs a timed retry: no watch reports changes of quotas and policies.
 			if (c.want == degraded) != (issue.RequeueAfter > 0) {
 				t.Errorf("is retried after %s", issue.RequeueAfter)
 			}
@@ -255,8 +252,6 @@ func TestRefusedIsRetriedAfterGrowingPauses(t *testing.T) {
 	}
 }
 
-// An AlreadyExists error for an object that the cache lacks counts as cache lag at first, and later
-// as a name conflict.
 func TestAnUnknownObjectIsAConflictAfterAWhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

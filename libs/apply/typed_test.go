@@ -187,7 +187,6 @@ func TestDeploymentInSync(t *testing.T) {
 	}
 }
 
-// An upgrade merges our two entries in managedFields into one, so later writes need no upgrade.
 func TestUpgradeHappensOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

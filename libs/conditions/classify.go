@@ -19,7 +19,7 @@ func answer(err error) metav1.Status {
 	return status.Status()
 }
 
-// StatusCode returns the HTTP status of the API server's response, or 0 if err has no response.
+// StatusCode returns the HTTP status of the API server's response, or 0 without a response.
 func StatusCode(err error) int { return int(answer(err).Code) }
 
 // StatusDetails returns the details of the API server's response, which may be empty.
@@ -30,20 +30,19 @@ func StatusDetails(err error) metav1.StatusDetails {
 	return metav1.StatusDetails{}
 }
 
-// Conflict reports whether another client has written the object since it was read, or owns an
-// applied field. Retry a conflict, and do not report it. A denial by an admission webhook with code
-// 409 is no conflict: the denial names neither the object nor a cause.
+// Conflict reports a concurrent write, or a field that another client owns. Retry without a report.
+// A webhook's denial with code 409 is no conflict: it names neither the object nor a cause.
 func Conflict(err error) bool {
 	return apierrors.IsConflict(err) &&
 		(StatusDetails(err).Name != "" || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict))
 }
 
-// Refused reports whether only a user can make the request succeed. It decides by the status code,
+// Refused reports whether only a user can make the request succeed. It uses the status code,
 // because an admission webhook may give any reason.
 func Refused(err error) bool {
 	switch code := StatusCode(err); code {
 	case http.StatusConflict:
-		// AlreadyExists is no refusal. It names the object; a webhook's denial names no object.
+		// AlreadyExists is no refusal. It names the object; a webhook's denial does not.
 		return !Conflict(err) && StatusDetails(err).Name == ""
 	case http.StatusUnauthorized:
 		return denied(err)
@@ -55,14 +54,12 @@ func Refused(err error) bool {
 }
 
 // denied reports whether a 401 is a denial by a ValidatingAdmissionPolicy, which names the object.
-// A 401 of the API server's authentication names no object. client-go adds the cause
-// UnexpectedServerResponse to a 401 of a proxy.
+// Authentication names no object. client-go marks a proxy's 401 with UnexpectedServerResponse.
 func denied(err error) bool {
 	return StatusDetails(err).Name != "" && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// Redacted replaces the API server's error by its status, such as "403 Forbidden", because an
-// admission webhook may quote the refused Secret. Redacted returns other errors unchanged.
+// Redacted reduces an API error to its status, because a webhook may quote the refused Secret.
 func Redacted(err error) error {
 	code := StatusCode(err)
 	if code == 0 {

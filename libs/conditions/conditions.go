@@ -12,11 +12,10 @@ import (
 
 // The types of condition.
 const (
-	// TypeReady: the object is neither Progressing nor Degraded. It is also Available, unless nothing
-	// should run.
+	// TypeReady: neither Progressing nor Degraded, and Available unless nothing should run.
+	// `kubectl wait`, Flux and Helm read this condition.
 	TypeReady = "Ready"
-	// TypeAvailable: the object is usable now. It may also be Progressing (it scales from 3 to 5) or
-	// Degraded (3 of 5 run).
+	// TypeAvailable: usable now, even if Progressing (scales from 3 to 5) or Degraded (3 of 5 run).
 	TypeAvailable   = "Available"
 	TypeProgressing = "Progressing"
 	// TypeDegraded: only a user can fix the error; the message says how.
@@ -26,7 +25,7 @@ const (
 // The reasons shared by all kinds.
 const (
 	ReasonReconciled = "Reconciled"
-	// ReasonRetrying: a call failed and is retried with back-off. The message has the error.
+	// ReasonRetrying: a call failed, and the operator retries it.
 	ReasonRetrying = "Retrying"
 )
 
@@ -46,13 +45,12 @@ func Unusable(reason, message string) Availability {
 	return Availability{reason: reason, message: message}
 }
 
-// NothingDesired is the availability of an object that runs nothing. It can be Ready.
+// NothingDesired is the availability of an object that should run nothing. It can be Ready.
 func NothingDesired(reason, message string) Availability {
 	return Availability{nothingDesired: true, reason: reason, message: message}
 }
 
-// Set derives all four conditions from the availability and the worst issue (or nil). It returns
-// whether a condition changed. A lastTransitionTime changes only if its condition's status changes.
+// Set sets all four conditions and reports whether a condition changed. worst may be nil.
 func Set(conds *[]metav1.Condition, generation int64, availability Availability, worst *Issue) bool {
 	changed := false
 	for _, c := range derive(availability, worst) {
@@ -79,9 +77,7 @@ func derive(availability Availability, worst *Issue) [4]metav1.Condition {
 	}
 }
 
-// SetPart sets the condition of one part of an object, such as "DatabaseReady". If the part has
-// no issues, the condition is True with the given reason and message. Otherwise the condition is
-// False with the reason and message of the worst issue.
+// SetPart sets the condition of one part, such as "DatabaseReady": True if the part has no issues.
 func SetPart(conds *[]metav1.Condition, generation int64, part string, issues []Issue, reason, message string) {
 	worst := Worst(OfPart(part, issues))
 	if worst != nil {
@@ -92,8 +88,7 @@ func SetPart(conds *[]metav1.Condition, generation int64, part string, issues []
 	meta.SetStatusCondition(conds, c)
 }
 
-// maxMessage is the maximum length of a condition's message, in bytes. The API server accepts 32768
-// characters.
+// maxMessage is in bytes. The API server accepts 32768 characters.
 const maxMessage = 4096
 
 func condition(kind string, isTrue bool, reason, message string) metav1.Condition {
@@ -104,7 +99,7 @@ func condition(kind string, isTrue bool, reason, message string) metav1.Conditio
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: Truncated(message)}
 }
 
-// Truncated cuts a message to 4096 bytes, for conditions set without Set and SetPart.
+// Truncated cuts a message to 4096 bytes, as [Set] and [SetPart] do.
 func Truncated(message string) string {
 	if len(message) > maxMessage {
 		return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
@@ -114,14 +109,12 @@ func Truncated(message string) string {
 
 // Event is an event for users.
 type Event struct {
-	// Type is corev1.EventTypeNormal or corev1.EventTypeWarning.
 	Type    string
 	Reason  string
 	Message string
 }
 
-// EventFor returns the event for a change of conditions, or nil: a Warning when the object becomes
-// Degraded or the reason of Degraded changes, Normal when it becomes Ready.
+// EventFor returns an event if the object becomes Ready, or Degraded for a new reason, else nil.
 func EventFor(before, after []metav1.Condition) *Event {
 	now := meta.FindStatusCondition(after, TypeDegraded)
 	if now != nil && now.Status == metav1.ConditionTrue {

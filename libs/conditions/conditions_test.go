@@ -87,8 +87,6 @@ func checkForm(t *testing.T, conds []metav1.Condition) {
 	}
 }
 
-// checkKstatus checks that kstatus, the library with which Flux and Helm read conditions, agrees on
-// Ready.
 func checkKstatus(t *testing.T, conds []metav1.Condition, ready bool) {
 	t.Helper()
 	list := make([]any, 0, len(conds))
@@ -375,8 +373,7 @@ func TestRefused(t *testing.T) {
 		status := metav1.Status{Code: code, Reason: reason, Message: "hollow purple"}
 		return fmt.Errorf("apply: %w", &apierrors.StatusError{ErrStatus: status})
 	}
-	// policy equals the error that the API server makes (validating/dispatcher.go). proxy equals the
-	// error that client-go makes from a proxy's response (NewGenericServerResponse).
+	// policy: as in validating/dispatcher.go (API server); proxy: as in NewGenericServerResponse.
 	policy := apierrors.NewForbidden(dojos, "tokyo", errBroken)
 	policy.ErrStatus.Code, policy.ErrStatus.Reason = 401, metav1.StatusReasonUnauthorized
 	policy.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "hollow purple"}}

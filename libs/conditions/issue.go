@@ -14,36 +14,29 @@ import (
 
 const conflictRetry = 200 * time.Millisecond
 
-// Issue is a reason why an object does not match its spec. Create an Issue with [Progressing],
-// [Degraded] or [Of].
+// Issue is a reason why an object does not match its spec.
 type Issue struct {
-	// Type is the condition that the issue sets: TypeProgressing or TypeDegraded.
+	// Type is TypeProgressing or TypeDegraded.
 	Type string
-	// Part is the condition of the affected part of the object ("DatabaseReady"). It is empty if
-	// the issue affects the whole object.
+	// Part is the condition of the affected part ("DatabaseReady"), or empty for the whole object.
 	Part string
-	// Reason is a CamelCase word from the list of reasons in the kind's API documentation.
+	// Reason is listed in the kind's API documentation.
 	Reason string
 	// Message names the object and the problem, and for Degraded the remedy.
 	Message string
-	// RequeueAfter is the time until the next reconcile. It is zero if a watch triggers the
-	// reconcile.
+	// RequeueAfter is zero if a watch triggers the next reconcile.
 	RequeueAfter time.Duration
 	// WaitingFor names an object that must exist first ("Secret default/dojo-app"), or is empty.
-	// The status records the start of the wait.
 	WaitingFor string
-	// Unverified reports whether the object's state cannot be checked now. The object may match its
-	// spec.
+	// Unverified: the state cannot be checked now, so the object may match its spec.
 	Unverified bool
-	// Transient reports whether the issue resolves by itself within seconds. The status does not
-	// report the issue.
+	// Transient: the issue resolves by itself within seconds, so the status does not report it.
 	Transient bool
-	// Err is the error of a call to retry with back-off; nil for other issues.
+	// Err is the error of a call to retry with back-off.
 	Err error
 }
 
-// Progressing returns an issue that resolves by itself. A watch or RequeueAfter must trigger the
-// next reconcile.
+// Progressing returns an issue that resolves by itself. Set RequeueAfter unless a watch suffices.
 func Progressing(reason, format string, args ...any) *Issue {
 	return &Issue{Type: TypeProgressing, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
@@ -65,9 +58,7 @@ func (i *Issue) For(object string) *Issue {
 	return i
 }
 
-// WaitUntil returns one of two issues of a wait that began at the time since. Before the deadline
-// it returns waiting, with RequeueAfter set to the remaining time. From the deadline on it returns
-// exceeded.
+// WaitUntil returns waiting, to requeue at the deadline, or exceeded after the deadline.
 func WaitUntil(now, since time.Time, deadline time.Duration, waiting, exceeded *Issue) *Issue {
 	remaining := min(deadline, deadline-now.Sub(since)) // the clock of another process may have set since to a future time
 	if remaining <= 0 {
@@ -81,8 +72,7 @@ func (i *Issue) IsDegraded() bool { return i != nil && i.Type == TypeDegraded }
 
 func (i *Issue) Error() string { return i.Reason + ": " + i.Message }
 
-// Of returns an error's issues. If the error wraps an *Issue, Of returns that issue. A conflict
-// becomes a retry without an error, any other error a retry with back-off. Nil has no issues.
+// Of returns the *Issue that err wraps, or else a retry, with back-off unless err is a conflict.
 func Of(err error) []Issue {
 	if err == nil {
 		return nil
@@ -98,8 +88,7 @@ func Of(err error) []Issue {
 	return []Issue{issue}
 }
 
-// Worst returns the issue to report, or nil if there is none. Degraded issues are the worst, then
-// failed calls and unverified states, then waiting.
+// Worst returns the issue to report, or nil: first Degraded, then Err or Unverified.
 func Worst(issues []Issue) *Issue {
 	if len(issues) == 0 {
 		return nil
@@ -123,8 +112,7 @@ func OfPart(part string, issues []Issue) []Issue {
 	return slices.DeleteFunc(slices.Clone(issues), func(i Issue) bool { return i.Part != part })
 }
 
-// Result returns the errors of the issues, so that the workqueue backs off. Without errors it
-// returns the earliest RequeueAfter.
+// Result returns the errors of all issues, for a back-off, or else the earliest RequeueAfter.
 func Result(issues []Issue) (reconcile.Result, error) {
 	var result reconcile.Result
 	var errs []error

@@ -11,10 +11,9 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// maxLogged is the maximum length of a logged message, in bytes.
 const maxLogged = 1024
 
-// LogChange logs one line if the reason of Ready changed. Call it after storing the conditions.
+// LogChange logs a changed reason of Ready. Call it after storing the conditions.
 func LogChange(ctx context.Context, kind string, before, after []metav1.Condition) {
 	was, is := reasonOf(before), meta.FindStatusCondition(after, TypeReady)
 	if is == nil || is.Reason == was {

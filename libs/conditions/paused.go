@@ -7,13 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TypePaused is the type of a condition that exists only while a user has paused the object. It is
-// also the reason of this condition, and of the condition Ready of a paused object if Ready is
-// True.
+// TypePaused is the type and the reason of a condition that exists only on a paused object.
 const TypePaused = "Paused"
 
-// SetPaused adds or removes the condition Paused. If the condition Ready of a paused object is
-// True, SetPaused gives it the same reason and message.
+// SetPaused adds or removes the condition Paused, and copies its reason and message to Ready=True.
 func SetPaused(conds *[]metav1.Condition, generation int64, paused bool, message string) {
 	if !paused {
 		meta.RemoveStatusCondition(conds, TypePaused)

@@ -10,8 +10,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// answeringOne returns a Client for a server that answers every call with one channel. The Client's
-// rate limit is too high for any benchmark to reach.
 func answeringOne(b *testing.B) *discordclient.Client {
 	b.Helper()
 	body := []byte(`{"id":"175928847299117063","type":0,"guild_id":"175928847299117000","name":"tokyo-alerts","position":3,"flags":0,"topic":"fire",` +
@@ -39,7 +37,6 @@ func BenchmarkCall(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 }
 
-// BenchmarkCallParallel calls from eight goroutines per CPU, with the server in the same process.
 func BenchmarkCallParallel(b *testing.B) {
 	c := answeringOne(b)
 	b.SetParallelism(8)
@@ -55,7 +52,6 @@ func BenchmarkCallParallel(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 }
 
-// BenchmarkCallWithoutNetwork measures the client alone: the response comes from memory.
 func BenchmarkCallWithoutNetwork(b *testing.B) {
 	c, err := discordclient.New(discordclient.Options{
 		Token: discordclient.NewSecret("token"), GlobalPerSecond: 1_000_000,

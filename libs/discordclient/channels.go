@@ -23,8 +23,7 @@ func (c *Client) GetChannel(ctx context.Context, id string) (*Channel, error) {
 	return result[*Channel](ctx, c, get("get channel", "/channels/{channel_id}", discordgo.EndpointChannel(id)), nil, id)
 }
 
-// CreateChannel creates a channel. After an error of ClassUnknown the channel may exist: do not
-// repeat the call, but look for the channel with package recovery.
+// CreateChannel creates a channel. After ClassUnknown, look for it with package recovery.
 func (c *Client) CreateChannel(ctx context.Context, guildID string, in ChannelCreate, reason string) (*Channel, error) {
 	in.Overwrites = inApplyOrder(in.Overwrites)
 	return result[*Channel](ctx, c, createChannel(guildID, reason), in, guildID)
@@ -45,10 +44,10 @@ func (c *Client) EditChannel(ctx context.Context, id string, edit ChannelEdit, r
 	return result[*Channel](ctx, c, cl, edit, id)
 }
 
-// inApplyOrder sorts overwrites as Discord applies them: @everyone (the oldest id), roles, users.
-// Discord-compatible servers apply overwrites in the order of the request instead. If @everyone's
-// deny came last there, it would override the allow for the bot and lock the bot out. Source:
-// https://github.com/spacebarchat/server, Permissions.channelPermission.
+// inApplyOrder sorts overwrites as Discord applies them: @everyone, roles, users.
+// Discord-compatible servers apply them in the order of the request, so a last deny for @everyone
+// would lock the bot out. Source: https://github.com/spacebarchat/server,
+// Permissions.channelPermission.
 func inApplyOrder(list []Overwrite) []Overwrite {
 	sorted := slices.Clone(list)
 	slices.SortFunc(sorted, func(a, b Overwrite) int {
@@ -57,15 +56,13 @@ func inApplyOrder(list []Overwrite) []Overwrite {
 	return sorted
 }
 
-// DeleteChannel deletes a channel. If the channel is a category, its channels remain, without a
-// category.
+// DeleteChannel deletes a channel. The channels of a deleted category remain, without a category.
 func (c *Client) DeleteChannel(ctx context.Context, id, reason string) error {
 	cl := write(http.MethodDelete, "delete channel", "/channels/{channel_id}", discordgo.EndpointChannel(id), reason)
 	return c.do(ctx, cl, nil, nil, id)
 }
 
-// MoveChannels changes the positions of channels in one request. Discord accepts no audit log
-// reason for this request.
+// MoveChannels changes the positions of channels. Discord accepts no audit log reason for it.
 func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []Move) error {
 	if len(moves) == 0 {
 		return nil

@@ -12,9 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// Client makes the calls of one bot. A method makes one request, never waits and never repeats the
-// request. Errors are *[Error] and *[RateLimited]. Discord records a method's reason in the audit
-// log. The Client cuts the reason to 512 encoded characters, and does not send an empty reason.
+// Client makes the calls of one bot. A method sends one request and returns an *[Error] or a
+// *[RateLimited]. The audit log gets a method's reason, cut to 512 encoded characters.
 type Client struct {
 	opts        Options
 	base        *url.URL
@@ -53,8 +52,7 @@ func (c *Client) Options() Options { return c.opts }
 type Stats struct {
 	TokenRefused    bool
 	GlobalRemaining int // calls that GlobalPerSecond still allows in this second
-	// Responses with status 401, 403 and 429 within the last ten minutes, to all Clients that use
-	// the same Options.Invalid. Discord bans the IP address at 10,000.
+	// Responses with status 401, 403, 429 in ten minutes to all Clients that share Options.Invalid.
 	Unauthorized, Forbidden, TooMany int
 }
 
@@ -71,19 +69,18 @@ func (c *Client) Done() <-chan struct{} { return c.usable.Done() }
 // Err returns an *[Error] of ClassBadToken once the token is refused, otherwise nil.
 func (c *Client) Err() error { return context.Cause(c.usable) }
 
-// RefuseToken records that the Gateway refused the token. The Client then sends no further call.
+// RefuseToken records that the Gateway refused the token. All further calls fail.
 func (c *Client) RefuseToken(op, why string) {
 	c.refuse(&Error{Class: ClassBadToken, Op: op, Message: why})
 }
 
-// MayCreateChannel returns the error that CreateChannel would now return before it sends a
-// request, such as a *[RateLimited] or a refused token. Call MayCreateChannel before you persist
-// the intent to create the channel.
+// MayCreateChannel returns the error that CreateChannel would return before it sends a request.
+// Call it before you persist the intent to create.
 func (c *Client) MayCreateChannel(ctx context.Context, guildID string) error {
 	return c.mayCreate(ctx, createChannel(guildID, ""), guildID)
 }
 
-// MayCreateRole does the same as [Client.MayCreateChannel], but for CreateRole.
+// MayCreateRole is [Client.MayCreateChannel] for CreateRole.
 func (c *Client) MayCreateRole(ctx context.Context, guildID string) error {
 	return c.mayCreate(ctx, createRole(guildID, ""), guildID)
 }

@@ -29,8 +29,7 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// A server may send only the field color, as Discord did before 2025. In a role's tags, the value
-// null means true.
+// A server may send only color, as before 2025. In a role's tags, null means true.
 func TestRolesAreReadFromAnyServer(t *testing.T) {
 	t.Parallel()
 	two := 2

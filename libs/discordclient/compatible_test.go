@@ -14,8 +14,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Discord-compatible servers apply overwrites in the order of the request. The bot's id may be
-// lower than the guild's, so an order by id alone would be wrong.
 func TestClientSendsOverwritesInTheOrderOfDiscord(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *discordtest.Options, _ *discordclient.Options) { o.Compatible = true })

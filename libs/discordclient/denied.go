@@ -13,17 +13,14 @@ import (
 	"time"
 )
 
-// The Client does not repeat a denied call for firstDenial, and after further denials for
-// nextDenial. The pauses are long, because Discord bans an IP address after too many refusals.
-// The pauses end, because Discord sometimes denies a call by mistake.
+// A denied call is not repeated for firstDenial, and after further denials for nextDenial. The
+// pauses end, because Discord sometimes denies a call by mistake.
 const (
 	firstDenial = time.Minute
 	nextDenial  = 9 * time.Minute
 )
 
-// denials remembers the calls that Discord denied (ClassDenied). Every event of a guild makes the
-// operator reconcile its objects, and each reconcile would send the denied calls again. denials is
-// safe for concurrent use.
+// denials remembers denied calls, which each event of a guild would otherwise repeat.
 type denials struct {
 	circumstances func(major string) any // if nil, denials remembers nothing
 	now           func() time.Time
@@ -39,8 +36,7 @@ type denial struct {
 	ttl           time.Duration
 }
 
-// remembers reports whether to remember a call if Discord denies it: a write or a list of
-// webhooks. Other reads are rare: they check one doubtful channel or one object's webhook.
+// remembers selects writes and lists of webhooks. Other reads are rare.
 func (d *denials) remembers(cl *call) bool {
 	return d.circumstances != nil && (cl.mutating() || strings.HasSuffix(cl.route, "/webhooks"))
 }
@@ -80,8 +76,7 @@ func (d *denials) record(cl *call, err error) {
 	d.calls[key] = denial{err: *e, circumstances: cl.circumstances, since: now, ttl: ttl}
 }
 
-// permissionFields are the request fields whose values can decide whether Discord denies a call.
-// The values of other fields do not matter: if Discord denies one topic, it denies every topic.
+// Only permissionFields decide a denial. If Discord denies one topic, it denies every topic.
 var permissionFields = []string{"permission_overwrites", "permissions", "parent_id", "type", "features", "channel_id"}
 
 func (c *call) digest() [sha256.Size]byte {

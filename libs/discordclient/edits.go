@@ -12,8 +12,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// Change is one field of an edit. The zero value leaves the field unchanged. [Set] returns a Change
-// that sets the field.
+// Change is one field of an edit. The zero value leaves the field unchanged; see [Set].
 type Change[T any] struct {
 	value T
 	set   bool
@@ -47,24 +46,20 @@ func (c Change[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.value)
 }
 
-// ChannelCreate describes a new channel. A private channel needs its Overwrites here. Otherwise the
-// channel is public until a later edit sets them.
+// ChannelCreate describes a new channel. Set the Overwrites of a private channel here, not later.
 type ChannelCreate struct {
 	Name     string                `json:"name"` // 1 to 100 characters; see [NormaliseChannelName]
 	Type     discordgo.ChannelType `json:"type"`
 	ParentID string                `json:"parent_id,omitempty"`
 	Position *int                  `json:"position,omitempty"` // nil: Discord chooses
-	// Overwrites has at most 100 entries. If it is nil, Discord copies the overwrites of the
-	// category. If it is an empty list, the channel has no overwrites.
+	// At most 100 entries. nil copies the overwrites of the category; an empty list means none.
 	Overwrites []Overwrite `json:"permission_overwrites,omitzero"`
-	// The fields above hide the fields of ChannelEdit with the same names. Discord takes no Flags
-	// in a create: set them by an edit.
+	// The fields above hide those of ChannelEdit. Set Flags by an edit: a create takes none.
 	ChannelEdit
 }
 
-// ChannelEdit changes fields of a channel. Discord allows two changes of name and topic per channel
-// in ten minutes, and announces this limit in no header. So change name and topic in one edit, and
-// other fields in another edit.
+// ChannelEdit changes fields of a channel. Change name and topic in an edit without other fields:
+// Discord allows two such changes per channel in ten minutes, announced in no header.
 type ChannelEdit struct {
 	Name               Change[string]                `json:"name,omitzero"`
 	Type               Change[discordgo.ChannelType] `json:"type,omitzero"` // only between text and announcement
@@ -101,8 +96,7 @@ func (e ChannelEdit) Without(names ...string) ChannelEdit {
 	return e
 }
 
-// Create returns a ChannelCreate with the fields of the edit, except Overwrites, Position, Type and
-// Flags.
+// Create returns a ChannelCreate of the edit without Overwrites, Position, Type and Flags.
 func (e ChannelEdit) Create() ChannelCreate {
 	in := ChannelCreate{Name: e.Name.value, ParentID: e.ParentID.value}
 	in.ChannelEdit = e.Without("name", "parent_id", "permission_overwrites", "position", "type", "flags")
@@ -116,8 +110,7 @@ func (e ChannelEdit) hidden() string {
 	return "name-topic"
 }
 
-// Move is the new position of one channel or role, for [Client.MoveChannels] and
-// [Client.MoveRoles].
+// Move is a new position for [Client.MoveChannels] or [Client.MoveRoles].
 type Move struct {
 	ID       string `json:"id"`
 	Position int    `json:"position"`
@@ -152,8 +145,7 @@ func DataURI(format string, image []byte) string {
 type AuditQuery struct {
 	Action discordgo.AuditLogAction
 	UserID string // the user who acted
-	// TargetID selects entries about the object with this id. Discord documents this filter only in
-	// its OpenAPI description. So check in the response that the entries are about the object.
+	// Only Discord's OpenAPI description has this filter, so check the TargetID of each entry.
 	TargetID string
 	After    string // only entries newer than this id, oldest first
 	Before   string // only entries older than this id, newest first

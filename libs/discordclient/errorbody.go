@@ -25,9 +25,8 @@ type errorBody struct {
 	Global     bool            `json:"global"`
 }
 
-// parseErrorBody reads Discord's JSON error body. ok is false for any other body, such as a proxy's
-// HTML. parseErrorBody removes secrets before it cuts long texts, so that no part of a secret
-// remains.
+// parseErrorBody reads Discord's JSON error body; ok is false for any other body. It removes
+// secrets before it cuts long texts, so that no part of a secret remains.
 func parseErrorBody(body []byte, secrets ...Secret) (code int, message string, fields []Field, ok bool) {
 	var b errorBody
 	if err := json.Unmarshal(body, &b); err != nil || b.Code == 0 && b.Message == "" {
@@ -43,8 +42,7 @@ type collector struct {
 	fields  *[]Field
 }
 
-// walk reads Discord's tree of errors. The tree mirrors the request's JSON, and has the errors of a
-// field under "_errors".
+// Discord's tree of errors mirrors the request's JSON and has a field's errors under "_errors".
 func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	var node map[string]json.RawMessage
 	if depth > maxFieldDepth || len(raw) == 0 || json.Unmarshal(raw, &node) != nil {
@@ -67,8 +65,7 @@ func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	}
 }
 
-// leaves reads the errors of one field. Discord sends their codes as strings, although its OpenAPI
-// description says integer.
+// Discord sends these codes as strings, although its OpenAPI description says integer.
 func (c collector) leaves(raw json.RawMessage, path string) {
 	var leaves []struct {
 		Code    json.RawMessage `json:"code"`

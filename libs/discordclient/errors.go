@@ -20,25 +20,23 @@ type Class string
 const (
 	// ClassNone is the class of nil.
 	ClassNone Class = ""
-	// ClassGone means: the object does not exist. For a delete, this is success. Discord is known
-	// to send 10004 (unknown guild, or the bot is not a member) for healthy guilds: check twice.
+	// ClassGone means: the object does not exist. For a delete, this is success. Discord sends
+	// 10004 (unknown guild) for healthy guilds too: check twice.
 	ClassGone Class = "gone"
-	// ClassDenied means: the bot lacks a permission. Retries count as refusals; see
-	// [InvalidRequests].
+	// ClassDenied means: the bot lacks a permission. Retries count in [InvalidRequests].
 	ClassDenied Class = "denied"
 	// ClassBadToken means: Discord refuses the token. The Client sends no further call.
 	ClassBadToken Class = "bad-token"
 	// ClassInvalid means: the request is wrong. The same request fails again.
 	ClassInvalid Class = "invalid"
-	// ClassLimit means: a limit is reached (500 channels, 50 per category, 250 roles, 15 webhooks),
-	// or the call conflicts with other objects. The call may succeed later.
+	// ClassLimit means: a limit is reached (500 channels, 50 per category, 250 roles, 15 webhooks)
+	// or other objects conflict. The call may succeed later.
 	ClassLimit Class = "limit-reached"
 	// ClassRateLimited means: too many calls. The error is a *[RateLimited] with the time to wait.
 	ClassRateLimited Class = "rate-limited"
 	// ClassTransient means: the call had no effect and may succeed later.
 	ClassTransient Class = "transient"
-	// ClassUnknown means: the call may have had its effect. Repeat edits and deletes, but never a
-	// create: see package recovery.
+	// ClassUnknown means: the call may have had its effect. Never repeat a create: see recovery.
 	ClassUnknown Class = "outcome-unknown"
 )
 
@@ -46,29 +44,24 @@ const (
 type RateLimited struct {
 	Op    string        // such as "create channel"
 	After time.Duration // time to wait, more than 0
-	// Scope is the limit: user (this bot and bucket), shared (all bots, this resource), global
-	// (this bot, all calls), tenant (half of all calls, see [WithTenant]), hidden (changes of a
-	// channel's name or topic), unknown (the first call of a route is in flight) or blocked (by
-	// Cloudflare, or by the Client after too many refusals).
+	// Scope is user (this bot and bucket), shared (all bots, this resource), global (all calls),
+	// tenant (half of all calls), hidden (a channel's name or topic), unknown (the first call of a
+	// route is in flight) or blocked (by Cloudflare, or after too many refusals).
 	Scope string
 	Local bool // whether the Client refused the call without sending it
-	// Refusals reports whether the Client refused the call because of too many refusals by Discord;
-	// see [InvalidRequests].
+	// Refusals is true if the Client did not send the call after too many refusals by Discord.
 	Refusals bool
 }
 
-// Queued reports whether the caller has a place in the call queue (see [WithCaller]). It has a
-// place if it must wait for [Options].GlobalPerSecond or for its tenant's half of this limit.
+// Queued reports whether the caller has a place in the queue of [WithCaller].
 func (e *RateLimited) Queued() bool {
 	return e.Local && (e.Scope == ratelimit.ScopeGlobal || e.ExceedsShare())
 }
 
-// ExceedsShare reports whether the tenant has used up its half of [Options].GlobalPerSecond; see
-// [WithTenant].
+// ExceedsShare reports whether the tenant has used up its half of [Options].GlobalPerSecond.
 func (e *RateLimited) ExceedsShare() bool { return e.Scope == ratelimit.ScopeTenant }
 
-// Blocked reports whether a proxy in front of Discord's API refuses calls, or whether Discord has
-// refused too many calls. The block may begin again each time it ends.
+// Blocked reports a refusal by Cloudflare, or a pause after too many refusals. Both may recur.
 func (e *RateLimited) Blocked() bool { return e.Scope == ratelimit.ScopeBlocked }
 
 func (e *RateLimited) Error() string {
@@ -119,12 +112,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the context's error if the context or a timeout ended the call, and the error of
-// [Options].Guard if the guard refused the call. Otherwise it returns nil.
+// Unwrap returns the error of the context or [Options].Guard that ended the call, otherwise nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// ClassOf returns the class of an error, which may be wrapped. Errors of other packages have
-// ClassTransient.
+// ClassOf returns the class of an error, which may be wrapped, or ClassTransient for other errors.
 func ClassOf(err error) Class {
 	if err == nil {
 		return ClassNone
@@ -138,7 +129,7 @@ func ClassOf(err error) Class {
 	return ClassTransient
 }
 
-// CodeOf returns Discord's error code. It returns 0 if the error has none.
+// CodeOf returns Discord's error code, or 0 if the error has none.
 func CodeOf(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -156,9 +147,8 @@ const (
 	fieldCodeMaxChannelParent = "CHANNEL_PARENT_MAX_CHANNELS"
 )
 
-// classifyForeign classifies a response without Discord's JSON error body. A 401 without this body
-// may come from a proxy, so it does not prove that the token is bad. cut reports whether the body
-// ended early: a 404 with a cut body does not prove that the object is gone.
+// classifyForeign classifies a response without Discord's error body, as from a proxy. A proxy's
+// 401 does not prove that the token is bad. cut reports whether the body ended early.
 func classifyForeign(status int, cut, mutating bool) Class {
 	switch {
 	case status == 401, cut && !mutating:

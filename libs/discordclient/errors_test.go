@@ -110,8 +110,6 @@ func TestEveryAnswerHasItsClass(t *testing.T) {
 	}
 }
 
-// Discord withdrew the route that deletes a guild, and may answer as if the route had never
-// existed.
 func TestWithdrawnRoutesAreDenied(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -179,8 +177,6 @@ func TestRateLimitsOfDiscord(t *testing.T) {
 	}
 }
 
-// Cloudflare may refuse a single call because of its content. A tenant that causes this refusal
-// must not delay the calls of other tenants.
 func TestABlockedCallDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	client, calls := answering(t, http.StatusForbidden, nil, `{"code":40333,"message":"internal network error"}`)
@@ -256,7 +252,6 @@ func TestRefusalsAreCountedAndStopBeforeTheBan(t *testing.T) {
 	}
 }
 
-// A call that is cut off after it was sent may have been refused, so it counts as a refusal.
 func TestACallThatIsCutOffCountsAsRefused(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

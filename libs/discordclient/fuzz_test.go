@@ -39,7 +39,6 @@ func FuzzErrorBody(f *testing.F) {
 
 var tokenChars = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
 
-// redact hides likely tokens, and given secrets of any form.
 func FuzzRedact(f *testing.F) {
 	f.Add("https://discord.com/api/", "to-ken_1", "?wait=true")
 	f.Add("webhooks%2F1%2F", "x", "")

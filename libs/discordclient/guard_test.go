@@ -45,8 +45,6 @@ func TestAGuardRefusesMutatingCalls(t *testing.T) {
 	}
 }
 
-// The Client checks the rate limits before it calls Guard, so nothing delays the request after
-// Guard has permitted it.
 func TestLimitsApplyBeforeTheGuard(t *testing.T) {
 	t.Parallel()
 	g := &guard{}

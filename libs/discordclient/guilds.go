@@ -24,15 +24,14 @@ func (c *Client) EditGuild(ctx context.Context, id string, edit GuildEdit, reaso
 	return result[Guild](ctx, c, cl, edit, id)
 }
 
-// DeleteGuild deletes a guild that the bot owns. Discord withdrew this call in July 2025, so the
-// call fails with ClassDenied. Discord-compatible servers still have the call.
+// DeleteGuild deletes a guild that the bot owns. Discord withdrew this call in July 2025, so it
+// fails with ClassDenied. Discord-compatible servers still have it.
 func (c *Client) DeleteGuild(ctx context.Context, id string) error {
 	cl := write(http.MethodDelete, "delete guild", "/guilds/{guild_id}", discordgo.EndpointGuild(id), "")
 	return withdrawn(c.do(ctx, cl, nil, nil, id))
 }
 
-// withdrawn turns an error of ClassInvalid without a code, such as the 404 or 405 of a removed
-// route, into ClassDenied.
+// withdrawn turns the 404 or 405 of a removed route into ClassDenied.
 func withdrawn(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassInvalid && e.Code == 0 && !e.unsent {
 		e.Class = ClassDenied

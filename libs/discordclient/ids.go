@@ -12,12 +12,10 @@ import (
 // discordEpoch is 2015-01-01 in milliseconds since 1970.
 const discordEpoch = 1420070400000
 
-// ClockSkew is the largest expected difference between Discord's clock, which dates the ids, and
-// the clocks of this machine and of the API server.
+// ClockSkew is the largest expected difference between Discord's clock and the cluster's clocks.
 const ClockSkew = time.Minute
 
-// CreatedAt returns the creation time of the object with this id by Discord's clock, to the
-// millisecond. It returns the zero time if the id is invalid.
+// CreatedAt returns the time in an id by Discord's clock, or the zero time for an invalid id.
 func CreatedAt(id string) time.Time {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
@@ -43,8 +41,7 @@ func CompareIDs(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// SortChannels sorts the channels of one category as Discord shows them: voice and stage channels
-// last, then by position, then by id.
+// SortChannels sorts as Discord shows one category: voice and stage last, by position, by id.
 func SortChannels(channels []*Channel) {
 	voice := func(c *Channel) int {
 		if IsVoiceLike(c.Type) {

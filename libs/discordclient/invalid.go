@@ -9,20 +9,16 @@ import (
 	"time"
 )
 
-// Source:
-// https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans.
+// https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 const (
 	invalidWindow = 10 * time.Minute
 	invalidLimit  = 10000
 	invalidPause  = 10 * time.Second
-	// invalidStop is the number of refusals at which calls stop. The rest is for other processes at
-	// the same IP address.
+	// invalidStop leaves a tenth of the refusals to other processes at the same IP address.
 	invalidStop = invalidLimit * 9 / 10
 )
 
-// InvalidRequests counts the refused calls (status 401, 403, 429) of the last ten minutes. Discord
-// bans an IP address at 10,000 refusals, so all Clients of a process should use the same count; see
-// [Options]. It is safe for concurrent use.
+// InvalidRequests counts refused calls of ten minutes. Discord bans an IP address at 10,000.
 type InvalidRequests struct {
 	mu    sync.Mutex
 	now   func() time.Time
@@ -36,17 +32,15 @@ func NewInvalidRequests(now func() time.Time) *InvalidRequests {
 	return &InvalidRequests{now: now, times: map[int][]time.Time{}}
 }
 
-// Share returns a new count, such as a tenant's, that may use 1/oneIn of the refusals that remain
-// in i. The share's refusals also count in i, so fewer refusals remain for all shares. Therefore
-// shares never use up all of i, and a caller with few refusals can always continue.
+// Share returns a count, such as a tenant's, that may use 1/oneIn of the refusals that remain in i.
+// Its refusals also count in i, so that shares never use up all of i.
 func (i *InvalidRequests) Share(oneIn int) *InvalidRequests {
 	part := NewInvalidRequests(i.now)
 	part.whole, part.share = i, oneIn
 	return part
 }
 
-// Whole returns the count from which i was made by one or more calls of Share. It returns i if i is
-// no share.
+// Whole returns the count at the root of the shares: i itself if i is no share.
 func (i *InvalidRequests) Whole() *InvalidRequests {
 	for i.whole != nil {
 		i = i.whole
@@ -56,9 +50,8 @@ func (i *InvalidRequests) Whole() *InvalidRequests {
 
 type refusalsKey struct{}
 
-// WithRefusals returns a context for calls whose refusals count in the given count, such as a
-// tenant's share, instead of the Client's own count. Both counts must be shares of the same count.
-// Once the given count is used up, only the calls with this context stop.
+// WithRefusals returns a context for calls that count their refusals in the given count instead of
+// the Client's. Both must be shares of one count. Once it is used up, only these calls stop.
 func WithRefusals(ctx context.Context, in *InvalidRequests) context.Context {
 	return context.WithValue(ctx, refusalsKey{}, in)
 }

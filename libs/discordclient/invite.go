@@ -12,16 +12,14 @@ import (
 )
 
 // PermissionsCore suffices for channels and webhooks, PermissionsGuild also for guild settings,
-// PermissionsOverwrites also for roles and overwrites. To set an overwrite, the bot also needs each
-// permission in the overwrite.
+// PermissionsOverwrites also for roles; an overwrite also needs each permission in it.
 const (
 	PermissionsCore       = permissions.ViewChannel | permissions.ManageChannels | permissions.ManageWebhooks // 536871952
 	PermissionsGuild      = PermissionsCore | permissions.ManageGuild | permissions.ViewAuditLog              // 536872112
 	PermissionsOverwrites = PermissionsGuild | permissions.ManageRoles                                        // 805307568
 )
 
-// ToManage returns the permissions to manage a channel of a type. Without Connect, Discord refuses
-// changes of a voice or stage channel. Source:
+// ToManage returns the permissions to manage a channel. Voice and stage channels need Connect:
 // https://docs.discord.com/developers/topics/permissions#implicit-permissions.
 func ToManage(t discordgo.ChannelType) permissions.Bits {
 	const always = permissions.ViewChannel | permissions.ManageChannels
@@ -31,8 +29,8 @@ func ToManage(t discordgo.ChannelType) permissions.Bits {
 	return always
 }
 
-// InviteURL returns the page that adds the bot to a guild with exactly these permissions. web is
-// [Client.WebURL]. A guildID that is not empty fixes the guild. Source:
+// InviteURL returns the page that adds the bot to a guild with these permissions. web is
+// [Client.WebURL]. An empty guildID lets the user choose the guild. Source:
 // https://discord.com/developers/docs/topics/oauth2#bot-authorization-flow.
 func InviteURL(web, applicationID string, wanted permissions.Bits, guildID string) string {
 	query := url.Values{
@@ -45,8 +43,7 @@ func InviteURL(web, applicationID string, wanted permissions.Bits, guildID strin
 	return web + "/oauth2/authorize?" + query.Encode()
 }
 
-// ChangeInvite returns invite, an [InviteURL], with the permissions that change returns. asked are
-// the permissions in invite. ChangeInvite returns an error if invite is no URL.
+// ChangeInvite replaces the permissions in an [InviteURL] by the result of change.
 func ChangeInvite(invite string, change func(asked permissions.Bits) permissions.Bits) (string, error) {
 	link, err := url.Parse(invite)
 	if err != nil {

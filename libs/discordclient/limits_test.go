@@ -27,8 +27,6 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Discord allows two changes of a channel's name and topic in ten minutes. No header announces this
-// limit.
 func TestHiddenLimitOfNamesAndTopics(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(so *discordtest.Options, _ *discordclient.Options) {

@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// Metrics counts the calls of all Clients, without labels for bots and guilds. A nil Metrics counts
-// nothing.
+// Metrics counts the calls of all Clients, without labels for bots and guilds. nil counts nothing.
 type Metrics struct {
 	prometheus.Collector
 	requests    *prometheus.CounterVec
@@ -45,7 +44,7 @@ func NewMetrics() *Metrics {
 			Buckets: []float64{.1, .5, 1, 2, 5, 15, 60, 300, 600},
 		}, []string{"scope"}),
 	}
-	// Create all series with the value 0. Prometheus then sees the first increase of each.
+	// Create all series with 0, so that Prometheus sees the first increase of each.
 	refused := []string{ratelimit.ScopeUser, ratelimit.ScopeShared, ratelimit.ScopeGlobal, ratelimit.ScopeBlocked}
 	for origin, scopes := range map[string][]string{
 		"discord": refused, "local": append(refused, ratelimit.ScopeTenant, ratelimit.ScopeHidden, ratelimit.ScopeUnknown),

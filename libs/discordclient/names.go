@@ -9,22 +9,12 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// MaxNameLength is the longest name of a channel, in characters. Source:
-// https://discord.com/developers/docs/resources/channel.
+// MaxNameLength is in characters: https://discord.com/developers/docs/resources/channel.
 const MaxNameLength = 100
 
-// NormaliseChannelName returns the name that Discord stores for a channel of the type t. Discord
-// rewrites names silently: the response to a create has the new name.
-//
-// Categories, voice and stage channels only lose surrounding white space. For all other channels
-// the official client's rule applies: a run of white space, '-' or '~' becomes one '-', a leading
-// '-' and ASCII punctuation other than '-' and '_' are removed, letters become lower case. Other
-// characters, such as emoji, stay.
-//
-// Only lower case and '-' for a space are certain. We have observed that punctuation disappears.
-// Users of the client have reported the rest, the order of the steps, and the effect of a rename.
-// Older channels keep upper case. So compare names with [SameChannelName], and refuse names that
-// this function changes.
+// NormaliseChannelName returns the name that Discord stores for a channel of type t: Discord
+// rewrites names silently. Only lower case and '-' for a space are certain, and older channels keep
+// upper case. So compare names with [SameChannelName], and refuse names that this function changes.
 func NormaliseChannelName(t discordgo.ChannelType, name string) string {
 	name = strings.TrimSpace(name)
 	switch t {
@@ -54,9 +44,8 @@ func NormaliseChannelName(t discordgo.ChannelType, name string) string {
 	return b.String()
 }
 
-// SameChannelName reports whether Discord's name live counts as the desired name want, so that no
-// rename is needed. answered is the name in Discord's response to the last create or rename with
-// want. It is empty if unknown.
+// SameChannelName reports whether Discord's name live needs no rename to want. answered is the name
+// in Discord's response to the last create or rename with want; empty if unknown.
 func SameChannelName(t discordgo.ChannelType, want, live, answered string) bool {
 	return live == want || live == NormaliseChannelName(t, want) || answered != "" && live == answered
 }

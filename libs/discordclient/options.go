@@ -18,39 +18,30 @@ import (
 // DefaultAPIURL is Discord's own API.
 const DefaultAPIURL = "https://discord.com/api/v10"
 
-// DefaultPerSecond is Discord's limit for all calls of a bot. Source: Discord's documentation,
-// "Rate Limits", "Global Rate Limit".
+// DefaultPerSecond is Discord's limit per bot; see its documentation, "Global Rate Limit".
 const DefaultPerSecond = 50
 
 // Options configure a [Client]. Only Token is required.
 type Options struct {
 	// Token of the bot, without "Bot " in front. A new token needs a new Client.
 	Token Secret
-	// APIURL is the address that gets all requests; see [ParseAPIURL]. Default [DefaultAPIURL].
+	// APIURL gets all requests; see [ParseAPIURL]. Default [DefaultAPIURL].
 	APIURL string
 	// Timeout of one REST call. Default 15 s.
 	Timeout time.Duration
-	// GlobalPerSecond is the number of calls that the Client may send per second. Calls other than
-	// creates and deletes take at most four fifths of the limit. Default [DefaultPerSecond].
+	// GlobalPerSecond limits all calls; only creates and deletes use its last fifth. Default 50.
 	GlobalPerSecond int
-	// Owner reports whether a tenant (see [WithTenant]) owns the bot, and so may use all of
-	// GlobalPerSecond. Every other tenant may use at most half. The Client calls Owner before each
-	// call of a tenant. By default, no tenant owns the bot.
+	// Owner reports whether a tenant (see [WithTenant]) may use all of GlobalPerSecond instead of
+	// half. It runs before each call of a tenant. Default: no tenant may.
 	Owner func(tenant string) bool
-	// Invalid counts refused requests. Discord counts refusals by IP address, so give all Clients
-	// of a process the same count, or shares of the same count. A Client stops once its own
-	// refusals equal the refusals that remain to all Clients. So a bot that is always refused stops
-	// before the other bots. With [WithRefusals], a call's refusal counts in another share.
-	// Default: a count for this Client alone.
+	// Invalid counts refused requests. All Clients of a process should share it, because Discord
+	// counts by IP address. A Client stops at as many refusals as remain to all. Default: its own.
 	Invalid *InvalidRequests
-	// Circumstances returns a value, such as overwrites and roles, for the id of a guild, channel
-	// or webhook. The value must change when Discord may start to permit calls for this id. While
-	// the value stays equal, the Client does not repeat a denied call for up to 9 minutes. Default:
-	// the Client repeats denied calls.
+	// Circumstances returns a value for the id of a guild, channel or webhook. While the value
+	// stays equal, a denied call is not repeated for up to 9 minutes. Default: repeat denied calls.
 	Circumstances func(id string) any
-	// Guard is called right before a mutating call is sent. If Guard returns an error, for example
-	// because the process lost the leader election, the call fails with ClassTransient. If Guard
-	// returns a time, the call is cancelled at this time. Default: every call is made.
+	// Guard runs right before each mutating call. An error, such as a lost leader election, fails
+	// the call with ClassTransient. A returned time is the deadline of the call.
 	Guard   func() (until time.Time, err error)
 	Metrics *Metrics
 	// UserAgent has Discord's form "DiscordBot (url, version)". Default: this module's.
@@ -92,9 +83,8 @@ const apiVersion = "v10"
 
 var anyVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// ParseAPIURL parses the address of an API. "https://discord.com", "https://discord.com/api" and
-// "https://discord.com/api/v10" all return "https://discord.com/api/v10". Another version, a user
-// or a query is an error. The error does not quote a user or a query, which may be secret.
+// ParseAPIURL parses the address of an API and appends "/api/v10" or "/v10" if it is missing. A
+// user or query, which may be secret, is an error that does not quote it.
 func ParseAPIURL(raw string) (*url.URL, error) {
 	base, err := url.Parse(strings.TrimRight(raw, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
@@ -116,8 +106,7 @@ func ParseAPIURL(raw string) (*url.URL, error) {
 	return base, nil
 }
 
-// defaultTransport returns a transport that pings HTTP/2 connections. Without pings, each call on a
-// dead connection would run into its timeout.
+// Without pings, each call on a dead HTTP/2 connection would time out.
 func defaultTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{

@@ -18,8 +18,7 @@ const (
 )
 
 // outage slows a Client down from the third failure in a row until Discord responds. The back-off
-// of each reconciled object is not enough: a thousand objects would still send hundreds of calls
-// per second. outage is safe for concurrent use.
+// of each object is not enough: a thousand objects would send hundreds of calls per second.
 type outage struct {
 	mu       sync.Mutex
 	now      func() time.Time
@@ -28,8 +27,7 @@ type outage struct {
 	next     time.Time
 }
 
-// admit refuses most calls during an outage. It always admits the look-up of the Gateway, because
-// package gateway backs off by itself, and package guildcache depends on the Gateway.
+// admit never refuses the look-up of the Gateway, because package gateway backs off by itself.
 func (o *outage) admit(cl *call) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -44,7 +42,7 @@ func (o *outage) admit(cl *call) error {
 	return nil
 }
 
-// record ignores a call that its caller cancelled, because the call shows nothing about Discord.
+// record ignores a call that its caller cancelled, because it shows nothing about Discord.
 func (o *outage) record(err error) {
 	if errors.Is(err, context.Canceled) {
 		return

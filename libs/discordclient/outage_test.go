@@ -28,8 +28,6 @@ func newFailing(t *testing.T) *failing {
 	return f
 }
 
-// While Discord fails immediately, all callers of a Client together send two calls per second. One
-// success ends this limit.
 func TestAnOutageSlowsCallsDown(t *testing.T) {
 	t.Parallel()
 	srv, now := newFailing(t), time.Unix(1, 0)

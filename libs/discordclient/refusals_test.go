@@ -14,8 +14,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// forbidding starts a simulated Discord that refuses every call, and a Client whose refusals count
-// in one share of whole.
 func forbidding(t *testing.T) (client *discordclient.Client, whole *discordclient.InvalidRequests, calls *atomic.Int64) {
 	calls = &atomic.Int64{}
 	now := time.Unix(1_700_000_000, 0)
@@ -48,8 +46,6 @@ func until(t *testing.T, c *discordclient.Client, ctx context.Context) (refused 
 	return refused
 }
 
-// Each tenant has its own share of the refusals that the process may cause, whichever bot makes the
-// tenant's calls.
 func TestRefusalsCountForTheirTenant(t *testing.T) {
 	t.Parallel()
 	c, whole, _ := forbidding(t)
@@ -72,8 +68,6 @@ func TestRefusalsCountForTheirTenant(t *testing.T) {
 	}
 }
 
-// Another text in the same field does not make Discord permit a denied edit. So the client does not
-// send the edit again with another text.
 func TestADeniedCallIsNotRepeatedWithAnotherText(t *testing.T) {
 	t.Parallel()
 	c, _, calls := forbidding(t)

@@ -18,14 +18,13 @@ import (
 	"time"
 )
 
-// Constants of HTTP/2 frames (RFC 9113), for a server whose answers always fail.
+// Constants of HTTP/2 frames (RFC 9113).
 const (
 	frameHeaders, frameReset, frameSettings, framePing, frameGoAway = 1, 3, 4, 6, 7
 	flagEndStream, flagAck                                          = 1, 1
 	codeProtocolError, codeRefusedStream                            = 1, 7
 )
 
-// rawPeer starts an HTTP/2 server that calls done for each complete request.
 func rawPeer(t *testing.T, done func(conn io.Writer, stream uint32)) (*httptest.Server, *http.Transport) {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
@@ -103,8 +102,7 @@ func writeFrame(w io.Writer, kind, flags byte, stream uint32, payload []byte) {
 	_, _ = w.Write(append(head, payload...))
 }
 
-// By default, net/http sends a request up to seven times, with pauses, if the server resets the
-// request's stream. The Client must not send a create twice.
+// By default, net/http sends a request up to seven times if the server resets its stream.
 func TestAResetStreamRepeatsNoWrite(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]uint32{"PROTOCOL_ERROR": codeProtocolError, "REFUSED_STREAM": codeRefusedStream} {
@@ -147,7 +145,6 @@ func TestAResetStreamRepeatsNoWrite(t *testing.T) {
 	}
 }
 
-// A ping detects a peer that went silent without closing, and the next call gets a new connection.
 func TestASilentConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -157,8 +154,7 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 		defer mu.Unlock()
 		from[conn] = true
 	})
-	// Shorten both times, but leave the server enough time to read a call before the client closes
-	// the connection.
+	// Leave the server enough time to read a call before the client closes the connection.
 	tr.HTTP2.SendPingTimeout /= 30
 	tr.HTTP2.PingTimeout /= 30
 	c, err := New(Options{Token: NewSecret("token"), APIURL: srv.URL, Transport: tr, Timeout: time.Minute})

@@ -18,17 +18,14 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// maxResponse is the largest accepted response in bytes. The largest expected list, 500 channels
-// with 100 overwrites each, has about 6 MB.
+// maxResponse is in bytes. A list of 500 channels with 100 overwrites each has about 6 MB.
 const maxResponse = 64 << 20
 
-// blockedPause is the time to wait after a 429 that names no time, such as Cloudflare's HTML page,
-// and before another try of a call with the answer [codeBlocked].
+// blockedPause applies to [codeBlocked] and to a 429 without a time, such as Cloudflare's page.
 const blockedPause = time.Minute
 
-// maxConnections is the number of connections that one call may use. Without this limit, net/http
-// repeats a request without a body endlessly if each connection fails in a certain way. It also
-// sleeps for a second before the third try of a stream that an HTTP/2 server resets.
+// maxConnections stops net/http, which may repeat a request without a body endlessly, and sleeps
+// before the third try of a stream that an HTTP/2 server resets.
 const maxConnections = 2
 
 var errAgain = errors.New("the connection failed, and so did another one")
@@ -64,8 +61,7 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 		err = errAgain
 	}
 	if sent := connected.Load() || asked.Load() == 0; err != nil {
-		// When a token is replaced, the calls with the old token are cancelled. Discord may have
-		// refused this call before its cancellation, so count a refusal.
+		// Discord may have refused the old token before a new token cancelled this call.
 		if sent && errors.Is(err, context.Canceled) {
 			cl.count.add(http.StatusUnauthorized)
 		}
@@ -101,9 +97,7 @@ func (c *Client) guarded(ctx context.Context, cl *call) (context.Context, contex
 	return ctx, cancel, nil
 }
 
-// broken makes the error of a call without a complete response. If sent is false, the call
-// certainly had no effect: its context had already ended, or the transport reports its connections
-// and the call got no connection.
+// broken makes the error of a failed call, which certainly had no effect if sent is false.
 func (c *Client) broken(cl *call, err error, sent bool) *Error {
 	class := ClassTransient
 	if sent && cl.mutating() {
@@ -118,9 +112,8 @@ func (c *Client) broken(cl *call, err error, sent bool) *Error {
 // addresses matches "tcp 10.1.2.3:40111->162.159.128.233:443: " in the text of an error.
 var addresses = regexp.MustCompile(`\b((?:tcp|udp)[46]?) \S+:\d+: `)
 
-// Sanitize makes a foreign error's text safe for statuses and logs: one line of bounded length
-// without secrets and without texts that look like tokens. It also removes the addresses of
-// connections. They differ at every retry, and each difference would change an object's status.
+// Sanitize makes an error's text safe for statuses and logs: one bounded line without secrets. It
+// removes the addresses of connections, which would change a status at every retry.
 func Sanitize(text string, secrets ...Secret) string {
 	return clean(addresses.ReplaceAllString(text, "$1: "), secrets...)
 }
@@ -133,8 +126,7 @@ func (r *response) ofDiscord() bool {
 	return ok && r.status < 500
 }
 
-// blocked reports whether Cloudflare refused the call with Discord's error body. This refusal says
-// nothing about the bot's permissions.
+// blocked reports whether Cloudflare refused the call, which says nothing about permissions.
 func (r *response) blocked() bool {
 	if r.status != http.StatusForbidden {
 		return false
@@ -171,9 +163,8 @@ func (c *Client) judge(cl *call, resp *response, refused *ratelimit.Refusal) err
 	return e
 }
 
-// refusal reads a 429. If header and body name different waits, the longer wait applies. A 429
-// without JSON and without a scope is from Cloudflare, which blocks all calls. A 429 from Discord
-// without a scope counts as a limit of this bot alone.
+// refusal reads a 429. Without JSON and scope, it is from Cloudflare, which blocks all calls. A 429
+// by Discord without a scope is a limit of this bot.
 func refusal(h http.Header, body []byte) *ratelimit.Refusal {
 	var b errorBody
 	err := json.Unmarshal(body, &b)

@@ -21,8 +21,7 @@ func TestChannelsFromCreateToDelete(t *testing.T) {
 	r := newRig(t)
 	ctx := t.Context()
 	group := r.create(discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory})
-	// The overwrites are ordered by id. Without an overwrite for itself, the bot would lock itself
-	// out.
+	// Without an overwrite for itself, the bot would lock itself out.
 	private := []discordclient.Overwrite{
 		{ID: r.bot.UserID, Type: discordgo.PermissionOverwriteTypeMember, Allow: permissions.ViewChannel}, {ID: r.guild, Deny: permissions.ViewChannel},
 	}
@@ -215,7 +214,6 @@ func TestDeletingGuilds(t *testing.T) {
 	}
 	wantClass(t, newRig(t).client.DeleteGuild(ctx, r.guild), discordclient.ClassGone)
 	closed := newRig(t)
-	// This server lacks AllowGuildDeletion, so it refuses the deletion as Discord does.
 	wantClass(t, closed.client.DeleteGuild(ctx, closed.guild), discordclient.ClassDenied)
 }
 

@@ -50,8 +50,7 @@ func (c *Client) GetRole(ctx context.Context, guildID, id string) (Role, error) 
 	return result[Role](ctx, c, cl, nil, guildID, id)
 }
 
-// CreateRole creates a role. After an error of ClassUnknown the role may exist: do not repeat the
-// call, but look for the role with package recovery.
+// CreateRole creates a role. After ClassUnknown, look for the role with package recovery.
 func (c *Client) CreateRole(ctx context.Context, guildID string, in RoleCreate, reason string) (Role, error) {
 	return result[Role](ctx, c, createRole(guildID, reason), in, guildID)
 }
@@ -72,8 +71,7 @@ func (c *Client) DeleteRole(ctx context.Context, guildID, id, reason string) err
 	return c.do(ctx, cl, nil, nil, guildID, id)
 }
 
-// MoveRoles changes the positions of roles in one request. It returns all roles of the guild,
-// ordered by id.
+// MoveRoles changes the positions of roles and returns all roles of the guild, ordered by id.
 func (c *Client) MoveRoles(ctx context.Context, guildID string, moves []Move, reason string) ([]Role, error) {
 	cl := write(http.MethodPatch, "move roles", routeRoles, discordgo.EndpointGuildRoles(guildID), reason)
 	roles, err := result[[]Role](ctx, c, cl, moves, guildID)

@@ -12,11 +12,9 @@ import (
 
 const redacted = "[redacted]"
 
-// Secret is a token or a webhook's URL. fmt, JSON and slog print "[redacted]"; only [Secret.Reveal]
-// returns the text. The zero value is no secret.
+// Secret is a token or a webhook's URL. It prints as "[redacted]"; only [Secret.Reveal] returns it.
 type Secret struct {
-	// text is a pointer, because fmt prints unexported fields without calling their methods. For a
-	// pointer it prints the address.
+	// A pointer, because fmt prints unexported fields without calling their methods.
 	text *string
 }
 

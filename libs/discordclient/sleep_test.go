@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// In a synctest bubble, time passes only while goroutines sleep. A call never sleeps, even if it is
-// rate limited.
+// In a synctest bubble, time passes only while goroutines sleep.
 func TestNothingSleeps(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, body string) transportFunc {

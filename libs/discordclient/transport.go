@@ -56,8 +56,7 @@ func unsent(op, format string, args ...any) error {
 
 var snowflake = regexp.MustCompile(`^[0-9]{1,20}$`)
 
-// do makes a call. It first checks that the ids in the URL are digits, because other characters
-// would change the URL.
+// do makes a call. The ids must be digits, because other characters would change the URL.
 func (c *Client) do(ctx context.Context, cl call, in, out any, ids ...string) error {
 	start := time.Now()
 	if cl.major == "" && len(ids) > 0 {
@@ -85,8 +84,7 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	if err != nil || out == nil {
 		return err
 	}
-	// encoding/json does not change out for a null, and an unchanged out would look like an empty
-	// list.
+	// For null, encoding/json does not change out, which would look like an empty list.
 	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
 		return cl.unreadable("null")
 	}
@@ -96,8 +94,6 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	return nil
 }
 
-// result makes a call and returns the decoded response. It returns an error for a channel, guild,
-// role or webhook without an id.
 func result[T any](ctx context.Context, c *Client, cl call, in any, ids ...string) (out T, err error) {
 	var zero T
 	if err := c.do(ctx, cl, in, &out, ids...); err != nil {
@@ -114,8 +110,7 @@ func (g Guild) id() string    { return g.ID }
 func (r Role) id() string     { return r.ID }
 func (w Webhook) id() string  { return w.ID }
 
-// request makes the HTTP request of a call. It takes the path after the API version from a
-// discordgo endpoint. Scheme, host and version come from the configured base URL.
+// request takes path and query from the call. Scheme, host and version are the configured ones.
 func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, error) {
 	var body io.Reader = http.NoBody
 	if in != nil {

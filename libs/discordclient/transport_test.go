@@ -10,8 +10,6 @@ import (
 	"testing"
 )
 
-// Conditions contain the texts of errors. If one cause had a different text on each connection,
-// each retry would change the status.
 func TestErrorsOfConnectionsDoNotDifferWithTheirAddresses(t *testing.T) {
 	t.Parallel()
 	local, remote := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 40111}, &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 443}

@@ -36,8 +36,7 @@ type Channel struct {
 	// Minutes until Discord hides a new thread: 60, 1440, 4320 or 10080; 0 for Discord's default.
 	DefaultAutoArchive int         `json:"default_auto_archive_duration"`
 	Overwrites         []Overwrite `json:"permission_overwrites"` // ordered by id
-	// PositionUnknown reports whether the position is unknown; Position is then 0.
-	// Discord-compatible servers omit the position in responses about a single channel.
+	// PositionUnknown is true if a Discord-compatible server omitted the position; it is then 0.
 	PositionUnknown bool `json:"-"`
 
 	// Voice and stage channels only. Bitrate is in bits per second. UserLimit 0 is no limit. An
@@ -47,10 +46,8 @@ type Channel struct {
 	Region       string `json:"rtc_region"`
 	VideoQuality int    `json:"video_quality_mode"`
 
-	// Forum and media channels only. Flags has [FlagRequireTag] and [FlagHideMediaDownload]. Tags are
-	// in display order. SortOrder is 0 for latest activity, 1 for creation date, nil for Discord's
-	// choice. Layout, of forums only, is 0 for Discord's choice, 1 for a list, 2 for a gallery.
-	// ThreadSlowmode is in seconds, 0 to 21600.
+	// Forum and media channels only. SortOrder: 0 latest activity, 1 creation date, nil Discord's
+	// choice. Layout (forums): 0 Discord's choice, 1 list, 2 gallery. ThreadSlowmode: 0 to 21600 s.
 	Flags           int    `json:"flags"`
 	Tags            []Tag  `json:"available_tags"`
 	DefaultReaction *Emoji `json:"default_reaction_emoji"`
@@ -59,8 +56,8 @@ type Channel struct {
 	ThreadSlowmode  int    `json:"default_thread_rate_limit_per_user"`
 
 	// Hidden reports whether the bot may not view the channel. Since 2026-11-16 the Gateway sends
-	// only the ID, GuildID, Type and Position of a hidden channel, and lists omit hidden channels.
-	// Source: https://docs.discord.com/developers/resources/channel#obfuscated-channels.
+	// only ID, GuildID, Type and Position of such a channel, and lists omit it. Source:
+	// https://docs.discord.com/developers/resources/channel#obfuscated-channels.
 	Hidden bool `json:"-"`
 }
 
@@ -76,8 +73,7 @@ func (c *Channel) GetParentID() string { return c.ParentID }
 // flagObfuscated is CHANNEL_OBFUSCATED: the bot may not view the channel.
 const flagObfuscated = 1 << 17
 
-// UnmarshalJSON reads a channel. It sorts the overwrites, so that channels can be compared. Of a
-// hidden channel it reads only ID, GuildID, Type and Position.
+// UnmarshalJSON reads a channel and sorts its overwrites, so that channels can be compared.
 func (c *Channel) UnmarshalJSON(raw []byte) error {
 	type plain Channel
 	sent := struct {
@@ -119,8 +115,7 @@ func (c *Channel) TypeName() string {
 	return fmt.Sprintf("ChannelType(%d)", c.Type)
 }
 
-// The flags of a forum or media channel: every post needs a tag; download buttons are hidden.
-// Source: https://docs.discord.com/developers/resources/channel#channel-object-channel-flags.
+// Flags: https://docs.discord.com/developers/resources/channel#channel-object-channel-flags.
 const (
 	FlagRequireTag        = 1 << 4
 	FlagHideMediaDownload = 1 << 15
@@ -165,8 +160,7 @@ func IsForumLike(t discordgo.ChannelType) bool {
 	return t == discordgo.ChannelTypeGuildForum || t == discordgo.ChannelTypeGuildMedia
 }
 
-// IsVoiceLike reports whether members talk in channels of the type. Discord shows these channels
-// below all other channels of their category.
+// IsVoiceLike reports whether members talk in channels of the type.
 func IsVoiceLike(t discordgo.ChannelType) bool {
 	return t == discordgo.ChannelTypeGuildVoice || t == discordgo.ChannelTypeGuildStageVoice
 }
@@ -174,8 +168,7 @@ func IsVoiceLike(t discordgo.ChannelType) bool {
 // IsThread reports whether the channel is a thread.
 func (c *Channel) IsThread() bool { return (&discordgo.Channel{Type: c.Type}).IsThread() }
 
-// GuildChannels prepares a list of a guild's channels. It removes threads, sorts by id, and sets
-// GuildID, which the channels of the Gateway's GUILD_CREATE event lack.
+// GuildChannels removes threads, sorts by id, and sets GuildID, which GUILD_CREATE omits.
 func GuildChannels(list []*Channel, guildID string) []*Channel {
 	list = slices.DeleteFunc(list, func(c *Channel) bool { return c == nil || c.ID == "" || c.IsThread() })
 	for _, c := range list {
@@ -239,8 +232,7 @@ func (t *RoleTags) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads a role. Programs that offer the API of Discord as it was before 2025 send only
-// the field color.
+// UnmarshalJSON reads a role. Servers with Discord's API of before 2025 send only the field color.
 func (r *Role) UnmarshalJSON(raw []byte) error {
 	type plain Role
 	sent := struct {
@@ -326,9 +318,8 @@ var mutableFeatures = []string{"DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_
 // IsCommunity reports whether the guild is a Community guild.
 func (g *Guild) IsCommunity() bool { return slices.Contains(g.Features, featureCommunity) }
 
-// WithCommunity returns the [GuildEdit].Features that enable Community and keep the guild's mutable
-// features. Only an administrator may enable Community. The edit must also name the guild's rules
-// channel and public updates channel, even if they do not change. Sources:
+// WithCommunity returns [GuildEdit].Features that enable Community and keep the mutable features.
+// It needs an administrator, and the edit must name the rules and public updates channels:
 // https://docs.discord.com/developers/resources/guild#modify-guild,
 // https://github.com/discord/discord-api-docs/issues/6015.
 func (g *Guild) WithCommunity() []string {

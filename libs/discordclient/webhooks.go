@@ -11,8 +11,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// withURL builds the webhook's URL from the configured API address, because a response could name
-// another host.
+// withURL uses the configured API address, because a response could name another host.
 func (c *Client) withURL(hook Webhook) Webhook {
 	if !hook.Token.IsZero() {
 		path := url.PathEscape(hook.ID) + "/" + url.PathEscape(hook.Token.Reveal())
@@ -35,9 +34,8 @@ func (c *Client) webhooks(ctx context.Context, cl call, id string) ([]Webhook, e
 	return hooks, err
 }
 
-// CreateWebhook creates a webhook. After an error of ClassUnknown the webhook may exist. Do not
-// repeat the call: look for the webhook in the channel's list, which includes its token, and in the
-// audit log. A name has 1 to 80 characters and contains neither "discord" nor "clyde".
+// CreateWebhook creates a webhook. Its name has 1 to 80 characters, without "discord" and "clyde".
+// After ClassUnknown, look for it in the channel's list and in the audit log.
 func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason string) (Webhook, error) {
 	endpoint := discordgo.EndpointChannelWebhooks(channelID)
 	cl := write(http.MethodPost, "create webhook", "/channels/{channel_id}/webhooks", endpoint, reason)

@@ -33,7 +33,6 @@ func TestNullAndEmptyAnswersAreErrors(t *testing.T) {
 	}
 }
 
-// Discord may change the form of fields that the client does not use.
 func TestFieldsWithoutUseBreakNothing(t *testing.T) {
 	t.Parallel()
 	const odd = `,"flags":"x","last_pin_timestamp":7,"applied_tags":"x","recipients":{},"thread_metadata":[],"color":"red","user":7,"avatar":{},"application":7`

@@ -17,7 +17,7 @@ import (
 
 // Asking has the flags and the input of a command that asks the user to confirm its change.
 type Asking struct {
-	// Yes (--yes) skips the question of Confirm, but not the question of ConfirmName.
+	// Yes (--yes) skips the question of Confirm, but not of ConfirmName.
 	Yes  bool
 	name string
 	in   *bufio.Reader
@@ -28,14 +28,12 @@ func (a *Asking) Bind(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&a.Yes, "yes", "y", false, "do not ask \"Apply?\"")
 }
 
-// BindName adds --confirm, which answers the question of ConfirmName. object describes the object
-// in the help text, such as "the Dojo".
+// BindName adds --confirm. object describes the object in the help text, such as "the Dojo".
 func (a *Asking) BindName(cmd *cobra.Command, object string) {
 	cmd.Flags().StringVar(&a.name, "confirm", "", "`NAME` of "+object+", instead of typing it when asked")
 }
 
-// Confirm asks whether to apply the change that the caller has printed. If the user answers "yaml",
-// Confirm prints the argument text and asks again.
+// Confirm asks whether to apply a change. After the answer "yaml", it prints text and asks again.
 func (a *Asking) Confirm(ctx context.Context, p *Plugin, text string) error {
 	if a.Yes {
 		return nil
@@ -57,8 +55,7 @@ func (a *Asking) Confirm(ctx context.Context, p *Plugin, text string) error {
 	}
 }
 
-// ConfirmName compares the name in --confirm with the object's name. Without --confirm, it prints
-// the question and asks the user to type the name. object describes the object, such as "the Dojo".
+// ConfirmName compares --confirm, or else the answer to question, with the name of object.
 func (a *Asking) ConfirmName(ctx context.Context, p *Plugin, object, name, question string) error {
 	answer := a.name
 	if answer == "" {
@@ -74,8 +71,6 @@ func (a *Asking) ConfirmName(ctx context.Context, p *Plugin, object, name, quest
 	return nil
 }
 
-// read reads a line. At the end of the input, it returns ErrNotConfirmed and names the flag that
-// answers the question in advance.
 func (a *Asking) read(ctx context.Context, p *Plugin, flag string) (string, error) {
 	if a.in == nil {
 		a.in = bufio.NewReader(p.In)

@@ -27,18 +27,17 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// Usage returns an error about wrong use of the command line. The plugin then exits with code 2.
+// Usage returns an error about wrong use. The plugin then exits with code 2.
 func Usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 var (
-	// ErrIll is the error of a command whose output reports a problem. The plugin exits with code 3
-	// and does not print ErrIll.
+	// ErrIll means that the output reports a problem. It is not printed, and the exit code is 3.
 	ErrIll = errors.New("something is wrong")
-	// ErrNotConfirmed is the error of a command whose change the user has not confirmed.
+	// ErrNotConfirmed means that the user has not confirmed a change.
 	ErrNotConfirmed = errors.New("nothing was changed")
 )
 
-// ExitCode returns the exit code of an error.
+// ExitCode returns 0 for success, 1 for an error, 2 for wrong use, 3 for a problem in the output.
 func ExitCode(err error) int {
 	var wrong usageError
 	switch {
@@ -52,13 +51,10 @@ func ExitCode(err error) int {
 	return exitError
 }
 
-// forbidden matches a 403 by the API server's RBAC (forbiddenMessage in
-// pkg/endpoints/handlers/responsewriters/errors.go of k8s.io/apiserver). The 403s of quotas and
-// admission policies have other texts.
+// forbidden matches a 403 by RBAC only (forbiddenMessage in apiserver's responsewriters/errors.go).
 var forbidden = regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)" in API group "([^"]*)"` +
 	`(?: in the namespace "([^"]*)"| (at the cluster scope))?`)
 
-// explain translates an error for the user. It returns "" if the output already reports the error.
 func (p *Plugin) explain(ctx context.Context, err error) string {
 	var wrongURL *url.Error
 	switch {
@@ -95,8 +91,6 @@ func unreachable(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// transient reports whether the API server did not answer, or refused a request because it is
-// overloaded or has failed.
 func transient(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

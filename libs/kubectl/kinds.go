@@ -16,11 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kind is a kind of the API with its plural name. A plugin knows the URL paths of its kinds, so no
-// command needs discovery, which costs dozens of requests.
+// Kind is a kind with its URL path, so commands need no discovery, which costs dozens of requests.
 type Kind struct {
 	schema.GroupVersionKind
-	// Plural is the kind's name in URL paths, such as "databases".
 	Plural        string
 	ClusterScoped bool
 }
@@ -58,13 +56,12 @@ func (k Kind) List() *unstructured.UnstructuredList {
 	return list
 }
 
-// Resource returns the name of the kind in RBAC and in errors of the API server, such as
-// "clusters.postgresql.cnpg.io".
+// Resource returns the name in RBAC and in errors, such as "clusters.postgresql.cnpg.io".
 func (k Kind) Resource() string {
 	return schema.GroupResource{Group: k.Group, Resource: k.Plural}.String()
 }
 
-// AccessReview is the kind of the requests by which users ask the API server for their own rights.
+// AccessReview is the kind by which users ask the API server for their own rights.
 var AccessReview = KindOf(
 	authorizationv1.SchemeGroupVersion, "SelfSubjectAccessReview", "selfsubjectaccessreviews").Global()
 
@@ -82,8 +79,7 @@ func Mapper(all []Kind) meta.RESTMapper {
 	return m
 }
 
-// SchemeOf returns a function that returns a scheme with the Go types of kinds. The function
-// creates the scheme on its first call, because the creation takes milliseconds.
+// SchemeOf returns a function that creates a scheme on its first call, which takes milliseconds.
 func SchemeOf(kinds ...func(*runtime.Scheme) error) func() *runtime.Scheme {
 	return sync.OnceValue(func() *runtime.Scheme {
 		s := runtime.NewScheme()
@@ -96,8 +92,8 @@ func SchemeOf(kinds ...func(*runtime.Scheme) error) func() *runtime.Scheme {
 	})
 }
 
-// NotServed reports whether the API server does not serve the kind of a request. Its 404 response
-// then has plain text instead of a Status, so client-go adds the cause UnexpectedServerResponse.
+// NotServed reports whether the API server does not serve a kind. The 404 is then plain text, so
+// client-go adds the cause UnexpectedServerResponse.
 func NotServed(err error) bool {
 	status := apierrors.APIStatus(nil)
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {

@@ -17,8 +17,7 @@ import (
 
 const maxNames = 10
 
-// Named reads an object in the namespace of the command line. If the object does not exist, Named
-// returns the error of [Plugin.Unknown].
+// Named reads an object in the current namespace, or returns the error of [Plugin.Unknown].
 func (p *Plugin) Named(ctx context.Context, kind Kind, name string, into client.Object, otherwise string) error {
 	err := p.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, into)
 	if apierrors.IsNotFound(err) && !NotServed(err) {
@@ -27,9 +26,7 @@ func (p *Plugin) Named(ctx context.Context, kind Kind, name string, into client.
 	return err
 }
 
-// Unknown returns the error for an object that does not exist. The error lists up to 10 existing
-// names. If no names are known, it ends with the text otherwise, which says how to find or create
-// an object.
+// Unknown returns the error for a missing object. It lists existing names, or ends with otherwise.
 func (p *Plugin) Unknown(ctx context.Context, kind Kind, name, otherwise string) error {
 	have, _ := p.names(ctx, kind) // the user may lack the right to list; then no names are shown
 	if len(have) == 0 {
@@ -56,8 +53,7 @@ func (p *Plugin) names(ctx context.Context, kind Kind) (names []string, _ error)
 	return names, err
 }
 
-// Complete returns the shell completion of a command's first argument: the names of objects in the
-// namespace of the command line.
+// Complete completes the first argument of a command with names of objects in the namespace.
 func (p *Plugin) Complete(kind Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -89,7 +85,7 @@ func (p *Plugin) Connected(run func(context.Context, []string) error) func(*cobr
 	}
 }
 
-// About returns a command about one object of a kind. Shell completion completes the object's name.
+// About returns a command about one object, with shell completion of the object's name.
 func (p *Plugin) About(
 	kind Kind, use, short, long string, run func(ctx context.Context, name string) error,
 ) *cobra.Command {

@@ -40,7 +40,7 @@ func (o *Output) Bind(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Write prints a value as JSON or YAML if the flag is set. Otherwise it prints the text.
+// Write prints a value as JSON or YAML, or the text if the flag is not set.
 func (o *Output) Write(p *Plugin, value any, text func() string) (err error) {
 	var out []byte
 	switch *o {

@@ -30,7 +30,7 @@ import (
 type Options struct {
 	genericiooptions.IOStreams
 	Version string
-	// Env returns an environment variable. NO_COLOR and TERM may turn colours off.
+	// Env returns an environment variable. NO_COLOR and TERM may disable colours.
 	Env   func(string) string
 	Clock clock.WithTicker
 }
@@ -44,11 +44,9 @@ type Plugin struct {
 	Namespace, Server string
 
 	Style term.Style
-	// Missing ends the error about a kind that the API server does not serve. It says how to
-	// install the kind.
+	// Missing says how to install a kind that the API server does not serve.
 	Missing string
-	// Roles returns the name of our ClusterRole that grants verb on resource, or "" if none does.
-	// Roles may be nil.
+	// Roles returns the name of our ClusterRole that grants a right, or "". It may be nil.
 	Roles func(verb, resource string) string
 
 	name   string
@@ -80,8 +78,7 @@ func (p *Plugin) Command() string { return "kubectl " + p.name }
 // FieldOwner is the field manager of the plugin's writes, and the name of its binary.
 func (p *Plugin) FieldOwner() string { return "kubectl-" + p.name }
 
-// Run runs a command line, prints its error, and returns the exit code: 0 for success, 1 for an
-// error, 2 for wrong use, 3 if the output reports a problem.
+// Run runs a command line, prints its error, and returns its [ExitCode].
 func (p *Plugin) Run(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	root.SetIn(p.In)
@@ -99,7 +96,6 @@ func (p *Plugin) Run(ctx context.Context, root *cobra.Command, args []string) in
 	return ExitCode(err)
 }
 
-// spotter notices whether a command of kubectl is printed.
 type spotter struct{ command bool }
 
 func (s *spotter) Write(text []byte) (int, error) {
@@ -160,8 +156,6 @@ func (p *Plugin) Root(short, long string, groups ...Group) *cobra.Command {
 	return root
 }
 
-// addConnection adds kubectl's flags that select the cluster and the user. Most of them are hidden,
-// so that the help fits a screen. Hidden flags work too.
 func (p *Plugin) addConnection(flags *pflag.FlagSet) {
 	p.flags.AddFlags(flags)
 	shown := map[string]string{
@@ -196,7 +190,7 @@ func (p *Plugin) newVersion() *cobra.Command {
 	}
 }
 
-// Exactly accepts n arguments. missing describes the first missing argument in the error.
+// Exactly accepts n arguments. missing describes the first missing argument.
 func Exactly(n int, missing string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -209,7 +203,7 @@ func Exactly(n int, missing string) cobra.PositionalArgs {
 	}
 }
 
-// Connect creates the Kubernetes client from the user's kubeconfig. It sends no request.
+// Connect creates a client from the user's kubeconfig. It sends no request.
 func (p *Plugin) Connect() error {
 	loader := p.flags.ToRawKubeConfigLoader()
 	namespace, _, err := loader.Namespace()

@@ -11,8 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// A printed command lacks the flags that select the cluster. Without a note, a user who pastes it
-// could change an object of the same name in another cluster.
+// Without the note, a pasted command could change an object in another cluster.
 func TestPrintedCommandsNeedTheFlagsOfTheCluster(t *testing.T) {
 	t.Parallel()
 	const note = "Add --context=prod --user=jane to each command above. Without it, kubectl may use another cluster.\n"

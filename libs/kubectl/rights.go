@@ -10,14 +10,14 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-// Right is an RBAC permission in a namespace: a verb on a kind or on its subresource.
+// Right is an RBAC permission: a verb on a kind or on its subresource.
 type Right struct {
 	Verb        string
 	Kind        Kind
 	Subresource string
 }
 
-// To returns one right for each kind: the verb on objects of the kind.
+// To returns one right for each kind: the verb on its objects.
 func To(verb string, kinds ...Kind) (all []Right) {
 	for _, kind := range kinds {
 		all = append(all, Right{Verb: verb, Kind: kind})
@@ -29,8 +29,7 @@ func (r Right) String() string {
 	return strings.TrimSuffix(r.Verb+" "+r.Kind.Resource()+"/"+r.Subresource, "/")
 }
 
-// May reports whether the user has a right. Every user may ask the API server about their own
-// rights.
+// May asks the API server whether the user has a right. Every user may do that.
 func (p *Plugin) May(ctx context.Context, namespace string, r Right) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{

@@ -10,17 +10,15 @@ import (
 )
 
 const (
-	// pollInterval is the time between two reads of the object that a command waits for. A watch
-	// would need the additional right "watch".
+	// A command polls, because a watch would need the right "watch".
 	pollInterval = time.Second
-	// followInterval is the time between two reads while a user follows the output (flag -w).
+	// followInterval is for the flag -w.
 	followInterval = 2 * time.Second
-	// clearScreen moves the terminal's cursor to the top left and erases the rest of the screen.
+	// clearScreen moves the cursor to the top left and erases the screen.
 	clearScreen = "\x1b[H\x1b[J"
 )
 
-// Follow calls read every two seconds and prints the returned text if it has changed. It ends
-// without an error when the user interrupts the command.
+// Follow calls read every two seconds and prints changed text, until the user interrupts.
 func (p *Plugin) Follow(ctx context.Context, read func(context.Context) (string, error)) error {
 	ticker := p.Clock.NewTicker(followInterval)
 	defer ticker.Stop()
@@ -50,11 +48,10 @@ func (p *Plugin) Follow(ctx context.Context, read func(context.Context) (string,
 	}
 }
 
-// ErrTimeout is the error of [Plugin.Poll] after its timeout.
+// ErrTimeout means that the timeout of [Plugin.Poll] has ended.
 var ErrTimeout = errors.New("timed out")
 
-// Poll calls done every second until done returns true or an error. Poll continues if the API
-// server does not answer, is overloaded or fails. After the timeout, Poll returns [ErrTimeout].
+// Poll calls done every second until true, an error or [ErrTimeout]. It retries transient errors.
 func (p *Plugin) Poll(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 	defer cancel()

@@ -38,8 +38,7 @@ type Flags struct {
 	shutdownTimeout time.Duration
 }
 
-// Parse adds these flags to the operator's own flags in set, and parses the command line like the
-// function Parse.
+// Parse adds the shared flags to set, and parses the command line like the function [Parse].
 func (f *Flags) Parse(set *flag.FlagSet, introduction string, args []string, out io.Writer) error {
 	f.bind(set)
 	if err := Parse(set, introduction, args, out); err != nil {
@@ -48,8 +47,7 @@ func (f *Flags) Parse(set *flag.FlagSet, introduction string, args []string, out
 	return f.validate()
 }
 
-// Parse parses a command line without positional arguments. On --help it prints the introduction
-// and all flags to out, and returns flag.ErrHelp.
+// Parse accepts only flags. --help prints introduction and the flags, and returns flag.ErrHelp.
 func Parse(set *flag.FlagSet, introduction string, args []string, out io.Writer) error {
 	set.Usage = func() {}
 	set.SetOutput(io.Discard) // the caller reports the error
@@ -97,8 +95,7 @@ func (f *Flags) bind(set *flag.FlagSet) {
 	config.RegisterFlags(set)
 }
 
-// namespaces parses --watch-namespaces. An empty value is an error, because no names would mean all
-// namespaces.
+// namespaces rejects an empty list, because no names would mean all namespaces.
 func namespaces(list string) ([]string, error) {
 	var all []string
 	for name := range strings.SplitSeq(list, ",") {

@@ -10,16 +10,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// forbidden counts 403 responses by namespace. In a single total, the 403s of a tenant's quota
-// would hide that the operator lacks a permission.
+// forbidden counts 403s by namespace. In a total, a full quota would hide a missing permission.
 type forbidden struct {
 	*prometheus.CounterVec
 	mu         sync.Mutex
 	namespaces map[string]bool
 }
 
-// maxNamespaces bounds the number of time series, because users can name any namespace in a
-// reference.
+// maxNamespaces limits the time series, because users can refer to any namespace.
 const maxNamespaces = 5000
 
 func newForbidden() *forbidden {
@@ -55,7 +53,6 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// namespaceOf returns "team-a" for the path "/apis/apps/v1/namespaces/team-a/deployments".
 func namespaceOf(path string) string {
 	_, rest, _ := strings.Cut(path, "/namespaces/")
 	namespace, _, _ := strings.Cut(rest, "/")

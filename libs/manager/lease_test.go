@@ -20,13 +20,10 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// slowLeases is an API server with one Lease. Its writes take effect even if the client
-// disconnects.
 type slowLeases struct {
 	lease coordinationv1.Lease
 	lock  sync.Mutex
-	// Each request sends its method to arrived. The server executes the request after it has
-	// received a value from proceed.
+	// Each request sends its method to arrived, and is executed after a value from proceed.
 	arrived chan string
 	proceed chan struct{}
 }
@@ -60,8 +57,6 @@ func (s *slowLeases) holder() string {
 	return *s.lease.Spec.HolderIdentity
 }
 
-// SIGTERM cancels a renewal, but the API server still executes it. client-go can release the Lease
-// nevertheless, because it reads the Lease again before the release.
 func TestTheLeaseIsReleasedAfterACancelledRenewal(t *testing.T) {
 	t.Parallel()
 	leases := &slowLeases{arrived: make(chan string), proceed: make(chan struct{})}

@@ -13,8 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// Main is the main function of an operator with the options O: it parses the command line, and runs
-// until SIGTERM. It exits with 1 after an error.
+// Main parses the command line and runs an operator until SIGTERM. After an error, it exits with 1.
 func Main[O interface{ ManagerFlags() *Flags }](
 	name, version string, parse func(args []string, out io.Writer) (O, error), run func(context.Context, O) error,
 ) {

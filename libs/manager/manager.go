@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manager creates the controller-runtime manager of both operators: the same flags, leader
-// election, authenticated metrics, and health and readiness probes.
-//
-// A leader releases the Lease when it exits, and a standby, whose cache is warm, takes over within
-// two retry periods. A process that crashes, or receives SIGTERM during the very write that makes
-// it the leader, leaves the Lease to expire. /readyz waits for the caches of the kinds in
-// Options.Watched, on a standby too.
+// Package manager creates the controller-runtime manager of both operators, with flags, metrics,
+// probes and leader election. When a leader exits, a warm standby takes over within two retry
+// periods. After a crash, or SIGTERM while acquiring the Lease, the Lease must expire first.
 package manager
 
 import (
@@ -36,23 +32,21 @@ import (
 
 // Options are the settings of one operator.
 type Options struct {
-	// Name is the operator's name, such as "dojo-operator".
 	Name string
-	// Version is a label of the metric <name>_build_info and part of the user agent. Requests for
-	// the Lease have another user agent, which controller-runtime sets.
+	// Version is in the metric <name>_build_info and the user agent, except of Lease requests.
 	Version string
 	Lease   string
 	Kinds   []func(*runtime.Scheme) error
 	Cache   cache.Options
 	Client  client.Options
-	// Watched are the kinds whose caches must sync before the process is ready.
+	// Watched are the kinds with caches that must sync before /readyz succeeds, on a standby too.
 	Watched []client.Object
 }
 
-// Manager is a manager whose clients write only while the process leads.
+// Manager is a manager with clients that write only while the process leads.
 type Manager struct {
 	ctrl.Manager
-	// Fence guards writes that do not use the manager's clients. It is nil without leader election.
+	// Fence guards writes without the manager's clients. It is nil without leader election.
 	Fence *fence.Fence
 }
 
@@ -102,7 +96,7 @@ func (f *Flags) fenced(kubeconfig *rest.Config, settings ctrl.Options) (*Manager
 	if m.Manager, err = ctrl.NewManager(kubeconfig, settings); err != nil {
 		return nil, err
 	}
-	// The Lease's lock records events through the manager, so the manager must exist first.
+	// The Lease's lock needs the manager, to record events.
 	lock.Interface, err = leaderelection.NewResourceLock(kubeconfig, m, leaderelection.Options{
 		LeaderElection: true, LeaderElectionID: settings.LeaderElectionID,
 		LeaderElectionNamespace: f.leaseNamespace, RenewDeadline: f.renewDeadline,
@@ -131,12 +125,12 @@ func (f *Flags) managerOptions(lease string) ctrl.Options {
 		RenewDeadline:                 &f.renewDeadline,
 		RetryPeriod:                   &f.retryPeriod,
 
-		// A standby fills its cache before its election, so that it takes over immediately.
+		// A standby fills its cache before its election, so it takes over immediately.
 		Controller: config.Controller{EnableWarmup: &warm},
 	}
 }
 
-// synced checks the caches, but not the leadership: a standby must be ready too.
+// synced does not check the leadership, because a standby must be ready too.
 func synced(c cache.Cache, kinds []client.Object) healthz.Checker {
 	return func(req *http.Request) error {
 		for _, kind := range kinds {

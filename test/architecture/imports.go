@@ -11,11 +11,10 @@ import (
 	"strings"
 )
 
-// Graph maps each package of the project to its imports. A package is named by its path from the
-// project's root.
+// Graph maps each package to its imports. Names are paths from the project's root.
 type Graph map[string][]string
 
-// Check returns the violations of a table that has the form of [Imports].
+// Check returns the violations of a table with the form of [Imports].
 func Check(table string, graph Graph) (violations []string) {
 	rows, violations := parse(table)
 	add := func(format string, args ...any) { violations = append(violations, fmt.Sprintf(format, args...)) }
@@ -53,8 +52,7 @@ func Check(table string, graph Graph) (violations []string) {
 	return violations
 }
 
-// ships reports whether a package is part of a release: of an operator, a kubectl plugin or a
-// library.
+// ships reports whether a package is part of a release: an operator, a kubectl plugin or a library.
 func ships(name string) bool {
 	folder, _, _ := strings.Cut(name, "/")
 	return folder != "test" && folder != "tools" && path.Base(name) != "specs" && !strings.HasSuffix(name, "test")

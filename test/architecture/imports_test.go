@@ -26,7 +26,7 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The tools are not in go.work, so the test lists the module of each tool separately.
+	// The tools are not in go.work.
 	programs, err := filepath.Glob(filepath.Join(root, "tools", "*", "main.go"))
 	if err != nil || programs == nil {
 		t.Fatalf("no program of ours in tools: %v", err)
@@ -44,8 +44,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// list adds packages and their imports to a graph. workspace is the value of GOWORK. The value
-// "off" is for packages of a module that is not in go.work.
+// The value of workspace (GOWORK) is "off" for a module outside go.work.
 func list(t *testing.T, graph Graph, folder, workspace, packages string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "list", "-f",
@@ -217,7 +216,6 @@ dojo/internal/{worktest,specs}: ./environment
 
 const move = "move the code that needs it, or hand over the value from above"
 
-// imports returns a change of the graph that adds imports to a package. The package may be new.
 func imports(name string, more ...string) func(Graph) {
 	return func(g Graph) { g[name] = append(g[name], more...) }
 }

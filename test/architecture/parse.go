@@ -10,12 +10,11 @@ import (
 	"strings"
 )
 
-// row is a line of the table. Its patterns are paths from the project's root, without braces.
 type row struct {
 	text     string
 	packages []string
 	imports  []string
-	// section has imports that the packages of all its rows may use.
+	// The packages of all rows of a section may use its imports.
 	section *section
 }
 
@@ -30,8 +29,7 @@ func (r *row) allows(imported string) bool {
 	return slices.ContainsFunc(r.imports, allows) || slices.ContainsFunc(r.section.imports, allows)
 }
 
-// unused returns the patterns of a row that match nothing. For the first row of a section, it also
-// returns the section's own patterns that match nothing.
+// unused returns the patterns that match nothing. The first row also returns those of its section.
 func (r *row) unused(graph Graph) (patterns []string) {
 	packages := slices.Collect(maps.Keys(graph))
 	patterns = slices.Concat(unmatched(r.packages, packages), unmatched(r.imports, importsOf(graph, r)))
@@ -84,8 +82,6 @@ func parse(table string) (rows []*row, violations []string) {
 	return rows, violations
 }
 
-// joined returns the lines of a table without comments. It appends indented lines to the line that
-// they continue.
 func joined(table string) (lines []string) {
 	for line := range strings.Lines(table) {
 		line, _, _ = strings.Cut(line, "#")
@@ -101,7 +97,6 @@ func joined(table string) (lines []string) {
 	return lines
 }
 
-// expand returns the patterns in a list as paths from the project's root.
 func (s *section) expand(list string) (patterns []string) {
 	for _, word := range strings.Fields(list) {
 		for _, pattern := range braces(word) {
@@ -116,8 +111,7 @@ func (s *section) expand(list string) (patterns []string) {
 	return patterns
 }
 
-// braces expands {a,b} as a shell does. It expands an inner pair of braces first, so the result may
-// repeat words.
+// braces expands {a,b} as a shell does, but may repeat words.
 func braces(word string) (expanded []string) {
 	end := max(0, strings.IndexByte(word, '}'))
 	begin := strings.LastIndexByte(word[:end], '{')

@@ -2,17 +2,12 @@
 
 package architecture
 
-// Imports lists, for each package of the project, the packages of the project that it may import.
-// Tests may import any package.
+// Imports lists, for each package, the packages of the project that it may import. Tests may import
+// any package. `go test ./architecture -update` writes the table into the docs.
 //
 //   - "PACKAGES: IMPORTS" is a line. Indented lines continue it. Each package has exactly one line.
-//   - "[FOLDER] IMPORTS" begins a section. In its lines, "./" means FOLDER. The packages of all its
-//     lines may import IMPORTS too.
-//   - {a,b} expands as in a shell, * is one element of a path, x/... is x and everything below it.
-//   - # begins a comment.
-//
-// Rules about third-party packages are in .golangci.yml (depguard). docs/understand/architecture.md
-// shows the table; `go test ./architecture -update`, in test/, writes it there.
+//   - "[FOLDER] IMPORTS" begins a section. Its packages may import IMPORTS too, and "./" is FOLDER.
+//   - {a,b} expands as in a shell, * is one path element, and x/... is x and everything below it.
 const Imports = `
 apis/{core/v1,discord/v1alpha1}: # users import it
 

@@ -35,20 +35,16 @@ const (
 	abuseDeleted = "deleted to gone"
 )
 
-// tenant creates, edits and deletes objects in the benchmark's namespace, while another tenant
-// attacks the operator.
+// tenant works in the benchmark's namespace, while another tenant attacks the operator.
 type tenant struct {
 	object func(i int) client.Object
 	// beside returns objects that the tenant creates before its object, and deletes after it.
 	beside func(i int) []client.Object
 	edit   func(client.Object)
 	ready  func(client.Object) bool
-	// finish makes the object ready after a create or an edit, with the writes that an operator
-	// would make. It is nil if an operator or the cluster makes the object ready.
+	// finish makes the object ready, or is nil if an operator or the cluster does that.
 	finish func(ctx context.Context, s *stage, o client.Object) error
-	// least, if not nil, does the same work without an operator. Its times are the lower bounds of
-	// the operator's times. An attack slows least too, so the bench measures least during each
-	// attack.
+	// least does the same work without an operator, for lower bounds. An attack slows least, too.
 	least *tenant
 }
 
@@ -97,8 +93,7 @@ func channelTenant(c crowd) tenant {
 
 const wanted = "example.org/wanted"
 
-// finishConfigMap makes as many writes as discord-operator makes for a channel: one like the write
-// of the finalizer, and one after each create or edit.
+// finishConfigMap makes as many writes as discord-operator makes for a channel.
 func finishConfigMap(ctx context.Context, s *stage, o client.Object) error {
 	if o.(*corev1.ConfigMap).Data == nil {
 		label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"example.org/direct":"yes"}}}`))
@@ -134,8 +129,7 @@ func (b *bench) abuse(ctx context.Context, s *stage, at sheet, t tenant, attacks
 	before := must(s.operator.Leader(ctx, s.Admin))
 	p := s.startProcess(ctx)
 	s.awaitLeader(ctx, before)
-	// The tenant continues after the restart, so that the peak includes the operator's retries of
-	// objects that the API server or Discord refused.
+	// The peak includes the retries of objects that the API server or Discord refused.
 	t.live(ctx, s, lives, b.lives, all)
 	_, peak := residentBytes(p.PID())
 	at.add("a start under all attacks: peak RSS", peak/mib, "MiB")
@@ -168,8 +162,6 @@ func (l *lifeTimes) addTo(at sheet, phase string) {
 	}
 }
 
-// bound adds the times in l, measured without an operator, as lower bounds of the figures of a
-// phase.
 func (l *lifeTimes) bound(at sheet, phase string) {
 	if len(l.created) == 0 {
 		return
@@ -180,8 +172,7 @@ func (l *lifeTimes) bound(at sheet, phase string) {
 	}
 }
 
-// live creates, edits and deletes at least n objects, and more until flooded is closed. If t.least
-// is set, each object is followed by the same work without the operator.
+// live creates, edits and deletes at least n objects, and more until flooded is closed.
 func (t tenant) live(ctx context.Context, s *stage, first, n int, flooded <-chan struct{}) (own, least *lifeTimes) {
 	own, least = &lifeTimes{}, &lifeTimes{}
 	var mu sync.Mutex
@@ -293,8 +284,7 @@ func (s *stage) await(ctx context.Context, o client.Object, done func(error) (bo
 	return nil
 }
 
-// deployedAsIs runs the operator with the arguments and the environment of its Deployment, such as
-// GOMEMLIMIT.
+// deployedAsIs uses the arguments and the environment of the Deployment, such as GOMEMLIMIT.
 func deployedAsIs(o *environment.Options) { o.Deployed = true }
 
 func (b *bench) abuseDojos(ctx context.Context, s *stage, at sheet) {

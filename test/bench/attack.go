@@ -25,34 +25,26 @@ import (
 )
 
 const (
-	// The attackers' objects are in these namespaces. audit-policy.yaml names the namespaces, too.
+	// audit-policy.yaml names these namespaces, too.
 	abuseNamespace, quotaNamespace = "abuse", "abuse-quota"
-	// keptChannel is the DiscordChannel of the victim, which is the tenant that the attackers try
-	// to harm.
+	// keptChannel is the DiscordChannel of the attacked tenant.
 	keptChannel = "kept"
-	// attackPace is the pause between two creates. A shorter pause would measure a busy API server
-	// instead of the operator.
+	// A shorter attackPace would measure a busy API server instead of the operator.
 	attackPace = 20 * time.Millisecond
 
-	// An attack of size n creates n Dojos, n/forgedOf objects that look like an operator's
-	// children, n/serversOf DiscordServers, or n/serversOf objects that refer to objects of the
-	// victim.
+	// An attack of size n creates n Dojos, n/forgedOf forged objects or n/serversOf other objects.
 	serversOf, forgedOf = 20, 10
 )
 
 type attack struct {
 	name string
-	// begin prepares an attack that creates n Dojos, or fewer objects of another kind. The objects
-	// still exist after the attack.
+	// begin prepares an attack of size n. The objects still exist after the attack.
 	begin func(ctx context.Context, s *stage, n int) background
 }
 
-// background creates an attack's objects. An attack that also edits its objects calls flooded when
-// all of them exist. It then edits until ending is closed.
+// background calls flooded when all objects exist. It may then edit them until ending is closed.
 type background func(ctx context.Context, flooded func(), ending <-chan struct{}) error
 
-// start runs an attack in a goroutine. It closes flooded when all objects exist. The function end
-// stops the attack.
 func (do background) start(ctx context.Context) (flooded <-chan struct{}, end func()) {
 	created, ending, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	done := sync.OnceFunc(func() { close(created) })
@@ -125,8 +117,7 @@ func forgedForChannels(ctx context.Context, s *stage, n int) background {
 		client.FieldOwner(environment.Discord.Name))
 }
 
-// forge adds 470 KiB of metadata: labels, annotations that the operators read, and owner
-// references.
+// forge adds 470 KiB of metadata.
 func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerReference) client.Object {
 	o.SetNamespace(abuseNamespace)
 	o.SetName(fmt.Sprintf("forged-%04d", i))
@@ -140,8 +131,7 @@ func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerR
 	o.SetAnnotations(map[string]string{
 		corev1api.AllowedNamespacesAnnotation: long, v1alpha1.AllowedServersAnnotation: long})
 	owners := []metav1.OwnerReference{*owner}
-	// The owner references take 70 KiB. They name an existing owner, because Kubernetes would
-	// garbage-collect an object whose owner does not exist.
+	// Kubernetes would garbage-collect an object with a missing owner.
 	for range 500 {
 		also := *owner
 		also.Controller, also.BlockOwnerDeletion = nil, nil
@@ -158,8 +148,7 @@ func forgedSecret() client.Object {
 	return &corev1.Secret{Data: map[string][]byte{"data": bytes.Repeat([]byte("d"), filling)}}
 }
 
-// Each function of forgedKinds returns a large object of a kind that dojo-operator watches. No
-// object starts a container.
+// forgedKinds are large objects that dojo-operator watches. None starts a container.
 var forgedKinds = []func() client.Object{
 	forgedSecret,
 	func() client.Object {
@@ -196,8 +185,7 @@ func filledPod(restart corev1.RestartPolicy) corev1.PodSpec {
 	}}}
 }
 
-// dojoReferences creates Dojos that refer to the victim's credentials. The first Dojos have the
-// names of the operators' Services.
+// dojoReferences uses the victim's credentials. The first Dojos have names of operators' Services.
 func dojoReferences(_ context.Context, s *stage, n int) background {
 	return flood(s, n/serversOf, func(i int) client.Object {
 		d := dojo(i + 1)
@@ -209,8 +197,7 @@ func dojoReferences(_ context.Context, s *stage, n int) background {
 	})
 }
 
-// refusedTokens creates DiscordServers with a token that Discord refuses, and then edits the
-// token's Secret each second.
+// refusedTokens edits the Secret of a refused token each second.
 func refusedTokens(ctx context.Context, s *stage, n int) background {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "bot"},
 		StringData: map[string]string{"token": wrongToken(0)}}
@@ -252,12 +239,10 @@ func refusedServer(s *stage, i int) client.Object {
 	}
 }
 
-// wrongToken returns a text in the form of a bot token, because the operator sends Discord only
-// tokens of this form.
+// wrongToken has the form of a bot token: the operator sends Discord no others.
 func wrongToken(i int) string { return fmt.Sprintf("wrong.token.%027d", i) }
 
-// channelReferences creates channels in the victim's group and server. Each channel tries to adopt
-// the victim's channel, and names the Secret of the victim's webhook.
+// channelReferences creates channels that name the victim's group or server, channel and Secret.
 func channelReferences(kept *v1alpha1.DiscordChannel) func(context.Context, *stage, int) background {
 	return func(_ context.Context, s *stage, n int) background {
 		return flood(s, n/serversOf, func(i int) client.Object {

@@ -98,8 +98,7 @@ func (a *auditLog) add(line []byte) error {
 		return nil
 	}
 	a.seen[r.AuditID] = true
-	// Every change gets a new resourceVersion. If the response to a write has a resourceVersion
-	// that the log has already named, the write changed nothing.
+	// Every change gets a new resourceVersion. A known one means that the write changed nothing.
 	if version := r.Answer.Metadata.ResourceVersion; version != "" && r.write() && r.Status.Code < 300 {
 		r.noop = a.versions[version]
 		a.versions[version] = true
@@ -125,7 +124,7 @@ func (a *auditLog) since(moment time.Time) ([]*request, error) {
 
 type tally struct {
 	byClass map[string]int
-	// byRequest counts requests by verb and resource. A key is, for example, "patch dojos/status".
+	// byRequest counts requests by verb and resource, such as "patch dojos/status".
 	byRequest map[string]int
 	noops     int // writes without a change
 	refused   int // writes that the API server refused, such as conflicts

@@ -15,8 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// group is the scenarios that one test runs, with checks that hold on every machine: exact values
-// of some figures, and figures that must be greater than 0.
+// group has scenarios with figures that must be exact, or greater than 0, on every machine.
 type group struct {
 	scenarios []string
 	exact     map[string]float64
@@ -172,8 +171,7 @@ func checkProfile(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The profile may have no samples, because three Dojos may take less CPU time than the
-	// interval between samples.
+	// The profile may have no samples, because three Dojos may take too little CPU time.
 	if p, err := profile.ParseData(text); err != nil || len(p.SampleType) == 0 {
 		t.Errorf("%s: %v, %v", filepath.Base(path), p, err)
 	}

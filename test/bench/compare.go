@@ -16,15 +16,13 @@ import (
 type significance string
 
 const (
-	// differs means that the Mann-Whitney test finds different distributions of the two sets of
-	// runs (p < 0.05).
+	// differs means p < 0.05 in the Mann-Whitney test of the two sets of runs.
 	differs significance = "DIFFERS"
 	noise   significance = "noise"
 	unknown significance = "too few runs"
 )
 
-// enough is the fewest runs per report that allow p < 0.05. The values of two reports with 4 runs
-// each have 70 possible orders. In only 2 of them, one report has the 4 lowest values: p = 2/70.
+// enough runs allow p < 0.05: in 2 of 70 orders of 4 and 4 values, one report has the 4 lowest.
 const enough = 4
 
 type compared struct {
@@ -32,7 +30,7 @@ type compared struct {
 	significance  significance
 }
 
-// change returns the relative change. It is infinite if only the value before the change is 0.
+// change is infinite if only the value before the change is 0.
 func (c compared) change() float64 {
 	switch c.before.Value {
 	case c.after.Value:

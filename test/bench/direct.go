@@ -14,8 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// children are the child objects of a Dojo with one replica, without owner references and without
-// fields such as the UID, which a create must not have.
+// children are the objects of a Dojo with one replica, without fields that a create must not have.
 type children struct {
 	secret     *corev1.Secret
 	deployment *appsv1.Deployment

@@ -15,9 +15,8 @@ import (
 )
 
 const (
-	// Discord allows 50 calls per second. The operator reserves a fifth for creates and deletes, so
-	// it makes at most 40 edits and reads per second. With driftPause, repairs need 25 edits per
-	// second.
+	// Discord allows 50 calls per second. The operator reserves a fifth for creates and deletes,
+	// which leaves 40. With driftPause, repairs need 25.
 	drifts     = 100
 	driftPause = 40 * time.Millisecond
 
@@ -48,8 +47,6 @@ func (b *bench) loadDiscord(ctx context.Context, s *stage, d *simulated, at shee
 	s.awaitQuiet(ctx, b.quiet)
 }
 
-// createChannels returns the time when the create of each channel began, and a stopwatch that
-// records when each channel is Ready.
 func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at sheet) (map[string]time.Time,
 	*stopwatch) {
 	b.say("%s: creating %d channels", at.scenario, at.n)
@@ -64,8 +61,7 @@ func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at s
 	return began, watch
 }
 
-// addDiscordCosts reports Discord calls and reconciles per channel. It does not count the creates
-// of the groups' categories.
+// addDiscordCosts does not count the creates of the groups' categories.
 func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, moment time.Time) {
 	creates, hooks, others := 0, 0, 0
 	for route, n := range d.RequestCounts() {
@@ -86,8 +82,7 @@ func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, mome
 	at.add("reconciles", now.total(metricReconciles, "controller", "discordchannel")/float64(at.n), "per channel")
 }
 
-// addChannelWrites reports the writes per channel, with their lower bounds: one for the finalizer,
-// one for the final status, and one for a Secret if the channel has a webhook.
+// Lower bounds: one write for the finalizer, one for the status, and one for a webhook's Secret.
 func addChannelWrites(s *stage, d *simulated, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	t := count(slices.DeleteFunc(requests, func(r *request) bool {
@@ -108,8 +103,6 @@ func (b *bench) drift(ctx context.Context, d *simulated, at sheet) {
 	at.add("drift to repair by event, p99", quantile(took, 0.99)*1000, "ms")
 }
 
-// restartDiscord restarts the operator. No object has changed, so the operator should write
-// nothing.
 func (b *bench) restartDiscord(ctx context.Context, s *stage, d *simulated, at sheet) {
 	s.awaitQuiet(ctx, b.quiet)
 	check(s.current().Stop(environment.Grace))

@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// granted is the attack of a tenant that may use the victim's DiscordServer and DiscordGroup, and
-// may create roles.
+// granted may use the victim's DiscordServer and DiscordGroup, and may create roles.
 func granted(ctx context.Context, s *stage, n int) background {
 	all := &v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "server-0"}}
@@ -42,8 +41,7 @@ func granted(ctx context.Context, s *stage, n int) background {
 	}
 }
 
-// disturb edits object i. A channel with the deletionPolicy Retain is deleted and recreated
-// instead, so that the former channel stays on Discord.
+// disturb edits object i, or recreates a channel with the deletionPolicy Retain.
 func (s *stage) disturb(ctx context.Context, i, second int) error {
 	o := grantedObject(i)
 	if c, isChannel := o.(*v1alpha1.DiscordChannel); isChannel && c.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
@@ -74,8 +72,7 @@ func grantedObject(i int) client.Object {
 var (
 	otherServer = v1alpha1.ServerReference{Namespace: namespace, Name: "server-0"}
 
-	// The objects of grantedObjects cost the operator much work. Discord or the operator refuses
-	// them, they need many calls to Discord, or their channels stay on Discord.
+	// These objects are refused, need many calls to Discord, or leave channels on Discord.
 	grantedObjects = []func(i int) client.Object{
 		func(int) client.Object { // Discord lets only administrators set these permissions.
 			return grantedChannel(v1alpha1.DiscordChannelSpec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{
@@ -98,7 +95,7 @@ func grantedChannel(spec v1alpha1.DiscordChannelSpec) client.Object {
 	return &v1alpha1.DiscordChannel{Spec: spec}
 }
 
-// grantedRole has as many members as the API allows. None of these users is a member of the guild.
+// grantedRole has as many members as the API allows. None is a member of the guild.
 func grantedRole(permission v1alpha1.Permission, i int) client.Object {
 	r := &v1alpha1.DiscordRole{Spec: v1alpha1.DiscordRoleSpec{ServerRef: otherServer, Name: "granted",
 		Permissions: []v1alpha1.Permission{permission}}}

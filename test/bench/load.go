@@ -25,8 +25,7 @@ const (
 	sourceSecret = "dojo-app"
 	creators     = 32
 
-	// The lower bounds of writes per Dojo. The operator writes the status twice (Progressing,
-	// Ready), and three children: the Secret, the Deployment and the Service.
+	// Per Dojo: the status Progressing and Ready; a Secret, a Deployment and a Service.
 	leastStatusWrites = 2
 	leastChildWrites  = 3
 
@@ -67,8 +66,7 @@ func (b *bench) createDojos(ctx context.Context, s *stage, at sheet) {
 	at.add("operator's CPU time", cpuSeconds(s.current().PID())-cpu, "s")
 }
 
-// addLastChild reports the time until the operator has written the last child of all Dojos. After
-// that, the time until Ready depends mainly on the cluster.
+// After the last child, the time until Ready depends mainly on the cluster.
 func addLastChild(s *stage, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	last := moment
@@ -113,8 +111,6 @@ func addResident(at sheet, p *process) {
 	at.add("operator's peak RSS", peak/mib, "MiB")
 }
 
-// createAll calls create n times. It returns the time when each call began. The keys are the names
-// that the calls returned.
 func createAll(ctx context.Context, n int, create func(context.Context, int) (string, error)) map[string]time.Time {
 	began := make(map[string]time.Time, n)
 	var mu sync.Mutex

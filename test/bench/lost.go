@@ -9,8 +9,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// foreignCreates is the number of creates by other users in Discord's audit log. Half of them
-// follow the creates with lost responses.
+// foreignCreates is the number of creates by other users in the audit log.
 const foreignCreates = 10_000
 
 func (b *bench) lost(ctx context.Context, s *stage, at sheet) {

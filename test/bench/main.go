@@ -25,8 +25,7 @@ import (
 type options struct {
 	dojos   []int
 	secrets int
-	// channels has numbers of channels per guild, without the groups' categories. The bench runs
-	// one series for each number.
+	// channels has numbers of channels per guild, without the groups' categories.
 	channels  []int
 	guilds    int // the number of guilds with 50 channels each
 	webhooks  []bool
@@ -35,8 +34,7 @@ type options struct {
 	outage    time.Duration
 	resync    time.Duration // the period of polling without the Gateway
 	idle      time.Duration
-	// flood is the number of Dojos that an attacker creates. An attacker creates fewer objects of
-	// other kinds.
+	// flood is the number of Dojos that an attacker creates. Other objects are fewer.
 	flood            int
 	lives            int
 	repeat           int
@@ -44,8 +42,7 @@ type options struct {
 	out              string
 	only             string
 	profileAPIServer bool
-	// quiet is the time without requests after which the bench regards an operator as idle. It is
-	// longer than any pause between two requests of a busy operator.
+	// quiet is longer than any pause between two requests of a busy operator.
 	quiet    time.Duration
 	operator []string
 }

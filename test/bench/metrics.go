@@ -15,8 +15,6 @@ const metricReconciles = "controller_runtime_reconcile_total"
 
 type scraped map[string]*dto.MetricFamily
 
-// total returns the sum of all series of a metric. With a label (name and value), it sums only the
-// series that have the label.
 func (s scraped) total(name string, label ...string) float64 {
 	sum := 0.0
 	for _, m := range s[name].GetMetric() {

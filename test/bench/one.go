@@ -15,8 +15,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// one creates one Dojo at a time in a cluster that already has `beside` Dojos. It returns the
-// median time until a new Dojo is Ready, in seconds.
+// one returns the median seconds until a new Dojo is Ready in a cluster with other Dojos.
 func (b *bench) one(ctx context.Context, s *stage, beside int) float64 {
 	b.say("%s: creating %d Dojos one after the other, beside %d", s.scenario, b.repeat, beside)
 	return b.single(ctx, s, "one", &corev1api.Dojo{}, ready, func(name string) []client.Object {
@@ -26,8 +25,6 @@ func (b *bench) one(ctx context.Context, s *stage, beside int) float64 {
 	})
 }
 
-// oneDirect creates the children of one Dojo at a time without the operator, for a comparison with
-// the method one.
 func (b *bench) oneDirect(ctx context.Context, s *stage) float64 {
 	b.say("%s: creating the children of %d Dojos without the operator", s.scenario, b.repeat)
 	made := childrenOf(ctx, s, 1)[0]
@@ -36,16 +33,12 @@ func (b *bench) oneDirect(ctx context.Context, s *stage) float64 {
 	})
 }
 
-// oneBeside reports the time of one more Dojo in a cluster with many. The lower bound is s.alone,
-// the time of a Dojo in an empty cluster.
 func (b *bench) oneBeside(ctx context.Context, s *stage, at sheet) {
 	at.addAgainst(s.alone, "one more Dojo: created to Ready", b.one(ctx, s, at.n), "s")
 	at.add("its children, made directly: created to available", b.oneDirect(ctx, s), "s")
 }
 
-// single measures b.repeat times, each time with a new name. It creates the objects that made(name)
-// returns, waits until done accepts the object of this name and of the type of kind, and deletes
-// the objects. It returns the median of the waits in seconds.
+// single returns the median seconds until done accepts the object of the type of kind.
 func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client.Object,
 	done func(client.Object) bool, made func(name string) []client.Object) float64 {
 	var took []float64
@@ -67,8 +60,6 @@ func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client
 	return quantile(took, 0.5)
 }
 
-// renamed returns a copy of a child object in which the parameter name replaces the first Dojo's
-// name.
 func renamed[O client.Object](child O, name string) O {
 	text := must(json.Marshal(child))
 	var other O

@@ -36,8 +36,7 @@ func (b *bench) discordOutage(ctx context.Context, s *stage, at sheet) {
 
 func size(file string) int64 { return must(os.Stat(file)).Size() }
 
-// runOutage makes Discord refuse every call with 502 without delay, because such errors cause the
-// most retries. It returns the number of calls.
+// runOutage refuses every call with 502 at once, because such errors cause the most retries.
 func (b *bench) runOutage(ctx context.Context, d *simulated, at sheet) (callCount int) {
 	b.say("%s: Discord is away for %s", at.scenario, b.outage)
 	before := d.callCount()

@@ -19,9 +19,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// A process cannot end a CPU profile early, so the bench merges a longer profile from slices of
-// this length. Each slice costs CPU time. A slice of the API server costs more than a slice of an
-// operator, so the API server's slices are longer.
+// A process cannot end a CPU profile early, so the bench merges slices. A slice costs the API
+// server more CPU time.
 const (
 	slice          = 2 * time.Second
 	apiServerSlice = 5 * time.Second
@@ -66,14 +65,13 @@ func heapAlloc(text string) (float64, error) {
 // fetch gets a profile. query is the URL's part after /debug/pprof/.
 type fetch func(ctx context.Context, query string) ([]byte, error)
 
-// profiled runs work. It writes the process's CPU profile (FILE.cpu.pb.gz) and all allocations
-// since the process started (FILE.allocs.pb.gz). The profiler interrupts the process 100 times per
-// second of CPU time, which does not distort the figures.
+// profiled writes the CPU profile of work (FILE.cpu.pb.gz) and all allocations since the start of
+// the process (FILE.allocs.pb.gz). 100 samples per second of CPU time do not distort the figures.
 func (p *process) profiled(ctx context.Context, file string, work func()) {
 	fetch(p.get).during(ctx, file, slice, work)
 }
 
-// apiServerProfiled profiles only if a flag asks for it: symbolizing costs the API server CPU time.
+// apiServerProfiled requires a flag, because symbolizing costs the API server CPU time.
 func (b *bench) apiServerProfiled(ctx context.Context, s *stage, file string, work func()) {
 	if !b.profileAPIServer {
 		work()

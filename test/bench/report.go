@@ -18,15 +18,15 @@ import (
 
 type figure struct {
 	Scenario string `json:"scenario"`
-	// N is the number of objects in the scenario. 0 means that the scenario has no objects.
+	// N is the number of objects in the scenario, or 0.
 	N     int     `json:"n,omitempty"`
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
-	// Least is the lower bound of Value for any operator. It is nil if unknown.
+	// Least is the lower bound of Value for any operator, if known.
 	Least *float64 `json:"least,omitempty"`
 	// Unit is for readers: s, MiB, per Dojo ...
 	Unit string `json:"unit"`
-	// Runs are the values of the single runs. If there are several, Value is their median.
+	// Runs are the values of several runs. Value is their median.
 	Runs []float64 `json:"runs,omitempty"`
 }
 

@@ -9,8 +9,6 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// restart counts the requests of a restarted operator. No object changes between its stop and its
-// start.
 func (b *bench) restart(ctx context.Context, s *stage, at sheet) {
 	b.say("%s: stopping the operator and starting it again", at.scenario)
 	before := must(s.operator.Leader(ctx, s.Admin))

@@ -23,8 +23,7 @@ func (b *bench) withoutGateway(ctx context.Context, s *stage, at sheet) {
 	d.Gateway().Drop(0)
 	b.say("%s: reading every %s instead of hearing from the Gateway", at.scenario, b.resync)
 	read := d.readings(ctx, 3)
-	// Three calls are the lower bound: the operator reads the guild, its channels, and the bot's
-	// roles.
+	// The operator reads at least the guild, its channels, and the bot's roles.
 	at.addAgainst(3, "calls that read a guild", read, "per period")
 	textChannels := d.textChannels()
 	textChannels = textChannels[:min(len(textChannels), drifts)]
@@ -44,10 +43,8 @@ func (d *simulated) readings(ctx context.Context, times int) (callsEach float64)
 	return callsEach
 }
 
-// callsPerReading returns the number of GET calls that the operator makes each time it reads a
-// guild, without calls about the Gateway. Each such reading lists the channels once, so the lists
-// separate the readings. A late reconcile can read the bot's roles after the next list, so the
-// average of each route is rounded.
+// callsPerReading returns the GET calls per reading of a guild. Each reading lists the channels
+// once. A late reconcile may belong to the former reading, so the average of each route is rounded.
 func callsPerReading(requests []discordtest.Request, times int) (callsEach float64, complete bool) {
 	lists, calls := 0, map[string]int{}
 	for _, r := range requests {

@@ -97,8 +97,6 @@ func (b *bench) editOne(ctx context.Context, s *stage, at sheet) {
 	})
 }
 
-// edited reports the calls after an edit. The lower bounds are one call of the route and no other
-// call.
 func (s sheet) edited(ctx context.Context, b *bench, on *stage, route, what string, edit func()) {
 	before := on.discord.RequestCounts()
 	edit()
@@ -138,8 +136,6 @@ func (d *simulated) since(before map[string]int) map[string]int {
 	return now
 }
 
-// rolesInOrder checks that the roles 0 to n-1 follow the bot's role, from the highest to the
-// lowest.
 func (d *simulated) rolesInOrder(n int) error {
 	guild := d.Guild(d.guilds[0])
 	ranked := guild.RankedRoles() // the lowest is @everyone, the highest the bot's

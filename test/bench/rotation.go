@@ -39,8 +39,7 @@ func (b *bench) rotation(ctx context.Context, s *stage, at sheet) {
 	}
 	at.addSpread("new password to all pods replaced", spreadOf(began, done))
 	allReady(ctx, s)
-	// A rotation needs at least two status writes (Progressing, Ready) and two writes to children
-	// (the Secret, the Deployment).
+	// The status Progressing and Ready, a Secret and a Deployment.
 	addRequests(s, at, moment, requiredWrites{status: 2, child: 2})
 }
 

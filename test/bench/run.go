@@ -43,8 +43,7 @@ func run(ctx context.Context, o *options, progress io.Writer) (*report, error) {
 	return mergeRuns(runs), nil
 }
 
-// run saves the report after each part, so that a failure does not lose the figures of earlier
-// parts.
+// run saves the report after each part, so that a failure does not lose earlier figures.
 func (b *bench) run(ctx context.Context, save func() error) error {
 	parts := slices.Concat(b.dojoParts(), b.discordParts())
 	var left time.Duration
@@ -133,8 +132,7 @@ func (b *bench) abuseTakes(life time.Duration) time.Duration {
 	return time.Minute + time.Duration(4*b.lives/livesAtOnce)*life + time.Duration(b.flood)*attackPace/2
 }
 
-// withDojos runs the Dojo scenarios in one cluster. The first scenario, load, creates the Dojos.
-// Each later scenario finds them Ready, and leaves them Ready.
+// withDojos runs the scenarios in one cluster. load creates the Dojos, which stay Ready.
 func (b *bench) withDojos(ctx context.Context, n int) error {
 	var made []children
 	if err := b.onStage(ctx, environment.Dojo, nil, func(s *stage) {
@@ -189,8 +187,7 @@ func (b *bench) discordParts() []part {
 			}
 		}
 	}
-	// With one bot per guild, the operator limits the speed, because Discord's rate limit applies
-	// to each bot.
+	// Discord's rate limit applies to each bot, so with many bots the operator limits the speed.
 	if b.wants(scenarioGuilds) {
 		matrix(scenarioGuilds, crowd{guilds: b.guilds, channels: perGroup, bots: b.guilds, webhooks: true})
 	}
@@ -246,7 +243,6 @@ func (s *stage) sheet(b *bench, scenario string, n int) sheet {
 	return sheet{b.report, scenario, n}
 }
 
-// profile returns the path of a profile without its suffix. The suffix names the kind of profile.
 func (b *bench) profile(format string, args ...any) string {
 	name := strings.NewReplacer(", ", "-", " ", "-").Replace(fmt.Sprintf(format, args...))
 	return filepath.Join(filepath.Dir(b.out), "profiles", name)

@@ -51,7 +51,6 @@ func (c crowd) groups() int { return groupsFor(c.channels) }
 
 func groupsFor(channels int) int { return (channels + perGroup - 1) / perGroup }
 
-// calls returns the calls per channel: the channel's create and the webhook's.
 func (c crowd) calls() float64 {
 	if c.webhooks {
 		return 2
@@ -59,14 +58,12 @@ func (c crowd) calls() float64 {
 	return 1
 }
 
-// least returns the shortest possible time in seconds for the calls. A bot makes 50 calls at once
-// and then 50 per second. The calls for the last channel add their latency.
+// least returns the shortest possible seconds: a bot makes 50 calls at once, then 50 per second.
 func (c crowd) least(calls float64) float64 {
 	return max(0, calls/float64(c.bots)/callsPerSecond-1) + c.calls()*c.latency.Seconds()
 }
 
-// simulated enforces only Discord's global rate limit, because Discord does not publish the limits
-// of its routes.
+// simulated has only Discord's global rate limit: Discord does not publish those of its routes.
 type simulated struct {
 	*discordtest.Server
 	crowd
@@ -174,7 +171,6 @@ func (d *simulated) refused(status int) int {
 	return n
 }
 
-// repairs renames one channel per interval. It returns the seconds that each repair took.
 func (d *simulated) repairs(ctx context.Context, channels []discordtest.Channel,
 	interval time.Duration) (took []float64) {
 	ctx, cancel := context.WithTimeoutCause(ctx, waitLimit, fmt.Errorf("not repaired after %s", waitLimit))

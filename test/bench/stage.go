@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// nodes is the number of fake nodes. Their capacity is unlimited.
+	// Fake nodes have unlimited capacity.
 	nodes     = 5
 	namespace = "bench"
-	// poll is the interval of reads without a watch. It limits the precision of figures.
+	// poll is the precision of figures without a watch.
 	poll = 5 * time.Millisecond
-	// A wait that exceeds waitLimit plus waitMore per object fails.
+	// A wait fails after waitLimit plus waitMore per object.
 	waitLimit = 10 * time.Minute
 	waitMore  = 200 * time.Millisecond
 )
@@ -35,7 +35,6 @@ const (
 //go:embed audit-policy.yaml
 var auditPolicy []byte
 
-// stage is a cluster for one operator with any number of processes.
 type stage struct {
 	*environment.Environment
 	operator  environment.Operator
@@ -50,8 +49,7 @@ type stage struct {
 	end       context.CancelFunc
 }
 
-// onStage runs measure on a new cluster. It returns the error that check or must has passed to
-// panic.
+// onStage runs measure on a new cluster, and returns the errors of check and must.
 func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd, measure func(*stage),
 	change ...func(*environment.Options)) (err error) {
 	ctx, end := context.WithCancel(ctx)
@@ -73,8 +71,7 @@ func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd
 
 type failure struct{ error }
 
-// check ends the scenario with a panic that onStage recovers, so only the scenario's own goroutine
-// may call it.
+// check panics for onStage, so only the scenario's own goroutine may call it.
 func check(err error) {
 	if err != nil {
 		panic(failure{err})

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// stopwatch records the time when done first returns true for each watched object.
 type stopwatch struct {
 	informer cache.Informer
 	handle   toolscache.ResourceEventHandlerRegistration
@@ -71,8 +70,7 @@ func (w *stopwatch) await(ctx context.Context) map[string]time.Time {
 
 type spread struct{ p50, p99, total float64 }
 
-// spreadOf returns quantiles of the durations. Its total is the time from the first start to the
-// last end.
+// spreadOf's total is the time from the first start to the last end.
 func spreadOf(began, done map[string]time.Time) spread {
 	var took []float64
 	var first, last time.Time
@@ -89,8 +87,7 @@ func spreadOf(began, done map[string]time.Time) spread {
 	return spread{p50: quantile(took, 0.5), p99: quantile(took, 0.99), total: last.Sub(first).Seconds()}
 }
 
-// quantile returns the lowest value v for which at least the fraction q of the values is at most v.
-// It returns 0 if there are no values.
+// quantile returns the lowest value that at least the fraction q of values does not exceed, or 0.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

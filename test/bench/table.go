@@ -61,8 +61,7 @@ func ofSizes(values []string) string {
 	return strings.Join(values, " / ")
 }
 
-// ofRuns formats the largest deviation of a run from the median. It returns "" for a single run, or
-// if the median is 0.
+// ofRuns formats the largest deviation of a run from the median.
 func ofRuns(f figure) string {
 	if len(f.Runs) < 2 || f.Value == 0 {
 		return ""

@@ -34,8 +34,7 @@ func (b *bench) takeover(ctx context.Context, s *stage, at sheet) {
 	}
 }
 
-// takeover returns the seconds until the second process is the leader, and until it has reconciled
-// a change.
+// takeover returns the seconds until the second process leads, and has reconciled a change.
 func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet time.Duration) (leads, acts float64) {
 	leader := s.current()
 	before := must(s.operator.Leader(ctx, s.Admin))

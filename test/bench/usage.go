@@ -59,9 +59,8 @@ func (s *stage) apiServerPID() int {
 	return 0
 }
 
-// statSeconds adds fields 14 and 15 (user and system time) of proc_pid_stat(5). Field 2 is a name
-// in parentheses. The name may contain parentheses and spaces, so the parsing starts after the last
-// ")".
+// statSeconds adds fields 14 and 15 (user and system time) of proc_pid_stat(5). The name in field 2
+// may contain parentheses and spaces.
 func statSeconds(stat string) float64 {
 	const ticksPerSecond = 100 // USER_HZ, the same on every architecture of Go
 	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])

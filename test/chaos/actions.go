@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Each constant is the number of names that the actions give to objects of a kind. A slot is the
-// index of such a name. An object with the name may or may not exist.
+// A slot is the index of a name for objects of a kind. The object may or may not exist.
 const (
 	groupSlots   = 4
 	channelSlots = 10
@@ -24,15 +23,14 @@ const pause = 1000 * time.Millisecond
 
 type actionKind struct {
 	name string
-	// weight is the relative frequency of this kind of action.
+	// weight is the relative frequency.
 	weight int
-	// slots is the number of objects from which an action chooses one. 0 means that the action
-	// needs no object.
+	// slots is 0 if an action needs no object.
 	slots int
-	// first is 1 if every run begins with this action, once for each slot. Otherwise it is 0.
+	// first is 1 if every run begins with this action, once for each slot.
 	first int
-	// do runs the action, and describes it for the journal. An error means that the action was not
-	// possible at this moment. Such an error is not a violation of an invariant.
+	// do runs the action and describes it for the journal. An error is no violation: the action was
+	// not possible at this moment.
 	do func(r *run, ctx context.Context, a action) (what string, err error)
 }
 
@@ -120,11 +118,10 @@ var actionKinds = []actionKind{
 	{"take-role", 2, 0, 0, (*run).takeRole},
 }
 
-// action is one random action. The run's seed determines all its fields. Its effect also depends on
-// the object's current state.
+// action depends only on the run's seed. Its effect also depends on the object's current state.
 type action struct {
 	kind *actionKind
-	// slot is the number of the object, less than kind.slots.
+	// slot is less than kind.slots.
 	slot  int
 	seed  uint64
 	pause time.Duration
@@ -149,7 +146,6 @@ type sequence struct {
 	first []action
 }
 
-// newSequence returns a sequence that depends only on the seed and on actionKinds.
 func newSequence(seed uint64, actionKinds []actionKind) *sequence {
 	//nolint:gosec // G404: the same seed has to give the same
 	s := &sequence{random: rand.New(rand.NewPCG(seed, 1)), actionKinds: actionKinds}

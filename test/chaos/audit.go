@@ -23,8 +23,7 @@ func (r *request) String() string {
 		r.ObjectRef.Name), " ")
 }
 
-// ours reports whether an operator sent the request, and the request wrote an object other than a
-// Lease or an access review.
+// ours reports whether an operator wrote an object other than a Lease or an access review.
 func (r *request) ours() bool {
 	byOperator := strings.HasPrefix(r.UserAgent, environment.Dojo.Name+"/") ||
 		strings.HasPrefix(r.UserAgent, environment.Discord.Name+"/")

@@ -11,10 +11,9 @@ import (
 )
 
 type violation struct {
-	// invariant is the name of the violated invariant. docs/contribute/chaos.md describes the
-	// invariants.
+	// For the invariants, see docs/contribute/chaos.md.
 	invariant string
-	// where names the object or file. what describes the violation.
+	// where is an object or a file.
 	where, what string
 }
 

@@ -19,7 +19,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// rowKeeper is the simulated CloudNativePG. It stores the rows of databases and of backups.
+// rowKeeper is the simulated CloudNativePG.
 type rowKeeper interface {
 	Rows(cluster types.UID, database string) []string
 	Restorable(backup types.UID, database string) []string
@@ -36,8 +36,7 @@ type dataWorld struct {
 	offered         map[string]string // maps a major version of Postgres to its image
 }
 
-// gatherData reads the state of the Dojos that have a database. It also lets each application
-// commit a row, to see if the database works.
+// gatherData also lets each application commit a row, to see if the database works.
 func (r *run) gatherData(ctx context.Context) (*dataWorld, error) {
 	w := &dataWorld{postgres: r.Postgres}
 	var dojos corev1api.DojoList
@@ -100,8 +99,7 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 		return expectation{[]string{corev1api.ReasonFinalBackupFailed, corev1api.ReasonDeletionStalled}}
 	case d.DeletionTimestamp != nil:
 		return isReady
-	// The Dojo may have both ChildRefused and an error of its Cluster, but its condition names
-	// only one of the two.
+	// The condition names only one reason: ChildRefused or an error of the Cluster.
 	case w.databaseElsewhere(d) && cluster != nil && own != nil:
 		return expectation{append(w.expectVersion(d, cluster).reasons, corev1api.ReasonChildRefused)}
 	case w.databaseElsewhere(d):
@@ -114,8 +112,6 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 	return w.expectVersion(d, cluster)
 }
 
-// finalBackupBlocks reports whether a Dojo's deletion cannot end because the final backup has
-// failed or Postgres does not start.
 func (w *dataWorld) finalBackupBlocks(d *corev1api.Dojo, cluster *unstructured.Unstructured) bool {
 	policy := d.BackupPolicy()
 	if policy == nil || !policy.FinalBackup || d.Spec.Postgres.ReclaimPolicy != corev1api.ReclaimDelete || cluster == nil {
@@ -155,15 +151,11 @@ func (w *dataWorld) expectVersion(d *corev1api.Dojo, cluster *unstructured.Unstr
 	return isReady
 }
 
-// missing returns the reason why a committed row is lost, or "" if the row is not lost. A row is
-// not lost in these cases:
-//
-//   - The database has the row, and either Postgres starts or a Backup of the Dojo's status also
-//     has the row.
-//   - A user has deleted the Cluster.
-//   - A Dojo with the reclaimPolicy Delete was deleted. If the Cluster is gone and that Dojo asked
-//     for a final backup, the final Backup must have the row.
-//   - A user asked for an upgrade without a backup, and the upgrade failed.
+// missing returns the reason why a committed row is lost, or "". These rows are not lost:
+//   - the database has the row, and either Postgres starts or a Backup in the Dojo's status has it;
+//   - a user has deleted the Cluster, or the Dojo with the reclaimPolicy Delete (then a requested
+//     final Backup must have the row);
+//   - a user asked for an upgrade without a backup, and the upgrade failed.
 func (w *dataWorld) missing(row acknowledged) string {
 	cluster := w.byUID(row.cluster)
 	there := cluster != nil && slices.Contains(w.postgres.Rows(row.cluster, row.database), row.text)
@@ -197,9 +189,8 @@ func (w *dataWorld) byUID(uid types.UID) *unstructured.Unstructured {
 	return nil
 }
 
-// deletedWithData looks for the row's Dojo and for later Dojos of the same name. It reports whether
-// one of them was deleted with the reclaimPolicy Delete, and whether that Dojo asked for a final
-// backup.
+// deletedWithData reports whether a Dojo with the row was deleted with the reclaimPolicy Delete,
+// and whether that Dojo asked for a final backup.
 func (w *dataWorld) deletedWithData(row acknowledged) (deleted, final bool) {
 	var former []*corev1api.Dojo
 	leaving := slices.DeleteFunc(objects(w.dojos), func(o client.Object) bool { return o.GetDeletionTimestamp() == nil })
@@ -242,8 +233,7 @@ func (w *dataWorld) inBackup(row acknowledged, prefixes ...string) bool {
 	})
 }
 
-// giveUpFinalBackups turns off the final backups of all Dojos. If a final backup blocks a
-// deletion, the message of the Dojo advises users to turn the final backup off.
+// If a final backup blocks a deletion, the Dojo's message advises to disable final backups.
 func (r *run) giveUpFinalBackups(ctx context.Context) error {
 	var dojos corev1api.DojoList
 	if err := r.Admin.List(ctx, &dojos, client.InNamespace(archive)); err != nil {

@@ -31,8 +31,7 @@ func (r *rowsOf) Starts(*unstructured.Unstructured) bool { return !r.broken }
 
 const clusterUID, backupUID = "66666666-cluster", "77777777-backup"
 
-// dataWithRow returns a Dojo with a Cluster of Postgres 15 and a completed Backup. The Cluster and
-// the Backup have the same single row.
+// dataWithRow returns a Cluster of Postgres 15 and a completed Backup with the same single row.
 func dataWithRow() (*dataWorld, *rowsOf) {
 	keeper := &rowsOf{rows: []string{"row-1"}, restorable: map[types.UID][]string{backupUID: {"row-1"}}}
 	d := &corev1api.Dojo{ObjectMeta: objectMeta("data-0", dojoUID)}

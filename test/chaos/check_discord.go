@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Discord's audit log action types.
+// Action types of Discord's audit log.
 const (
 	auditChannelCreate = 10
 	auditChannelDelete = 12
@@ -27,8 +27,7 @@ const (
 
 func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
 
-// origin returns the UID of an object from an audit log reason that the operator wrote: "Kind UID
-// namespace/name".
+// origin returns the UID in the operator's audit log reason "Kind UID namespace/name".
 func origin(e discordtest.AuditEntry) types.UID {
 	if fields := strings.Fields(e.Reason); len(fields) == 3 {
 		return types.UID(fields[1])
@@ -38,8 +37,7 @@ func origin(e discordtest.AuditEntry) types.UID {
 
 var creates, deletes = []int{auditChannelCreate, auditRoleCreate}, []int{auditChannelDelete, auditRoleDelete}
 
-// origins maps the id of each resource that the bot created on Discord to the UID of its Kubernetes
-// object.
+// origins maps the ids of resources that the bot created on Discord to UIDs of objects.
 func (w *world) origins(actions ...int) map[string]types.UID {
 	made := map[string]types.UID{}
 	for _, e := range w.guild.Audit {
@@ -50,16 +48,15 @@ func (w *world) origins(actions ...int) map[string]types.UID {
 	return made
 }
 
-// unproven reports whether a fault dropped the audit log entry for the create of a channel or role.
-// The operator cannot know the creator of such a channel or role.
+// unproven reports whether a fault dropped the audit log entry of the create, so that the operator
+// cannot know the creator.
 func (w *world) unproven(id string) bool {
 	return slices.ContainsFunc(w.guild.Audit, func(e discordtest.AuditEntry) bool {
 		return e.Lost && slices.Contains(creates, e.Action) && e.TargetID == id
 	})
 }
 
-// ambiguous reports whether an object without a channel matches several channels, and the audit log
-// does not name the creators of these channels.
+// ambiguous reports whether several unproven channels match an object without a channel.
 func (w *world) ambiguous(has, name, parent string, of int) bool {
 	fits := 0
 	for _, c := range w.guild.Channels {
@@ -83,8 +80,8 @@ type holder struct {
 	id     string // of the object's resource on Discord
 	policy v1alpha1.DeletionPolicy
 	adopt  string // the id in spec.adopt
-	// matched reports whether the operator bound the object to the only matching resource, without
-	// an audit log entry as proof. The operator does not delete such a resource.
+	// matched means that the operator bound the only match without proof by the audit log. The
+	// operator does not delete such a resource.
 	matched bool
 }
 
@@ -113,9 +110,8 @@ func (w *world) holders() map[types.UID]holder {
 	return all
 }
 
-// checkDuplicates finds resources that were created while their object already had a resource. A
-// resource does not count as the object's if the audit log lost its create, because the resource
-// may belong to another object. checkOrphans finds resources that belong to no object.
+// checkDuplicates finds resources that were created while their object already had a resource. It
+// ignores creates that the audit log lost: such a resource may belong to another object.
 func checkDuplicates(w *world) (wrong violations) {
 	live := map[types.UID][]string{}
 	for _, e := range w.guild.Audit {
@@ -137,9 +133,8 @@ func checkDuplicates(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkLosses finds resources that the operator deleted although their object still exists and is
-// not being deleted. It also finds roles that the operator deleted although their DiscordRole had
-// the deletionPolicy Retain.
+// checkLosses finds resources that the operator deleted although their object still exists, or
+// although their DiscordRole had the deletionPolicy Retain.
 func checkLosses(w *world) (wrong violations) {
 	made, holders := w.origins(creates...), w.holders()
 	for _, e := range w.guild.Audit {
@@ -157,8 +152,7 @@ func checkLosses(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkResources compares categories and channels on Discord with the specs of their objects. It
-// also checks that no two objects have the same category or channel.
+// checkResources also checks that no two objects have the same category or channel.
 func checkResources(w *world) (wrong violations) {
 	owner := map[string]string{}
 	for _, g := range w.groups {
@@ -230,7 +224,7 @@ func typeOf(c *v1alpha1.DiscordChannel) int {
 	return discordtest.TypeText
 }
 
-// tagsDiffer compares names and moderation only, because the actions set no other field of a tag.
+// tagsDiffer ignores fields of a tag that the actions do not set.
 func tagsDiffer(spec []v1alpha1.ForumTag, live []discordtest.Tag) []string {
 	same := slices.EqualFunc(spec, live, func(want v1alpha1.ForumTag, have discordtest.Tag) bool {
 		return want.Name == have.Name && want.Moderated == have.Moderated
@@ -245,8 +239,7 @@ var permissionBits = map[v1alpha1.Permission]discordtest.Permissions{
 	"ViewChannel": discordtest.PermViewChannel, "SendMessages": discordtest.PermSendMessages,
 }
 
-// overwritesDiffer compares a channel's permission overwrites with the spec, except for the
-// overwrite that gives the bot access.
+// overwritesDiffer ignores the overwrite that gives the bot access.
 func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live discordtest.Channel) []string {
 	if spec == nil {
 		return nil
@@ -272,8 +265,7 @@ func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live disco
 	return []string{fmt.Sprintf("overwrites are %v and should be %v", have, want)}
 }
 
-// checkOrder finds channels and categories in the wrong order. The guild lists them in the order
-// that users see.
+// checkOrder expects the guild to list channels and categories in the order that users see.
 func checkOrder(w *world) (wrong violations) {
 	ranks := map[string]int32{}
 	for _, g := range w.groups {
@@ -322,9 +314,8 @@ func checkOrphans(w *world) (wrong violations) {
 				id(held[c.id].Object), w.nameOf(uid))
 		case held[c.id].Object != nil:
 		case holders[uid].Object != nil && holders[uid].GetDeletionTimestamp() != nil:
-			// The resource is the result of a create whose response was lost. While the object is
-			// being deleted, the operator looks for this resource only after all dependents of the
-			// object are gone.
+			// The response to the create was lost. While the object is being deleted, the operator
+			// looks for this resource only after all dependents are gone.
 		case holders[uid].Object != nil:
 			wrong.add("no orphan", where, "made for %s, which has %q", id(holders[uid].Object), holders[uid].id)
 		case w.gone[uid] == nil:
@@ -347,9 +338,8 @@ func (w *world) nameOf(uid types.UID) string {
 	return string(uid)
 }
 
-// checkUserChannels finds channels of users that the operator changed although no object adopts
-// them, deleted although no adopting object has the deletionPolicy Delete, or bound to an object
-// without spec.adopt.
+// checkUserChannels finds channels of users that the operator bound or changed without spec.adopt,
+// or deleted without the deletionPolicy Delete.
 func checkUserChannels(w *world) (wrong violations) {
 	const invariant = "what users made is theirs"
 	adopted, deletable := map[string]bool{}, map[string]bool{}
@@ -357,8 +347,7 @@ func checkUserChannels(w *world) (wrong violations) {
 		adopted[h.adopt] = true
 		deletable[h.adopt] = deletable[h.adopt] || h.policy == v1alpha1.DeletionPolicyDelete
 		if byHand := w.byHand(h.id); byHand && w.unproven(h.id) {
-			// The audit log lost the user's create. The operator cannot know the creator, so it may
-			// bind an object to the channel if this channel is the only match.
+			// The operator cannot know the creator, so it may bind the channel as the only match.
 			adopted[h.id], deletable[h.id] = true, true
 		} else if byHand && h.id != h.adopt {
 			wrong.add(invariant, id(h.Object), "it adopted %s without spec.adopt", h.id)

@@ -82,8 +82,7 @@ func variable(d *appsv1.Deployment, name string) string {
 	return ""
 }
 
-// credentialsDiffer compares the password in the Secret that the operator writes for a Dojo with
-// the password in the source of that Secret. The result names the source, but no password.
+// credentialsDiffer compares the password in a Dojo's Secret with the source of the password.
 func (w *world) credentialsDiffer(d *corev1api.Dojo) []string {
 	from := d.Name + "-db"
 	if db := d.Status.Database; db != nil && strings.HasPrefix(db.Login, "dojo2_") {
@@ -122,8 +121,7 @@ func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
 	return all
 }
 
-// databases finds Postgres objects that remain although their Dojo was deleted with the
-// reclaimPolicy Delete. It also finds Dojos without these objects.
+// databases finds Postgres objects that should be gone, and Dojos without Postgres objects.
 func (w *world) databases() (wrong violations) {
 	wanted, second := map[string]bool{"Cluster " + sharedCluster: true}, map[string]bool{}
 	for _, d := range w.dojos {

@@ -17,8 +17,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// grantInvariant is violated if the guest gets more than its grant. Most other invariants protect
-// the first tenant.
 const grantInvariant = "a tenant gets no more than it is granted"
 
 const (
@@ -26,8 +24,7 @@ const (
 	auditRoleUpdate  = 31
 )
 
-// guestReasons are the allowed reasons of a guest's object that is not Ready. Such an object asks
-// for something that is not granted, does not exist, or belongs to another tenant.
+// A guest may ask for something that is not granted or does not exist.
 var guestReasons = []string{
 	v1alpha1.ReasonNotAllowed, v1alpha1.ReasonWaitingForGroup, v1alpha1.ReasonWaitingForRole,
 	v1alpha1.ReasonRoleNotFound, v1alpha1.ReasonAmbiguousRole, v1alpha1.ReasonAdoptNotFound,
@@ -36,8 +33,6 @@ var guestReasons = []string{
 	v1alpha1.ReasonNotOnDiscord,
 }
 
-// madeForGuests maps the id of each resource that the operator created for the guest to the UID of
-// the guest's object.
 func (w *world) madeForGuests() map[string]types.UID {
 	made := map[string]types.UID{}
 	for _, e := range w.guild.Audit {
@@ -65,8 +60,7 @@ func (w *world) checkGuest() (wrong violations) {
 	return append(wrong, w.guestLeftovers(made)...)
 }
 
-// guestAtRest finds objects that the operator has not reconciled, or that are Ready although they
-// ask for permissions above the ceiling of the grant.
+// guestAtRest finds objects that are not reconciled, or Ready with permissions above the ceiling.
 func guestAtRest(o client.Object) (wrong violations) {
 	conds, observed := statusOf(o)
 	ready := meta.FindStatusCondition(conds, conditions.TypeReady)
@@ -128,8 +122,7 @@ func (w *world) guestRoles(made map[string]types.UID) (wrong violations) {
 	return wrong
 }
 
-// checkGuestActions finds resources that the operator changed for the guest, although it did not
-// create them for the guest.
+// checkGuestActions finds changes for the guest to resources that were not created for the guest.
 func (w *world) checkGuestActions(made map[string]types.UID) (wrong violations) {
 	for _, e := range w.guild.Audit {
 		target := e.TargetID
@@ -146,8 +139,7 @@ func (w *world) checkGuestActions(made map[string]types.UID) (wrong violations) 
 	return wrong
 }
 
-// onlyMoved reports whether an edit changed only a role's position. When the operator moves a role,
-// Discord also moves the roles beside it.
+// When the operator moves a role, Discord also moves the roles beside it.
 func onlyMoved(e discordtest.AuditEntry) bool {
 	for _, c := range e.Changes {
 		if c.Key != "position" {

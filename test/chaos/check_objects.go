@@ -58,8 +58,7 @@ func checkVersion(o client.Object) (wrong violations) {
 	return wrong
 }
 
-// expectation is the state that an object must have after the operators are idle: Ready, or not
-// Ready for one of the reasons.
+// expectation is Ready, or not Ready for one of the reasons, after the operators are idle.
 type expectation struct{ reasons []string }
 
 var isReady = expectation{}
@@ -159,8 +158,7 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	return isReady
 }
 
-// expectDojo expects the reason ChildRefused if the database of a former Dojo of the same name is
-// in another Cluster, because the operator moves no data between Clusters.
+// If the database is in another Cluster, the operator moves no data: the reason is ChildRefused.
 func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	if w.databaseElsewhere(d) {
 		return expectation{[]string{corev1api.ReasonChildRefused}}
@@ -177,8 +175,7 @@ func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	return isReady
 }
 
-// databaseElsewhere reports whether the DatabaseRole of a Dojo belongs to a Cluster other than the
-// one in the Dojo's spec.
+// databaseElsewhere reports whether a Dojo's DatabaseRole belongs to another Cluster.
 func (w *world) databaseElsewhere(d *corev1api.Dojo) bool {
 	if d.Spec.Postgres == nil || d.DeletionTimestamp != nil {
 		return false

@@ -22,12 +22,10 @@ const (
 	heldInvariant = "no pod gets an image whose release step has not succeeded"
 )
 
-// releases checks every observed version of Jobs, Deployments and pods of Dojos with release steps.
-// A release step is a Job that must succeed before the Deployment gets a new image.
+// releases checks that a Dojo's Deployment gets a new image only after the release step, a Job.
 type releases struct {
 	mu sync.Mutex
-	// succeeded maps a Dojo's UID and the name of a step to the time when the step succeeded,
-	// according to the Dojo's status.
+	// succeeded maps a Dojo's UID and a step to the time of success in the Dojo's status.
 	succeeded map[types.UID]map[string]time.Time
 }
 
@@ -84,8 +82,7 @@ func brokenImage(o client.Object, labels map[string]string, spec corev1.PodSpec)
 	return wrong
 }
 
-// together finds release pods of the same Dojo that run at the same time. All pods come from one
-// list, so they existed at the same moment.
+// together finds release pods of the same Dojo that run at the same time, in one list of pods.
 func (s *releases) together(pods []corev1.Pod) (wrong violations) {
 	first := map[string]string{}
 	for i := range pods {

@@ -66,8 +66,7 @@ func (w *world) lacksRole(spec []v1alpha1.PermissionOverwrite) bool {
 	})
 }
 
-// expectRole expects a DiscordRole without a role to wait if the audit log lost the creates of
-// several roles on Discord that have its name.
+// The operator waits if the audit log lost the creates of several roles of this name.
 func (w *world) expectRole(role *v1alpha1.DiscordRole) expectation {
 	fits := 0
 	for _, r := range w.guild.Roles {
@@ -134,8 +133,7 @@ func (w *world) roleDiffers(role *v1alpha1.DiscordRole, live discordtest.Role) [
 	return all
 }
 
-// rolesInOrder finds roles in the wrong order and roles above the bot's. Discord's highest role
-// must have the lowest spec.position.
+// rolesInOrder expects Discord's highest role to have the lowest spec.position.
 func rolesInOrder(w *world, owner map[string]string, ranks map[string]int32) (wrong violations) {
 	above, last := false, int32(-1)
 	ranked := w.guild.RankedRoles()
@@ -154,8 +152,7 @@ func rolesInOrder(w *world, owner map[string]string, ranks map[string]int32) (wr
 	return wrong
 }
 
-// checkUserRoles finds changed or deleted roles of users. It ignores positions, because they change
-// when other roles move.
+// checkUserRoles ignores positions, because they change when other roles move.
 func checkUserRoles(w *world) (wrong violations) {
 	const invariant = "what users made is theirs"
 	bound := map[string]bool{}
@@ -170,8 +167,7 @@ func checkUserRoles(w *world) (wrong violations) {
 		now, there := w.roleOnDiscord(roleID)
 		now.Position = was.Position
 		switch {
-		// The audit log lost the user's create. The operator cannot know the creator, so it may
-		// bind an object to the role if this role is the only match.
+		// The operator cannot know the creator, so it may bind the role as the only match.
 		case bound[roleID] && w.unproven(roleID):
 		case !there:
 			wrong.add(invariant, where, "it was deleted")

@@ -52,9 +52,8 @@ func checkAbuser(w *world) (wrong violations) {
 	return wrong
 }
 
-// secretOfTenant reports a Secret that an operator has written in the tenant's namespace. If a Dojo
-// uses the tenant's own credentials, the operator may write the Dojo's Secret, but not a Secret
-// that the tenant created under the same name.
+// secretOfTenant permits an operator to write the Secret of a Dojo with the tenant's own
+// credentials, but no Secret that the tenant created.
 func secretOfTenant(all *abuse, s client.Object, invariant string) (wrong violations) {
 	allowed := slices.ContainsFunc(all.dojos, func(d *corev1api.Dojo) bool {
 		return s.GetName() == d.Name+"-credentials" && d.Spec.CredentialsRef.Namespace == ""

@@ -140,7 +140,6 @@ func postgres(kind, name string) *unstructured.Unstructured {
 	}}
 }
 
-// deleteChannelObject deletes the DiscordChannel and its Secret. The channel stays on Discord.
 func deleteChannelObject(w *world, policy v1alpha1.DeletionPolicy) {
 	last := w.channels[0].DeepCopy()
 	last.Spec.DeletionPolicy = policy
@@ -272,8 +271,6 @@ func refersToRole(w *world, name, roleID string) {
 
 func now() *metav1.Time { t := metav1.Now(); return &t }
 
-// recreateChannel adds to the audit log that an earlier channel was created for the DiscordChannel
-// of validWorld. If deleted is true, it also adds the deletion of the earlier channel.
 func recreateChannel(w *world, deleted bool) {
 	log := []discordtest.AuditEntry{madeFor(auditChannelCreate, "299", channelUID)}
 	if deleted {
@@ -282,7 +279,6 @@ func recreateChannel(w *world, deleted bool) {
 	w.guild.Audit = append(log, w.guild.Audit...)
 }
 
-// adoptHandMade adds a deleted DiscordChannel that had adopted the channel of a user.
 func adoptHandMade(w *world) {
 	w.gone["gone"] = &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-9", "gone"),
 		Spec: v1alpha1.DiscordChannelSpec{Adopt: &v1alpha1.Adoption{ID: byHandID}}}
@@ -547,8 +543,7 @@ func TestWebhookIsAbandonedOnlyAfterASpecChange(t *testing.T) {
 	}
 }
 
-// An interrupted watch may miss an object or its last versions. The observer takes them from the
-// lists after the interruption, and from the responses to edits.
+// An interrupted watch may miss an object or its last versions, which lists and edits still show.
 func TestDeletedObjectsHaveTheirLastVersion(t *testing.T) {
 	t.Parallel()
 	object := func(uid, version string) client.Object {

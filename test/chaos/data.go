@@ -42,15 +42,13 @@ type acknowledged struct {
 	database, text string
 }
 
-// ledger records the rows that applications have committed, and the Clusters that users have
-// deleted.
+// ledger records rows that applications have committed, and Clusters that users have deleted.
 type ledger struct {
 	mu              sync.Mutex
 	rows            []acknowledged
 	deletedClusters map[types.UID]bool
 	next            int
-	// refused maps a Dojo's name to the error of its application's last write. The error is "" if
-	// that write committed a row.
+	// refused maps a Dojo's name to the error of its application's last write.
 	refused map[string]string
 }
 
@@ -114,8 +112,6 @@ func (r *run) editDataOf(ctx context.Context, slot int, change func(*corev1api.D
 	return what, r.patch(ctx, d, before)
 }
 
-// upgradeData sets a random version of Postgres. During an upgrade, half of the calls set the
-// former version again.
 func (r *run) upgradeData(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	return r.editDataOf(ctx, a.slot, func(d *corev1api.Dojo) string {
@@ -231,8 +227,7 @@ func (r *run) follow(ctx context.Context, d *corev1api.Dojo, random *rand.Rand) 
 	return command, r.kubectl(ctx, strings.Fields(command))
 }
 
-// kubectl runs "delete KIND NAME" or "annotate KIND NAME [--overwrite] KEY=VALUE". "KEY-" in place
-// of "KEY=VALUE" removes the annotation.
+// kubectl runs "delete KIND NAME" or "annotate KIND NAME [--overwrite] KEY=VALUE" (or "KEY-").
 func (r *run) kubectl(ctx context.Context, words []string) error {
 	kind := map[string]string{"backup": "Backup", "cluster": "Cluster", "dojo": "Dojo", "job": "Job"}[words[1]]
 	o := postgresObject(kind, words[2])
@@ -275,8 +270,7 @@ func (r *run) writeRows(ctx context.Context, _ action) (string, error) {
 	return strconv.Itoa(committed) + " committed", nil
 }
 
-// writeRow lets a Dojo's application commit a row, and reports whether the commit succeeded. It
-// returns only errors of the API server.
+// writeRow lets a Dojo's application commit a row. It returns only errors of the API server.
 func (r *run) writeRow(ctx context.Context, name string) (bool, error) {
 	key := types.NamespacedName{Namespace: archive, Name: name}
 	var d corev1api.Dojo

@@ -14,11 +14,10 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// errGone means that a channel or role disappeared between a user's read and edit.
+// errGone means that the channel or role disappeared between a user's read and edit.
 var errGone = errors.New("it has just gone")
 
-// byHand runs a user's change in the Discord app. If the channel or role does not exist,
-// discordtest panics, and byHand returns errGone.
+// byHand recovers from the panic of discordtest if the channel or role does not exist.
 func byHand(do func()) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -29,7 +28,7 @@ func byHand(do func()) (err error) {
 	return nil
 }
 
-// recordUserChannel records the current state of a user's channel. The caller must hold r.mu.
+// The caller of recordUserChannel must lock r.mu.
 func (r *run) recordUserChannel(id string) {
 	c, _ := r.discord.Channel(id)
 	category, _ := r.discord.Channel(c.ParentID)
@@ -76,8 +75,6 @@ func (r *run) handCreateChannel(_ context.Context, a action) (string, error) {
 	return fmt.Sprintf("#%s (%s)", c.Name, c.ID), err
 }
 
-// foreignCreates adds entries of another bot to the audit log. It also creates channels that a user
-// deletes later.
 func (r *run) foreignCreates(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	entries, while := 50+random.IntN(500), time.Duration(5+random.IntN(15))*time.Second
@@ -99,8 +96,7 @@ func (r *run) deleteOnDiscord(id string) error {
 	return byHand(func() { r.discord.DeleteChannelByHand(id) })
 }
 
-// hideChannel hides a channel for a while. It hides at most one channel at a time. Otherwise, a
-// second call could hide a channel of a hidden category, and later restore the hidden state.
+// hideChannel hides one channel at a time, because a second call could restore a hidden state.
 func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	while := time.Duration(1+random.IntN(15)) * time.Second
@@ -115,8 +111,7 @@ func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	r.overwrite(c.ID, hidden)
 	r.later(ctx, while, func(context.Context) {
 		r.overwrite(c.ID, c.Overwrites)
-		// If the hidden channel is a category and was deleted meanwhile, its channels still have
-		// copies of the overwrites that hide it.
+		// If the channel was a category and was deleted, its channels still have the overwrites.
 		for _, left := range r.discord.Guild(r.guild).Channels {
 			if slices.Equal(left.Overwrites, hidden) {
 				r.overwrite(left.ID, nil)

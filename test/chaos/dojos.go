@@ -133,8 +133,6 @@ func (r *run) editChild(ctx context.Context, a action) (string, error) {
 	return edit.what, r.Admin.Patch(ctx, edit.kind, client.RawPatch(types.MergePatchType, []byte(edit.patch)))
 }
 
-// rotatePassword changes the password in the Secret that several Dojos use, or sets an annotation
-// that asks for a new password of the Dojo's own database.
 func (r *run) rotatePassword(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	if oneIn(random, 2) {

@@ -26,8 +26,7 @@ func (r *run) stopOperator(_ context.Context, a action) (string, error) {
 	return k.name, k.signal(syscall.SIGTERM, true)
 }
 
-// freezeOperator freezes a process, sometimes for longer than its Lease lasts. A frozen leader
-// still believes that it is the leader when it continues.
+// A leader that is frozen for longer than its Lease continues as if it were still the leader.
 func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 	k, while := r.replicas[a.slot], time.Duration(1+a.random().IntN(7))*time.Second
 	if err := k.signal(syscall.SIGSTOP, true); err != nil {
@@ -37,9 +36,8 @@ func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("%s for %s", k.name, while), nil
 }
 
-// freezeLeaders freezes one replica of each operator and then the second, for longer than a Lease
-// lasts. A user deletes channels just before the frozen replicas continue. A former leader and the
-// new leader then both find that the channels are missing.
+// freezeLeaders freezes one replica of each operator, and then the second, for longer than a Lease.
+// A former and a new leader then both find channels that a user has deleted meanwhile.
 func (r *run) freezeLeaders(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	first, while := random.IntN(replicas), time.Duration(6000+random.IntN(3000))*time.Millisecond
@@ -84,8 +82,7 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	r.later(ctx, away, func(ctx context.Context) {
 		for err := r.Cluster.Restart(ctx, component); err != nil &&
 			ctx.Err() == nil; err = r.Cluster.Restart(ctx, component) {
-			// A restart of the controllers also fails while the API server is down, so the loop
-			// repeats the restart.
+			// A restart of the controllers fails while the API server is down.
 			r.journal.say("  %s is restarted: %s", component, firstLine(err.Error()))
 			_ = wait(ctx, probeInterval)
 		}
@@ -93,11 +90,10 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	return fmt.Sprintf("for %s", away), nil
 }
 
-// spuriousErrors makes random calls to Discord fail. After 401 or 403, the operator waits a minute
-// before it repeats the call.
+// After 401 or 403, the operator waits a minute before it repeats the call.
 var spuriousErrors = discordtest.Weakness{Unauthorized: 0.001, Forbidden: 0.003, ServerErrors: 0.005}
 
-// weaklyConsistent changes w so that some responses are up to two seconds old or incomplete.
+// weaklyConsistent makes some responses up to two seconds old, or incomplete.
 func weaklyConsistent(w discordtest.Weakness) discordtest.Weakness {
 	w.Stale, w.Missing = 0.1, 0.03
 	return w
@@ -117,8 +113,7 @@ var callFaults = []struct {
 	{"global 429", discordtest.RateLimited(2*time.Second, "global")},
 }
 
-// garbledSuccess executes a call and responds with garbage. The status is 200, so the operator can
-// know that the call succeeded.
+// garbledSuccess has the status 200, so the operator can know that the call succeeded.
 func garbledSuccess() discordtest.Action {
 	a := discordtest.Garbage()
 	a.Effect = true
@@ -148,7 +143,6 @@ func (r *run) loseCreates(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("the answers to the next %d", n), nil
 }
 
-// loseAuditLog drops the next audit log entries of the bot and all users.
 func (r *run) loseAuditLog(_ context.Context, a action) (string, error) {
 	n := 1 + a.random().IntN(3)
 	r.discord.Faults().LoseAudit(n)
@@ -171,7 +165,6 @@ func (r *run) dropGateway(_ context.Context, a action) (string, error) {
 	return end.name, nil
 }
 
-// refuseGateway makes Gateway connections fail, or events come twice, for a while.
 func (r *run) refuseGateway(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	while := time.Duration(3+random.IntN(10)) * time.Second

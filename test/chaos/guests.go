@@ -21,8 +21,7 @@ import (
 )
 
 const (
-	// guest is the namespace of a tenant. The first tenant's DiscordServer grants it groups and
-	// roles.
+	// guest is the namespace of a tenant with grants from the first tenant's DiscordServer.
 	guest   = "chaos-guest"
 	ceiling = discordtest.PermViewChannel | discordtest.PermSendMessages
 )
@@ -39,8 +38,6 @@ func allowGuest(spec *v1alpha1.DiscordServerSpec) {
 		Namespaces: namespaces, Permissions: []v1alpha1.Permission{"ViewChannel", "SendMessages"}}
 }
 
-// guestSetup returns the guest's namespace, and a ClusterRole with which the operator can read the
-// labels of namespaces.
 func guestSetup() []client.Object {
 	name := metav1.ObjectMeta{Name: "discord-operator-namespaces"}
 	return []client.Object{
@@ -206,8 +203,7 @@ func (r *run) editGuest(ctx context.Context, a action) (string, error) {
 	return kindOf(o) + what, r.patch(ctx, o, before)
 }
 
-// deleteGuest deletes an object of the guest. If the deletion would leave a resource on Discord,
-// the operator waits until releaseGuests changes the object's policies.
+// If a resource would stay on Discord, the deletion waits for releaseGuests.
 func (r *run) deleteGuest(ctx context.Context, a action) (string, error) {
 	o := pick(a.random(), guestObjects(a.slot))
 	ctx, cancel := r.withTimeout(ctx)
@@ -215,8 +211,6 @@ func (r *run) deleteGuest(ctx context.Context, a action) (string, error) {
 	return "deleted its " + kindOf(o), r.Admin.Delete(ctx, o)
 }
 
-// releaseGuests sets policies with which the deletion of the guest's objects also deletes their
-// resources on Discord.
 func (r *run) releaseGuests(ctx context.Context) error {
 	patch := client.RawPatch(types.MergePatchType,
 		[]byte(`{"spec":{"deletionPolicy":"Delete","managementPolicy":"Manage"}}`))

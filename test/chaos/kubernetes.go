@@ -39,8 +39,7 @@ func oneIn(random *rand.Rand, n int) bool { return random.IntN(n) == 0 }
 
 func uniqueWord(random *rand.Rand) string { return fmt.Sprintf("%016x", random.Uint64()) }
 
-// withTimeout limits a request to five seconds. That is enough for a busy API server, and a short
-// wait while the API server is down.
+// withTimeout is enough for a busy API server, and short while the API server is down.
 func (r *run) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, 5*time.Second)
 }
@@ -156,8 +155,6 @@ func changeTags(random *rand.Rand, c *v1alpha1.DiscordChannel) string {
 	return fmt.Sprintf("tags %v", tags)
 }
 
-// overwrites returns permission overwrites for a channel or group. Some of them deny the bot
-// access.
 func overwrites(random *rand.Rand) []v1alpha1.PermissionOverwrite {
 	return pick(random, [][]v1alpha1.PermissionOverwrite{
 		nil, {},
@@ -256,8 +253,7 @@ func (r *run) breakWebhookSecret(ctx context.Context, a action) (string, error) 
 	return "nonsense into " + secret.Name, r.Admin.Patch(ctx, secret, nonsense)
 }
 
-// revokeToken resets the bot's token. Up to 15 seconds later, it writes the new token to the
-// Secret.
+// revokeToken writes the new token to the Secret up to 15 seconds later.
 func (r *run) revokeToken(ctx context.Context, a action) (string, error) {
 	r.mu.Lock()
 	token, err := r.discord.RotateToken(r.token)

@@ -25,8 +25,7 @@ type options struct {
 	duration time.Duration
 	// actions is the number of actions per round.
 	actions int
-	// roundTimeout limits the time in which the operators must reconcile everything at the end of a
-	// round.
+	// roundTimeout limits the reconciliation at the end of a round.
 	roundTimeout time.Duration
 	// quiet is the time for which the operators must stay idle at the end of a round.
 	quiet time.Duration
@@ -50,7 +49,7 @@ func execute(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// The libraries log a lot while the API server is down, so the run discards their logs.
+	// The libraries log a lot while the API server is down.
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
 	return chaos(ctx, o, out)

@@ -27,8 +27,6 @@ const (
 	anyMinor = "any"
 )
 
-// minors records the minor versions of Postgres in the platform's catalog, and the minor versions
-// that users allow.
 type minors struct {
 	mu      sync.Mutex
 	offered map[string]bool            // set of images
@@ -43,8 +41,7 @@ func newMinors() *minors {
 
 func (s *stage) catalogFolder() string { return filepath.Join(s.folder, "catalog") }
 
-// offer writes the platform's catalog of Postgres images. Each replica of the operator reads the
-// catalog within ten seconds.
+// offer writes the catalog of Postgres images. Each operator reads it within ten seconds.
 func (s *stage) offer(minor func() int) (string, error) {
 	s.minors.mu.Lock()
 	defer s.minors.mu.Unlock()
@@ -68,8 +65,6 @@ func (s *stage) writeCatalog(text string) error {
 	return os.WriteFile(filepath.Join(s.catalogFolder(), "catalog.yaml"), []byte(text), 0o600)
 }
 
-// offerMinors changes the minor versions in the catalog to higher or lower versions, or makes the
-// catalog invalid.
 func (r *run) offerMinors(_ context.Context, a action) (string, error) {
 	random := a.random()
 	if oneIn(random, 6) {
@@ -78,8 +73,6 @@ func (r *run) offerMinors(_ context.Context, a action) (string, error) {
 	return r.offer(func() int { return random.IntN(lastMinor) })
 }
 
-// allowMinor sets which newer minor versions a Dojo may get: all, only the version in its status,
-// or none.
 func (r *run) allowMinor(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	return r.editDataOf(ctx, a.slot, func(d *corev1api.Dojo) string {
@@ -123,9 +116,8 @@ func (m *minors) current() map[string]string {
 	return maps.Clone(m.now)
 }
 
-// cluster checks an observed version of a Cluster. Its image must be from the catalog. A new minor
-// version must be higher than the last one, and a user must have allowed it. Actions call allow
-// before they edit the Dojo, so the map allowed is complete when the operator acts.
+// cluster expects an image of the catalog, and a higher minor version only if a user has allowed
+// it. Actions call allow before they edit the Dojo.
 func (m *minors) cluster(o client.Object) (wrong violations) {
 	cluster := o.(*unstructured.Unstructured)
 	image, _, _ := unstructured.NestedString(cluster.Object, "spec", "imageName")
@@ -162,9 +154,8 @@ func minorOf(image string) int {
 	return n
 }
 
-// checkMinors checks Dojos after the operators are idle. The status must name the catalog's minor
-// version if it is newer than the Cluster's, and otherwise no version. With the policy Automatic,
-// the catalog must have no newer minor version.
+// checkMinors expects the status to name a newer minor version of the catalog. With the policy
+// Automatic, there must be none.
 func (w *dataWorld) checkMinors() (wrong violations) {
 	for _, d := range w.dojos {
 		cluster, own := w.named("Cluster", d.Name+"-db"), d.Spec.Postgres.Cluster

@@ -36,16 +36,14 @@ type observer struct {
 	mu         sync.Mutex
 	seen       int // number of observed versions of objects
 	violations violations
-	// gone holds deleted objects. An interrupted watch may miss a short-lived object, or the last
-	// versions of a deleted object. For this reason, listed holds the objects of all lists, and the
-	// objects that our edits returned.
+	// gone contains deleted objects. An interrupted watch may miss objects or versions, so listed
+	// contains the objects from lists and from our edits.
 	gone, listed map[types.UID]client.Object
-	// requested maps a channel's UID to all webhook names that its spec has had. The name is "" for
-	// a spec without a webhook.
+	// requested maps a channel's UID to the webhook names of all its specs ("" without a webhook).
 	requested map[types.UID]map[string]bool
-	// reported holds the ids of all webhooks that any status has named.
+	// reported contains the ids of all webhooks that any status has named.
 	reported map[string]bool
-	// texts holds the texts since the last call of takeTexts. The run searches them for secrets.
+	// The run searches texts for secrets.
 	texts []text
 }
 
@@ -129,8 +127,7 @@ func (w *observer) cluster(o client.Object) {
 	w.violations = append(w.violations, found...)
 }
 
-// ofRelease lists the pods itself, because watches may deliver versions of several objects in
-// another order than the API server wrote them.
+// ofRelease lists the pods, because watches may reorder versions of several objects.
 func (w *observer) ofRelease(o client.Object) {
 	found := w.releases.object(o)
 	if o.GetNamespace() == namespace && o.GetLabels()["app.kubernetes.io/name"] == releaseLabel {
@@ -146,7 +143,7 @@ func (w *observer) ofRelease(o client.Object) {
 	w.violations = append(w.violations, found...)
 }
 
-// noteWebhook requires that the caller holds the lock.
+// The caller of noteWebhook must lock w.mu.
 func (w *observer) noteWebhook(c *v1alpha1.DiscordChannel) {
 	w.reported[hookID(c)] = true
 	if w.requested[c.UID] == nil {
@@ -159,10 +156,8 @@ func (w *observer) noteWebhook(c *v1alpha1.DiscordChannel) {
 	w.requested[c.UID][name] = true
 }
 
-// abandoned finds webhooks that the operator knowingly leaves on Discord
-// (docs/understand/discord.md). No status has ever named such a webhook, and the channel's spec has
-// since requested another webhook or none. hooks maps the ids of webhooks to the UIDs of their
-// channels.
+// abandoned finds webhooks that the operator leaves on Discord (docs/understand/discord.md): no
+// status has ever named them, and the spec has since requested another webhook or none.
 func (w *observer) abandoned(hooks map[string]types.UID) map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,7 +174,6 @@ func (w *observer) deleted(o client.Object) {
 	w.gone[o.GetUID()] = o
 }
 
-// wrote records an object in the version that an edit returned.
 func (w *observer) wrote(o client.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,8 +17,7 @@ import (
 
 const restartPause = 500 * time.Millisecond
 
-// leaseFlags make Leases short. With the default duration, a run would mostly wait until the Leases
-// of killed leaders expire.
+// With the default lease duration, a run would mostly wait for the Leases of killed leaders.
 var leaseFlags = []string{"--lease-duration=5s", "--lease-renew-deadline=4s", "--lease-retry-period=500ms"}
 
 // replica restarts the process of an operator when it ends, as a kubelet does.
@@ -30,7 +29,7 @@ type replica struct {
 
 	mu      sync.Mutex
 	process *environment.Process // nil while it is down
-	// signalled reports whether an action has sent the process a signal that may end it.
+	// signalled means that an action sent a signal that may end the process.
 	signalled bool
 }
 

@@ -19,11 +19,9 @@ import (
 
 const (
 	releaseSlots = 3
-	// releaseLabel is the value of the label app.kubernetes.io/name on Jobs and pods of release
-	// steps. A release step is a Job that runs before the pods of a new image.
+	// releaseLabel is the label app.kubernetes.io/name of release steps (Jobs before a new image).
 	releaseLabel = "dojo-release"
-	// brokenImages is the prefix of images that cannot be pulled. A release step with such an image
-	// never succeeds.
+	// brokenImages cannot be pulled, so their release steps never succeed.
 	brokenImages = "registry.invalid/"
 )
 
@@ -93,7 +91,6 @@ func (r *run) deleteOfRelease(ctx context.Context, a action, kind client.Object)
 	}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
 
-// fixReleases replaces images that cannot be pulled, so that all Dojos can become Ready.
 func (r *run) fixReleases(ctx context.Context) error {
 	var failed error
 	for slot := range releaseSlots {

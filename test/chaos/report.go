@@ -17,8 +17,7 @@ import (
 
 var panicked = regexp.MustCompile(`(?m)^panic:|^fatal error:|Observed a panic|DATA RACE`)
 
-// revealed searches for secrets in all texts that users can read, and for panics in the operators'
-// logs.
+// revealed searches for secrets in texts that users can read, and for panics in the logs.
 func (r *run) revealed(ctx context.Context) (wrong violations) {
 	texts := r.observer.takeTexts()
 	for _, k := range r.replicas {

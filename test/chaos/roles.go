@@ -66,8 +66,7 @@ func (r *run) changeMembers(random *rand.Rand, role *v1alpha1.DiscordRole) strin
 	return fmt.Sprintf("%d members", len(role.Spec.Members))
 }
 
-// someUsers returns random users. One call in three may return so many users that Discord's rate
-// limit delays the operator.
+// someUsers may return so many users that Discord's rate limit delays the operator.
 func (r *run) someUsers(random *rand.Rand) (some []v1alpha1.UserID) {
 	most := fewUsers
 	if oneIn(random, 3) {
@@ -93,8 +92,7 @@ func (r *run) deleteRole(ctx context.Context, a action) (string, error) {
 	return "deleted", r.delete(ctx, roleName(a.slot), &v1alpha1.DiscordRole{})
 }
 
-// recordUserRole records the current state of a user's role. The caller must hold s.mu, except
-// during the set-up, when no other goroutine runs.
+// The caller must lock s.mu, except during the set-up.
 func (s *stage) recordUserRole(id string) {
 	for _, role := range s.discord.Guild(s.guild).Roles {
 		if role.ID == id {
@@ -103,8 +101,7 @@ func (s *stage) recordUserRole(id string) {
 	}
 }
 
-// anyRole returns a role that users may edit. It never returns the role sensei, because overwrites
-// refer to that role.
+// anyRole omits the role sensei, because overwrites refer to it.
 func (r *run) anyRole(random *rand.Rand) (discordtest.Role, error) {
 	guild := r.discord.Guild(r.guild)
 	all := slices.DeleteFunc(guild.Roles, func(role discordtest.Role) bool {
@@ -126,7 +123,6 @@ func (r *run) handCreateRole(_ context.Context, a action) (string, error) {
 	return fmt.Sprintf("%q (%s)", role.Name, role.ID), err
 }
 
-// handEditRole edits a role as a user of Discord. It never moves the role above the bot's role.
 func (r *run) handEditRole(_ context.Context, a action) (string, error) {
 	random := a.random()
 	role, err := r.anyRole(random)
@@ -166,8 +162,7 @@ func (r *run) botPosition() int {
 	return guild.Roles[i].Position
 }
 
-// handLiftRole moves a role above the bot's role for a while. During that time, the bot cannot edit
-// the moved role.
+// handLiftRole moves a role above the bot's role for a while: the bot then cannot edit it.
 func (r *run) handLiftRole(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	role, err := r.anyRole(random)

@@ -21,7 +21,6 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// deletionRound is the name of the last round. It deletes all objects.
 const deletionRound = "the end"
 
 const probeInterval = 500 * time.Millisecond
@@ -32,10 +31,10 @@ type run struct {
 	observer *observer
 	secrets  *secrets
 	audit    *auditlog.Log
-	// pending counts faults that have begun and still have to end.
+	// pending counts faults that still have to end.
 	pending sync.WaitGroup
 	slowest time.Duration // the slowest round
-	// apiServerKilled reports whether an action of this round killed the API server.
+	// apiServerKilled means that an action of this round killed the API server.
 	apiServerKilled bool
 }
 
@@ -126,7 +125,6 @@ func (r *run) act(ctx context.Context, a action) error {
 	return ctx.Err()
 }
 
-// later calls do after the duration `while`, or as soon as ctx is done.
 func (r *run) later(ctx context.Context, while time.Duration, do func(context.Context)) {
 	r.pending.Go(func() {
 		_ = wait(ctx, while)
@@ -159,10 +157,9 @@ func (r *run) endFaults(ctx context.Context) error {
 	}
 }
 
-// restoreCollector restarts the controllers if the API server was killed. If an owner was deleted
-// and recreated while the API server was down, the garbage collector sees only an update of the
-// owner, because UpdateFunc in k8s.io/kubernetes/pkg/controller/garbagecollector does not compare
-// UIDs. The garbage collector then keeps the dependents of the former owner until it restarts.
+// restoreCollector restarts the garbage collector, which otherwise keeps dependents of an owner
+// that was recreated while the API server was down: UpdateFunc in
+// k8s.io/kubernetes/pkg/controller/garbagecollector does not compare UIDs.
 func (r *run) restoreCollector(ctx context.Context) error {
 	if !r.apiServerKilled {
 		return nil
@@ -174,8 +171,7 @@ func (r *run) restoreCollector(ctx context.Context) error {
 	return nil
 }
 
-// awaitReconciled waits until there are no violations, and returns the remaining violations after
-// roundTimeout.
+// awaitReconciled returns the remaining violations after roundTimeout.
 func (r *run) awaitReconciled(ctx context.Context, what string) error {
 	began := time.Now()
 	for {

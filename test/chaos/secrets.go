@@ -8,11 +8,9 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// secrets holds every token, webhook URL and database password that the run has used.
 type secrets struct{ environment.Secrets }
 
-// shortest is the minimal length of a secret. Shorter values are texts that users write by hand,
-// and not secret.
+// Users write shorter values by hand. They are no secrets.
 const shortest = 12
 
 func (s *secrets) add(secret string) {

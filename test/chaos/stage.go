@@ -28,10 +28,10 @@ const (
 	namespace = "chaos"
 	replicas  = 2
 	nodes     = 2
-	// recoveryWait is the operator's longest wait before it recovers a create whose response was
-	// lost. auditJitter, the longest delay of audit log entries, must be shorter.
+	// recoveryWait is the operator's longest wait before it recovers a lost create. auditJitter,
+	// the longest delay of audit log entries, must be shorter.
 	recoveryWait, auditJitter = 4 * time.Second, 2 * time.Second
-	// sensei is the name of a role that overwrites refer to.
+	// Overwrites refer to the role sensei.
 	sensei = "Sensei"
 	users  = 40
 )
@@ -109,9 +109,7 @@ func (s *stage) ready(ctx context.Context) error {
 	return nil
 }
 
-// startDiscord uses StrictLimits with two exceptions: the limit of changes of a name or topic has a
-// period of only ten seconds, and Gateway connections have no limit. With Discord's own limits of
-// these changes and connections, a run would take hours.
+// Without changed limits for names, topics and Gateway connections, a run would take hours.
 func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
 	limits := discordtest.StrictLimits()
 	limits.NameTopic.Per = 10 * time.Second
@@ -171,8 +169,7 @@ func (s *stage) setUp(ctx context.Context) error {
 	return nil
 }
 
-// close stops the replicas before the environment, because a replica restarts its process when the
-// process ends.
+// close stops the replicas first, because they restart their processes.
 func (s *stage) close() error {
 	if s.ending != nil {
 		s.ending()

@@ -21,12 +21,10 @@ import (
 )
 
 const (
-	// abuser is the namespace of a tenant without grants. A quota refuses the children of its
-	// Dojos.
+	// abuser is the namespace of a tenant without grants. A quota refuses its Dojos' children.
 	abuser     = "chaos-abuser"
 	forgedSize = 100 << 10
-	// wrongToken has the form of a bot token, because the operator sends Discord only tokens of
-	// this form.
+	// wrongToken has the form of a bot token: the operator sends Discord no others.
 	wrongToken = "wrong.token.from-the-beginning-on"
 )
 
@@ -47,7 +45,6 @@ func abuserSetup() []client.Object {
 	}
 }
 
-// abuseToken creates a DiscordServer with a wrong token, and then changes the token's Secret.
 func (r *run) abuseToken(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)},
@@ -69,9 +66,8 @@ func (r *run) abuseToken(ctx context.Context, a action) (string, error) {
 	return what, r.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, patch))
 }
 
-// abuseChannel creates a DiscordChannel that asks for a webhook Secret with the name of a Secret in
-// the first tenant's namespace. In half of the cases, it also tries to adopt a channel of the first
-// tenant.
+// abuseChannel asks for a webhook Secret with the name of another tenant's Secret, and sometimes to
+// adopt a channel of that tenant.
 func (r *run) abuseChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)}}
@@ -95,8 +91,6 @@ func (r *run) abuseChannel(ctx context.Context, a action) (string, error) {
 	return "#" + c.Spec.Name + describe(c), r.create(ctx, c)
 }
 
-// abuseDojo creates a Dojo. Either the quota refuses its children, or it refers to credentials that
-// are not shared with its namespace.
 func (r *run) abuseDojo(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	d := &corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)}}
@@ -114,16 +108,14 @@ func (r *run) abuseDojo(ctx context.Context, a action) (string, error) {
 	return what, r.create(ctx, d)
 }
 
-// abuseObject creates an object that looks like a child of an operator. Its name is the name of
-// such a child in the first tenant's namespace.
+// abuseObject creates an object with the name and the labels of another tenant's child.
 func (r *run) abuseObject(ctx context.Context, a action) (string, error) {
 	o := forged(a.random(), a.slot)
 	owner := &corev1api.Dojo{}
 	withTimeout, cancel := r.withTimeout(ctx)
 	defer cancel()
 	key := types.NamespacedName{Namespace: abuser, Name: refusedName(a.slot)}
-	// The object gets an owner reference only if the owner exists, because Kubernetes would
-	// garbage-collect an object whose owner does not exist.
+	// Kubernetes would garbage-collect an object with a missing owner.
 	if r.Admin.Get(withTimeout, key, owner) == nil {
 		o.SetOwnerReferences([]metav1.OwnerReference{
 			*metav1.NewControllerRef(owner, corev1api.GroupVersion.WithKind("Dojo"))})

@@ -23,7 +23,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// world is the state of Kubernetes and Discord at one moment. It also has deleted objects.
 type world struct {
 	servers  []*v1alpha1.DiscordServer
 	groups   []*v1alpha1.DiscordGroup
@@ -44,20 +43,19 @@ type world struct {
 
 	guild discordtest.Guild
 	botID string
-	// userChannels and userRoles hold the state after the last edit of a user.
+	// userChannels and userRoles are the states after the last edit of a user.
 	userChannels map[string]userChannel
 	userRoles    map[string]discordtest.Role
 	members      map[string][]string
-	// gone holds the last versions of deleted objects.
+	// gone contains the last versions of deleted objects.
 	gone map[types.UID]client.Object
-	// abandoned has the ids of webhooks that the operator created and could not record in a status,
-	// and that no spec requests any more.
+	// abandoned contains webhooks that no status has named and no spec requests any more.
 	abandoned map[string]bool
 }
 
 type userChannel struct {
 	discordtest.Channel
-	// synced reports whether the channel has the same permission overwrites as its category.
+	// synced means that the channel has the permission overwrites of its category.
 	synced bool
 }
 
@@ -70,8 +68,7 @@ var customKinds = []schema.GroupVersionKind{
 	{Group: "monitoring.coreos.com", Version: "v1alpha1", Kind: "AlertmanagerConfig"},
 }
 
-// gather reads Kubernetes first and Discord last. The two states differ if an operator acts
-// meanwhile, so the caller must then gather again.
+// gather reads Discord last. If an operator acts meanwhile, the caller must gather again.
 func (r *run) gather(ctx context.Context) (*world, error) { //nolint:funlen // one list for each kind
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// TestAuditPolicy evaluates the sample audit policy with the API server's own code.
 func TestAuditPolicy(t *testing.T) {
 	file, err := project.Path("docs/examples/audit-policy.yaml")
 	if err != nil {

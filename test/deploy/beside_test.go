@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// all runs all steps of .ci/run with fake programs. Each make target only prints its name. The
-// target with the name in `fails` then fails. all returns the output, and whether the run passed.
+// all runs .ci/run with fake programs. The parameter fails names the make target that fails.
 func (s *scratch) all(fails string) (string, bool) {
 	s.t.Helper()
 	for _, program := range []string{"go", "chromium"} {
@@ -31,8 +30,7 @@ func (s *scratch) all(fails string) (string, bool) {
 	return string(out), err == nil
 }
 
-// A step that runs beside others runs in the background. .ci/run must print the step's output and
-// time, and must fail if the step fails.
+// .ci/run prints the output and time of a background step, and fails if the step fails.
 func TestStepsBesideOthers(t *testing.T) {
 	t.Parallel()
 	for fails, want := range map[string][]string{

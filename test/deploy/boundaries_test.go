@@ -16,14 +16,12 @@ import (
 )
 
 var (
-	// namesTests matches a table row whose last column names tests in backticks, or says "not
-	// offered".
+	// namesTests matches a table row that ends with test names in backticks, or "not offered".
 	namesTests  = regexp.MustCompile(`(?m)^\| [^|]* \| [^|]* \| (` + "`" + `[^|]*` + "`" + `|not offered) \|$`)
 	inBackticks = regexp.MustCompile("`([^`]+)`")
 )
 
-// Each table row must name existing tests, or say "not offered". The name of a test is a test
-// function, or words in the title of a spec or subtest.
+// Each table row names existing tests: functions, or words of the titles of specs and subtests.
 func TestBoundariesHaveTests(t *testing.T) {
 	tests := sourcesOfTests(t)
 	descriptions := titlesIn(tests)

@@ -17,9 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rule is a CEL validation rule that bounds a field of an embedded Kubernetes type, because the
-// schema of such a type has no bounds. at is the path of the field that has the rule. text is a
-// part of the rule.
+// rule is a CEL rule that limits a field of a Kubernetes type without limits in its schema.
 type rule struct{ at, text string }
 
 func resourceRules(at string) map[string]rule {
@@ -51,8 +49,7 @@ func itemRules(at, item string, most int, optional, required []string) map[strin
 	return rules
 }
 
-// ruled lists the rules of each kind. The keys of the inner maps are paths of fields, and the
-// values are the rules that bound them.
+// ruled maps each kind to its fields and the rules that limit them.
 var ruled = map[string][]map[string]rule{
 	"Dojo": {
 		resourceRules(".spec.resources"), resourceRules(".spec.postgres.cluster.resources"),
@@ -94,8 +91,7 @@ func selectorRules(at string) map[string]rule {
 	}
 }
 
-// unbounded lists strings that are bounded only by the maximal size of an object. They are in a
-// list within a list. The API server refuses rules for them because of their estimated cost.
+// The API server refuses rules for strings in nested lists: their estimated cost is too high.
 var unbounded = map[string][]string{
 	"DiscordServer": {selector + ".matchExpressions[].values[]", roleSelector + ".matchExpressions[].values[]"},
 	"DiscordGroup":  {selector + ".matchExpressions[].values[]"},
@@ -105,8 +101,7 @@ type field struct {
 	*apiextensionsv1.JSONSchemaProps
 	// path contains [] for the items of a list and {} for the values of a map.
 	path string
-	// described is the field's description. For a field without a description, it is that of the
-	// nearest ancestor with a description.
+	// described is the description of the field or of its nearest described ancestor.
 	described string
 }
 
@@ -124,7 +119,6 @@ func fields(f field, visit func(field)) {
 	}
 }
 
-// open reports whether the schema of a field has no bound.
 func open(s *apiextensionsv1.JSONSchemaProps) bool {
 	switch {
 	case s.Type == "array":
@@ -136,7 +130,7 @@ func open(s *apiextensionsv1.JSONSchemaProps) bool {
 	}
 }
 
-// No client may be able to make a field of our kinds arbitrarily large, in spec or status.
+// Clients cannot make a field of our kinds arbitrarily large.
 func TestKindsAreBounded(t *testing.T) {
 	for kind, schema := range ourKinds(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -183,14 +177,12 @@ func holds(s *apiextensionsv1.JSONSchemaProps, text string) bool {
 	})
 }
 
-// ofNames are well-known bounds that need no documentation: the lengths of Kubernetes names and
-// labels, and of Discord ids.
+// ofNames are well-known limits: the lengths of Kubernetes names and labels, and of Discord ids.
 var ofNames = []int64{253, 63, 50, 20}
 
 var size = regexp.MustCompile(`size\(.+?\) <= (\d+)`)
 
-// Each bound must be in the description of its field, or else of the nearest ancestor with a
-// description.
+// The description of each field, or of its nearest described ancestor, mentions its limit.
 func TestBoundsAreDocumented(t *testing.T) {
 	for kind, schema := range ourKinds(t) {
 		t.Run(kind, func(t *testing.T) {

@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// docs/platform/leaving.md must name all kinds of objects that an application needs and that are
-// deleted with the Dojo. The application's new manifests would otherwise lack them.
+// The page names all kinds that an application needs and that are deleted with the Dojo.
 func TestChildrenToSave(t *testing.T) {
 	g := NewWithT(t)
 	page := text(t, "docs/platform/leaving.md")
@@ -39,9 +38,8 @@ func TestChildrenToSave(t *testing.T) {
 		ContainSubstring("kubectl delete dojo NAME --cascade=foreground"), ContainSubstring("DB_ENDPOINT: NAME-db-rw")))
 }
 
-// A kubectl command in docs/learn/quickstart.md must list all kinds of objects that dojo-operator
-// creates, except Event and HTTPRoute. The page's cluster does not have the kind HTTPRoute, so only
-// the page's text names this kind.
+// The quickstart lists all kinds that dojo-operator creates, except Event and HTTPRoute, because
+// its cluster has no HTTPRoute.
 func TestChildrenOfTheDocs(t *testing.T) {
 	g := NewWithT(t)
 	line := regexp.MustCompile(`kubectl get -l app\.kubernetes\.io/instance=\S+ ([a-z.,\\\n]+)\n`).

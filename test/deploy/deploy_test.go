@@ -31,8 +31,6 @@ import (
 
 const waitLimit = 3 * time.Minute
 
-// warnings collects the warnings of the API server, such as deprecated versions and violations of
-// pod security.
 type warnings struct {
 	mu    sync.Mutex
 	texts []string
@@ -85,7 +83,6 @@ var both = []shipped{
 	}},
 }
 
-// TestDeploy installs the operators and their samples as `kubectl apply --server-side -k` does.
 func TestDeploy(t *testing.T) {
 	t.Parallel()
 	admin, warned := startCluster(t)
@@ -150,7 +147,7 @@ func awaitKinds(t *testing.T, admin client.Client, operators ...shipped) {
 	}
 }
 
-// rendered caches rendered folders, because rendering the CustomResourceDefinitions takes seconds.
+// Rendering the CustomResourceDefinitions takes seconds, so rendered caches rendered folders.
 var rendered sync.Map
 
 func render(t *testing.T, folder string) []*unstructured.Unstructured {
@@ -174,8 +171,6 @@ func render(t *testing.T, folder string) []*unstructured.Unstructured {
 
 func production(o environment.Operator) string { return o.Folder() + "/overlays/production" }
 
-// runsRestricted expects that the operator's namespace enforces the pod security standard
-// "restricted", and that the operator's pods run there.
 func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 	t.Helper()
 	g := NewWithT(t)
@@ -186,8 +181,7 @@ func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "careless"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.invalid/main"}}},
 	}
-	// The first errors differ: a new namespace refuses every pod until its default ServiceAccount
-	// exists.
+	// A new namespace refuses every pod until its default ServiceAccount exists.
 	g.Eventually(func() error { return admin.Create(t.Context(), careless) }).WithTimeout(waitLimit).
 		Should(MatchError(ContainSubstring("violates PodSecurity")), "an unrestricted pod")
 	var deployment appsv1.Deployment
@@ -199,7 +193,6 @@ func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 	g.Expect(*deployment.Spec.Replicas).To(BeNumerically(">", 1), "one that works and one that takes over")
 }
 
-// The kustomization of the samples must list every sample file.
 func TestSamplesAreComplete(t *testing.T) {
 	for _, o := range both {
 		t.Run(o.Name, func(t *testing.T) {

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// kubectl explain wraps descriptions at 76 columns. It cannot wrap a line without a space, such as
-// a URL, so the test allows such a line to be longer.
+// kubectl explain wraps descriptions at 76 columns, except lines without a space, such as URLs.
 func TestDescriptionsFitKubectlExplain(t *testing.T) {
 	for kind, schema := range ourKinds(t) {
 		fields(field{JSONSchemaProps: schema}, func(f field) {

@@ -14,14 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tables maps each Discord object to the page of docs/reference with the table of the object's
-// fields.
+// tables maps each Discord object to the page of docs/reference that lists its fields.
 var tables = map[string]string{
 	"server": "discordserver.md", "role": "discordrole.md", "channel": "discordchannel.md",
 	"overwrite": "discordchannel.md", "webhook": "discordchannel.md",
 }
 
-// writable maps each Discord object to the API calls that write it.
 var writable = map[string][]string{
 	"server": {"patch /guilds/{guild_id}"},
 	"role": {
@@ -32,7 +30,7 @@ var writable = map[string][]string{
 	"webhook":   {"post /channels/{channel_id}/webhooks", "patch /webhooks/{webhook_id}"},
 }
 
-// docs/reference must have every field that Discord's OpenAPI description allows clients to write.
+// docs/reference has every field that is writable according to Discord's OpenAPI description.
 func TestPagesHaveEveryFieldOfDiscord(t *testing.T) {
 	t.Parallel()
 	described := os.Getenv("DISCORD_OPENAPI")
@@ -78,8 +76,6 @@ func at(o map[string]any, keys ...string) map[string]any {
 	return o
 }
 
-// addFields adds the names of a schema's fields. It follows references, alternatives and the items
-// of lists.
 func addFields(fields map[string]bool, description, schema map[string]any) {
 	if ref, ok := schema["$ref"].(string); ok {
 		addFields(fields, description, at(description, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...))

@@ -84,8 +84,7 @@ func allPages(t *testing.T) []string {
 	return all
 }
 
-// notRun lists pages whose commands other tests run: test/deploy and tools/charts install the
-// operators, test/observability evaluates Argo CD's health checks, and TestLoad loads images.
+// Other tests check the commands of these pages.
 var notRun = []string{"docs/do/install.md", "docs/do/gitops.md", "docs/do/kind-k3d.md"}
 
 func TestCommandsOfTheDocsAreRun(t *testing.T) {
@@ -119,8 +118,6 @@ func TestCommandsOfTheDocsAreRun(t *testing.T) {
 	}
 }
 
-// The API server must accept the sample of docs/do/teams.md. The sample grants the teams only the
-// references that they need.
 func TestSampleOfTenants(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -156,8 +153,7 @@ func TestSampleOfTenants(t *testing.T) {
 	g.Expect(sharing).To(Equal(teams))
 }
 
-// objectsOf parses the objects of our kinds in a code block. If a manifest has only a spec,
-// objectsOf adds the other fields of a Dojo.
+// objectsOf parses the objects of our kinds in a code block, and completes a Dojo with only a spec.
 func objectsOf(t *testing.T, block string) (all []*unstructured.Unstructured) {
 	t.Helper()
 	documents := utilyaml.NewYAMLToJSONDecoder(strings.NewReader(block))

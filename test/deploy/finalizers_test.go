@@ -48,8 +48,8 @@ func finalizers(n int) []string {
 	return all
 }
 
-// The API server must refuse an object with many finalizers, because the operators' caches have
-// them in memory. Users must be able to edit and clean up an existing object that has too many.
+// The operators cache finalizers, so the API server refuses too many. Users can still edit and
+// clean up an object that already has too many.
 func TestFinalizersAreBounded(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -88,8 +88,7 @@ func TestFinalizersAreBounded(t *testing.T) {
 	}
 }
 
-// A deletion of a Dojo must not leave the Dojo's AlertmanagerConfig and Secret behind, because
-// dojo-operator would no longer check the URL in that Secret.
+// Orphan deletion would keep the AlertmanagerConfig and a Secret with an unchecked URL.
 func TestDojosAreNotOrphaned(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// TestLoad runs tools/load. Fake programs replace kind and k3d, and print their arguments.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	root, err := project.Root()
@@ -70,7 +69,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// archiveOf writes an archive in the format of `make images`. It has only the index, and no image.
+// archiveOf writes an image archive that has only an index.
 func archiveOf(t *testing.T, file, operator string) {
 	t.Helper()
 	var archive strings.Builder

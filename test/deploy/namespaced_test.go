@@ -34,11 +34,9 @@ const (
 	guildID       = "1401681709430341710" // guild of the sample
 )
 
-// dojo-operator watches the namespaces `teams`, and discord-operator `teams` and `platform`. No
-// operator watches the namespace `unwatched`.
+// dojo-operator watches teams, and discord-operator watches teams and platform.
 var teams, platform, unwatched = []string{"team-a", "team-b"}, "platform", "team-c"
 
-// namespaced is a cluster in which both operators are installed as in deploy/samples/install.
 type namespaced struct {
 	cluster   *testcluster.Cluster
 	admin     client.Client
@@ -53,8 +51,7 @@ func startNamespaced(t *testing.T) *namespaced {
 	postgres, err := testcluster.CloudNativePGCRDs(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	crds := []string{postgres}
-	// The kinds exist from the start. For kinds that are added later, Kubernetes enforces a quota
-	// only after half a minute.
+	// Kubernetes enforces a quota for a kind that is added later only after half a minute.
 	for _, o := range environment.All {
 		folder, err := o.CRDs()
 		g.Expect(err).NotTo(HaveOccurred())
@@ -91,8 +88,6 @@ func startNamespaced(t *testing.T) *namespaced {
 	return n
 }
 
-// kustomization writes a kustomization that installs the sample, and connects it to the simulated
-// Discord.
 func (n *namespaced) kustomization(t *testing.T) string {
 	t.Helper()
 	return writeKustomization(t, "install", func(up string) map[string]any {
@@ -112,8 +107,7 @@ func (n *namespaced) kustomization(t *testing.T) string {
 	})
 }
 
-// Operators that watch only some namespaces must work in these namespaces. They must send no
-// request about other namespaces, except about their own.
+// Operators that watch some namespaces send requests only about these and their own namespace.
 func TestNamespaced(t *testing.T) {
 	t.Parallel()
 	n := startNamespaced(t)
@@ -126,8 +120,7 @@ func TestNamespaced(t *testing.T) {
 	var elsewhere []*unstructured.Unstructured
 	for _, namespace := range append(slices.Clone(teams), unwatched) {
 		for _, o := range teamObjects(t, namespace) {
-			// The API server refuses all objects that a new quota counts, until the quota's status
-			// is known.
+			// The API server refuses all objects that a new quota counts until its status is known.
 			g.Eventually(func() error { return n.admin.Create(t.Context(), o) }).WithTimeout(waitLimit).
 				Should(Succeed(), "%s %s", o.GetKind(), o.GetName())
 			switch {
@@ -304,8 +297,7 @@ func (n *namespaced) patch(t *testing.T, namespace, merge string) *unstructured.
 	return dojo
 }
 
-// expectConfined expects that an operator sent requests only about the namespaces that it watches
-// and about its own namespace, and that the API server refused none of the requests.
+// expectConfined expects no refused request and no request about an unrelated namespace.
 func (n *namespaced) expectConfined(t *testing.T, o environment.Operator) {
 	t.Helper()
 	g := NewWithT(t)

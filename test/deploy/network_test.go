@@ -21,8 +21,8 @@ const (
 	metricsPort  = 9187
 )
 
-// The pod labels of CloudNativePG are copied from pkg/specs/pods.go and jobs.go of CloudNativePG
-// 1.30. test/e2e compares these labels with real pods.
+// The pod labels are copied from pkg/specs/pods.go and jobs.go of CloudNativePG 1.30. test/e2e
+// compares them with real pods.
 func (n *namespaced) confinesTeams(t *testing.T) {
 	g := NewWithT(t)
 	var policies networkingv1.NetworkPolicyList

@@ -39,7 +39,6 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// variant is an operator's base or overlay, with added components.
 type variant struct {
 	operator   environment.Operator
 	overlay    string
@@ -90,7 +89,6 @@ func kustomizations(t *testing.T, o environment.Operator, below string) []string
 	return found
 }
 
-// write writes a kustomization like that of a user who chose the variant, and returns its folder.
 func (v variant) write(t *testing.T) string {
 	t.Helper()
 	return writeKustomization(t, strings.NewReplacer("/", "-", "+", "_").Replace(v.String()),
@@ -114,8 +112,7 @@ func (v variant) write(t *testing.T) string {
 		})
 }
 
-// writeKustomization writes a kustomization below out/ and returns its folder, relative to the
-// project's root. It calls content with up, the relative path from that folder to the root.
+// writeKustomization writes content(the relative path to the root) to a folder below out/.
 func writeKustomization(t *testing.T, name string, content func(up string) map[string]any) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -129,8 +126,6 @@ func writeKustomization(t *testing.T, name string, content func(up string) map[s
 	return folder
 }
 
-// TestOverlays applies all variants to a real API server. The API server warns if a pod violates
-// pod security.
 func TestOverlays(t *testing.T) {
 	admin, warned, config := startAPIServer(t)
 	for _, o := range environment.All {
@@ -167,9 +162,7 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// accepted remembers, as JSON, the objects that the API server has accepted. Overlays share most
-// objects, and large CustomResourceDefinitions take long, so the tests apply each object only
-// once.
+// accepted remembers the objects that the API server has accepted: many overlays share them.
 type accepted struct {
 	config *rest.Config
 	mapper meta.RESTMapper
@@ -213,7 +206,7 @@ func (a *accepted) add(object string) {
 	a.objects[object] = true
 }
 
-// startAPIServer starts an API server without controllers. It serves prometheus-operator's kinds.
+// startAPIServer starts an API server without controllers, with prometheus-operator's kinds.
 func startAPIServer(t *testing.T) (client.Client, *warnings, *rest.Config) {
 	t.Helper()
 	g := NewWithT(t)
@@ -228,8 +221,6 @@ func startAPIServer(t *testing.T) (client.Client, *warnings, *rest.Config) {
 	return admin, warned, cluster.Config()
 }
 
-// makeNamespaces creates the namespaces of the objects. The test applies the Namespace objects by
-// dry run, which creates nothing.
 func makeNamespaces(t *testing.T, admin client.Client, objects []*unstructured.Unstructured) {
 	t.Helper()
 	names := map[string]bool{}
@@ -245,8 +236,7 @@ func makeNamespaces(t *testing.T, admin client.Client, objects []*unstructured.U
 	}
 }
 
-// expectSameOfKubectl expects that kubectl renders the same objects as the library of this test.
-// Users render with kubectl.
+// expectSameOfKubectl compares the objects with the result of `kubectl kustomize`.
 func expectSameOfKubectl(t *testing.T, folder string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)
@@ -278,8 +268,7 @@ func nameOf(o *unstructured.Unstructured) string {
 	return strings.Join([]string{o.GroupVersionKind().Group, o.GetKind(), o.GetNamespace(), o.GetName()}, "/")
 }
 
-// expectHardened checks security settings that pod security does not cover. It also expects that
-// all selectors of pods match the operator's pods.
+// expectHardened checks settings that pod security does not cover, and the selectors of pods.
 func expectHardened(t *testing.T, o environment.Operator, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)
@@ -312,8 +301,7 @@ func expectHardened(t *testing.T, o environment.Operator, objects []*unstructure
 	g.Expect(ports).To(HaveKey(service.Spec.Ports[0].TargetPort.String()))
 }
 
-// expectConfined expects a NetworkPolicy for the operator's pods: only ports of the container
-// accept connections, only selected clients reach the metrics, and no egress rule is empty.
+// expectConfined expects a NetworkPolicy that limits ports, the clients of metrics, and egress.
 func expectConfined(t *testing.T, o environment.Operator, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)
@@ -385,8 +373,7 @@ func TestOverlaysDiffer(t *testing.T) {
 			}
 			namespaced := render(t, variant{o, "overlays/production", components}.write(t))
 			for _, name := range roles {
-				// The rendered objects must include the ClusterRole and the ClusterRoleBinding, so
-				// that an apply removes the rights that they gave before.
+				// Without these objects, an apply would keep the former rights.
 				var role rbacv1.ClusterRole
 				g.Expect(pick(namespaced, "ClusterRole", name, &role)).To(Succeed())
 				g.Expect(role.Rules).To(BeEmpty(), "it may act everywhere")
@@ -404,8 +391,7 @@ func deploymentOf(g *WithT, objects []*unstructured.Unstructured, name string) *
 	return &deployment
 }
 
-// pick decodes the object with the kind and name. It returns an error if the object has unknown
-// fields.
+// pick decodes an object, and fails if the object has unknown fields.
 func pick(objects []*unstructured.Unstructured, kind, name string, into any) error {
 	i := slices.IndexFunc(objects,
 		func(o *unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == name })

@@ -20,12 +20,10 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// refusal has the manifest of an object, and the message with which the policies must refuse it.
-// The message is empty if they must accept the object.
+// refusal is a manifest, and the expected message of the policies ("" if they accept it).
 type refusal struct{ object, message string }
 
-// expectRefusals retries, because the API server needs time to compile new policies and to see new
-// namespaces.
+// The API server needs time to compile new policies and to see new namespaces.
 func expectRefusals(t *testing.T, c client.Client, tries map[string]refusal) {
 	t.Helper()
 	g := NewWithT(t)
@@ -191,10 +189,8 @@ func TestPolicySamples(t *testing.T) {
 	})
 }
 
-// The sample policies must check each change of a Dojo's spec, including a change by kubectl
-// scale. While a Dojo is being deleted, each policy must check the Dojo only if a field changes
-// that this policy restricts. The policies must accept an edit that does not change the spec, so
-// that the operator can remove the finalizer of a Dojo that violates them.
+// The policies check each change of a Dojo's spec, but during a deletion only changes of their own
+// fields. They accept edits outside the spec, so that the operator can remove its finalizer.
 func TestPolicySamplesRuleChanges(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -257,7 +253,6 @@ func TestPolicySamplesRuleChanges(t *testing.T) {
 	g.Expect(patched(`{"metadata": {"finalizers": null}}`)).To(Succeed())
 }
 
-// whileDeleted has edits of a Dojo that is being deleted, and the policies that must refuse them.
 var whileDeleted = map[string]string{
 	`{"image": "docker.io/y"}`: "images",
 	`{"postgres": {"cluster": {"imageName": "docker.io/postgres:17"}}}`: "images",
@@ -273,9 +268,8 @@ var whileDeleted = map[string]string{
 	`{"postgres": {"cluster": {"backup": {"schedule": "0 2 * * *", "method": "Plugin", "plugin": {"name": "x"}}}}}`: "backups",
 }
 
-// The sample policy must refuse a new spec.serviceAccountName, even if the namespace's annotation
-// allows this ServiceAccount. Users must still be able to edit a Dojo that already has a
-// ServiceAccount.
+// The policy refuses a new spec.serviceAccountName despite the annotation of the namespace, but
+// accepts edits of a Dojo that already has one.
 func TestServiceAccountsOff(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -313,8 +307,7 @@ func TestServiceAccountsOff(t *testing.T) {
 	g.Expect(update("serviceAccountName", "default")).To(Succeed())
 }
 
-// ValidatingAdmissionPolicies must limit what the operators can write, beyond their RBAC
-// permissions.
+// ValidatingAdmissionPolicies limit the operators' writes more than RBAC can.
 func TestAdmission(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -390,8 +383,7 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// An operator must not be able to take over another client's Secret by adding the operator's label.
-// It may restore this label on a Secret that it has written itself.
+// An operator cannot take over the Secret of another client by adding its label.
 func expectForeignSecretsKept(t *testing.T, admin, operator client.Client, name string) {
 	t.Helper()
 	g := NewWithT(t)

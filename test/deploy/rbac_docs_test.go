@@ -24,7 +24,6 @@ var (
 	roleRow     = regexp.MustCompile("^\\| `([^`]+)`(?: `([^`]+)`)? \\| ([a-z, ]+) \\| (.+) \\|$")
 )
 
-// docs/platform/rbac.md must list exactly the permissions of the deployed roles.
 func TestDocumentedPermissions(t *testing.T) {
 	g := NewWithT(t)
 	path, err := project.Path("docs", "platform", "rbac.md")

@@ -16,9 +16,7 @@ import (
 
 const enforcement = "components/owner-references-permission-enforcement"
 
-// Operators must have the right to delete Secrets only with the component
-// owner-references-permission-enforcement. The component extends the operator's ClusterRole, or its
-// Roles if the component namespaced is used.
+// Only the component owner-references-permission-enforcement permits the deletion of Secrets.
 func TestDeletionOfSecrets(t *testing.T) {
 	some := map[string][]string{environment.Discord.Name: {"Role " + platform + "/discord-operator"}}
 	for _, o := range environment.All {
@@ -45,8 +43,7 @@ func TestDeletionOfSecrets(t *testing.T) {
 	}
 }
 
-// mayDeleteSecrets lists the roles that may delete Secrets. It omits a ClusterRole whose binding
-// has no subject, because components/namespaced revokes a ClusterRole in this way.
+// mayDeleteSecrets omits a ClusterRole without a subject, which components/namespaced revokes.
 func mayDeleteSecrets(t *testing.T, objects []*unstructured.Unstructured) (roles []string) {
 	t.Helper()
 	for _, o := range objects {

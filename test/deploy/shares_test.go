@@ -13,8 +13,6 @@ import (
 	"jutsu.com/operators/test/testcluster/manifests"
 )
 
-// Three texts must name every kind: the sample quota, the quota in docs/platform/multi-tenancy.md,
-// and the section "Who is trusted" of that page.
 func TestTenantsSharesNameEveryKind(t *testing.T) {
 	t.Parallel()
 	page, quota := text(t, "docs/platform/multi-tenancy.md"), text(t, "deploy/samples/install/namespaces/team/quota.yaml")

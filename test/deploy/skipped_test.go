@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// scratch is a git repository with a copy of .ci/run. Its suite "playground" depends on one file.
+// scratch is a git repository with .ci/run and a suite "playground" that depends on input.txt.
 type scratch struct {
 	t    *testing.T
 	root string
@@ -69,8 +69,7 @@ func (s *scratch) run(cache, landed string, args ...string) string {
 	return string(out)
 }
 
-// .ci/run may skip a suite only if the files that can affect the suite have not changed since the
-// last landing: the commit in LANDED, or else the commit where the branch left origin/main.
+// The last landing is the commit in LANDED, or else the commit where the branch left origin/main.
 func TestSuitesThatAChangeCannotAffectAreSkipped(t *testing.T) {
 	t.Parallel()
 	const runs, skipped = "the suite runs", "playground: skipped: none of its 1 input files has changed since"

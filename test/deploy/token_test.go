@@ -21,8 +21,7 @@ import (
 
 var replacesToken = regexp.MustCompile(`(?s)\n\$ (kubectl create secret generic discord-bot .*?)\n\$`)
 
-// docs/troubleshooting.md has a command that replaces a leaked token. The command must keep the
-// annotation that lists the token's servers, and the other keys of the Secret.
+// The documented command keeps the annotation with the token's servers, and other keys.
 func TestReplacedTokenKeepsItsServers(t *testing.T) {
 	g := NewWithT(t)
 	cluster, admin := start(t, testcluster.Options{})

@@ -21,13 +21,10 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// TestUserRoles asks a real API server for the rights of users. Some users have a role of
-// Kubernetes, such as edit, to which our components aggregate rules. Other users have only a role
-// of ours.
+// Users get rights from a role of Kubernetes, such as edit, or from a role of ours.
 func TestUserRoles(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
-	// The controller manager aggregates roles.
 	cluster, admin := start(t, testcluster.Options{ControllerManager: true})
 	for _, o := range both {
 		apply(t, admin, variant{o.Operator, "base", []string{"components/aggregated-roles"}}.write(t))
@@ -50,7 +47,7 @@ func TestUserRoles(t *testing.T) {
 		g.Expect(admin.Create(t.Context(), review)).To(Succeed())
 		return review.Status.Allowed
 	}
-	// The controller aggregates one role after the other, and the authorizer sees the rules later.
+	// Aggregation is asynchronous, and the authorizer sees new rules later.
 	g.Eventually(func() (missing []string) {
 		for user, verbs := range map[string][]string{
 			"view": {"get"}, "edit": {"get", "create"}, "admin": {"get", "create", "deletecollection"},
@@ -107,7 +104,7 @@ func TestUserRoles(t *testing.T) {
 	expectRealRequests(t, cluster.Config())
 }
 
-// Kubernetes' own roles must have our rules only if the user adds the component aggregated-roles.
+// Kubernetes' own roles have our rules only with the component aggregated-roles.
 func TestAggregationIsAChoice(t *testing.T) {
 	for _, o := range environment.All {
 		for folder, want := range map[string][]string{
@@ -131,8 +128,7 @@ func TestAggregationIsAChoice(t *testing.T) {
 	}
 }
 
-// expectRealRequests makes requests as some of the users, to confirm the rights that TestUserRoles
-// has read.
+// expectRealRequests confirms the results of TestUserRoles with real requests.
 func expectRealRequests(t *testing.T, config *rest.Config) {
 	t.Helper()
 	g := NewWithT(t)

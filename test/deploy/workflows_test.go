@@ -22,8 +22,7 @@ var (
 	makeCall = regexp.MustCompile(`(?m)^[^#\n]*\bmake "?([a-z][a-z0-9-]*)`)
 )
 
-// Each use of an action must name a commit, with the commit's tag in a comment. All uses of the
-// same action must name the same commit.
+// Each action is pinned to one commit, with the commit's tag in a comment.
 func TestActionsArePinned(t *testing.T) {
 	used := map[string]string{}
 	for name, content := range workflows(t) {
@@ -46,8 +45,7 @@ func TestActionsArePinned(t *testing.T) {
 	}
 }
 
-// Every make target that a workflow or .ci/run calls must exist, and ci.yaml must run every step of
-// .ci/run once.
+// All called make targets exist, and ci.yaml runs each step of .ci/run once.
 func TestWorkflowsRunWhatExists(t *testing.T) {
 	called := workflows(t)
 	called[".ci/run"] = text(t, ".ci/run")
@@ -116,9 +114,7 @@ func makes(t *testing.T, file, target string) {
 	}
 }
 
-// The release workflow attests the provenance of artifacts. It is called by each operator's
-// workflow. The caller must grant the permissions for the attestation, because a called workflow
-// cannot have more permissions than its caller.
+// A called workflow has at most the permissions of its caller, so callers must grant them.
 func TestProvenance(t *testing.T) {
 	type job struct {
 		Permissions map[string]string

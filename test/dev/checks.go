@@ -25,7 +25,6 @@ func serviceAccount(o environment.Operator) string {
 	return "system:serviceaccount:" + o.Namespace + ":" + o.Name
 }
 
-// check returns an error with advice if the operator cannot run on this machine.
 func (t *target) check(ctx context.Context, o environment.Operator) error {
 	account := &corev1.ServiceAccount{}
 	err := t.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, account)
@@ -57,8 +56,7 @@ func (t *target) mayImpersonate(ctx context.Context, o environment.Operator) err
   kubectl -n %[1]s create rolebinding impersonate-%[2]s --role=impersonate-%[2]s --user=YOU`, o.Namespace, o.Name)
 }
 
-// undeployed returns an error if the operator is deployed in the cluster, or runs elsewhere and
-// holds its Lease in the cluster.
+// undeployed returns an error if the operator is deployed, or runs elsewhere with the Lease.
 func (t *target) undeployed(ctx context.Context, o environment.Operator) error {
 	deployment, err := t.deployment(ctx, o)
 	if err != nil {
@@ -71,8 +69,7 @@ func (t *target) undeployed(ctx context.Context, o environment.Operator) error {
 	return t.idle(ctx, o)
 }
 
-// idle returns an error if an operator already runs on this cluster, because a second process of
-// the operator would only wait for the Lease.
+// A second process of an operator would only wait for the Lease, so idle returns an error.
 func (t *target) idle(ctx context.Context, o environment.Operator) error {
 	deployment, err := t.deployment(ctx, o)
 	if err != nil {
@@ -117,8 +114,7 @@ func (t *target) lease(ctx context.Context, o environment.Operator) (*coordinati
 	return lease, nil
 }
 
-// held returns the holder of a Lease, and the time since its last renewal. The holder is "" if the
-// Lease does not exist or has expired.
+// held returns the holder of a valid Lease, or "", and the time since its last renewal.
 func held(lease *coordinationv1.Lease, now time.Time) (holder string, since time.Duration) {
 	if lease == nil || lease.Spec.HolderIdentity == nil || lease.Spec.RenewTime == nil ||
 		lease.Spec.LeaseDurationSeconds == nil {

@@ -22,11 +22,9 @@ import (
 
 type dependency struct {
 	name string
-	// detectedBy is a CustomResourceDefinition that exists if and only if the dependency is
-	// installed.
+	// This CustomResourceDefinition exists if and only if the dependency is installed.
 	detectedBy string
-	// released returns the path of the dependency's manifest. The manifest is in a Go module, whose
-	// version tools/ pins.
+	// released returns the path of the manifest in a Go module, with the version that tools/ pins.
 	released func(context.Context) (string, error)
 }
 
@@ -35,11 +33,9 @@ var dependenciesToInstall = []dependency{
 	{"prometheus-operator", "prometheusrules.monitoring.coreos.com", testcluster.PrometheusOperatorManifest},
 }
 
-// startTimeout limits the start of a dependency's pods, including the pulls of their images.
 const startTimeout = 5 * time.Minute
 
-// dependencies installs missing dependencies, and updates its own earlier installations. It leaves
-// an installation of another user unchanged.
+// dependencies installs or updates the dependencies, but keeps installations by other programs.
 func dependencies(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	for _, d := range dependenciesToInstall {
 		others, err := t.ofOthers(ctx, d.detectedBy)
@@ -71,8 +67,7 @@ func dependencies(ctx context.Context, _ *options, t *target, out io.Writer) err
 	return nil
 }
 
-// ofOthers reports whether the CustomResourceDefinition exists, and this program has not applied
-// it.
+// ofOthers reports whether a CustomResourceDefinition exists that another program has applied.
 func (t *target) ofOthers(ctx context.Context, name string) (bool, error) {
 	definition := &unstructured.Unstructured{}
 	definition.SetAPIVersion("apiextensions.k8s.io/v1")

@@ -34,15 +34,12 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// These tests run the make targets against a real API server, and check their output.
-
 const (
 	waitLimit  = 3 * time.Minute
 	upAndReady = "Ctrl-C stops the operators."
 )
 
-// cluster is a cluster that has the kinds of CloudNativePG and prometheus-operator, but not the
-// kinds of our operators.
+// cluster has the kinds of CloudNativePG and prometheus-operator, but not of our operators.
 type cluster struct {
 	*environment.Environment
 	kubeconfig string // the name of its context begins like that of a kind cluster
@@ -90,8 +87,7 @@ var built = sync.OnceValue(func() error {
 	return nil
 })
 
-// command starts a shell command in the project's root, with its own temporary folder. The command
-// does not rebuild binaries, because other tests use them.
+// command does not rebuild binaries, because other tests use them.
 func (c *cluster) command(t *testing.T, line string, variables ...string) (session *gexec.Session, tmp string) {
 	t.Helper()
 	root, err := project.Root()
@@ -124,8 +120,7 @@ func (c *cluster) command(t *testing.T, line string, variables ...string) (sessi
 	return session, tmp
 }
 
-// prints runs a shell command and returns its output. It expects that the command fails if and only
-// if status is not 0.
+// prints returns the output of a command, which must fail if and only if status is not 0.
 func (c *cluster) prints(t *testing.T, status int, line string, variables ...string) string {
 	t.Helper()
 	session, _ := c.command(t, line, variables...)
@@ -163,8 +158,7 @@ func (c *cluster) section(t *testing.T, title string) {
 	}
 }
 
-// TestQuickstart runs docs/learn/quickstart.md with fake nodes and a simulated CloudNativePG. Fake
-// nodes run no containers, so test/e2e checks the alert that Alertmanager posts.
+// Fake nodes run no containers, so test/e2e checks the alert that Alertmanager posts.
 func TestQuickstart(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -214,7 +208,6 @@ func TestQuickstart(t *testing.T) {
 		"the data of a Dojo outlives it")
 }
 
-// Each refusal must say how the user can continue.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -268,8 +261,6 @@ func TestRefusals(t *testing.T) {
 	g.Expect(c.prints(t, 0, "kubectl get crd -o name")).To(ContainSubstring("dojos.core.jutsu.com"))
 }
 
-// TestDependencies runs `make dependencies` twice, and expects that it leaves the installation of
-// another user unchanged.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -290,7 +281,6 @@ func TestDependencies(t *testing.T) {
 	g.Expect(c.prints(t, 0, "make dependencies")).To(ContainSubstring("CloudNativePG: is there, and left alone"))
 }
 
-// maySee lets a user read the objects that `make dev` must read in a namespace.
 func (c *cluster) maySee(t *testing.T, namespace, user string) {
 	t.Helper()
 	g, named := NewWithT(t), metav1.ObjectMeta{Namespace: namespace, Name: "see"}
@@ -320,8 +310,7 @@ func (c *cluster) versions(t *testing.T) map[string]string {
 	return versions
 }
 
-// actsAsServiceAccounts expects that the operators sent each request as their ServiceAccount, and
-// that the API server forbade none.
+// The operators sent each request as their ServiceAccount, and the API server forbade none.
 func (c *cluster) actsAsServiceAccounts(t *testing.T) {
 	t.Helper()
 	g, requests := NewWithT(t), map[string]int{}

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command dev prepares the cluster of the current kubectl context, runs the operators on this
-// machine against the cluster, and cleans up: `make install`, `make dev`, `make uninstall`, `make
-// dependencies` (docs/learn/quickstart.md).
-//
-//   - main.go: the command line;
-//   - target.go: the cluster, and the user's confirmation of it;
-//   - install.go: the installation of objects, and their removal;
-//   - dependencies.go: CloudNativePG and prometheus-operator, in the versions that tools/ pins;
-//   - checks.go: checks of permissions, and of operators that already run;
-//   - run.go: the operators as processes of this machine.
+// Command dev runs the operators on this machine against the cluster of the kubectl context (`make
+// dev`), and installs or deletes CustomResourceDefinitions, roles and dependencies there (`make
+// install`, `make uninstall`, `make dependencies`). See docs/learn/quickstart.md.
 package main

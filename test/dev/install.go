@@ -22,12 +22,10 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// crd names the kind that needs the most care, because the deletion of a CustomResourceDefinition
-// also deletes all objects of the kind that it defines.
+// The deletion of a CustomResourceDefinition also deletes all objects of its kind.
 const crd = "CustomResourceDefinition"
 
-// installed returns the objects of an operator's base that `make install` applies: all except the
-// Deployment, the PodDisruptionBudget and the Services.
+// installed returns an operator's base without Deployment, PodDisruptionBudget and Services.
 func installed(o environment.Operator) ([]*unstructured.Unstructured, error) {
 	root, err := project.Root()
 	if err != nil {
@@ -37,8 +35,6 @@ func installed(o environment.Operator) ([]*unstructured.Unstructured, error) {
 	return manifests.Without(objects, "Deployment", "PodDisruptionBudget", "Service"), err
 }
 
-// install applies the operators' manifests without pods and Services. If an operator is already
-// deployed, its pods and Services stay.
 func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	for _, o := range environment.All {
 		objects, err := installed(o)
@@ -58,8 +54,6 @@ func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	return nil
 }
 
-// served waits until the API server serves the kinds that the CustomResourceDefinitions in objects
-// define.
 func (t *target) served(ctx context.Context, objects []*unstructured.Unstructured) error {
 	ctx, cancel := context.WithTimeout(ctx, cleaning)
 	defer cancel()
@@ -97,9 +91,7 @@ func counted(objects []*unstructured.Unstructured) string {
 	return strings.Join(kinds, ", ")
 }
 
-// uninstall deletes the installed objects. It returns an error if an operator runs or is deployed.
-// Unless keepKinds is set, it also returns an error if objects of our kinds exist, because the
-// deletion of a CustomResourceDefinition would delete these objects.
+// uninstall returns an error if an operator still runs or if it would delete objects of users.
 func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error {
 	var users []*unstructured.Unstructured
 	for _, operator := range environment.All {
@@ -179,8 +171,7 @@ func listKind(definition *unstructured.Unstructured) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"}
 }
 
-// remove deletes the installed objects in reverse order. It keeps the namespace if the namespace
-// has objects that a user may have created.
+// remove keeps the namespace if a user may have created objects in it.
 func (t *target) remove(ctx context.Context, o environment.Operator, keepKinds bool, out io.Writer) error {
 	objects, err := installed(o)
 	if err != nil {
@@ -211,7 +202,6 @@ func (t *target) remove(ctx context.Context, o environment.Operator, keepKinds b
 	return client.IgnoreNotFound(t.client.Delete(ctx, &corev1.Namespace{ObjectMeta: metaOf(o.Namespace)}))
 }
 
-// content lists the objects in a namespace that users may have created.
 func (t *target) content(ctx context.Context, namespace string) (names []string, err error) {
 	for _, kind := range []schema.GroupVersionKind{
 		{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ConfigMap"},

@@ -32,7 +32,7 @@ const (
 	cleaning = 10 * time.Second
 	// simulatedServer is the Discord server id in the samples.
 	simulatedServer = "1401681709430341704"
-	// simulatedPort is discordtest's default port.
+	// simulatedPort is the default port of discordtest.
 	simulatedPort = "8065"
 )
 
@@ -50,8 +50,6 @@ type session struct {
 	mu      sync.Mutex // guards running and out
 }
 
-// run runs both operators until Ctrl-C, or until a process ends: an operator or the simulated
-// Discord.
 func run(ctx context.Context, o *options, t *target, out io.Writer) (err error) {
 	for _, operator := range environment.All {
 		if err := t.check(ctx, operator); err != nil {
@@ -121,10 +119,9 @@ func (s *session) start(ctx context.Context) error {
 	return group.Wait()
 }
 
-// startDiscord starts the simulated Discord on an address that pods can reach, because Alertmanager
-// posts alerts to it.
+// Alertmanager posts alerts to the simulated Discord, so pods must be able to reach the address.
 func (s *session) startDiscord(ctx context.Context) (err error) {
-	// The file stays after the run, so that the token in the user's Secret stays valid.
+	// The file stays, so that the token in the user's Secret stays valid.
 	token, err := project.Path("out", "dev", "discord-bot.token")
 	if err != nil {
 		return err
@@ -144,8 +141,8 @@ func (s *session) startDiscord(ctx context.Context) (err error) {
 	return err
 }
 
-// addressTowards returns the address from which this machine would send to a server. For a server
-// on this machine, it uses the route to the Internet instead. It sends nothing.
+// addressTowards returns the source address of packets to a server, or to the Internet if the
+// server is local. It sends nothing.
 func addressTowards(server string) string {
 	host := "198.51.100.1" // this address is only in documentation (RFC 5737)
 	if parsed, err := url.Parse(server); err == nil && parsed.Hostname() != "localhost" {
@@ -266,8 +263,7 @@ func (s *session) stop() error {
 	return errors.Join(append(errs, s.reaper.Clean())...)
 }
 
-// deleteLease deletes the operator's Lease. It keeps a Lease that existed before the start, or that
-// another process holds.
+// deleteLease keeps a Lease that existed before the start, or that another process holds.
 func (s *session) deleteLease(ctx context.Context, o environment.Operator) error {
 	lease, err := s.lease(ctx, o)
 	if err != nil || lease == nil || s.leased[o] {

@@ -28,13 +28,12 @@ type target struct {
 	context string
 	server  string
 	named   bool // reports whether the command line names the context
-	// raw is the kubeconfig with only this context. It embeds the files that the context needs.
+	// raw is the kubeconfig with only this context, and with embedded files.
 	raw    *clientcmdapi.Config
 	config *rest.Config
 	client client.Client // as the user of the context
 }
 
-// findTarget reads the kubeconfig that KUBECONFIG names, or else ~/.kube/config.
 func findTarget(name string) (*target, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	loaded, err := rules.Load()
@@ -71,8 +70,7 @@ func findTarget(name string) (*target, error) {
 	return t, nil
 }
 
-// confirm shows the cluster to the user. If the cluster is not on this machine, the user must name
-// it on the command line or confirm it on the terminal.
+// confirm shows the cluster to the user, and asks for a confirmation of a remote cluster.
 func (t *target) confirm(o *options, in *os.File, out io.Writer) error {
 	clients, err := discovery.NewDiscoveryClientForConfig(t.config)
 	if err != nil {
@@ -86,8 +84,6 @@ func (t *target) confirm(o *options, in *os.File, out io.Writer) error {
 	return t.confirmed(o, in, out)
 }
 
-// confirmed returns an error if the cluster is not on this machine, and the user has neither named
-// nor confirmed it.
 func (t *target) confirmed(o *options, in *os.File, out io.Writer) error {
 	switch {
 	case t.named || isLocal(t.context, t.server):
@@ -119,7 +115,6 @@ func ask(in io.Reader, out io.Writer, context string) error {
 	return nil
 }
 
-// isLocal reports whether a cluster is on this machine, by its context's name or by its address.
 func isLocal(context, server string) bool {
 	for _, prefix := range []string{"kind-", "k3d-"} {
 		if strings.HasPrefix(context, prefix) {
@@ -138,8 +133,7 @@ func isLocal(context, server string) bool {
 	return host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// kubeconfigAs writes a kubeconfig that impersonates a user. Only the owner of the file may read
-// it.
+// Only the owner may read the kubeconfig, which impersonates a user.
 func (t *target) kubeconfigAs(user, path string) error {
 	c := t.raw.DeepCopy()
 	as := c.AuthInfos[c.Contexts[c.CurrentContext].AuthInfo]

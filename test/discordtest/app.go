@@ -9,9 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// The ByHand methods simulate changes that a user with all permissions makes in the Discord app.
-// They cause the same Gateway events and audit log entries as REST calls, but no permissions or
-// rate limits apply. They panic if the guild, channel, role or webhook does not exist.
+// The ByHand methods act as a Discord user with all permissions and without rate limits. They cause
+// the same events and audit log entries as REST calls. They panic if the object does not exist.
 
 // Guild returns a copy of a guild with its channels, roles, members, messages and audit log.
 func (s *Server) Guild(id string) Guild {
@@ -20,7 +19,7 @@ func (s *Server) Guild(id string) Guild {
 	return s.mustGuild(id).Snapshot()
 }
 
-// Channel returns a copy of a channel, and whether it exists.
+// Channel returns a copy of a channel, and false if the channel does not exist.
 func (s *Server) Channel(id string) (Channel, bool) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -49,8 +48,7 @@ func (s *Server) CreateChannelByHand(guildID string, ch Channel) string {
 	return made.ID
 }
 
-// EditChannelByHand changes a channel. It does not normalise the name, because old and localised
-// guilds have names that Discord would not allow today.
+// EditChannelByHand changes a channel. It accepts names of old guilds that Discord now forbids.
 func (s *Server) EditChannelByHand(id string, edit func(*Channel)) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -63,8 +61,7 @@ func (s *Server) EditChannelByHand(id string, edit func(*Channel)) {
 	s.discord.ReplaceChannel(g, ch, after)
 }
 
-// DeleteChannelByHand deletes a channel or a category with the side effects that Discord has. For
-// example, the webhooks of the channel disappear.
+// DeleteChannelByHand deletes a channel or a category, with its webhooks and messages.
 func (s *Server) DeleteChannelByHand(id string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -76,8 +73,7 @@ func (s *Server) DeleteChannelByHand(id string) {
 	s.discord.RemoveChannel(g, ch)
 }
 
-// CreateRoleByHand creates a role at r.Position and returns its id. The default position is 1, the
-// lowest position above @everyone. Several roles may have the same position.
+// CreateRoleByHand creates a role at r.Position, at least 1. Several roles may share a position.
 func (s *Server) CreateRoleByHand(guildID string, r Role) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -172,8 +168,7 @@ func (s *Server) DeleteWebhookByHand(id string) {
 	})
 }
 
-// FillAuditLog writes n audit log entries, as if another user had created n channels that no longer
-// exist. It sends no Gateway events.
+// FillAuditLog adds n entries as if another user had created n channels. It sends no events.
 func (s *Server) FillAuditLog(guildID string, n int) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

@@ -19,8 +19,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// toSimulator is an http.RoundTripper that redirects requests for discord.com to the simulator and
-// refuses other hosts. The library discordgo has fixed URLs, so only a transport can redirect it.
+// toSimulator redirects requests from discord.com to the simulator, as discordgo's URLs are fixed.
 type toSimulator struct{ base string }
 
 func (s toSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -36,7 +35,6 @@ func (s toSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// discordgoSession connects the unmodified library discordgo (API v9) with the simulator.
 func discordgoSession(t *testing.T, r *rig.Rig) *discordgo.Session {
 	t.Helper()
 	dg, err := discordgo.New("Bot " + r.Bot.Token)

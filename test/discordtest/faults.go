@@ -21,8 +21,7 @@ func FailAfter(status int) Action {
 	return Action{Effect: true, Status: status, Body: gatewayError(status)}
 }
 
-// GiveUp answers with the given 5xx status at once, and executes the call after the delay late. It
-// simulates a proxy that times out before Discord answers.
+// GiveUp answers with a 5xx status at once, and executes the call after the delay late.
 func GiveUp(status int, late time.Duration) Action {
 	return Action{Late: late, Status: status, Body: gatewayError(status)}
 }
@@ -33,12 +32,11 @@ func DropBefore() Action { return Action{Drop: true} }
 // DropAfter executes the call and closes the connection without a response.
 func DropAfter() Action { return Action{Effect: true, Drop: true} }
 
-// CutAnswer executes the call and closes the connection after n bytes of the response. A negative n
-// counts from the end of the response.
+// CutAnswer executes the call, and closes the connection after n bytes of the response. If n is
+// negative, the last -n bytes are missing.
 func CutAnswer(n int) Action { return Action{Effect: true, Drop: true, Cut: n} }
 
-// Slow delays the execution of the call (before), and then the response (after). Both delays run
-// on the simulator's clock.
+// Slow delays the execution by before and the response by after, on the simulator's clock.
 func Slow(before, after time.Duration) Action {
 	return Action{Effect: true, Before: before, After: after}
 }
@@ -46,8 +44,7 @@ func Slow(before, after time.Duration) Action {
 // Hold executes the call and delays the response until release is closed.
 func Hold(release <-chan struct{}) Action { return Action{Effect: true, Hold: release} }
 
-// RateLimited answers 429 and does not execute the call. The parameter scope is the value of
-// X-RateLimit-Scope: user, global or shared.
+// RateLimited answers 429 without executing the call. The scope is user, global or shared.
 func RateLimited(after time.Duration, scope string) Action {
 	h := http.Header{}
 	status, body := (&call.TooMany{After: after, Scope: scope}).Write(h)
@@ -55,15 +52,13 @@ func RateLimited(after time.Duration, scope string) Action {
 	return Action{Status: status, Header: h, Body: string(model.JSON(body))}
 }
 
-// Banned answers 429 in HTML and does not execute the call. Cloudflare answers like this if an IP
-// address has sent too many invalid requests.
+// Banned answers with Cloudflare's HTML 429 for an IP address with too many invalid requests.
 func Banned(left time.Duration) Action {
 	a := call.CloudflareBan(left)
 	return Action{Status: a.Status, Header: a.Header, Body: string(a.Body)}
 }
 
-// BadGateway answers 502 in HTML and does not execute the call, as if Cloudflare could not reach
-// Discord.
+// BadGateway answers with Cloudflare's HTML 502 and does not execute the call.
 func BadGateway() Action {
 	return Action{
 		Status: http.StatusBadGateway,

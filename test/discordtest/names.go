@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/faults"
 )
 
-// Types of the simulated state, from package model.
 type (
 	// Bot is an application with its bot user.
 	Bot = model.Bot
@@ -42,20 +41,18 @@ type (
 	AuditChange = model.Change
 )
 
-// Types of faults, limits and recorded REST calls.
 type (
 	// Fault selects REST calls for an Action.
 	Fault = faults.Fault
-	// Action describes what a fault does to a call. [FailBefore] and others return actions.
+	// Action is the effect of a fault on a call. [FailBefore] and others return actions.
 	Action = faults.Action
-	// Gateway simulates Discord's Gateway (websocket). Tests set its faults and read its counts of
-	// connections, sessions and heartbeats.
+	// Gateway simulates Discord's Gateway (websocket).
 	Gateway = gateway.Gateway
 	// GatewayFaults are the faults of the Gateway.
 	GatewayFaults = gateway.Faults
 	// Limits are Discord's rate and quantity limits.
 	Limits = limits.Limits
-	// Weakness makes random REST responses wrong, for example stale for a moment after a write.
+	// Weakness makes random REST responses wrong, for example stale after a write.
 	Weakness = model.Weakness
 	// Altered makes the simulator change or ignore sent values.
 	Altered = call.Altered
@@ -100,8 +97,7 @@ const (
 // DefaultLimits returns Discord's known limits.
 func DefaultLimits() *Limits { return limits.Default() }
 
-// StrictLimits returns DefaultLimits with sliding windows, shared buckets and limits of creates
-// that no header shows. Discord may have these, but does not publish them. The figures are guesses.
+// StrictLimits returns DefaultLimits with guessed figures for limits that Discord does not publish.
 func StrictLimits() *Limits { return limits.Strict() }
 
 // NoRateLimits returns only the quantity limits, for tests that must not wait.
@@ -110,8 +106,7 @@ func NoRateLimits() *Limits { return limits.None() }
 // Routes returns all simulated REST routes in the form "METHOD /template", sorted.
 func Routes() []string { return rest.Routes() }
 
-// NormaliseName returns the name that Discord stores for a text, announcement, forum or media
-// channel.
+// NormaliseName returns the stored name of a text, announcement, forum or media channel.
 func NormaliseName(name string) string { return channels.NormaliseName(name) }
 
 // SnowflakeAt returns the smallest id of time t, for `after=` in audit log queries.

@@ -10,7 +10,7 @@ import (
 	"image/png"
 )
 
-// PNG returns an image in one shade of grey. Another shade makes another image of the same size.
+// PNG returns an image in one shade of grey.
 func PNG(width, height int, shade uint8) []byte {
 	picture := image.NewGray(image.Rect(0, 0, width, height))
 	for i := range picture.Pix {
@@ -21,7 +21,7 @@ func PNG(width, height int, shade uint8) []byte {
 	return out.Bytes()
 }
 
-// GIF returns an image with a number of frames. Several frames make it animated.
+// GIF returns an image with a number of frames.
 func GIF(frames int) []byte {
 	var all gif.GIF
 	for i := range frames {

@@ -22,8 +22,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/faults"
 )
 
-// Server is a simulated Discord. It is an http.Handler, and Start serves it at its own address. All
-// methods are safe for concurrent use.
+// Server is a simulated Discord and an http.Handler. All methods are safe for concurrent use.
 type Server struct {
 	opts    Options
 	discord *model.Discord
@@ -36,8 +35,7 @@ type Server struct {
 	http *http.Server
 }
 
-// New makes a Discord without bots and guilds. Then call Start, or mount the server as an
-// http.Handler. A mounted server needs Options.PublicURL.
+// New makes a Discord without bots and guilds. Call Start, or set PublicURL and mount the handler.
 func New(opts Options) *Server {
 	opts = opts.withDefaults()
 	d := model.New(clock.New(opts.Clock, opts.Frozen),
@@ -113,8 +111,7 @@ func (s *Server) Close() {
 	}
 }
 
-// Shutdown closes the server as [Server.Close] does, but first lets running REST calls finish until
-// ctx ends.
+// Shutdown is [Server.Close], but first lets running REST calls finish until ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.gateway.Close()
 	s.page.Close()
@@ -126,8 +123,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// URL returns the server's address: Options.PublicURL, or "http://127.0.0.1:port". A web page at
-// this address shows guilds, channels and messages.
+// URL returns Options.PublicURL, or the address of Start. It is also the address of the web page.
 func (s *Server) URL() string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -140,21 +136,19 @@ func (s *Server) APIURL() string { return s.URL() + "/api/v10" }
 // Now returns the simulator's time.
 func (s *Server) Now() time.Time { return s.discord.Clock.Now() }
 
-// Advance moves the simulator's clock forward. Before it returns, it runs the timers that have
-// become due: audit log entries, heartbeat deadlines and others.
+// Advance moves the simulator's clock forward. Before it returns, it runs all timers that are due.
 func (s *Server) Advance(d time.Duration) { s.discord.Clock.Advance(d) }
 
 // ServeHTTP answers REST calls, Gateway connections and requests for the web page.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Faults returns the faults of REST calls, so that tests can add and remove faults.
+// Faults returns the faults of REST calls.
 func (s *Server) Faults() *faults.Faults { return s.rest.Faults }
 
-// Gateway returns the simulated Gateway. Tests use it to set faults and read counts.
+// Gateway returns the simulated Gateway.
 func (s *Server) Gateway() *Gateway { return s.gateway }
 
-// Weaken replaces Options.Weakness. An object that was hidden by Weakness.Missing before the call
-// stays hidden until its time has passed.
+// Weaken replaces Options.Weakness. Hidden objects stay hidden until their time has passed.
 func (s *Server) Weaken(w Weakness) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -164,7 +158,7 @@ func (s *Server) Weaken(w Weakness) {
 // Requests returns the newest REST calls, at most Options.KeepRequests, oldest first.
 func (s *Server) Requests() []Request { return s.rest.Requests() }
 
-// RequestsOf returns the calls in Requests that the bot with this user id made, oldest first.
+// RequestsOf returns the calls in Requests of the bot with this user id.
 func (s *Server) RequestsOf(botID string) []Request { return s.rest.RequestsOf(botID) }
 
 // RequestCounts returns the number of calls of each route; the keys are "METHOD /template".

@@ -9,8 +9,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// The methods in this file create and change bots, users, guilds, members and roles. They panic if
-// a given guild, user or member does not exist.
+// The methods in this file panic if the guild does not exist.
 
 // AddBot creates an application and its bot user. The bot is not yet a member of a guild.
 func (s *Server) AddBot(b Bot) Bot {
@@ -19,8 +18,7 @@ func (s *Server) AddBot(b Bot) Bot {
 	return s.discord.AddBot(b)
 }
 
-// RotateToken gives a bot a new token. REST calls with the old token then get 401, and the bot's
-// Gateway sessions end with close code 4004.
+// RotateToken gives a bot a new token, and ends its Gateway sessions with close code 4004.
 func (s *Server) RotateToken(old string) (token string, err error) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -44,8 +42,7 @@ func (s *Server) addUser(name string) string {
 	return u.ID
 }
 
-// AddGuild creates a guild with the role @everyone and no channels. If spec has no OwnerID,
-// AddGuild also creates a user who owns the guild.
+// AddGuild creates a guild without channels. Without spec.OwnerID, it also creates an owner.
 func (s *Server) AddGuild(spec GuildSpec) Guild {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -65,8 +62,7 @@ func (s *Server) AddGuild(spec GuildSpec) Guild {
 	return s.discord.AddGuild(spec, owner).Snapshot()
 }
 
-// AddMember makes a bot or a user a member of a guild. If p is not 0, the member gets a new role
-// with these permissions, as by an invite link. A connected bot gets GUILD_CREATE.
+// AddMember adds a bot or a user to a guild. If p is not 0, the member gets a role with p.
 func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -88,8 +84,8 @@ func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.OnChange()
 }
 
-// SetPermissions changes the permissions of the role that AddMember created for a member, even if
-// the member no longer has it. With the guild's id as userID, it changes @everyone.
+// SetPermissions changes the role that AddMember created for a member. With the guild's id as
+// userID, it changes @everyone.
 func (s *Server) SetPermissions(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -129,16 +125,14 @@ func (s *Server) TakeRole(guildID, userID, roleID string) {
 	s.discord.TakeRole(g, m, roleID)
 }
 
-// DeleteRole deletes a role and its channel overwrites, and takes the role from all members, as the
-// Discord app does. The order of the Gateway events is a guess.
+// DeleteRole deletes a role, also from overwrites and members. The order of the events is a guess.
 func (s *Server) DeleteRole(guildID, roleID string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	s.discord.RemoveRole(s.mustGuild(guildID), roleID)
 }
 
-// RemoveMember removes a member from a guild. A connected bot gets GUILD_DELETE without
-// `unavailable`.
+// RemoveMember removes a member. A connected bot gets GUILD_DELETE without `unavailable`.
 func (s *Server) RemoveMember(guildID, userID string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

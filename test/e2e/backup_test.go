@@ -29,8 +29,7 @@ import (
 //go:embed testdata/backup.yaml
 var objectStore []byte
 
-// The plugin barman-cloud writes backups to an object store. The specs restore Dojos from these
-// backups.
+// The plugin barman-cloud writes backups to an object store, from which the specs restore Dojos.
 var _ = Describe("A database with backups in an object store", Label("database"), Ordered, Serial, func() {
 	var (
 		w     *world

@@ -24,9 +24,8 @@ var (
 	nameOf   = regexp.MustCompile(`\bNAME\b`) // matches the word NAME, but not DBNAME
 )
 
-// runDocumented runs all commands in a section of a page of docs/do, with a Dojo's name in place
-// of NAME. values has pairs of texts. The commands must contain the first text of each pair, and
-// runDocumented replaces this text by the second.
+// runDocumented runs the commands in a section of a page of docs/do, with dojo instead of NAME.
+// values are pairs of a text in the commands and its replacement.
 func (w *world) runDocumented(ctx context.Context, page, section, dojo string, values ...string) string {
 	GinkgoHelper()
 	var script strings.Builder
@@ -48,8 +47,7 @@ func (w *world) runDocumented(ctx context.Context, page, section, dojo string, v
 	return string(output)
 }
 
-// task returns a section of a page in docs/do. The text between a page's title and its first
-// section counts as a section with the page's title.
+// task returns a section of a page in docs/do. The title of the page counts as a section title.
 func task(page, section string) string {
 	GinkgoHelper()
 	path, err := project.Path("docs", "do", page)
@@ -72,8 +70,6 @@ func (w *world) kubeconfig() string {
 	return path
 }
 
-// programPath returns the environment variable PATH. The value begins with the folders of our
-// kubectl plugin and of kubectl.
 func programPath(ctx context.Context) string {
 	return "PATH=" + strings.Join([]string{installed.Plugins, kubectlFolder(ctx), os.Getenv("PATH")}, ":")
 }

@@ -20,8 +20,8 @@ import (
 	"jutsu.com/operators/test/e2e/internal/images"
 )
 
-// The specs use two images of Postgres 15: Debian 12 as released, and Debian 12 with its security
-// updates. The second image usually has a newer minor version of Postgres.
+// The specs use Postgres 15 of Debian 12 as released, and with Debian's security updates, which
+// usually contain a newer minor version.
 var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Serial, func() {
 	var w *world
 	var former, newer string
@@ -34,7 +34,7 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 		w = newWorld(ctx, "minor")
 		offer(ctx, former)
 		DeferCleanup(func(ctx SpecContext) { offer(ctx, images.PostgresVersion) })
-		// Restart the operator: a running pod may see the new catalog up to a minute late.
+		// A running operator may see the new catalog up to a minute late.
 		for _, command := range []string{"restart", "status"} {
 			w.kubectl(ctx, "rollout", command, "deployment/dojo-operator", "--namespace=dojo-system")
 		}
@@ -107,8 +107,7 @@ func pushMinor(ctx context.Context, made func(context.Context, io.Writer) (strin
 	return version
 }
 
-// offer sets the tag of the Postgres 15 image in the operator's image catalog (the ConfigMap
-// dojo-operator-catalog). The images of versions 16 and 17 stay the same as in catalog.yaml.
+// offer sets the tag of the Postgres 15 image in the operator's image catalog.
 func offer(ctx context.Context, tag string) {
 	GinkgoHelper()
 	var entries []string

@@ -159,8 +159,7 @@ func measured(format string, args ...any) {
 	AddReportEntry(fmt.Sprintf(format, args...))
 }
 
-// primary returns the name of the primary's pod, or "" during a failover and if the Cluster cannot
-// be read.
+// primary returns "" during a failover and if the Cluster cannot be read.
 func (w *world) primary(ctx context.Context, cluster string) string {
 	o, err := w.postgres(ctx, "Cluster", cluster)
 	if err != nil {
@@ -204,8 +203,7 @@ func (w *world) existing(ctx context.Context, name string) (kinds []string, err 
 	return kinds, nil
 }
 
-// watchAvailable watches a Dojo's condition Available. seen returns all reasons that the condition
-// has had since the call of watchAvailable.
+// watchAvailable watches a Dojo's condition Available. seen returns all reasons since the call.
 func (w *world) watchAvailable(ctx context.Context, name string) (seen func() []string) {
 	GinkgoHelper()
 	watcher, err := client.NewWithWatch(config, client.Options{Scheme: k8s.Scheme()})

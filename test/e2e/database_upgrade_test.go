@@ -19,8 +19,7 @@ import (
 	"jutsu.com/operators/test/e2e/internal/images"
 )
 
-// CloudNativePG upgrades a database with pg_upgrade, from the Postgres in Debian 12 to the Postgres
-// in Debian 13.
+// The upgrade is from the Postgres of Debian 12 to the Postgres of Debian 13.
 var _ = Describe("A major version upgrade of Postgres", Label("database"), Ordered, Serial, func() {
 	const maki = `
 apiVersion: core.jutsu.com/v1
@@ -80,9 +79,8 @@ spec:
 		Expect(version(ctx)).To(Equal("15|1"))
 	}, SpecTimeout(15*time.Minute))
 
-	// A user sets the former version again after pg_upgrade has begun. If the operator wrote this
-	// version to the Cluster, CloudNativePG would delete the Job and leave data that the former
-	// version cannot read.
+	// If the operator wrote the former version to the Cluster after pg_upgrade has begun,
+	// CloudNativePG would delete the Job and leave data that the former version cannot read.
 	It("continues to the new version if a user reverts it during or after pg_upgrade", func(ctx SpecContext) {
 		for _, name := range []string{"mai", "naoya"} {
 			w.apply(ctx, strings.NewReplacer("maki", name, "instances: 2", "instances: 1").Replace(maki))
@@ -102,7 +100,6 @@ spec:
 			Eventually(ctx, w.condition).WithArguments(name, "DatabaseReady").WithTimeout(2 * eventually).
 				Should(HavePrefix("False " + corev1api.ReasonVersionTooLow))
 			measured("reverted during or after pg_upgrade: the data is of Postgres 17 after %s", time.Since(began))
-			// The message of the condition advises to set the newer version again.
 			w.patch(ctx, name, `{"spec":{"postgres":{"cluster":{"version":"17"}}}}`)
 			w.awaitReady(ctx, name)
 			Expect(w.weapons(ctx, name)).To(ConsistOf(weapon{"1", "Playful Cloud"}))

@@ -26,7 +26,6 @@ func titles(ctx context.Context, channelID string) (all []string, err error) {
 	return titlesOf(messages), err
 }
 
-// messages returns a channel's messages, newest first.
 func messages(ctx context.Context, channelID string) (all []message, err error) {
 	err = askDiscord(ctx, "/channels/"+channelID+"/messages", &all)
 	return all, err
@@ -51,7 +50,6 @@ func channelsOnDiscord(ctx context.Context, guild string) (channels []discordCha
 	return channels, err
 }
 
-// askDiscord sends a GET request as a bot with all permissions.
 func askDiscord(ctx context.Context, path string, into any) error {
 	address, stop, err := forward(ctx, DiscordNamespace, DiscordPort)
 	if err != nil {

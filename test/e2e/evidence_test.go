@@ -23,8 +23,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// A failed spec leaves its evidence (objects, logs, messages) in a folder below out/e2e; see
-// docs/contribute/e2e.md.
+// For the files below out/e2e, see docs/contribute/e2e.md.
 var _ = JustAfterEach(func(ctx SpecContext) {
 	if report := CurrentSpecReport(); report.Failed() {
 		reportEvidence(ctx, report.LeafNodeText)
@@ -49,8 +48,7 @@ func fileName(text string) string {
 	return name[:min(len(name), 80)]
 }
 
-// keepEvidence writes as much evidence as possible. It continues after errors, because the cause of
-// the failed spec may also cause errors here.
+// keepEvidence continues after errors, because the cause of the failed spec may cause errors here.
 func keepEvidence(ctx context.Context, folder string) error {
 	errs := []error{keepObjects(ctx, folder), keepLogs(ctx, folder), keepDiscord(ctx, folder)}
 	if ownCluster != nil {

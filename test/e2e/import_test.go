@@ -15,7 +15,6 @@ import (
 	"jutsu.com/operators/test/e2e/internal/images"
 )
 
-// The spec imports a database from a Postgres in a plain pod, which CloudNativePG does not manage.
 var _ = Describe("An import from another Postgres", Label("database"), Ordered, Serial, func() {
 	var w *world
 	password := rand.Text()

@@ -44,8 +44,7 @@ func (s *Stack) pushMongo(ctx context.Context, folder string) (m mongoImages, er
 	return m, nil
 }
 
-// Clients log in to FerretDB with the mechanism PLAIN. FerretDB uses the same user and password to
-// log in to Postgres.
+// FerretDB logs in to Postgres with the client's user and password (mechanism PLAIN).
 const ferretDBAndPostgres = `
 apiVersion: postgresql.cnpg.io/v1
 kind: Cluster

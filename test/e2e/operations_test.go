@@ -24,8 +24,7 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// These specs disturb the whole cluster, so they run alone and last. Their Dojo has existed since
-// the start of the suite.
+// These specs disturb the whole cluster, so they run alone and last.
 var _ = Describe("A Dojo in operation", Ordered, Serial, ContinueOnFailure, func() {
 	var w *world
 
@@ -188,8 +187,6 @@ func (w *world) patch(ctx context.Context, dojo, patch string) {
 	Expect(k8s.Patch(ctx, d, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
 }
 
-// expectReconciled changes objects of both operators, and waits until the operators have reconciled
-// the changes.
 func (w *world) expectReconciled(ctx context.Context) {
 	GinkgoHelper()
 	w.awaitReady(ctx, "kyoto")
@@ -204,7 +201,6 @@ func (w *world) expectReconciled(ctx context.Context) {
 	w.changeSlowMode(ctx)
 }
 
-// changeSlowMode raises the slow mode of the channel dojo-news by a second.
 func (w *world) changeSlowMode(ctx context.Context) {
 	GinkgoHelper()
 	w.slowness++
@@ -252,8 +248,7 @@ func (w *world) names(ctx context.Context, version, kind string) []string {
 	return names
 }
 
-// killLeader ends the pod of an operator's leader. On our own node it kills the pod's processes, so
-// the leader cannot release its Lease.
+// killLeader kills the leader's processes on our own node, so the leader cannot release its Lease.
 func killLeader(ctx context.Context, o environment.Operator, identity string) {
 	GinkgoHelper()
 	name, _, _ := strings.Cut(identity, "_") // identity is the pod's name, "_" and a random text

@@ -165,7 +165,6 @@ func (w *world) kill(ctx context.Context, labels client.MatchingLabels) {
 	}
 }
 
-// queryAs queries the database of the Dojo `where` with the credentials of the Dojo `who`.
 func (w *world) queryAs(ctx context.Context, who, where string) (string, error) {
 	cluster, err := w.postgres(ctx, "Cluster", "shared")
 	if err != nil {

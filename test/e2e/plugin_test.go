@@ -37,8 +37,7 @@ func (w *world) pluginCommand(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// expectPluginReaches tries the commands of `kubectl dojo` that use exec, port-forward and logs of
-// the kubelet.
+// expectPluginReaches tries the commands that use exec, port-forward and logs of the kubelet.
 func (w *world) expectPluginReaches(ctx context.Context, dojo string, weapons int) {
 	GinkgoHelper()
 	step("kubectl dojo psql, open, logs and status")
@@ -77,8 +76,7 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(text), err
 }
 
-// expectRestored deletes a Dojo's Cluster and restores it from a backup with `kubectl dojo
-// restore`. Then it restores the data of an earlier moment with `kubectl dojo restore --to`.
+// expectRestored restores a deleted Cluster from a backup, and then the data of an earlier moment.
 func (w *world) expectRestored(ctx context.Context, dojo string) {
 	GinkgoHelper()
 	Expect(w.addWeapon(ctx, dojo, "before", "Inverted Spear of Heaven")).To(Succeed())

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The client library of Postgres reads a service name and the path of a service file from the
-// environment (https://www.postgresql.org/docs/current/libpq-pgservice.html). If the application
-// reaches Postgres, its pods have the variables and volumes of the Dojo's spec.
+// The environment of a client of Postgres may name a service file
+// (https://www.postgresql.org/docs/current/libpq-pgservice.html). The file's application_name, in
+// pg_stat_activity, shows that the pods have the variables and volumes of the spec.
 var _ = Describe("A Dojo with pod options", Ordered, func() {
 	var w *world
 

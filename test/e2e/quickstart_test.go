@@ -26,8 +26,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// The spec runs the page's commands verbatim. First it stops the deployed operators, because `make
-// dev` requires that.
+// The deployed operators stop first, because `make dev` requires that.
 var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 	It("runs the page's commands, and gets an alert and its resolved message in Discord", func(ctx SpecContext) {
 		for _, o := range environment.All {
@@ -40,8 +39,8 @@ var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 
 		running, err := quickstart.Commands("How do I run the operators?")
 		Expect(err).NotTo(HaveOccurred())
-		// `make dev` starts another simulated Discord, which does not know the bot tokens of other
-		// specs. The operators of `make dev` therefore watch only the namespace default.
+		// The simulated Discord of `make dev` does not know the bot tokens of other specs, so its
+		// operators watch only the namespace default.
 		dev := shell.start(ctx, strings.Replace(running[0], "ARGS=--simulate-discord",
 			`ARGS="--simulate-discord --watch-namespaces=default"`, 1))
 		DeferCleanup(func() {
@@ -66,8 +65,8 @@ var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 		Expect(page).NotTo(BeNil())
 		channel := strings.TrimSpace(shell.run(ctx, "kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts.channelId}'"))
 		const title = "DojoDown · default/sendai-jujutsu-high"
-		// The Dojo is healthy at this point of the page. Prometheus does not scrape the operators
-		// of `make dev`, so DojoDown fires only if Prometheus has scraped the Dojo before.
+		// DojoDown fires only if Prometheus has scraped the Dojo before, because Prometheus does
+		// not scrape the operators of `make dev`.
 		Eventually(ctx, func() string {
 			return shell.run(ctx, "kubectl get --raw '/api/v1/namespaces/jutsu-monitoring/services/prometheus-operated:web/"+
 				"proxy/api/v1/query?query="+url.QueryEscape(`up{service="sendai-jujutsu-high"} == 1`)+"'")

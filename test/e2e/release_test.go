@@ -49,8 +49,7 @@ spec:
 		Eventually(ctx, w.steps).WithArguments("nagoya", name).Should(HaveField("Begun", 1))
 	}
 
-	// succeed expects that the release step (the Job of spec.release) completes once, and that no
-	// pod with the new image starts before that.
+	// succeed expects one completed release step, before a pod with the new image starts.
 	succeed := func(ctx context.Context, image, name string, begun int) {
 		GinkgoHelper()
 		Eventually(ctx, func() (steps, error) {

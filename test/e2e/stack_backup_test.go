@@ -31,8 +31,8 @@ const (
 	pluginService   = "barman-cloud"
 )
 
-// InstallBackups installs CloudNativePG's plugin for object stores. It makes the plugin's
-// certificates without cert-manager. It returns the image of an object store (versitygw).
+// InstallBackups installs CloudNativePG's plugin for object stores, without cert-manager. It
+// returns the image of an object store (versitygw).
 func (s *Stack) InstallBackups(ctx context.Context) (store string, err error) {
 	built, err := s.pushBackups(ctx)
 	if err != nil {
@@ -91,8 +91,6 @@ func (s *Stack) pushBackups(ctx context.Context) (b backupImages, err error) {
 	return b, nil
 }
 
-// createCertificates makes a self-signed certificate, with which the plugin and CloudNativePG trust
-// each other. It stores the certificate once for the server and once for the client.
 func (s *Stack) createCertificates(ctx context.Context) error {
 	certificate, key, err := selfSigned(pluginService)
 	if err != nil {

@@ -21,8 +21,7 @@ func (s *Stack) arguments(o environment.Operator) []any {
 	return args
 }
 
-// addresses returns the arguments that an operator needs in this cluster. Former releases accept
-// the same arguments.
+// addresses returns arguments that former releases accept, too.
 func (s *Stack) addresses(o environment.Operator) []any {
 	args := []any{"--discord-api-url=" + discordURL}
 	if o == environment.Dojo {

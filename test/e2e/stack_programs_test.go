@@ -12,8 +12,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Each constant is the folder of a main package and the key of the program's image in Stack.Images,
-// with two exceptions: NextDojoApp is only a key, and the plugin has no image.
+// Folders of main packages, except NextDojoApp. All except plugin are keys of Stack.Images.
 const (
 	DojoApp     = "test/e2e/programs/dojo"
 	NextDojoApp = DojoApp + ", next version" // the same program in another image

@@ -26,19 +26,18 @@ import (
 )
 
 const (
-	// DiscordNamespace is the namespace of the simulated Discord, and also the name of its Service.
+	// DiscordNamespace is the namespace and the Service of the simulated Discord.
 	DiscordNamespace = "discord"
 	// DiscordPort is the port of the simulated Discord's Service.
 	DiscordPort = 8065
 
 	discordURL = "http://discord.discord.svc:8065/api/v10"
-	// The stack is usually ready after half a minute.
+	// Usually half a minute is enough.
 	readyTimeout = 5 * time.Minute
 	probe        = 200 * time.Millisecond
 )
 
-// The ids of the guilds in discord.yaml. The specs need several guilds, because only one object per
-// cluster can manage a guild.
+// Ids of the guilds in discord.yaml. Only one object per cluster can manage a guild.
 const (
 	FirstUsersGuild = "1401681709430341704"
 	TenLinesGuild   = "1401681709430341705"
@@ -55,27 +54,22 @@ var (
 	catalog []byte
 )
 
-// Stack is everything that Install has installed. The first test process passes the exported fields
-// to the other test processes.
+// Stack is everything that Install has installed. Test processes share its exported fields.
 type Stack struct {
 	admin    client.Client
 	folder   string
 	progress io.Writer
-	// Registry is the address for pushing and pulling images.
 	Registry string
-	// Images maps folders of main packages (such as DojoApp) and names of operators to the names of
-	// their images.
+	// Images maps folders of main packages, such as DojoApp, and names of operators to image names.
 	Images map[string]string
-	// Plugins is the folder that has kubectl-dojo.
+	// Plugins is the folder with kubectl-dojo.
 	Plugins string
-	// Bot is the token of discord-operator's bot. Hand is the token of a second bot, with which
-	// specs change Discord as a person would.
+	// Bot is the token of discord-operator's bot. Specs change Discord with the bot token Hand.
 	Bot, Hand string
 }
 
-// Install installs or updates the whole stack, and returns when the stack is ready. It builds this
-// project's images in folder and pushes them to the registry. All other images come from the
-// registries in their manifests.
+// Install installs or updates the stack, and returns when the stack is ready. It builds this
+// project's images in folder and pushes them to registry.
 func Install(ctx context.Context, admin client.Client, registry, folder string, progress io.Writer) (*Stack, error) {
 	s := &Stack{
 		admin: admin, folder: folder, progress: progress,
@@ -119,8 +113,7 @@ func (s *Stack) installOthers(ctx context.Context) error {
 	return nil
 }
 
-// installDiscord installs the simulated Discord. If an earlier run has installed it, installDiscord
-// keeps its tokens.
+// installDiscord keeps the tokens of an earlier run.
 func (s *Stack) installDiscord(ctx context.Context) error {
 	objects, err := manifests.Parse(discord)
 	if err != nil {
@@ -212,6 +205,5 @@ func (s *Stack) await(ctx context.Context, check func(context.Context) (missing 
 	return err
 }
 
-// botToken returns a random token in the form of a bot token. The Discord client sends only tokens
-// in this form.
+// botToken has the form of a bot token, because the Discord client refuses others.
 func botToken() string { return rand.Text() + "." + rand.Text() + "." + rand.Text() }

@@ -12,13 +12,12 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// FormerOperator is the last release of an operator, or the version at the baseline commit if the
-// operator has no release.
+// FormerOperator is an operator's last release, or the baseline commit without a release.
 type FormerOperator struct {
 	environment.Operator
 	Release former.Release
 
-	// Image is the name of the operator's image with digest.
+	// Image is the image's name with digest.
 	Image string
 }
 
@@ -26,8 +25,7 @@ func (b *FormerOperator) String() string {
 	return b.Release.Version + " of commit " + b.Release.Commit[:12]
 }
 
-// BuildFormer checks out the former release of an operator. It builds and pushes the operator's
-// image, unless the registry already has it.
+// BuildFormer builds and pushes the former release, unless the registry already has its image.
 func BuildFormer(ctx context.Context, o environment.Operator, registry, folder string) (*FormerOperator, error) {
 	checkout, err := os.MkdirTemp(folder, "checkout-")
 	if err != nil {
@@ -44,8 +42,7 @@ func BuildFormer(ctx context.Context, o environment.Operator, registry, folder s
 	return b, err
 }
 
-// Downgrade installs the former releases and their CustomResourceDefinitions. It returns when the
-// operators are ready.
+// Downgrade installs the former releases with their CRDs, and returns when the operators are ready.
 func (s *Stack) Downgrade(ctx context.Context, operators ...*FormerOperator) error {
 	for _, b := range operators {
 		if err := s.installOperator(ctx, b.Operator, b.Release.Folder, b.Image, s.addresses(b.Operator)); err != nil {

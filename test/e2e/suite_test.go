@@ -26,27 +26,23 @@ import (
 	"jutsu.com/operators/test/e2e/internal/cluster"
 )
 
-// Names of environment variables. Specs run only if E2E or E2E_KUBECONFIG is set.
+// Environment variables. Specs run only if E2E or E2E_KUBECONFIG is set.
 const (
 	// enabled runs the specs on a new cluster, and removes the cluster afterwards.
 	enabled = "E2E"
-	// kubeconfigFile names the kubeconfig file of an existing cluster, on which the specs then run.
-	// All objects that the specs install stay there.
+	// kubeconfigFile is for an existing cluster. All objects that the specs install stay there.
 	kubeconfigFile = "E2E_KUBECONFIG"
-	// registryAddress (host:port or host/path) is the registry of the existing cluster. The specs
-	// push images to it, and the cluster pulls images from it.
+	// registryAddress (host:port or host/path) is the registry of the existing cluster.
 	registryAddress = "E2E_REGISTRY"
 )
 
 const (
-	// soon is the time limit for actions that take seconds; it allows for a busy machine.
 	soon = time.Minute
-	// eventually is the time limit for several pods that start in succession.
+	// eventually is for several pods that start in succession.
 	eventually = 4 * time.Minute
-	// installing is the time limit for the installation before the first spec, including all
-	// builds.
+	// installing is for the installation before the first spec, including all builds.
 	installing = 45 * time.Minute
-	// longest is the priority of the longest parallel specs, so that ginkgo starts them first.
+	// longest makes ginkgo start the longest parallel specs first.
 	longest = SpecPriority(1)
 )
 

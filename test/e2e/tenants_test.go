@@ -76,9 +76,8 @@ var onCall = []any{
 	map[string]any{"roleId": "1401681709430341704"},
 }
 
-// expectMentions expects that each message about a warning mentions only the user who is on call
-// for warnings, and links to Alertmanager's form for a new silence. A message about a resolved
-// alert must have no mention and no such link.
+// expectMentions expects that each warning mentions only the user who is on call for warnings, and
+// links to Alertmanager's form for a new silence. Resolved alerts have neither.
 func (t *team) expectMentions(ctx context.Context) {
 	GinkgoHelper()
 	dojo, err := t.dojo(ctx, t.name)
@@ -100,8 +99,7 @@ func (t *team) expectMentions(ctx context.Context) {
 	}
 }
 
-// expectConfined computes which connections between existing pods the team's NetworkPolicies allow,
-// because the node does not enforce them.
+// expectConfined evaluates the NetworkPolicies itself, because the node does not enforce them.
 func (t *team) expectConfined(ctx context.Context, other *team) {
 	GinkgoHelper()
 	var policies networkingv1.NetworkPolicyList
@@ -147,8 +145,6 @@ func peerOf(ctx context.Context, namespace, label string) netpol.Peer {
 	return netpol.Peer{Pod: &pods.Items[0], NamespaceLabels: in.Labels}
 }
 
-// applyTenants applies deploy/samples/install without the operators, and changes the image of each
-// Dojo to an image that does not exist.
 func applyTenants(ctx context.Context, worlds map[string]*world) {
 	GinkgoHelper()
 	for _, folder := range []string{"namespaces", "tenants"} {

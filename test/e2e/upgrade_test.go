@@ -34,9 +34,7 @@ func formerOperator(ctx context.Context, o environment.Operator) *FormerOperator
 	return b
 }
 
-// upgrade installs the former releases of both operators. Then it upgrades one operator after the
-// other, and downgrades one after the other. Meanwhile a pod requests a page of the Dojo (see
-// visit).
+// upgrade upgrades the operators one after the other from the former releases, and back again.
 func (w *world) upgrade(ctx context.Context, postgres string) {
 	GinkgoHelper()
 	var old []*FormerOperator
@@ -75,8 +73,7 @@ spec:
 	}
 }
 
-// answersWhile prints how many requests of a Dojo's visitor pod (see visit) failed while the
-// function do ran. It expects that no request has failed since the call of visit.
+// answersWhile expects that no request of the visitor pod fails during do.
 func (w *world) answersWhile(ctx context.Context, dojo, what string, do func()) {
 	GinkgoHelper()
 	before, err := w.visits(ctx, dojo)
@@ -93,8 +90,7 @@ func (w *world) answersWhile(ctx context.Context, dojo, what string, do func()) 
 	Expect(after).To(HaveField("Failures", 0), "and Last says how one failed")
 }
 
-// replaceVersion installs another version of an operator. It expects that the new version works,
-// and that it rewrites no existing object.
+// replaceVersion expects that the new version works, and rewrites no existing object.
 func (w *world) replaceVersion(ctx context.Context, dojo string, o environment.Operator, image string,
 	install func() error) {
 	GinkgoHelper()
@@ -109,8 +105,7 @@ func (w *world) replaceVersion(ctx context.Context, dojo string, o environment.O
 	w.useVersion(ctx, dojo)
 }
 
-// useVersion makes both operators work: it rotates a password, which replaces the Dojo's pods, and
-// edits a channel.
+// useVersion makes both operators work: one rotates a password, the other edits a channel.
 func (w *world) useVersion(ctx context.Context, dojo string) {
 	GinkgoHelper()
 	d, err := w.dojo(ctx, dojo)
@@ -134,10 +129,9 @@ func leaderImage(ctx context.Context, o environment.Operator) string {
 	return pod.Spec.Containers[0].Image
 }
 
-// generations returns the generation of each object that an operator has created for a Dojo (or the
-// resourceVersion, if it has no generation), and the restarts of the Dojo's containers. If a new
-// version changes existing objects of a kind on purpose, exempt that kind here. PrometheusRules are
-// exempt, because the texts of alerts may change.
+// generations returns the generation (or else the resourceVersion) of each object of a Dojo, and
+// the containers' restarts. Exempt a kind here if a new version changes its objects on purpose. The
+// texts of PrometheusRules may change.
 func (w *world) generations(ctx context.Context, dojo string) map[string]string {
 	GinkgoHelper()
 	of := client.MatchingLabels{"app.kubernetes.io/instance": dojo}

@@ -24,14 +24,12 @@ import (
 
 func step(format string, args ...any) { By(fmt.Sprintf(format, args...)) }
 
-// world is a namespace for one spec, with pod security "restricted".
 type world struct {
 	namespace string
 	slowness  int // slow mode of the channel dojo-news in seconds, see changeSlowMode
 }
 
-// newWorld creates a namespace with a random suffix, so that a new run need not wait until the
-// namespace of the last run is removed.
+// newWorld adds a random suffix, because the namespace of the last run may still exist.
 func newWorld(ctx context.Context, name string) *world {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: name + "-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
@@ -157,14 +155,11 @@ type visits struct {
 	LongestMS int64     `json:"longestMs"`
 }
 
-// visit starts a pod that requests the Dojo's page /weapon twenty times a second.
 func (w *world) visit(ctx context.Context, dojo string) {
 	GinkgoHelper()
 	w.visitPage(ctx, dojo, dojo, "weapon")
 }
 
-// visitPage starts a pod with the given name that requests a page of a Dojo repeatedly and counts
-// the answers. See [world.visits] for the counts.
 func (w *world) visitPage(ctx context.Context, dojo, name, page string, args ...string) {
 	GinkgoHelper()
 	url := fmt.Sprintf("http://%s.%s.svc/%s", dojo, w.namespace, page)

@@ -14,21 +14,16 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// discordtest is the main package of the simulated Discord. StartDiscord runs it with `go tool`, so
-// it must be a tool in the go.mod of the program that uses package environment.
+// discordtest runs with `go tool`, so it must be a tool in the go.mod of the calling program.
 const discordtest = "jutsu.com/operators/test/discordtest/cmd/discordtest"
 
-// DiscordAPI is a running simulated Discord, either in this process (discordtest.Server) or in a
-// process of its own (DiscordProcess).
+// DiscordAPI is a running simulated Discord: a discordtest.Server or a DiscordProcess.
 type DiscordAPI interface {
-	// APIURL is the base URL of Discord's API.
 	APIURL() string
 	Shutdown(ctx context.Context) error
 }
 
-// DiscordProcess is a simulated Discord in a process of its own. Shutdown ends the process and
-// deletes its folder. The same happens if the starting program ends without Shutdown, even by
-// SIGKILL.
+// DiscordProcess is a simulated Discord in a process that ends with the starting program.
 type DiscordProcess struct {
 	*process.Process
 	url, folder, token string
@@ -38,26 +33,22 @@ type DiscordProcess struct {
 // Guild is a server of a simulated Discord.
 type Guild struct{ ID, Name string }
 
-// SimulatedDiscord returns a function that calls StartDiscord; use it as Options.Discord.
+// SimulatedDiscord returns a value for Options.Discord that calls StartDiscord.
 func SimulatedDiscord(log string, guild Guild, more ...Guild) func(context.Context) (DiscordAPI, error) {
 	return func(ctx context.Context) (DiscordAPI, error) { return StartDiscord(ctx, log, guild, more...) }
 }
 
-// StartDiscord starts a simulated Discord with at least one server (guild), and returns when it
-// serves. It first builds the program discordtest, if necessary. The parameter log is the path of
-// the file for the output of the build and of discordtest.
+// StartDiscord builds and starts a simulated Discord, and returns when it serves.
 func StartDiscord(ctx context.Context, log string, guild Guild, more ...Guild) (*DiscordProcess, error) {
 	return DiscordCommand{Log: log, Guild: guild, More: more}.Start(ctx)
 }
 
 // DiscordCommand configures a simulated Discord.
 type DiscordCommand struct {
-	// Log is the path of the file with the output of the build and of discordtest.
 	Log string
-	// Listen is the host:port to serve; by default a free port of 127.0.0.1.
+	// Listen is a host:port; by default a free port of 127.0.0.1.
 	Listen string
-	// TokenFile contains the token of the operator's bot; by default, it is a temporary file. If
-	// the file does not exist, discordtest creates it.
+	// TokenFile contains the bot token of the operator. discordtest creates a missing file.
 	TokenFile string
 	// Guild and More are the initial servers.
 	Guild Guild
@@ -91,7 +82,6 @@ func (c DiscordCommand) Start(ctx context.Context) (d *DiscordProcess, err error
 	return d, nil
 }
 
-// printed matches the line that discordtest prints when it serves.
 var printed = regexp.MustCompile(`(?m)^ +page +(http://\S+)$`)
 
 func (d *DiscordProcess) findURL(context.Context) error {
@@ -107,22 +97,19 @@ func (d *DiscordProcess) findURL(context.Context) error {
 	return nil
 }
 
-// URL returns the address of the live page.
+// URL returns the address of the web page.
 func (d *DiscordProcess) URL() string { return d.url }
 
 // APIURL implements DiscordAPI.
 func (d *DiscordProcess) APIURL() string { return d.url + "/api/v10" }
 
-// TokenFile returns the file with the token of the operator's bot. The bot has the permissions of
-// the operator's invite URL.
+// TokenFile returns the file with the token of the operator's bot.
 func (d *DiscordProcess) TokenFile() string { return d.token }
 
-// AdminTokenFile returns the file with the token of a second bot. This bot has all permissions, for
-// changes by hand.
+// AdminTokenFile returns the file with the token of a second bot, which has all permissions.
 func (d *DiscordProcess) AdminTokenFile() string { return filepath.Join(d.folder, "admin.token") }
 
-// Shutdown ends the process with SIGTERM, and with SIGKILL if it still runs after Grace. The
-// contents of the simulated Discord are lost.
+// Shutdown ends the process with SIGTERM, and with SIGKILL after Grace. It deletes all data.
 func (d *DiscordProcess) Shutdown(context.Context) error {
 	var err error
 	if d.Process != nil {

@@ -31,47 +31,44 @@ import (
 
 // Options configure an Environment.
 type Options struct {
-	// Operators are the operators whose kinds the cluster serves. StartOperator installs and
-	// starts them.
+	// Operators are the operators with kinds in the cluster; StartOperator starts them.
 	Operators []Operator
 	// Overlay (default "base") and Components select the manifests of an operator. If Deployed is
-	// set, processes get the arguments and the environment of the operator's Deployment.
+	// true, processes get the arguments and the environment of the operator's Deployment.
 	Overlay    string
 	Components []string
 	Deployed   bool
-	// Binary is the executable of the operator. By default, it is the executable that `make build`
-	// makes.
+	// Binary is the executable of the operator, by default the result of `make build`.
 	Binary string
 	// Cluster configures the cluster. Start adds the operators' kinds to Cluster.CRDs.
 	Cluster testcluster.Options
-	// CloudNativePG returns the options of a simulated CloudNativePG. With it, the cluster also
-	// serves CloudNativePG's kinds. nil means no CloudNativePG.
+	// CloudNativePG returns the options of a simulated CloudNativePG; nil for no CloudNativePG.
 	CloudNativePG func(admin client.Client) cnpgtest.Options
-	// Admission starts CloudNativePG's own admission webhooks, from its real manager.
+	// Admission starts the admission webhooks of the real CloudNativePG.
 	Admission bool
 	// Prometheus adds the kinds of prometheus-operator to the cluster.
 	Prometheus bool
 	// GatewayAPI adds the kind HTTPRoute to the cluster, without a controller.
 	GatewayAPI bool
-	// Discord starts a simulated Discord while the cluster starts; nil for no Discord.
+	// Discord starts a simulated Discord; nil for no Discord.
 	Discord func(ctx context.Context) (DiscordAPI, error)
 	// Folder is the folder of the operators' logs.
 	Folder string
 }
 
-// HealthyPostgres returns options without faults, for Options.CloudNativePG.
+// HealthyPostgres is a value for Options.CloudNativePG: CloudNativePG without faults.
 func HealthyPostgres(client.Client) cnpgtest.Options { return cnpgtest.Options{} }
 
 // Environment is a running environment.
 type Environment struct {
 	Cluster *testcluster.Cluster
-	// Admin is a client of an administrator. It refuses objects with unknown fields.
+	// Admin refuses objects with unknown fields.
 	Admin client.Client
-	// Postgres is the simulated CloudNativePG, or nil.
+	// Postgres is nil without Options.CloudNativePG.
 	Postgres *cnpgtest.StandIn
-	// Admission are CloudNativePG's admission webhooks, or nil.
+	// Admission is nil without Options.Admission.
 	Admission *cnpgtest.Webhooks
-	// Discord is the simulated Discord, or nil.
+	// Discord is nil without Options.Discord.
 	Discord DiscordAPI
 	// OtherKinds lists files and folders with CustomResourceDefinitions of other projects.
 	OtherKinds []string
@@ -83,7 +80,7 @@ type Environment struct {
 	processes []*Process
 }
 
-// Start starts everything except the operators. If it returns an error, it has stopped everything.
+// Start starts everything except the operators. After an error, nothing runs.
 func Start(ctx context.Context, o Options) (*Environment, error) {
 	e := &Environment{options: o, deployed: map[string][]*unstructured.Unstructured{}}
 	if err := e.start(ctx); err != nil {
@@ -199,16 +196,14 @@ func (e *Environment) Install(ctx context.Context, o Operator) error {
 	return nil
 }
 
-// Deployed returns the objects with which an operator was installed, its Deployment included.
+// Deployed returns the objects of an installed operator, its Deployment included.
 func (e *Environment) Deployed(o Operator) []*unstructured.Unstructured {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.deployed[o.Name]
 }
 
-// StartOperator installs an operator if necessary. It starts a process of the operator, but does
-// not wait until the process is ready. The process uses the environment's Discord and logs to a
-// file in Options.Folder. Environment.Stop also ends the process.
+// StartOperator installs and starts an operator, but does not wait until it is ready.
 func (e *Environment) StartOperator(ctx context.Context, o Operator, log string, args ...string) (*Process, error) {
 	if err := e.Install(ctx, o); err != nil {
 		return nil, err
@@ -230,8 +225,7 @@ func (e *Environment) StartOperator(ctx context.Context, o Operator, log string,
 	return p, nil
 }
 
-// Metrics reads the metrics of a process as Prometheus would. It gives the ServiceAccount default
-// the role metrics-reader, and uses that account's token.
+// Metrics reads the metrics of a process with a token of the ServiceAccount default/default.
 func (e *Environment) Metrics(ctx context.Context, o Operator, p *Process) (string, error) {
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: o.Name + "-metrics-reader"},
@@ -281,8 +275,7 @@ func (e *Environment) Stop() error {
 	return errors.Join(errs...)
 }
 
-// RunFolder returns the path of a folder in out/NAME, but does not create the folder. The path
-// contains the time and the process id, so that parallel runs have different folders.
+// RunFolder returns a unique path in out/NAME, but creates no folder.
 func RunFolder(name string) (string, error) {
 	return project.Path("out", name, fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), os.Getpid()))
 }

@@ -26,8 +26,7 @@ import (
 
 // Operator is an operator of this project, deployed from deploy/NAME and built as bin/NAME.
 type Operator struct {
-	// Name is the name of the binary, Deployment, ServiceAccount and ClusterRole. The operator's
-	// user agent also begins with this name.
+	// Name also names the Deployment, ServiceAccount and ClusterRole, and begins the user agent.
 	Name      string
 	Namespace string
 	Lease     string
@@ -49,9 +48,8 @@ func (o Operator) Base() string { return o.Folder() + "/base" }
 // CRDs returns the absolute path of the folder with the operator's CustomResourceDefinitions.
 func (o Operator) CRDs() (string, error) { return project.Path(o.Folder(), "crds") }
 
-// CheckoutVariable returns the name of an environment variable that can name a checkout of another
-// version. The operator's binary (in the checkout's bin/), permissions and manifests then come from
-// that checkout. The CustomResourceDefinitions still come from this project.
+// CheckoutVariable returns the name of an environment variable with the path of another checkout.
+// The binary and the manifests come from that checkout, but the CustomResourceDefinitions do not.
 func (o Operator) CheckoutVariable() string {
 	return "JUTSU_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_")) + "_CHECKOUT"
 }
@@ -63,8 +61,7 @@ func (o Operator) checkout() (string, error) {
 	return project.Root()
 }
 
-// Known returns the objects without the objects of new kinds. A kind is new if this project defines
-// it, but the operator's checkout (see CheckoutVariable) does not.
+// Known removes objects of kinds that the checkout of CheckoutVariable does not define yet.
 func Known(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	for _, o := range All {
 		from, err := o.checkout()
@@ -101,7 +98,7 @@ func kindsIn(folder string) (kinds []string, err error) {
 	return kinds, err
 }
 
-// Binary returns the absolute path of the operator's binary that `make build` makes.
+// Binary returns the absolute path of the operator's binary, the result of `make build`.
 func (o Operator) Binary() (string, error) {
 	root, err := o.checkout()
 	if err != nil {
@@ -114,8 +111,7 @@ func (o Operator) Binary() (string, error) {
 	return path, nil
 }
 
-// Render renders an overlay (base, overlays/production) of the checkout at root, and adds
-// components to it.
+// Render renders an overlay (base, overlays/production) of the checkout at root with components.
 func (o Operator) Render(root, overlay string, components ...string) (objects []*unstructured.Unstructured,
 	err error) {
 	from := filepath.Join(root, o.Folder())
@@ -148,14 +144,13 @@ func (o Operator) Render(root, overlay string, components ...string) (objects []
 	return manifests.Render(folder)
 }
 
-// Install applies the objects, except Deployments, PodDisruptionBudgets and
-// CustomResourceDefinitions. The cluster already has the CustomResourceDefinitions.
+// Install applies the objects except Deployments, PodDisruptionBudgets and CRDs.
 func (o Operator) Install(ctx context.Context, admin client.Client, objects []*unstructured.Unstructured) error {
 	return manifests.Apply(ctx, admin,
 		manifests.Without(objects, "CustomResourceDefinition", "Deployment", "PodDisruptionBudget"))
 }
 
-// Leader returns the identity of the process that holds the operator's Lease, or "".
+// Leader returns the holder identity of the operator's Lease, or "".
 func (o Operator) Leader(ctx context.Context, c client.Client) (string, error) {
 	lease := &coordinationv1.Lease{}
 	err := client.IgnoreNotFound(c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Lease}, lease))
@@ -167,16 +162,13 @@ func (o Operator) Leader(ctx context.Context, c client.Client) (string, error) {
 
 // Command configures a process of an operator.
 type Command struct {
-	// Binary is the executable. By default, it is the executable that `make build` makes.
 	Binary string
-	// Objects include the operator's Deployment. The process gets the arguments and the environment
-	// of that Deployment. nil means no Deployment.
+	// Objects may include the operator's Deployment, the source of arguments and environment.
 	Objects []*unstructured.Unstructured
 	Log     string
 	// Args follow the arguments of the Deployment. If a flag is repeated, its last value applies.
 	Args []string
-	// Reaper ends the process when the program that started the process ends. Without a Reaper, the
-	// process ends when its cluster ends.
+	// Reaper ends the process with the calling program; otherwise it ends with the cluster.
 	Reaper *process.Reaper
 }
 
@@ -189,8 +181,7 @@ func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, c Com
 	return o.StartWith(ctx, kubeconfig, c)
 }
 
-// StartWith starts a process as Start does, with a given kubeconfig file. The file sets the
-// namespace and the user.
+// StartWith is Start with a given kubeconfig file, which sets the namespace and the user.
 func (o Operator) StartWith(ctx context.Context, kubeconfig string, c Command) (p *Process, err error) {
 	deployed := &manifests.Command{}
 	if c.Objects != nil {

@@ -15,8 +15,7 @@ import (
 // Grace is slightly longer than the default of an operator's --shutdown-timeout (10 s).
 const Grace = 12 * time.Second
 
-// Process is a running operator. If the program that started it is killed together with the
-// cluster, the operator ends when it cannot renew its Lease, by default within 10 seconds.
+// Process is a running operator. Without its cluster, it ends at its renew deadline.
 type Process struct {
 	*process.Process
 	metrics, probes string // host:port
@@ -25,8 +24,7 @@ type Process struct {
 // MetricsURL returns the URL of the metrics. A client needs the permission to get /metrics.
 func (p *Process) MetricsURL() string { return "https://" + p.metrics + "/metrics" }
 
-// AwaitReady waits until the operator is ready. It returns an error if the operator or the context
-// ends first.
+// AwaitReady waits until the operator is ready, and fails if the operator or the context ends.
 func (p *Process) AwaitReady(ctx context.Context) error {
 	return p.Await(ctx, func(ctx context.Context) error {
 		return process.Serves(ctx, http.DefaultClient, "http://"+p.probes+"/readyz")
@@ -42,8 +40,7 @@ func (p *Process) Scrape(ctx context.Context, token string) (code int, text stri
 	return p.ScrapeWith(ctx, &http.Client{Transport: selfSigned, Timeout: 10 * time.Second}, token)
 }
 
-// ScrapeWith reads the metrics as Scrape does, with a given client. Unlike the client of Scrape,
-// this client can verify the operator's certificate.
+// ScrapeWith is Scrape with a given client, which can verify the operator's certificate.
 func (p *Process) ScrapeWith(ctx context.Context, client *http.Client, token string) (code int, text string,
 	err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.MetricsURL(), nil)

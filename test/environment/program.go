@@ -13,11 +13,10 @@ import (
 	"syscall"
 )
 
-// ErrInterrupted is the error of a run that a signal has stopped.
+// ErrInterrupted is the error of a run that a signal stopped.
 var ErrInterrupted = errors.New("interrupted")
 
-// UnlessInterrupted returns ErrInterrupted if a signal has ended ctx, because the signal has then
-// caused err. Otherwise it returns err.
+// UnlessInterrupted returns ErrInterrupted if a signal ended ctx, and otherwise err.
 func UnlessInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ErrInterrupted
@@ -25,8 +24,8 @@ func UnlessInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// Main runs a program. Ctrl-C and SIGTERM end the context of run. A second Ctrl-C ends the program
-// without its clean-up, but package testcluster still removes the cluster.
+// Main runs a program. Ctrl-C and SIGTERM end the context of run; a second Ctrl-C ends the program,
+// but package testcluster still removes the cluster.
 func Main(name string, run func(ctx context.Context, args []string) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -36,8 +35,7 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 	}
 }
 
-// Flags returns a new flag set for a program. The flag set prints errors to the writer out. With
-// --help, it prints the text of the parameter help, and the flags.
+// Flags returns a flag set that prints its errors and help to out.
 func Flags(name, help string, out io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(out)

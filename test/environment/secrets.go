@@ -10,8 +10,7 @@ import (
 	"sync"
 )
 
-// Secrets holds texts, such as passwords, that may appear only in Secret objects. The zero value is
-// ready for concurrent use.
+// Secrets is a set of texts that may appear only in Secret objects. It permits concurrent use.
 type Secrets struct {
 	mu  sync.Mutex
 	all []string
@@ -27,8 +26,7 @@ func (s *Secrets) Add(secret string) string {
 	return secret
 }
 
-// In returns the first secret that text contains. It finds three forms of a secret: plain text,
-// base64 (the form of bytes in JSON), and a list of numbers (the form in which Go prints bytes).
+// In returns the first secret in text: plain, in base64, or as numbers as Go prints bytes.
 func (s *Secrets) In(text string) (secret string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

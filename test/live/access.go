@@ -13,13 +13,11 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// needed has the permissions that the bot needs. The bot needs some of them only because the run
-// grants them to other users, by overwrites and by a role.
+// The bot needs some of these permissions only to grant them, by overwrites and by a role.
 const needed = discordclient.PermissionsCore | permissions.ViewAuditLog | permissions.ManageRoles |
 	permissions.SendMessages
 
-// access returns the bot's user id and the server's name. It returns an error if the bot does not
-// have a permission that a run needs. It only reads from Discord.
+// access fails if the bot lacks a permission.
 func access(ctx context.Context, b *bot, guild string) (user, name string, err error) {
 	get := func(path, what string) (any, error) {
 		r, err := b.do(ctx, http.MethodGet, path, nil)

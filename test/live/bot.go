@@ -15,7 +15,6 @@ import (
 
 const attempts = 4
 
-// bot makes calls of its own with the token of the operator's bot.
 type bot struct {
 	apiURL, token string
 }
@@ -27,9 +26,8 @@ type response struct {
 
 func (r response) ok() bool { return r.status/100 == 2 }
 
-// do makes a call, and repeats it after a wait if Discord's rate limit refuses it. It also repeats
-// a read or a delete that fails with a 5xx or without a response. Its errors contain neither the
-// token nor an address.
+// do repeats calls that exceed a rate limit, and reads and deletes that fail. Its errors contain
+// neither the token nor an address.
 func (b *bot) do(ctx context.Context, method, path string, body any) (response, error) {
 	repeatable := method == http.MethodGet || method == http.MethodDelete
 	failed := 0

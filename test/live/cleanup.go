@@ -12,19 +12,16 @@ import (
 	"time"
 )
 
-// cleanupTime is the time limit of the clean-up. It also applies after Ctrl-C.
 const cleanupTime = 2 * time.Minute
 
 var errIncomplete = errors.New("the clean-up is not complete")
 
-// cleanUp removes all objects of the run from Discord, even if the response to an object's create
-// was lost.
+// cleanUp removes all objects of the run from Discord, also if the response to a create was lost.
 func cleanUp(ctx context.Context, b *bot, own *territory) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	found, errs := remaining(ctx, b, own)
-	// The newest objects are deleted first. The category is the oldest, so it is deleted after its
-	// channels.
+	// The newest objects are deleted first, so the category after its channels.
 	for _, id := range own.all() {
 		if path, ok := found[id]; ok {
 			r, err := b.do(ctx, http.MethodDelete, path, nil)
@@ -49,7 +46,7 @@ func cleanUp(ctx context.Context, b *bot, own *territory) error {
 
 var ofARun = regexp.MustCompile(`^jutsu-live-[0-9a-f]{8}(-|$)`)
 
-// leftovers returns the objects that killed runs have left in a server. Each text is "name (id)".
+// leftovers lists the objects that killed runs have left in a server, each as "name (id)".
 func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs error) {
 	for _, list := range []string{"channels", "roles"} {
 		r, err := b.do(ctx, http.MethodGet, "/guilds/"+guild+"/"+list, nil)
@@ -64,9 +61,8 @@ func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs 
 	return found, errs
 }
 
-// remaining maps the ids of the run's channels and roles that still exist on Discord to their API
-// paths. Its calls pass through the proxy. If a response contains an object of the run that the
-// territory lacks, the proxy adds the object to the territory.
+// remaining maps the ids of the run's existing objects to API paths. The proxy adds objects that
+// own does not have yet.
 func remaining(ctx context.Context, b *bot, own *territory) (map[string]string, error) {
 	found := map[string]string{}
 	var errs error

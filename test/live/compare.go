@@ -13,18 +13,16 @@ import (
 const (
 	present = "present"
 	absent  = "(absent)"
-	// notMade is used in place of a status if one of the two runs did not make the call.
+	// notMade replaces a status if only one of the two runs made the call.
 	notMade = "(not made)"
 )
 
 type difference struct {
 	call, field, expected, real string
-	// where lists the steps in which the field differs, each with the object of the call.
+	// where lists the steps, with the object of the call.
 	where []string
 }
 
-// compare returns all differences, sorted. A difference that occurs in several steps is listed only
-// once.
 func compare(expected, actual recording) []difference {
 	all := maps.Clone(expected)
 	maps.Copy(all, actual)
@@ -57,9 +55,8 @@ func compare(expected, actual recording) []difference {
 	return differences
 }
 
-// differing returns the fields that differ, each with its two values. If the classes of the
-// responses differ, such as 2xx and 4xx, it compares only status, code and message, because the
-// other fields cannot be equal.
+// If the classes of the statuses differ, such as 2xx and 4xx, differing compares only status, code
+// and message, because other fields cannot be equal.
 func differing(expected, actual fields) map[string][2]string {
 	differences := map[string][2]string{}
 	all := maps.Clone(expected)
@@ -81,7 +78,6 @@ func differing(expected, actual fields) map[string][2]string {
 	return differences
 }
 
-// partOfMissing reports whether the field is inside a value that only one of the two responses has.
 func partOfMissing(all, expected, actual fields, field string) bool {
 	for parent := range all {
 		if all[parent] == present && strings.HasPrefix(field, parent+".") &&
@@ -102,7 +98,7 @@ func valueOf(f fields, field string) string {
 	return absent
 }
 
-// outcome returns the class of a response: the first digit of its status, or notMade.
+// outcome returns the first digit of the status, or notMade.
 func outcome(f fields) string {
 	if f == nil {
 		return notMade
@@ -115,8 +111,7 @@ such as string is the kind of a value that is private or differs with every call
 has no such field.
 `
 
-// table returns the differences as a Markdown table. The table contains nothing random, so two runs
-// give the same table.
+// Equal runs give equal tables.
 func table(target string, differences []difference) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# What differs between discordtest and %s?\n\n", target)

@@ -50,7 +50,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestAnswerFields checks that recordings contain no private value and no random value.
+// Recordings contain no private values and no random values.
 func TestAnswerFields(t *testing.T) {
 	own := newTerritory("100000000000000001", "jutsu-live-1a2b")
 	own.setBot("100000000000000002")

@@ -22,7 +22,7 @@ type target struct {
 }
 
 type settings struct {
-	// limit is the longest time of each wait. interval is the time between two reads during a wait.
+	// limit is the longest duration of a wait, and interval the time between two reads.
 	limit, interval time.Duration
 	operatorArgs    []string
 }
@@ -33,8 +33,7 @@ func newPrefix() string {
 	return "jutsu-live-" + hex.EncodeToString(random)
 }
 
-// conduct performs all steps against a Discord. It then removes all objects that the steps have
-// created, also after an error or when ctx ends.
+// conduct performs all steps, and always removes the objects that the steps have created.
 func conduct(ctx context.Context, env *environment.Environment, t target, s settings,
 	out io.Writer) (_ *proxy, err error) {
 	p, err := startProxy(t.api, newTerritory(t.guild, newPrefix()))
@@ -64,7 +63,7 @@ func conduct(ctx context.Context, env *environment.Environment, t target, s sett
 	if err != nil {
 		return nil, err
 	}
-	// Deferred calls run in reverse order, so this runs before the clean-up.
+	// Deferred calls run in reverse order: this one before the clean-up.
 	defer func() { err = errors.Join(err, operator.Stop(environment.Grace)) }()
 	if err := operator.AwaitReady(ctx); err != nil {
 		return nil, err

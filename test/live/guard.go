@@ -9,12 +9,10 @@ import (
 	"sync"
 )
 
-// territory records the objects that the run has created on Discord. The run may write no other
-// object.
+// territory lists the objects that the run has created, the only ones that it may write.
 type territory struct {
 	guild string
-	// prefix is the name of the run's category. The names of the run's other channels and roles
-	// begin with it.
+	// prefix is the name of the run's category and the beginning of its other names.
 	prefix string
 
 	mu    sync.Mutex
@@ -29,8 +27,7 @@ func newTerritory(guild, prefix string) *territory {
 	return &territory{guild: guild, prefix: prefix, names: map[string]string{}}
 }
 
-// own reports whether the run has created the object, and returns the object's name without the
-// prefix.
+// own returns the name, without the prefix, of an object that the run has created.
 func (t *territory) own(id string) (name string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,7 +76,6 @@ func (t *territory) add(id, name string) {
 	t.order = append(t.order, id)
 }
 
-// short removes the prefix from a name, and reports whether the name had it.
 func (t *territory) short(name string) (string, bool) {
 	if name == t.prefix {
 		return categoryName, true
@@ -87,8 +83,7 @@ func (t *territory) short(name string) (string, bool) {
 	return strings.CutPrefix(name, t.prefix+"-")
 }
 
-// learn adds the objects in a response that belong to the run: channels and roles with the prefix,
-// and webhooks of the run's channels.
+// learn adds channels and roles with the prefix, and webhooks of the run's channels.
 func (t *territory) learn(c call, answer any) {
 	list, isList := answer.([]any)
 	if !isList {
@@ -110,7 +105,7 @@ func (t *territory) learn(c call, answer any) {
 	}
 }
 
-// refusal returns the reason why the proxy must refuse a call, or "" if it must permit the call.
+// refusal returns the reason to refuse a call, or "".
 func (t *territory) refusal(c call) string {
 	if c.reads() {
 		return ""
@@ -164,8 +159,6 @@ func (t *territory) refuseParent(body map[string]any, none bool) string {
 	return ""
 }
 
-// refuseMoves returns "" if a call moves only objects of the run, within the run's category.
-// Otherwise it returns the reason to refuse the call.
 func (t *territory) refuseMoves(body any) string {
 	moves, isList := body.([]any)
 	if !isList {

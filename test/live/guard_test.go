@@ -16,8 +16,7 @@ func parsed(t *testing.T, text string) (value any) {
 	return value
 }
 
-// In these calls, G is the server, and C is the category of the run. A, R and W are a channel, a
-// role and a webhook of the run. X is an object of another user.
+// G is the server; C, A, R and W are objects of the run; X is an object of another user.
 func TestRefusal(t *testing.T) {
 	ids := strings.NewReplacer("{G}", "1001", "{C}", "1002", "{A}", "1003", "{R}", "1004", "{W}", "1005", "{X}", "1009")
 	own := newTerritory("1001", "jutsu-live-1a2b")

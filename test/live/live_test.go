@@ -25,8 +25,6 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// TestLive runs the steps against three simulated Discords: discordtest, discordtest as a
-// compatible server, and discordtest with changed responses.
 func TestLive(t *testing.T) {
 	g := NewWithT(t)
 	env, err := environment.Start(t.Context(), environment.Options{Operators: []environment.Operator{environment.Discord},
@@ -102,9 +100,7 @@ func TestIncompleteCleanUp(t *testing.T) {
 	g.Expect(cleanUp(t.Context(), b, own)).To(Succeed())
 }
 
-// TestGateway expects that the proxy replaces the Gateway's address by its own, and forwards
-// connections to the Gateway. The proxy must connect with TLS and HTTP/1.1, although the Gateway
-// also offers HTTP/2.
+// The proxy connects to the Gateway with TLS and HTTP/1.1, although the Gateway also offers HTTP/2.
 func TestGateway(t *testing.T) {
 	g := NewWithT(t)
 	var upstream *httptest.Server
@@ -186,9 +182,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// written compares a Discord with the expected recording, and returns the table of differences. If
-// alter is not nil, its handler changes the responses of that Discord. written expects that the run
-// leaves existing objects unchanged, and reveals no token.
+// written returns the table of differences, and expects that existing objects stay unchanged.
 func written(t *testing.T, env *environment.Environment, expected recording, alter func(*url.URL) http.Handler,
 	o discordtest.Options) string {
 	t.Helper()
@@ -212,8 +206,7 @@ func written(t *testing.T, env *environment.Environment, expected recording, alt
 	return string(text)
 }
 
-// quick returns settings with which the operator polls often. A compatible server requires this,
-// because there the operator finds drift only by polling.
+// In a compatible server, the operator finds drift only by polling, so it must poll often.
 func quick() settings {
 	return settings{limit: 20 * time.Second, interval: 200 * time.Millisecond,
 		operatorArgs: []string{"--recovery-wait=2s", "--resync-period=3s", "--live-resync-period=3s"}}
@@ -270,7 +263,6 @@ func withoutLastMessage(api *url.URL) http.Handler {
 	return forward
 }
 
-// interrupter cancels a run as Ctrl-C does, when the run prints the name of the step `at`.
 type interrupter struct {
 	at     string
 	cancel func()

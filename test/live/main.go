@@ -111,7 +111,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(report(ctx, env, o, out), env.Stop())
 }
 
-// plan checks the bot's permissions, and lists the steps of a run. It only reads from Discord.
+// plan checks the bot's permissions and prints the steps. It only reads from Discord.
 func plan(ctx context.Context, o *options, out io.Writer) error {
 	b := &bot{apiURL: o.target.api.String(), token: o.target.token}
 	_, server, err := access(ctx, b, o.target.guild)
@@ -142,7 +142,6 @@ func report(ctx context.Context, env *environment.Environment, o *options, out i
 	return compareWith(ctx, env, o, expected, out)
 }
 
-// expect runs the steps against discordtest, which enforces Discord's rate limits.
 func expect(ctx context.Context, env *environment.Environment, out io.Writer) (recording, error) {
 	d, simulated, err := simulate(discordtest.Options{})
 	if err != nil {

@@ -23,24 +23,21 @@ import (
 const (
 	apiPath     = "/api/v10"
 	gatewayPath = "/live-gateway"
-	// maxBody limits bodies in bytes. The largest body is the list of a server's channels.
+	// maxBody is more than the list of the channels of a server, in bytes.
 	maxBody = 16 << 20
-	// maxSubject limits the length of an object's name in the recording, in bytes. It applies to
-	// names that come from a request.
+	// maxSubject limits the length, in bytes, of a recorded name from a request.
 	maxSubject = 12
-	// secondClient is the user agent of calls by the type bot. It distinguishes the bot's calls
-	// from the operator's calls.
+	// The user agent distinguishes calls of the type bot from calls of the operator.
 	secondClient = "DiscordBot (https://jutsu.com/operators, live)"
 )
 
-// proxy forwards calls to a Discord and records the responses, or refuses the calls.
 type proxy struct {
 	upstream *url.URL // URL of Discord's API, with its path
 	own      *territory
 	url      string // address of the proxy, without a path
 	server   *http.Server
 	running  sync.WaitGroup // counts calls in progress
-	// dial connects websockets to the Gateway. nil means http.DefaultTransport.
+	// dial connects to the Gateway; nil means http.DefaultTransport.
 	dial http.RoundTripper
 
 	mu       sync.Mutex
@@ -71,22 +68,20 @@ func (p *proxy) close() { _ = p.server.Close() }
 
 func (p *proxy) apiURL() string { return p.url + apiPath }
 
-// enter begins a step. The proxy records all later calls under the name of this step.
 func (p *proxy) enter(step string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.step = step
 }
 
-// loseNext makes the proxy drop the next successful response to a call. The call has the form
-// "METHOD /template".
+// loseNext makes the proxy drop the next successful response to a call "METHOD /template".
 func (p *proxy) loseNext(call string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lose = call
 }
 
-// note records a value that is not from a response of Discord, for example a condition.
+// note records a value that is not a response of Discord, for example a condition.
 func (p *proxy) note(about, field, value string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,8 +167,7 @@ func (p *proxy) refuse(w http.ResponseWriter, c call, why string) {
 	_, _ = fmt.Fprintf(w, `{"code": 50013, "message": %q}`, why) //nolint:gosec // G705: JSON
 }
 
-// forward makes a call to Discord. It completes the call even if the client has closed the
-// connection, so that the run knows all objects that it has created.
+// forward ignores a cancellation by the client, so that the run knows all objects it has created.
 func (p *proxy) forward(r *http.Request, body []byte) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Minute)
 	defer cancel()
@@ -201,9 +195,7 @@ var noRedirects = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// record stores a response and reports whether the proxy must drop it. It does not store responses
-// to the operator's reads, because the number of these reads varies. It counts 429 responses
-// instead of storing them.
+// record omits the operator's reads, because their number varies, and only counts 429 responses.
 func (p *proxy) record(step, from string, c call, response *http.Response, answer any) (lost bool) {
 	subject, _ := p.own.own(c.subject())
 	if name, ok := p.own.short(text(asObject(c.body), "name")); ok && subject == "" {
@@ -240,8 +232,7 @@ func (p *proxy) answer(w http.ResponseWriter, response *http.Response, body []by
 	_, _ = w.Write(body) //nolint:gosec // G705: JSON of Discord for its client
 }
 
-// ownGateway replaces the Gateway's address in a response by the proxy's address, because the
-// operator refuses a Gateway at another host than the API.
+// The operator refuses a Gateway at another host than the API.
 func (p *proxy) ownGateway(answer []byte, start map[string]any) []byte {
 	address, err := url.Parse(text(start, "url"))
 	if err != nil || address.Host == "" {

@@ -12,11 +12,9 @@ import (
 	"strings"
 )
 
-// fields maps the path of each field in a response to its value.
 type fields map[string]string
 
-// key identifies a response. The same call of a step has the same key in the recordings of both
-// runs.
+// key identifies a response. Equal calls of both runs have equal keys.
 type key struct {
 	step, caller, call, subject string
 }
@@ -28,18 +26,16 @@ const statusField = "(status)"
 var (
 	snowflake = regexp.MustCompile(`\b[0-9]{16,20}\b`)
 	moment    = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9:]+)$`)
-	// A field is secret if the last element of its path is in secret. Its value differs between two
-	// runs if the last element is in varying.
+	// Fields with these last path elements are secret, or vary between two runs.
 	secret  = []string{"token", "url"}
 	varying = []string{"position", "version", "last_message_id", "avatar", "retry_after"}
 )
 
-// The values of these headers change with every call, so a recording has only their presence.
+// These values change with every call, so a recording has only their presence.
 var rateLimitHeaders = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
 	"X-RateLimit-Reset-After", "X-RateLimit-Bucket"}
 
-// answerFields returns the comparable fields of a response. It includes values only of the run's
-// own objects and of errors. Other values may be private, so it includes only their types.
+// answerFields omits values of objects outside the run, which may be private.
 func (t *territory) answerFields(c call, status int, header http.Header, body any) fields {
 	f := fields{statusField: strconv.Itoa(status)}
 	f["(header Content-Type)"] = header.Get("Content-Type")
@@ -80,8 +76,6 @@ func (t *territory) ownElements(list []any) []any {
 	return own
 }
 
-// auditFields adds the fields of audit log entries about the run's objects. A path contains the
-// action and the changed field. The recorded value is only the type of the real value.
 func (t *territory) auditFields(f fields, log map[string]any) {
 	for _, name := range keys(log) {
 		f[name] = kind(log[name])
@@ -109,8 +103,7 @@ func (t *territory) auditFields(f fields, log map[string]any) {
 	}
 }
 
-// flatten adds a value and all values inside it to f, under paths that begin with path. If the
-// parameter values is false, it adds the types of the values instead.
+// flatten adds value and everything inside it to f; if values is false, it adds only types.
 func (t *territory) flatten(f fields, path string, value any, values bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -139,9 +132,7 @@ func (t *territory) flatten(f fields, path string, value any, values bool) {
 
 func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
-// index returns the text that identifies an element of a list in a path: the text with which scrub
-// replaces the element's id, because the order of many lists has no meaning. For an element without
-// an id, it returns the index.
+// The order of many lists has no meaning, so index identifies an element by its id if possible.
 func (t *territory) index(i int, element any) string {
 	if id := text(asObject(element), "id"); id != "" {
 		return t.scrub(id)
@@ -167,7 +158,7 @@ func (t *territory) scalar(path string, value any, values bool) string {
 	return string(written)
 }
 
-// scrub replaces texts that differ between two runs, such as ids, names and times, by fixed texts.
+// scrub replaces texts that differ between two runs, such as ids, names and times.
 func (t *territory) scrub(s string) string {
 	if moment.MatchString(s) {
 		return "<time>"

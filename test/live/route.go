@@ -11,14 +11,14 @@ import (
 
 type call struct {
 	method string
-	// route is the template of Discord's documentation, such as "/channels/{channel_id}".
+	// route is a template of Discord's documentation, such as "/channels/{channel_id}".
 	route string
-	// ids maps the placeholders in the route, without braces, to their values in the path.
+	// ids maps the placeholders of route, without braces, to their values.
 	ids  map[string]string
 	body any // the parsed JSON; nil if there is no body
 }
 
-// placeholders maps an element of a path to the placeholder for the id that follows the element.
+// placeholders maps a path element to the placeholder for the id that follows it.
 var placeholders = map[string]string{
 	"guilds": "guild_id", "channels": "channel_id", "roles": "role_id", "members": "user_id",
 	"webhooks": "webhook_id", "permissions": "overwrite_id", "messages": "message_id",
@@ -26,8 +26,7 @@ var placeholders = map[string]string{
 
 var number = regexp.MustCompile(`^[0-9]+$`)
 
-// newCall returns the call of an HTTP request. path is relative to the API's root. A body that is
-// not JSON is ignored.
+// newCall ignores a body that is not JSON. path is relative to the API's root.
 func newCall(method, path string, body []byte) call {
 	c := call{method: method, ids: map[string]string{}}
 	elements := strings.Split(strings.Trim(path, "/"), "/")
@@ -55,8 +54,7 @@ func (c call) String() string { return c.method + " " + c.route }
 
 func (c call) reads() bool { return c.method == http.MethodGet || c.method == http.MethodHead }
 
-// subject returns the id of the object that the call reads or writes. For a list or a create in a
-// channel, it returns the id of the channel. For a list or a create in the server, it returns "".
+// subject returns the id of the called object, or else of its channel, or else "".
 func (c call) subject() string {
 	if !strings.HasSuffix(c.route, "}") {
 		return c.ids["channel_id"]

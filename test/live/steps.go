@@ -25,8 +25,8 @@ type step struct {
 	do         func(context.Context, *world) error
 }
 
-// steps lists the steps of a run in their order. Discord permits two changes of a channel's name or
-// topic in ten minutes, so all steps together may make at most two changes of one channel.
+// Discord permits two changes of a channel's name or topic in ten minutes, so all steps together
+// change each channel at most twice.
 var steps = []step{
 	{"create", "create the category, and the channel alerts in it", create},
 	{"edit", "create a channel named edited, and edit its nsfw, slowmode and archive time", edit},
@@ -145,7 +145,6 @@ func adopt(ctx context.Context, w *world) error {
 	return w.look(ctx, "adopted")
 }
 
-// post creates a channel as a second client with the bot's token.
 func (w *world) post(ctx context.Context, name string, more map[string]any) (response, error) {
 	body := map[string]any{"name": w.full(name), "type": 0, "parent_id": w.own.find(categoryName)}
 	for field, value := range more {

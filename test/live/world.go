@@ -21,8 +21,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// world has the state of a run against one Discord, and the Kubernetes objects that the run has
-// created.
 type world struct {
 	*proxy
 	bot       *bot
@@ -103,8 +101,6 @@ func (w *world) edit(ctx context.Context, name string, change func(*v1alpha1.Dis
 	}
 }
 
-// ready waits until each object is Ready, but at most w.limit for each object. It records the last
-// state of each object.
 func (w *world) ready(ctx context.Context, objects ...object) error {
 	for _, o := range objects {
 		err := w.await(ctx, func() (bool, error) {
@@ -138,7 +134,6 @@ func stateOf(o object) string {
 	return "no status"
 }
 
-// await calls done until it returns true. It returns no error if w.limit is over before that.
 func (w *world) await(ctx context.Context, done func() (bool, error)) error {
 	_, err := w.holds(ctx, done)
 	return err
@@ -157,7 +152,6 @@ func (w *world) holds(ctx context.Context, done func() (bool, error)) (bool, err
 	}
 }
 
-// look reads the channels with these names from Discord, so that the proxy records the responses.
 func (w *world) look(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		if _, err := w.read(ctx, name); err != nil {
@@ -167,8 +161,7 @@ func (w *world) look(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// read returns the run's channel with this short name as it is on Discord, or nil if it does not
-// exist.
+// read returns a channel of the run from Discord, or nil if it does not exist.
 func (w *world) read(ctx context.Context, name string) (map[string]any, error) {
 	id := w.own.find(name)
 	if id == "" {
@@ -182,7 +175,6 @@ func (w *world) read(ctx context.Context, name string) (map[string]any, error) {
 	return asObject(r.body), nil
 }
 
-// list reads the server's channels or roles, and returns only the objects of the run.
 func (w *world) list(ctx context.Context, of string) ([]map[string]any, error) {
 	r, err := w.bot.do(ctx, http.MethodGet, "/guilds/"+w.own.guild+"/"+of, nil)
 	elements, _ := r.body.([]any)
@@ -193,7 +185,6 @@ func (w *world) list(ctx context.Context, of string) ([]map[string]any, error) {
 	return own, err
 }
 
-// ordered returns the given names of channels, sorted by the positions of the channels on Discord.
 func (w *world) ordered(ctx context.Context, of ...string) (string, error) {
 	channels, err := w.list(ctx, "channels")
 	slices.SortStableFunc(channels, func(a, b map[string]any) int {
@@ -213,7 +204,6 @@ func (w *world) ordered(ctx context.Context, of ...string) (string, error) {
 	return strings.Join(names, " "), err
 }
 
-// reaches waits until value returns want, but not longer than w.limit. It records the last value.
 func (w *world) reaches(ctx context.Context, about, want string, value func() (string, error)) error {
 	last := ""
 	_, err := w.holds(ctx, func() (ok bool, err error) {
@@ -224,8 +214,7 @@ func (w *world) reaches(ctx context.Context, about, want string, value func() (s
 	return err
 }
 
-// deleteAll deletes all Kubernetes objects of the run, and waits until they are gone, but at most
-// w.limit for each object. It deletes the newest objects first, so each object before its parent.
+// deleteAll deletes children before their parents.
 func (w *world) deleteAll(ctx context.Context) error {
 	for _, o := range slices.Backward(w.objects) {
 		if err := client.IgnoreNotFound(w.k8s.Delete(ctx, o)); err != nil {

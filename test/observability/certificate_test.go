@@ -26,9 +26,6 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// certificateIsVerified starts a second process of each operator, with a certificate like that of
-// the component metrics-certificate. It reads the metrics as the ServiceMonitor requires, and
-// verifies the server name in the certificate.
 func (s *stage) certificateIsVerified(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name, func(t *testing.T) {
@@ -58,8 +55,7 @@ func (s *stage) certificateIsVerified(t *testing.T) {
 	}
 }
 
-// certificateArguments returns the operator argument that the component metrics-certificate sets,
-// and the server name that Prometheus expects in the certificate.
+// certificateArguments returns the operator's argument and the server name for Prometheus.
 func certificateArguments(t *testing.T, o environment.Operator) (argument, serverName string) {
 	t.Helper()
 	for _, object := range renderWith(t, o, "prometheus", "metrics-certificate") {
@@ -82,8 +78,6 @@ func certificateArguments(t *testing.T, o environment.Operator) (argument, serve
 	return argument, serverName
 }
 
-// issue writes a certificate for a name to a folder. It returns the folder, and a pool with the
-// certificate authority that issued the certificate.
 func issue(t *testing.T, name string) (folder string, authority *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -25,8 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/dashboards.md and docs/kubectl.md anew instead of comparing them")
 
-// dashboard has the fields of a Grafana dashboard that the tests check
-// (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/).
+// https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/.
 type dashboard struct {
 	UID, Title, Description string
 	Templating              struct{ List []variable }
@@ -175,7 +174,6 @@ func overlap(a, b panel) bool {
 		a.GridPos.Y < b.GridPos.Y+b.GridPos.H && b.GridPos.Y < a.GridPos.Y+a.GridPos.H
 }
 
-// The table of alerts must show each label that an alert of the operator, or of a Dojo, has.
 func TestAlertsShowTheirLabels(t *testing.T) {
 	for uid, files := range map[string][]string{
 		"jutsu-dojo-operator":    {"dojo-operator.rules.yaml", "a-dojo.rules.yaml"},
@@ -216,8 +214,7 @@ func addAlertLabels(t *testing.T, file string, labels map[string]bool) {
 
 var selector = regexp.MustCompile(`([a-zA-Z_:][a-zA-Z0-9_:]*)\{`)
 
-// metrics returns the names of the metrics in PromQL expressions. It finds only metrics with
-// braces. TestLive checks with Prometheus' parser that all metrics in our expressions have braces.
+// metrics finds only metrics with braces; metricsExist requires the braces.
 func metrics(exprs ...string) []string {
 	names := map[string]bool{}
 	for _, expr := range exprs {
@@ -236,7 +233,6 @@ func (p panel) exprs() []string {
 	return exprs
 }
 
-// docs/dashboards.md must list all panels. With the flag -update, the test writes the page.
 func TestDashboardsAreListed(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("# What do the dashboards show?\n\n" +
@@ -274,8 +270,7 @@ func folded(bullet, paragraph string) string {
 	return text.String() + line + "\n"
 }
 
-// golden expects that a file of the project has the content want. With the flag -update, it writes
-// the file.
+// golden compares a file of the project with want. With the flag -update, it writes the file.
 func golden(t *testing.T, file, want string) {
 	t.Helper()
 	path, err := project.Path(file)

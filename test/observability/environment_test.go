@@ -29,8 +29,6 @@ import (
 )
 
 const (
-	// waitLimit is the time limit of waits for operators and controllers. It is long enough for a
-	// busy machine.
 	waitLimit = 3 * time.Minute
 	// guildID is the id of the Discord server in the samples.
 	guildID = "1401681709430341704"
@@ -38,8 +36,7 @@ const (
 
 var components = []string{"prometheus", "grafana"}
 
-// stage is a test environment. It has the objects of `make run` (test/playground), and a Prometheus
-// that scrapes the ServiceMonitors.
+// stage has the objects of `make run` and a Prometheus that scrapes the ServiceMonitors.
 type stage struct {
 	*environment.Environment
 	discord    *environment.DiscordProcess
@@ -49,8 +46,7 @@ type stage struct {
 	flood      atomic.Int64 // the number of extra series of the tenant's application
 }
 
-// newStage starts the operators and Prometheus, but applies no samples. The caller applies them
-// later, because Prometheus must see all changes that the samples cause.
+// newStage applies no samples, because Prometheus must see all changes that the samples cause.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	env, err := environment.Start(t.Context(), environment.Options{
@@ -95,8 +91,6 @@ func render(t *testing.T, folder string) []*unstructured.Unstructured {
 	return objects
 }
 
-// applySamples applies the samples, with the token of the simulated bot and with monitoring of the
-// Dojos. It waits until all objects are Ready.
 func (s *stage) applySamples(t *testing.T) {
 	t.Helper()
 	token, err := os.ReadFile(s.discord.TokenFile())
@@ -161,9 +155,6 @@ func conditionsOf(t *testing.T, o *unstructured.Unstructured) []metav1.Condition
 	return as.Status.Conditions
 }
 
-// exerciseOperators makes the changes that `make run` suggests to users: it rotates, scales,
-// breaks, edits by hand and deletes. Afterwards one Dojo is Degraded, one channel waits for a
-// missing group, and all other objects are Ready.
 func (s *stage) exerciseOperators(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)

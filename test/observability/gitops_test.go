@@ -95,16 +95,14 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// initialDojo returns a Dojo with the status that the API server sets on create, because of the
-// defaults in its schema. TestLive checks this status.
+// initialDojo has the default status of the schema, which TestLive checks.
 func initialDojo() *corev1api.Dojo {
 	d := &corev1api.Dojo{ObjectMeta: named("tokyo")}
 	d.Generation, d.Status.ObservedGeneration = 1, -1
 	return d
 }
 
-// newObjectsAreNotCurrent checks the health of objects that no operator has seen. It creates them
-// by dry run, so that no operator can change their initial status.
+// Objects that no operator has seen are progressing. A dry run keeps the operators away.
 func (s *stage) newObjectsAreNotCurrent(t *testing.T) {
 	for _, o := range s.objects(t) {
 		created := o.DeepCopy()
@@ -137,8 +135,7 @@ var argoCD = sync.OnceValues(func() ([]*unstructured.Unstructured, error) {
 	return manifests.Render(path)
 })
 
-// argoHealth runs the deployed Lua script that computes an object's health. The script can use only
-// the Lua libraries that Argo CD opens.
+// argoHealth runs the deployed Lua script with the libraries that Argo CD opens.
 func argoHealth(t *testing.T, o *unstructured.Unstructured) (state, message string) {
 	t.Helper()
 	kind := o.GroupVersionKind()
@@ -195,8 +192,7 @@ func toLua(vm *lua.LState, value any) lua.LValue {
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// fluxHealth evaluates the healthCheckExprs of docs/do/gitops.md as Flux does
-// (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions). An
+// See https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions. An
 // expression that fails to evaluate counts as false.
 func fluxHealth(t *testing.T, o *unstructured.Unstructured) string {
 	t.Helper()
@@ -250,7 +246,6 @@ func (s *stage) gitOpsHealth(t *testing.T) {
 	}
 }
 
-// argoCDConfig applies deploy/argocd to a cluster that already has an Argo CD configuration.
 func (s *stage) argoCDConfig(t *testing.T) {
 	config := &corev1.ConfigMap{}
 	config.Namespace, config.Name = "argocd", "argocd-cm"

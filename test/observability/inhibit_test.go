@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// inhibitRule is an inhibition rule of Alertmanager. A missing label equals an empty label
+// For Alertmanager, a missing label equals an empty label
 // (https://prometheus.io/docs/alerting/latest/configuration/#inhibit_rule).
 type inhibitRule struct {
 	Source []string `json:"source_matchers"`
@@ -21,8 +21,7 @@ type inhibitRule struct {
 
 var matcher = regexp.MustCompile(`^(\w+) (=|!=|=~|!~) "?([^"]*)"?$`)
 
-// An alert about a namespace of the platform must mute no warning of another namespace. An alert
-// about many namespaces mutes the warnings of its kind in all namespaces.
+// An alert about one namespace mutes no warning of another namespace.
 func TestInhibitRules(t *testing.T) {
 	var config struct {
 		Rules []inhibitRule `json:"inhibit_rules"`
@@ -66,8 +65,7 @@ func TestInhibitRules(t *testing.T) {
 	}
 }
 
-// matchAll reports whether the labels satisfy all matchers
-// (https://prometheus.io/docs/alerting/latest/configuration/#matcher).
+// See https://prometheus.io/docs/alerting/latest/configuration/#matcher.
 func matchAll(t *testing.T, matchers []string, labels map[string]string) bool {
 	t.Helper()
 	for _, text := range matchers {

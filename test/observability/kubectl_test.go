@@ -17,8 +17,7 @@ import (
 
 var console = regexp.MustCompile("(?s)```console\n(.*?)```")
 
-// kubectl runs the commands of docs/kubectl.md and compares their output with the page. With the
-// flag -update, it writes the output to the page.
+// kubectl compares the output of the page's commands with docs/kubectl.md, or updates the page.
 func (s *stage) kubectl(t *testing.T) {
 	kubectl.OnPath(t)
 	t.Setenv("KUBECONFIG", s.Cluster.Kubeconfig())
@@ -52,8 +51,7 @@ func trimmed(out string) string {
 	return text.String()
 }
 
-// changing lists patterns of texts that differ between two runs of a command, with replacements:
-// times, counts of events, ids, versions, and the widths of columns.
+// changing lists texts that differ between two runs of a command.
 var changing = []struct {
 	pattern *regexp.Regexp
 	instead string

@@ -26,8 +26,7 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
 
-// If the operators have no address of the docs, no object may link to a page. With an address, each
-// alert must link to its own section, and all linked sections must exist.
+// With an address of the docs, each alert links to its own section. Without it, nothing links.
 func TestLinks(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name+" without an address", func(t *testing.T) {
@@ -70,8 +69,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// withoutKinds removes CustomResourceDefinitions, because their descriptions link to pages of
-// Kubernetes.
+// The descriptions of CustomResourceDefinitions link to pages of Kubernetes.
 func withoutKinds(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return manifests.Without(objects, "CustomResourceDefinition")
 }

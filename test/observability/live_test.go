@@ -16,8 +16,6 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// TestLive runs all tests that need running operators, with the objects of `make run`
-// (test/playground).
 func TestLive(t *testing.T) {
 	s := newStage(t)
 	s.applySamples(t)
@@ -45,16 +43,13 @@ func TestLive(t *testing.T) {
 	t.Run("Argo CD's configuration keeps its other settings", s.argoCDConfig)
 }
 
-// substituteVariables replaces the Grafana variables in an expression. The result selects all
-// values, and covers the whole test.
 func substituteVariables(expr string, d dashboard) string {
 	job := "jutsu.com/" + strings.TrimPrefix(d.UID, "jutsu-")
 	return strings.NewReplacer("$__rate_interval", "10m", "$__range", "10m", "$job", job,
 		"$namespace", ".*", "$kind", ".*", "$dojo", ".*").Replace(expr)
 }
 
-// everyPanelHasData makes requests and changes until each panel has data. Idle operators make no
-// calls, and the rate of a counter needs an increase between two scrapes.
+// Idle operators make no calls, and a rate needs an increase between two scrapes.
 func (s *stage) everyPanelHasData(t *testing.T, d dashboard) {
 	NewWithT(t).Eventually(func() []string {
 		s.ask()
@@ -76,8 +71,6 @@ func (s *stage) everyPanelHasData(t *testing.T, d dashboard) {
 	}).WithTimeout(waitLimit).WithPolling(2*time.Second).Should(BeEmpty(), "panels without data")
 }
 
-// metricsExist expects that Prometheus has scraped each metric in an expression, with the labels
-// that the expression uses.
 func (s *stage) metricsExist(t *testing.T, what, expr string) {
 	t.Helper()
 	var tree map[string]any
@@ -89,13 +82,10 @@ func (s *stage) metricsExist(t *testing.T, what, expr string) {
 	}
 }
 
-// The test may find no series of these metrics with a label. kubernetes_requests_forbidden_total
-// has no label before the API server refuses a call, and ALERTS has the labels of an alert only
-// while the alert is active.
+// These metrics have labels only after a refused call, and only while an alert is active.
 var unlabelled = []string{"kubernetes_requests_forbidden_total", "ALERTS"}
 
-// walk checks a node of an expression's syntax tree, which Prometheus' API returns. It returns the
-// names of the metrics in that node.
+// walk returns the names of the metrics in a syntax tree of Prometheus' API.
 func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
 	t.Helper()
 	if node["type"] == "vectorSelector" || node["type"] == "matrixSelector" {
@@ -129,8 +119,6 @@ func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
 	return read
 }
 
-// selected expects that Prometheus has a series with the selector's metric and with all label names
-// of the selector. It ignores the values of the labels.
 func (s *stage) selected(t *testing.T, what string, node map[string]any) string {
 	t.Helper()
 	name, _ := node["name"].(string)
@@ -191,8 +179,6 @@ func (s *stage) alertsAreEvaluated(t *testing.T) {
 	}
 }
 
-// alertsOfADojo checks the PrometheusRules that dojo-operator creates for Dojos. It uses promtool,
-// unit tests, and the metrics in Prometheus.
 func (s *stage) alertsOfADojo(t *testing.T) {
 	alerts := map[string]bool{}
 	for _, dojo := range []string{"tokyo-jujutsu-high", "sendai-jujutsu-high"} {
@@ -206,8 +192,7 @@ func (s *stage) alertsOfADojo(t *testing.T) {
 		for _, group := range as {
 			for _, rule := range group.Rules {
 				alerts[rule.Alert] = true
-				// Only tokyo-jujutsu-high has an application with metrics. All Dojos have the same
-				// alerts, so the check replaces the name of another Dojo by tokyo-jujutsu-high.
+				// Only tokyo-jujutsu-high has an application with metrics.
 				s.metricsExist(t, rule.Alert, strings.ReplaceAll(rule.Expr, dojo, "tokyo-jujutsu-high"))
 			}
 		}

@@ -57,8 +57,7 @@ var panelCases = map[string]panelCase{
 	},
 }
 
-// TestPanels evaluates panels with promtool. A case without a dashboard applies to each dashboard
-// that has the panel.
+// A case without a dashboard applies to each dashboard that has the panel.
 func TestPanels(t *testing.T) {
 	for name, c := range panelCases {
 		t.Run(c.panel+": "+name, func(t *testing.T) {

@@ -65,8 +65,6 @@ func promtool(t *testing.T) string {
 	return path
 }
 
-// startPrometheus starts a Prometheus that scrapes the operators' ServiceMonitors and a simulated
-// application every second, and evaluates the operators' rules.
 func startPrometheus(t *testing.T, s *stage) *prometheus {
 	t.Helper()
 	folder := t.TempDir()
@@ -154,8 +152,6 @@ func (s *stage) monitor(t *testing.T, o environment.Operator) monitorSpec {
 	return as
 }
 
-// token returns the token for reads of an operator's metrics. It is in the Secret that the
-// operator's ServiceMonitor names.
 func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 	t.Helper()
 	credentials := s.monitor(t, o).Spec.Endpoints[0].Authorization.Credentials
@@ -169,8 +165,7 @@ func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 	return token
 }
 
-// scrapeConfig translates an operator's ServiceMonitor to Prometheus' configuration, as
-// prometheus-operator does. The target is the operator's local process instead of a pod.
+// The target is the local process of the operator instead of a pod.
 func (s *stage) scrapeConfig(t *testing.T, o environment.Operator) map[string]any {
 	t.Helper()
 	g := NewWithT(t)
@@ -212,8 +207,7 @@ func (s *stage) ruleGroups(t *testing.T, namespace, name string) []any {
 	return groups
 }
 
-// application simulates the web application of a Dojo. It uses the same metrics library as the real
-// application (https://github.com/zsais/go-gin-prometheus).
+// The real application uses the same library (https://github.com/zsais/go-gin-prometheus).
 func (s *stage) application(t *testing.T) map[string]any {
 	t.Helper()
 	gin.SetMode(gin.ReleaseMode)
@@ -242,7 +236,7 @@ func (s *stage) application(t *testing.T) map[string]any {
 	}}}
 }
 
-// api calls Prometheus' HTTP API: https://prometheus.io/docs/prometheus/latest/querying/api/.
+// See https://prometheus.io/docs/prometheus/latest/querying/api/.
 func (p *prometheus) api(ctx context.Context, path string, parameters url.Values, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/v1/"+path+"?"+parameters.Encode(), nil)
 	if err != nil {

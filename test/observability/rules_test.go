@@ -41,8 +41,7 @@ func groupsOf(t *testing.T, o environment.Operator) (raw []any, as []ruleSpec) {
 	return raw, as
 }
 
-// checkRules checks rules with promtool. It writes the rules to rules.yaml in a new folder, and
-// returns the folder.
+// checkRules checks rules with promtool, and returns the folder of the written rules.yaml.
 func checkRules(t *testing.T, groups []any) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -77,8 +76,7 @@ func tryRules(t *testing.T, folder, file string, groups []ruleSpec) {
 	everyAlertIsTried(t, text, groups)
 }
 
-// ruleTests has the fields of promtool's unit tests that the Go tests read
-// (https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/).
+// See https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/.
 type ruleTests struct {
 	Tests []struct {
 		Alerts []struct {
@@ -90,8 +88,7 @@ type ruleTests struct {
 	}
 }
 
-// everyAlertIsTried expects two unit tests for each alert and severity: the alert fires in one, and
-// does not fire in the other.
+// In the unit tests, each alert fires in one case, and does not fire in another case.
 func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	t.Helper()
 	var cases ruleTests
@@ -119,8 +116,7 @@ func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	}
 }
 
-// Every alert must have a summary, a description and a section in docs/alerts.md. Every section
-// must belong to an alert.
+// Each alert has a summary, a description and a section in docs/alerts.md.
 func TestRunbooks(t *testing.T) {
 	sections := map[string]bool{}
 	for _, heading := range regexp.MustCompile(`(?m)^### (D\w+)$`).FindAllStringSubmatch(read(t, "docs/alerts.md"), -1) {

@@ -26,8 +26,7 @@ const (
 const forged = `{job="jutsu.com/dojo-operator",namespace="default",dojo="tokyo-jujutsu-high",` +
 	`name="tokyo-alerts",kind="DiscordChannel",controller="dojo",type="Degraded",reason="Forged",code="403",le="1"}`
 
-// tenantForgesMetrics makes Prometheus scrape an application of a tenant. The application serves
-// every metric that our alerts use, with forged labels.
+// tenantForgesMetrics serves every metric that our alerts use, with forged labels.
 func (s *stage) tenantForgesMetrics(t *testing.T) {
 	var read []string
 	for _, rule := range s.rules(t) {
@@ -65,7 +64,6 @@ func (s *stage) rules(t *testing.T) (all []rule) {
 	return all
 }
 
-// limitNames maps each scrape limit of a ServiceMonitor to its name in Prometheus' configuration.
 var limitNames = map[string]string{
 	"sampleLimit": "sample_limit", "bodySizeLimit": "body_size_limit", "labelLimit": "label_limit",
 	"labelNameLengthLimit": "label_name_length_limit", "labelValueLengthLimit": "label_value_length_limit",
@@ -87,8 +85,7 @@ func (s *stage) limits(t *testing.T, dojo string) map[string]any {
 	return found
 }
 
-// No alert may use a series of the tenant, so that the tenant can neither raise nor silence an
-// alert.
+// The tenant can neither raise nor silence an alert.
 func (s *stage) alertsIgnoreTenant(t *testing.T) {
 	own := fmt.Sprintf("namespace=%q", tenantNamespace)
 	NewWithT(t).Eventually(func() ([]model.LabelSet, error) {
@@ -143,8 +140,7 @@ func matching(matchers []any) (all []string) {
 	return all
 }
 
-// If an application has more series than the ServiceMonitor's limit, Prometheus must drop the whole
-// scrape.
+// Prometheus drops the whole scrape of an application with too many series.
 func (s *stage) floodIsDropped(t *testing.T) {
 	s.flood.Store(50_000)
 	NewWithT(t).Eventually(func(g Gomega) {

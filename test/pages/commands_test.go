@@ -8,9 +8,7 @@ import (
 	"testing"
 )
 
-// applied matches a command that overwrites a Secret by kubectl apply or kubectl replace. Such a
-// command may remove the Secret's annotations: an apply removes them if an earlier apply had the
-// same field manager. Annotations restrict who may use the Secret.
+// An apply or replace of a Secret may remove annotations that restrict the use of the Secret.
 var applied = regexp.MustCompile(`create secret [^|]*\|\s*kubectl (?:apply|replace)`)
 
 func TestCommandsKeepAnnotationsOfSecrets(t *testing.T) {
@@ -21,8 +19,7 @@ func TestCommandsKeepAnnotationsOfSecrets(t *testing.T) {
 	}
 }
 
-// ofBoth matches a command with kinds of both operators. kubectl refuses the whole command if only
-// one operator is installed. The pages in docs/learn install both.
+// kubectl refuses these commands if only one operator is installed. docs/learn installs both.
 var ofBoth = regexp.MustCompile(`kubectl [a-z]+ (?:\S+,)?dojos,\S*discord\S*`)
 
 func TestCommandsNeedOneOperator(t *testing.T) {

@@ -19,15 +19,11 @@ import (
 
 const riddleBudget = 40
 
-// riddle matches phrases that hide the subject of a sentence.
 var riddle = regexp.MustCompile(
 	`(?i)\b(is|are)\s+(what|whether|why|who|how|those)\b|those\s+(that|who)|of\s+which|whose\s+turn|\bamid\b|be\s+had\b`)
 
-// titled lists the functions whose first argument is the title of a test.
 var titled = []string{"It", "Describe", "DescribeTable", "Context", "When", "Entry", "t.Run"}
 
-// TestSentencesNameTheirSubject counts the phrases that match riddle in Go comments, in titles of
-// tests, and in pages.
 func TestSentencesNameTheirSubject(t *testing.T) {
 	places := slices.Concat(riddlesOfCode(t), riddlesOfPages(t))
 	for _, place := range places {
@@ -39,8 +35,7 @@ func TestSentencesNameTheirSubject(t *testing.T) {
 	}
 }
 
-// printed matches the output of commands and generated tables, which are not hand-written
-// sentences.
+// printed matches output of commands and generated tables.
 var printed = regexp.MustCompile(console.String() + "|" + fields.String())
 
 func riddlesOfPages(t *testing.T) (places []string) {
@@ -129,8 +124,7 @@ func title(argument ast.Expr) (text string) {
 	return text
 }
 
-// riddles returns the places in a text that match riddle. line is the line of the file at which
-// the text begins.
+// riddles returns the matches of riddle in a text that begins at the given line of the file.
 func riddles(file string, line int, text string) (places []string) {
 	for _, at := range riddle.FindAllStringIndex(text, -1) {
 		phrase := strings.Join(strings.Fields(text[at[0]:at[1]]), " ")

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// form is an issue form. GitHub ignores an invalid form without a message:
+// GitHub ignores an invalid form without a message:
 // https://docs.github.com/en/communities/using-templates-to-encourage-useful-issues-and-pull-requests/syntax-for-githubs-form-schema
 type form struct {
 	Name        string    `json:"name"`
@@ -89,9 +89,7 @@ func TestFormsOfIssues(t *testing.T) {
 	}
 }
 
-// TestLinksOfTheForms follows links in the issue forms to files of the repository. GitHub shows a
-// form at REPOSITORY/issues/new, so the links are relative to this address. config.yml must forbid
-// blank issues, and link only to the repository.
+// GitHub shows a form at REPOSITORY/issues/new, so links in it are relative to this address.
 func TestLinksOfTheForms(t *testing.T) {
 	var config struct {
 		Blank bool `json:"blank_issues_enabled"`
@@ -130,8 +128,7 @@ func TestLinksOfTheForms(t *testing.T) {
 	}
 }
 
-// TestNoAddress expects no URL of jutsu.com in deploy, .github and tools/charts, because this
-// domain serves nothing. The address of the docs is a setting (docs/dojo-alerts.md).
+// The domain jutsu.com serves nothing.
 func TestNoAddress(t *testing.T) {
 	root, err := project.Root()
 	if err != nil {
@@ -159,8 +156,6 @@ func TestNoAddress(t *testing.T) {
 	}
 }
 
-// TestOwners expects that each line of CODEOWNERS has an existing folder, or *, and at least one
-// team.
 func TestOwners(t *testing.T) {
 	line := regexp.MustCompile(`^(\*|/\S+/)( +@[\w-]+/[\w-]+)+\n$`)
 	for owners := range strings.Lines(text(t, ".github/CODEOWNERS")) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pages checks the form of hand-written text: short lines and working links in pages, plain
-// sentences in comments and titles, short commit subjects, and valid issue forms.
+// Package pages checks hand-written text: pages, comments, titles, commit subjects and issue forms.
 package pages
 
 import (
@@ -24,8 +23,6 @@ var (
 	fields = regexp.MustCompile("(?s)<!-- fields -->.*?<!-- end of fields -->")
 )
 
-// written lists the pages that are written by hand. Some of them contain generated tables of
-// fields.
 func written(t *testing.T) (names []string) {
 	t.Helper()
 	root, err := project.Root()
@@ -51,8 +48,6 @@ func written(t *testing.T) (names []string) {
 	return names
 }
 
-// TestPagesAreShort allows 120 lines in the README, and 120 columns in each line of a page. It
-// ignores the length of lines in console blocks and in generated tables.
 func TestPagesAreShort(t *testing.T) {
 	if lines := strings.Count(text(t, "README.md"), "\n"); lines > 120 {
 		t.Errorf("README.md has %d lines", lines)
@@ -66,8 +61,7 @@ func TestPagesAreShort(t *testing.T) {
 	}
 }
 
-// TestLinksOfThePages checks that the file and the heading of every link within the repository
-// exist. It expects that the index lists every page.
+// All links within the repository work, and the index lists every page.
 func TestLinksOfThePages(t *testing.T) {
 	linked := map[string]bool{}
 	for _, page := range written(t) {

@@ -20,8 +20,7 @@ import (
 
 const reasonsPage = "docs/reasons.md"
 
-// TestReasons expects that docs/reasons.md has a section for each reason of a condition or an
-// event, and no other sections.
+// docs/reasons.md has a section for each reason of a condition or an event, and no other section.
 func TestReasons(t *testing.T) {
 	known := reasons(t)
 	if len(known) < 130 {
@@ -55,8 +54,7 @@ func sectionsOf(page string) map[string]string {
 	return all
 }
 
-// TestReasonsAreConstants expects that no reason is a string literal, because TestReasons finds
-// only constants.
+// TestReasons finds only constants, so no reason may be a literal.
 func TestReasonsAreConstants(t *testing.T) {
 	for file, tree := range shipped(t) {
 		ast.Inspect(tree, func(n ast.Node) bool {
@@ -76,7 +74,7 @@ func TestReasonsAreConstants(t *testing.T) {
 	}
 }
 
-// reasons maps each reason to the file that defines the reason, or that records an event with it.
+// reasons maps each reason to the file that defines or uses the reason.
 func reasons(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -130,7 +128,6 @@ func literal(e ast.Expr) (string, bool) {
 	return value, err == nil
 }
 
-// shipped parses the Go files that set conditions or record events.
 func shipped(t *testing.T) map[string]*ast.File {
 	t.Helper()
 	root, err := project.Root()
@@ -160,12 +157,11 @@ func shipped(t *testing.T) map[string]*ast.File {
 	return all
 }
 
-// ambiguous matches names of kinds that exist in other projects too, or that kubectl may not know.
+// ambiguous matches kinds that exist in other projects too, or that kubectl may not know.
 var ambiguous = regexp.MustCompile(`\b(clusters?|databases?|databaseroles?|backups?|scheduledbackups?|poolers?|dojos?|` +
 	`discord(servers?|groups?|channels?|roles?)|httproutes?|gateways?|ingress(es)?|crds?)( |,|$)`)
 
-// TestCommands checks each command in messages and in docs/reasons.md. A command must have a
-// namespace, and full names of resources. A subcommand of kubectl dojo must exist.
+// Commands have a namespace and full names of resources.
 func TestCommands(t *testing.T) {
 	commands := commandsOf(text(t, reasonsPage), reasonsPage)
 	for file, tree := range shipped(t) {
@@ -201,10 +197,9 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// loss matches a message that names lost data.
 var loss = regexp.MustCompile(`\bloses |\b(is|are) then lost|the data is lost`)
 
-// TestLossComesLast expects that a solution that loses data comes last in a message.
+// In a message, a solution that loses data comes last.
 func TestLossComesLast(t *testing.T) {
 	losses := 0
 	for file, tree := range shipped(t) {
@@ -231,8 +226,6 @@ func TestLossComesLast(t *testing.T) {
 	}
 }
 
-// commandsOf returns the commands in a message. A command is in backquotes, or it is the whole
-// message.
 func commandsOf(message, where string) map[string]string {
 	all := map[string]string{}
 	for _, quoted := range regexp.MustCompile("(?s)(?:`|^)(kubectl [a-z-]+ [^`]+)(?:`|$)").FindAllStringSubmatch(message, -1) {
@@ -241,8 +234,7 @@ func commandsOf(message, where string) map[string]string {
 	return all
 }
 
-// joined returns the text of a string literal or of a concatenation. It replaces all other operands
-// by %s.
+// joined returns the text of a literal or of a concatenation, with %s for other operands.
 func joined(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// TestSubjectsOfCommits runs tools/subjects, which checks commit subjects, in repositories that it
-// creates. `make check` runs the tool in this repository.
+// `make check` runs tools/subjects in this repository; this test runs it in new repositories.
 func TestSubjectsOfCommits(t *testing.T) {
 	script, err := project.Path("tools/subjects")
 	if err != nil {
@@ -80,8 +79,7 @@ func TestSubjectsOfCommits(t *testing.T) {
 	}
 }
 
-// runIn runs a program in a folder. The git configuration of the user and of this repository does
-// not affect it.
+// The git configuration of the user and of this repository does not affect runIn.
 func runIn(t *testing.T, folder, program string, arguments ...string) (output string, err error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, arguments...)

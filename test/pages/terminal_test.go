@@ -23,8 +23,7 @@ const (
 	columnWidth, lineHeight = 7.23, 17.0
 )
 
-// TestTerminalPicture compares the README's picture with outputs that other tests check: the golden
-// files of kubectl dojo, and docs/plan.md. `make picture` writes the picture.
+// The README's picture equals outputs that other tests check. `make picture` writes the picture.
 func TestTerminalPicture(t *testing.T) {
 	lines := strings.Split(strings.Join([]string{
 		golden(t, "status-lost"), withoutPlan(golden(t, "restore-lost")), planned(t),
@@ -52,8 +51,7 @@ func golden(t *testing.T, name string) string {
 	return strings.TrimRight(output, "\n")
 }
 
-// steps matches the steps and notes of a kubectl dojo plan. The picture omits them, because the
-// command prints the steps again when it executes the plan.
+// The picture omits the steps of a plan, because the command prints them again at execution.
 var steps = regexp.MustCompile(`(?m)^(  \d+\. .*|  ! .*|    \S.*)\n`)
 
 func withoutPlan(output string) string { return steps.ReplaceAllString(output, "") }
@@ -68,7 +66,7 @@ func planned(t *testing.T) string {
 	return "$ kubectl discord plan " + output
 }
 
-// colours maps the beginning of a line to the line's colour. The first match counts.
+// colours maps beginnings of lines to colours. The first match counts.
 var colours = []struct{ prefix, colour string }{
 	{"$ ", "#ffffff"}, {"DEGRADED", "#ff7b72"}, {"  Safe:", "#7ee787"}, {"  Careful:", "#e3b341"},
 	{"Restored.", "#7ee787"}, {"+ ", "#7ee787"}, {"~ ", "#e3b341"}, {"- ", "#ff7b72"}, {"", "#adbac7"},

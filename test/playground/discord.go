@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// discordKinds has an order: objects depend only on objects of earlier kinds.
+// Objects depend only on objects of earlier discordKinds.
 var (
 	serverKind   = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordServer"}
 	groupKind    = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordGroup"}
@@ -27,8 +27,6 @@ var (
 	discordKinds = []schema.GroupVersionKind{serverKind, roleKind, groupKind, channelKind}
 )
 
-// realDiscord reports whether the playground uses an existing Discord server instead of a simulated
-// one.
 func (o *options) realDiscord() bool { return o.discordServerID != "" }
 
 func (o *options) discordPlan() string {
@@ -60,14 +58,12 @@ func (s *sandbox) serverID(name string) string {
 	return ""
 }
 
-// discordFacts has the addresses of Discord, and the paths of files with its tokens.
 type discordFacts struct {
 	page      string // URL of the simulated Discord's page; empty for a real Discord
 	apiURL    string // empty for the API of the real Discord
 	serverID  string
 	tokenFile string
-	// adminTokenFile is the file with the token of a bot with all permissions. Only a simulated
-	// Discord has such a bot.
+	// Only a simulated Discord has this bot, which has all permissions.
 	adminTokenFile string
 }
 
@@ -109,14 +105,11 @@ func (d discordFacts) bot() bot {
 
 type bot struct {
 	tokenFile string
-	// serverID is the id of a real Discord server. All DiscordServers of the samples get this id.
-	// If serverID is empty, the samples keep their own ids.
+	// serverID replaces the server ids of the samples with that of a real Discord server.
 	serverID string
 }
 
-// withBot writes a bot's token into the Secrets that the DiscordServers name. For a real Discord
-// server, it also removes the settings from the spec of each DiscordServer, so that the operator
-// does not change the real server's settings.
+// With a real Discord, withBot removes the settings of DiscordServers, so that the real ones stay.
 func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstructured, error) {
 	token, err := readToken(b.tokenFile)
 	if err != nil {
@@ -152,7 +145,7 @@ func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstr
 	return made, nil
 }
 
-// readToken reads a bot's token from a file. Its errors never contain the token.
+// Errors of readToken never contain the token.
 func readToken(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

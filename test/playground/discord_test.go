@@ -47,7 +47,7 @@ func TestWithBot(t *testing.T) {
 			"stringData: {token: placeholder}}"
 		other  = "{apiVersion: v1, kind: Secret, metadata: {name: dojo-app}, stringData: {password: x}}"
 		filled = "{apiVersion: v1, kind: Secret, metadata: {name: bot}, stringData: {token: secret}}"
-		// A Secret in another namespace.
+		// This Secret is in another namespace.
 		elsewhere = "{apiVersion: v1, kind: Secret, metadata: {name: bot, namespace: b}, stringData: {token: placeholder}}"
 		tenants   = "{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: a, namespace: b}, " +
 			"spec: {tokenSecretRef: {name: bot}, serverId: '19'}}"
@@ -136,8 +136,7 @@ func TestByPolicy(t *testing.T) {
 	}
 }
 
-// usersDiscord is a Discord with one server that belongs to a user. It runs longer than the
-// playground. With the flags in the field flags, the playground uses this Discord.
+// usersDiscord is an existing Discord server, which outlives the playground.
 type usersDiscord struct {
 	srv   *discordtest.Server
 	bot   discordtest.Bot
@@ -162,7 +161,7 @@ func newUsersDiscord(t *testing.T) *usersDiscord {
 	return s
 }
 
-// state returns the guild without its audit log, which every run changes.
+// state omits the audit log, which every run changes.
 func (s *usersDiscord) state() discordtest.Guild {
 	g := s.srv.Guild(s.guild)
 	g.Audit = nil

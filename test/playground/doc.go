@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command playground starts a Kubernetes API server and shows the operators at work: `make run`.
-//
-// It installs the manifests of deploy/, and runs the operators with the permissions of these
-// manifests and with a simulated Discord. It applies deploy/samples and shows their progress. It
-// writes a file with commands for users to try, and stays until Ctrl-C. With --once, it ends when
-// all samples are Ready, as a smoke test. With a real Discord, it finally deletes the objects that
-// it has created there.
-//
-// run.go has the sequence, and sandbox.go the processes. discord.go chooses a Discord, and leave.go
-// deletes the created objects there. table*.go and screen.go have the display, and hints*.go the
-// commands for users.
+// Command playground (`make run`) starts a Kubernetes API, a simulated Discord and the operators.
+// It applies deploy/samples, shows their progress, and prints commands for users to try. It stays
+// until Ctrl-C or, with --once, until all samples are Ready. With a real Discord, it finally
+// deletes the objects that it has created there.
 package main

@@ -19,13 +19,12 @@ type facts struct {
 	server        discordFacts
 }
 
-// hint is a group of commands that users may try. hints_test.go runs the same commands.
 type hint struct {
 	about    string
 	commands []string
 }
 
-// hints returns all hints, in an order in which every command works.
+// Every command works in this order.
 func hints(f facts) []hint { return slices.Concat(tenantHints(f), dojoHints(f), discordHints(f)) }
 
 func dojoHints(f facts) []hint {
@@ -85,7 +84,6 @@ func dojoHints(f facts) []hint {
 	}
 }
 
-// grantMetrics returns a command that lets the ServiceAccount default read an operator's metrics.
 func grantMetrics(binding, operator string) string {
 	return "kubectl create clusterrolebinding " + binding + " --clusterrole=" + operator + "-metrics-reader " +
 		"--serviceaccount=default:default"

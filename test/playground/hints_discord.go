@@ -43,8 +43,7 @@ func discordHints(f facts) []hint {
 	}...)
 }
 
-// byHand returns commands that change the simulated Discord as a user would. They use a bot with
-// all permissions, because the web page of the simulated Discord has no controls.
+// The page of the simulated Discord has no controls, so byHand uses a bot with all permissions.
 func byHand(d discordFacts) []hint {
 	if d.page == "" {
 		return []hint{{"Rename or delete one of the channels in Discord itself; the drift is corrected within a second.",

@@ -19,22 +19,20 @@ import (
 	"jutsu.com/operators/test/internal/kubectl"
 )
 
-// check has the expected output of a command, and the expected state after the command.
 type check struct {
 	fails bool
-	// endless reports whether the command runs until it is stopped.
+	// endless is true if the command runs until the test stops it.
 	endless bool
-	// lags reports whether the test may repeat the command until it prints the expected output.
+	// lags permits the test to repeat the command until it prints the expected output.
 	lags   bool
 	prints string
-	// then is a command that the test repeats afterwards, until its output matches shows.
+	// then is a command that the test repeats until its output matches shows.
 	then, shows string
 }
 
 var wide = "kubectl get dojos -o wide"
 
-// onDiscordNow returns a command that reads a channel from the simulated Discord. TestHints sets
-// the variables API and ADMIN_TOKEN_FILE in the environment of the command.
+// TestHints sets the environment variables API and ADMIN_TOKEN_FILE of the command.
 func onDiscordNow(channel string) string {
 	return `curl -sS -H "Authorization: Bot $(cat $ADMIN_TOKEN_FILE)" -A "DiscordBot (test, 1)" ` +
 		"$API/channels/$(kubectl get discordchannel " + channel + " -o jsonpath='{.status.channelId}')"
@@ -47,8 +45,7 @@ func messagesOf(team, dojo string) string {
 
 const notAllowed = "kubectl get discordchannels --all-namespaces | grep -c NotAllowed"
 
-// checks has a check for each command of the hints. The key is the beginning of the command, and
-// "..." in a key matches any text. If several keys match a command, the longest key applies.
+// A key is the beginning of a command, with "..." for any text. The longest matching key applies.
 var checks = map[string]check{
 	"kubectl get dojos,discordchannels,discordgroups,discordservers --all-namespaces": {
 		prints: `(?s)team-a +dojo\S+/nagoya-jujutsu-high +True +Reconciled +1/1.*` +
@@ -140,8 +137,7 @@ var checks = map[string]check{
 		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals",
 		shows:  `(?s)"name":"principals".*Recreated.*deleted the channel .*created it again`,
 	},
-	// There are 12 creates: three groups, seven channels, the channel of the recreated Dojo, and
-	// the channel that the operator recreates after the DELETE.
+	// Three groups, seven channels, and two channels that are created again after a deletion.
 	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":12`},
 	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"name"`: {fails: true,
 		prints: `spec\.name: Invalid value.*write "kyoto-alerts"`},
@@ -181,8 +177,6 @@ var checks = map[string]check{
 		then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }
 
-// TestHints runs the tour of docs/learn/tutorial.md, which repairs everything that it breaks. It
-// then runs the commands of all hints in order.
 func TestHints(t *testing.T) {
 	kubectl.OnPath(t)
 	for _, program := range []string{"bash", "curl", "base64", "grep"} {
@@ -218,12 +212,11 @@ func TestHints(t *testing.T) {
 		try(t, g, command, checks[beginning])
 	}
 	g.Expect(untried).To(BeEmpty(), "checks of hints that are not written")
-	// If no logger is set, controller-runtime writes a warning to stderr after half a minute.
+	// Without a logger, controller-runtime writes a warning to stderr after half a minute.
 	g.Expect(string(p.Err.Contents())).To(BeEmpty())
 }
 
-// expectShortEnd expects at most 15 lines after "All samples are Ready", because users copy the
-// last line.
+// Users copy the last line, so the text after the table must be short.
 func (p *playground) expectShortEnd(g *WithT) {
 	_, end, found := strings.Cut(string(p.Out.Contents()), "All samples are Ready")
 	g.Expect(found).To(BeTrue())

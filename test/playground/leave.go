@@ -18,13 +18,11 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// leaving is the time limit for the deletions on a real Discord. It is long, because the operator
-// may first have to recover a create whose response was lost.
+// leaving is long, because the operator may first have to recover a create with a lost response.
 const leaving = time.Minute
 
-// leaveDiscord deletes the objects that this program has created on a real Discord. The Discord
-// server and adopted channels stay. The error lists the objects that remain, because the program
-// leaves no other record of them.
+// leaveDiscord keeps the server and adopted channels. Its error lists the remaining objects,
+// because the program keeps no other record of them.
 func (s *sandbox) leaveDiscord(out *os.File) error {
 	if !s.options.realDiscord() {
 		return nil
@@ -56,8 +54,7 @@ func (s *sandbox) leaveDiscord(out *os.File) error {
 	return err
 }
 
-// onDiscord lists the objects of Discord kinds. Objects come before the objects on which they
-// depend.
+// onDiscord lists the objects of Discord kinds, dependent objects first.
 func (s *sandbox) onDiscord(ctx context.Context) ([]unstructured.Unstructured, error) {
 	var all []unstructured.Unstructured
 	for _, kind := range slices.Backward(discordKinds) {
@@ -70,8 +67,7 @@ func (s *sandbox) onDiscord(ctx context.Context) ([]unstructured.Unstructured, e
 	return all, nil
 }
 
-// byPolicy names the resources on Discord that belong to the objects. The operator deletes the
-// resources in deleted, and keeps the resources in kept because of the deletionPolicy.
+// byPolicy names the Discord resources that the operator deletes or keeps.
 func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	for i := range objects {
 		o := &objects[i]
@@ -87,8 +83,7 @@ func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	return deleted, kept
 }
 
-// retained reports whether an object's resource stays on Discord. An adopted resource stays,
-// because the method delete sets the object's deletionPolicy to Retain.
+// An adopted resource stays on Discord, because delete sets the deletionPolicy to Retain.
 func retained(o *unstructured.Unstructured) bool {
 	policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
 	return policy == "Retain" || adopted(o)
@@ -129,8 +124,7 @@ func whys(objects []unstructured.Unstructured) string {
 	return text.String()
 }
 
-// deleteAll deletes objects. It waits until only Degraded objects remain, or until the operator or
-// ctx ends. It returns the objects that remain.
+// deleteAll waits until only Degraded objects remain, and returns the remaining objects.
 func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstructured) ([]unstructured.Unstructured,
 	error) {
 	var failed error
@@ -159,7 +153,7 @@ func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstruct
 	}
 }
 
-// delete deletes an object. It keeps adopted resources and servers on Discord.
+// delete keeps adopted resources and servers on Discord.
 func (s *sandbox) delete(ctx context.Context, o *unstructured.Unstructured) error {
 	if adopted(o) || o.GetKind() == serverKind.Kind {
 		retain := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Retain"}}`))
@@ -173,8 +167,7 @@ func (s *sandbox) delete(ctx context.Context, o *unstructured.Unstructured) erro
 	return nil
 }
 
-// exited returns a channel that is closed when the process ends. If the process was not started,
-// the channel is nil, so that a receive from it blocks forever.
+// A receive from the nil channel of a process that was not started blocks forever.
 func exited(p *environment.Process) <-chan struct{} {
 	if p == nil {
 		return nil
@@ -182,6 +175,4 @@ func exited(p *environment.Process) <-chan struct{} {
 	return p.Exited()
 }
 
-// canBeDeleted reports whether the object's deletion can succeed. It cannot if the object is
-// Degraded.
 func canBeDeleted(o unstructured.Unstructured) bool { return rowOf(&o).degraded != "True" }

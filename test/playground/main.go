@@ -20,7 +20,7 @@ type options struct {
 	timeout time.Duration
 	nodes   int
 
-	// These flags select a real Discord. discordTokenFile and discordServerID require each other.
+	// discordTokenFile and discordServerID select a real Discord, and require each other.
 	discordTokenFile, discordServerID string
 	discordAPIURL                     string // empty for the API of the real Discord
 }
@@ -81,8 +81,7 @@ func (o *options) validateDiscord() error {
 			o.discordServerID)
 	}
 	var err error
-	// The path must be absolute, because the printed commands contain it and users run them in any
-	// folder.
+	// Users run the printed commands in any folder, so the path must be absolute.
 	if o.discordTokenFile, err = filepath.Abs(o.discordTokenFile); err != nil {
 		return err
 	}

@@ -19,11 +19,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// These tests run the program as a process. They check its output, and that no file and no process
-// remains. Most of them run in parallel, because they mainly wait.
-
 const (
-	// waitLimit is long enough for a control plane on a busy machine.
 	waitLimit = 3 * time.Minute
 	// upAndReady matches the last line that the program prints before it waits for Ctrl-C.
 	upAndReady = `export KUBECONFIG=\S+\n`
@@ -83,15 +79,13 @@ func startCommand(t *testing.T, command *exec.Cmd) *playground {
 }
 
 func (p *playground) expectNoTraces(g *WithT) {
-	// If the program was killed, a shell removes the folder some time later, and the operators end
-	// only when they cannot renew their Leases.
+	// After a SIGKILL, the folder and the operators disappear only some time later.
 	g.Eventually(func() ([]string, error) { return filepath.Glob(p.tmp + "/*") }).WithTimeout(waitLimit).
 		Should(BeEmpty())
 	g.Eventually(p.processes).WithTimeout(waitLimit).WithPolling(100 * time.Millisecond).Should(BeEmpty())
 }
 
-// processes maps the names of the program's processes to their ids. It finds the processes by the
-// environment variable TMPDIR, which child processes inherit.
+// Child processes inherit TMPDIR, so it identifies them.
 func (p *playground) processes() map[string]int {
 	found := map[string]int{}
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // empty on systems without /proc
@@ -178,7 +172,6 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestMakeTerminated sends SIGTERM to make itself, as a job supervisor does.
 func TestMakeTerminated(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

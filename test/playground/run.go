@@ -74,8 +74,7 @@ What to do next, in another terminal: the tour of docs/learn/tutorial.md, or the
 	return nil
 }
 
-// awaitReady shows the objects until all are Ready, a process ends or the time is over. Its error
-// names the process that has ended, or the objects that are not Ready with their messages.
+// The error of awaitReady names the ended process, or the objects that are not Ready.
 func (s *sandbox) awaitReady(ctx context.Context, screen *screen, timeout time.Duration) (ended bool, err error) {
 	deadline := time.After(timeout)
 	tick := time.NewTicker(refresh)

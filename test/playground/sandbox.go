@@ -34,20 +34,17 @@ const postgresSample = "deploy/samples/dojo-postgres.yaml"
 const standInNote = "STAND-IN: no containers run here, so CloudNativePG is played (test/testcluster/cnpgtest). " +
 	"Its kinds are real, Postgres is not."
 
-// namespacesSample is the folder with the namespaces that the objects in tenantsSample need.
 const (
 	namespacesSample = "deploy/samples/install/namespaces"
 	tenantsSample    = "deploy/samples/install/tenants"
 )
 
 var (
-	// shown are the kinds in the table. Each kind must have the conditions Ready, Available,
-	// Progressing and Degraded.
+	// Each kind must have the conditions Ready, Available, Progressing and Degraded.
 	shown = append([]schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}, discordKinds...)
 )
 
-// samples returns the folders of the samples to apply. A real Discord gets no samples of tenants,
-// because these need a second Discord server.
+// The samples of tenants need a second Discord server, so a real Discord gets none.
 func (o *options) samples() []string {
 	folders := []string{"deploy/samples", "deploy/samples/discord"}
 	if o.realDiscord() {
@@ -66,7 +63,7 @@ type sandbox struct {
 	ended     chan error                  // one error per ended process
 }
 
-// start starts all processes, and prints its progress. After an error, no process runs.
+// start prints its progress. After an error, no process runs.
 func start(ctx context.Context, o *options, out *os.File) (*sandbox, error) {
 	s := &sandbox{options: o, processes: make([]*environment.Process, len(environment.All)), ended: make(chan error, 3)}
 	if err := s.start(ctx, out); err != nil {
@@ -121,8 +118,7 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 	return nil
 }
 
-// logTo redirects the log of the libraries to a file, because it would spoil the table on the
-// terminal.
+// The log of the libraries would spoil the table on the terminal.
 func logTo(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -145,8 +141,7 @@ func render(folder string) ([]*unstructured.Unstructured, error) {
 	return manifests.Render(path)
 }
 
-// makeNamespaces creates the tenants' namespaces, and waits until Kubernetes has computed their
-// quotas. Until then, Kubernetes refuses all objects in these namespaces.
+// Kubernetes refuses all objects in a namespace until it has computed the namespace's quota.
 func (s *sandbox) makeNamespaces(ctx context.Context) error {
 	objects, err := render(namespacesSample)
 	if err != nil {
@@ -166,7 +161,6 @@ func (s *sandbox) makeNamespaces(ctx context.Context) error {
 	})
 }
 
-// postgresWithSessions simulates one database session for each pod of a Dojo.
 func postgresWithSessions(admin client.Client) cnpgtest.Options {
 	return cnpgtest.Options{Sessions: func(ctx context.Context, namespace, database string) int {
 		var pods corev1.PodList
@@ -251,8 +245,7 @@ func (s *sandbox) tails() string {
 	return text.String()
 }
 
-// stop ends all processes. Before that, it deletes the created objects on a real Discord, because
-// only a running operator can delete them.
+// Only a running operator can delete objects on a real Discord, so stop first does that.
 func (s *sandbox) stop(out *os.File) error {
 	if s.Environment == nil {
 		return nil

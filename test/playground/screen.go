@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 )
 
-// screen shows rows. On a terminal, it redraws a table. Otherwise it prints one line per change.
+// screen redraws a table on a terminal. On other outputs, it prints one line per change.
 type screen struct {
 	out      *os.File
 	terminal bool
@@ -40,14 +40,12 @@ func (s *screen) table(rows []row) {
 	s.drawn = lines
 }
 
-// pin prints whole lines. On a terminal, they stay below all later changes.
+// On a terminal, the pinned text stays below all later changes.
 func (s *screen) pin(text string) {
 	_, _ = fmt.Fprint(s.out, text)
 	s.pinned = text
 }
 
-// changes prints the differences since the last call of table or changes. Each line begins with the
-// current time.
 func (s *screen) changes(rows []row) {
 	var text strings.Builder
 	for _, line := range changedLines(s.last, rows) {
@@ -78,8 +76,7 @@ func erase(lines int) string {
 	return fmt.Sprintf("\x1b[%dA\x1b[J", lines)
 }
 
-// height returns the number of lines that a text takes on a terminal. The terminal wraps long
-// lines.
+// height counts the lines of a text on a terminal, which wraps long lines.
 func height(text string, width int) (lines int) {
 	for line := range strings.Lines(text) {
 		lines += max(1, (utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))+width-1)/width)

@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The screen of this test writes to a file. A file has no terminal size, so the screen assumes 120
-// columns.
+// A file has no terminal size, so the screen assumes 120 columns.
 func TestChangesAbovePinned(t *testing.T) {
 	const pinned = "\nnext:\n  export KUBECONFIG=x\n"
 	long := "\n" + strings.Repeat("é", 120) + "\n" + strings.Repeat("é", 121) + "\n"

@@ -19,16 +19,15 @@ import (
 type row struct {
 	// name is kind/name, or kind/namespace/name if the namespace is not default.
 	name string
-	// count is the number of replicas: "ready/desired".
+	// count is "ready/desired" replicas.
 	count string
-	// current reports whether the conditions are about the current generation of the spec.
+	// current is true if the conditions are about the current generation.
 	current bool
-	// These are the statuses of the conditions: True, False, or empty if the condition does not
-	// exist.
+	// The conditions are "True", "False" or, if they do not exist, "".
 	ready, available, progressing, degraded string
 	// why is the reason and the message of the condition Ready.
 	why string
-	// discord has the columns that only objects of Discord kinds have.
+
 	discord discordColumns
 }
 
@@ -83,9 +82,7 @@ func allReady(rows []row) bool {
 
 func (r row) isReady() bool { return r.current && r.ready == "True" }
 
-// complaints returns a line for each object that is not Ready, with its name, its conditions, and
-// the reason and message of the condition Ready. If unseen is set, the objects could not be read,
-// and complaints returns only this error.
+// complaints returns a line for each object that is not Ready, or only the error unseen.
 func complaints(rows []row, unseen error) []string {
 	if unseen != nil {
 		return []string{unseen.Error()}
@@ -119,8 +116,7 @@ func (r row) line() string {
 	return fmt.Sprintf("%s %s %s", r.name, state, r.why)
 }
 
-// renderTable draws rows with lines of at most width characters. Dojos come first. Objects of
-// Discord kinds follow in a second block, because they have other columns.
+// Dojos and Discord kinds have different columns, so renderTable draws two blocks.
 func renderTable(rows []row, width int, now time.Time) []string {
 	blocks := []block{{head: "OBJECT\tREPLICAS\tREADY\tAVAILABLE\tPROGRESSING\tDEGRADED\tWHY"}, {head: discordHead}}
 	for _, r := range rows {

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// discordColumns are the columns of Discord kinds that `kubectl get` shows beside the conditions.
 type discordColumns struct {
 	is                bool // reports whether the kind is in the API group discord.jutsu.com
 	id, server, group string

@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// takeTour runs the commands of the tour in docs/learn/tutorial.md, and compares their outputs with
-// the page. It expects that the Dojos are in the same state after the tour as before.
+// takeTour expects the outputs in the tutorial, and the same state of the Dojos afterwards.
 func takeTour(t *testing.T, g *WithT) {
 	t.Helper()
 	steps := tourOf(t)
@@ -75,7 +74,6 @@ func tourOf(t *testing.T) (steps []step) {
 
 var age = regexp.MustCompile(`\b(\d+[dhms])+\b`)
 
-// withoutLayout removes ages, and makes the widths of columns and lines equal.
 func withoutLayout(text string) string {
 	return strings.Join(strings.Fields(age.ReplaceAllString(text, "AGE")), " ")
 }

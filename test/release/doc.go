@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release tests a release. A real API server must accept its install.yaml. A test upgrades
-// the operators from the former release one after the other, and then rolls them back.
+// Package release tests that an API server accepts install.yaml, and that the operators can be
+// upgraded one after the other and rolled back.
 package release

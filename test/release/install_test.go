@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// image does not exist. The test's cluster has no nodes, so no kubelet pulls the image.
+// The image does not exist: the cluster has no nodes to pull it.
 const image = "registry.invalid/jutsu/operator:v0.1.0@" +
 	"sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -45,8 +45,7 @@ func install(t *testing.T, o environment.Operator) []byte {
 	return text
 }
 
-// TestInstall applies install.yaml to a new cluster, in the order of the file. A second apply must
-// not change the Deployment.
+// A second apply of install.yaml does not change the Deployment.
 func TestInstall(t *testing.T) {
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{})
 	if err != nil {

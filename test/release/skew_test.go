@@ -32,9 +32,8 @@ import (
 )
 
 const (
-	// waitLimit is long enough for an operator to reconcile all samples on a busy machine.
 	waitLimit = 2 * time.Minute
-	// sampleServer is the server id in deploy/samples/discord.
+	// sampleServer is the id of the Discord server in the samples.
 	sampleServer = "1401681709430341704"
 	// owned is the sample Dojo with its own database and alerts.
 	owned = "sendai-jujutsu-high"
@@ -42,10 +41,8 @@ const (
 	bothUpgraded = "both upgraded"
 )
 
-// TestSkew upgrades one operator after the other from the former release, together with its
-// CustomResourceDefinitions, and then rolls them back. All samples must stay Ready. No version may
-// replace pods or change objects that another version has made. Each step also scales, rotates a
-// password and edits a role.
+// TestSkew upgrades one operator after the other, then rolls them back. All samples stay Ready, and
+// no version changes pods or objects of the other version.
 func TestSkew(t *testing.T) {
 	s := startSkew(t)
 	s.start(environment.Dojo, s.before[environment.Dojo.Name])
@@ -137,8 +134,7 @@ func startSkew(t *testing.T) *skew {
 	return s
 }
 
-// build checks out the former release and builds it. The folder is temporary. The build uses
-// -trimpath, so that the path is not in the result and the go command can use its cache.
+// build uses -trimpath, so that the temporary path does not prevent use of the Go cache.
 func (s *skew) build(o environment.Operator) version {
 	s.t.Helper()
 	r, err := former.CheckOut(s.t.Context(), o.Name, filepath.Join(s.t.TempDir(), o.Name))
@@ -165,8 +161,7 @@ func (s *skew) run(name string, step func()) {
 	s.WithT, s.t = outer, outerT
 }
 
-// start stops the operator if it runs. It then applies the CustomResourceDefinitions and
-// permissions of version v, and starts v.
+// start replaces the running operator by version v with its CRDs and permissions.
 func (s *skew) start(o environment.Operator, v version) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -205,8 +200,7 @@ func (s *skew) applySamples(root string) {
 	s.awaitReady()
 }
 
-// use rotates a password, which replaces pods, and edits a role. It edits no channel, because
-// Discord allows only two changes of a topic in ten minutes.
+// Discord allows only two changes of a topic in ten minutes, so use edits no channel.
 func (s *skew) use(name string) {
 	s.t.Helper()
 	login, _, _ := unstructured.NestedString(s.get(dojoKind, owned).Object, "status", "database", "login")
@@ -272,11 +266,8 @@ func readyOf(o *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// written describes each object that the operators have written, by its UID and its generation. A
-// Secret has its resourceVersion instead of the generation, and an object of a Discord kind has
-// its id on Discord. written omits the generations of PrometheusRules, because the text of alerts
-// may differ between versions. It also omits the generations of Deployments and ReplicaSets,
-// because the test scales them. A change of the pod template shows as an additional ReplicaSet.
+// written omits the generations of PrometheusRules, because alert texts differ between versions,
+// and of Deployments and ReplicaSets, which the test scales.
 func (s *skew) written() map[string]string {
 	s.t.Helper()
 	found := map[string]string{}
@@ -308,8 +299,7 @@ func (s *skew) written() map[string]string {
 	return found
 }
 
-// onDiscord returns an object's id on Discord. It adds the generation only for the channel that
-// dojo-operator writes for a Dojo, because this test edits the other objects.
+// Only the channels of dojo-operator get a generation, because the test edits the other objects.
 func (s *skew) onDiscord(o *unstructured.Unstructured) string {
 	var said []string
 	for _, field := range []string{"channelId", "groupId", "roleId"} {

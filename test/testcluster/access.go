@@ -13,9 +13,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// AwaitMetricsReader waits up to a minute until the API server lets the ServiceAccount read
-// metrics. The API server applies a new binding with a delay. If a metrics endpoint asked the API
-// server too early, the endpoint would cache the refusal.
+// AwaitMetricsReader waits until the ServiceAccount may read metrics. An endpoint that asks the
+// API server too early caches the refusal.
 func (c *Cluster) AwaitMetricsReader(ctx context.Context, namespace, name string) error {
 	client, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {

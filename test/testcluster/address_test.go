@@ -31,9 +31,7 @@ func TestFreeAddress(t *testing.T) {
 	}
 }
 
-// TestFreeAddressWhileProgramsAreStarted starts programs concurrently. Between its fork and its
-// exec, a program has copies of all open sockets. These copies must not keep a returned address in
-// use.
+// Children have copies of all sockets between fork and exec. These must not occupy the address.
 func TestFreeAddressWhileProgramsAreStarted(t *testing.T) {
 	t.Parallel()
 	started := make(chan error, 1)

@@ -18,17 +18,14 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// certLifetime is longer than any cluster runs, even a playground that nobody stops.
 const certLifetime = 365 * 24 * time.Hour
 
-// authority is the certificate authority of one cluster. Its private key is never written to a
-// file.
+// authority is a cluster's certificate authority. Its private key is never written to a file.
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
 }
 
-// keyPair is a certificate and its private key, both PEM.
 type keyPair struct{ cert, key []byte }
 
 func newAuthority() (*authority, error) {
@@ -47,8 +44,6 @@ func newAuthority() (*authority, error) {
 	return a, err
 }
 
-// serving signs a server certificate for 127.0.0.1, the
-// given address (if any) and the Service `kubernetes`.
 func (a *authority) serving(address string) (keyPair, error) {
 	addresses := []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(kubernetesService)}
 	if ip := net.ParseIP(address); ip != nil {
@@ -102,8 +97,6 @@ func (a *authority) sign(template, parent *x509.Certificate, public crypto.Publi
 	return x509.ParseCertificate(der)
 }
 
-// newSigningKey returns the key that signs and verifies
-// ServiceAccount tokens, as one PEM private key.
 func newSigningKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -22,8 +22,7 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// endEnv makes this test binary start a cluster, print its folder and processes, and then end. Its
-// value selects the way to end.
+// endEnv makes this test binary start a cluster, print its processes, and end as the value selects.
 const endEnv = "TESTCLUSTER_END"
 
 func TestMain(m *testing.M) {
@@ -113,8 +112,6 @@ func TestReaperCleansUpHoweverTheProcessEnds(t *testing.T) {
 	}
 }
 
-// TestWithoutRoot starts a cluster as a user without rights and without a cache. The binaries come
-// from the folder that KUBEBUILDER_ASSETS names.
 func TestWithoutRoot(t *testing.T) {
 	t.Parallel()
 	prepared, err := binaries.Locate(t.Context(), nil, Options{}.components()...)
@@ -228,8 +225,7 @@ func TestTemporaryFolderWithALongPath(t *testing.T) {
 	}
 }
 
-// shortTempDir is like t.TempDir without the test's name,
-// because paths of sockets are limited to 108 bytes.
+// Paths of Unix sockets are limited to 108 bytes, so shortTempDir omits the test's name.
 func shortTempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tc") //nolint:usetesting // see above

@@ -24,37 +24,25 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Options configure a cluster. The zero value starts etcd and the
-// API server. That suffices for custom resources, RBAC, admission
-// and server-side apply, but no controller acts on created objects.
+// Options configure a cluster. The zero value starts only etcd and the API server.
 type Options struct {
-	// ControllerManager adds kube-controller-manager with its usual controllers (Deployments,
-	// garbage collection, namespaces, quota, autoscaling between min and max, disruption budgets,
-	// endpoints, ServiceAccounts ...).
+	// ControllerManager adds kube-controller-manager. Autoscalers get no metrics.
 	ControllerManager bool
-	// Scheduler adds kube-scheduler.
+
 	Scheduler bool
-	// Nodes is the number of fake nodes, node-0 and up, in three zones. If it
-	// is more than 0, Scheduler and kwok run too. kwok runs no containers, and
-	// reports pods on these nodes as running and ready at once. Pods with an
-	// image from a registry under the domain .invalid stay in ImagePullBackOff.
+	// Nodes is the number of fake nodes, in three zones. It also adds Scheduler and kwok, which
+	// reports pods as ready at once, except pods with an image from a registry under .invalid.
 	Nodes int
-	// Address is an IPv4 address of this machine at which real nodes and their pods reach the API
-	// server. With an Address, the API server listens on all addresses, and the Service
-	// `kubernetes` leads to the API server. The API server contacts kubelets (logs, exec,
-	// port-forward) at their InternalIP. Without an Address, the API server listens only on
-	// 127.0.0.1.
+	// Address is an IPv4 address of this machine for real nodes and pods. With an Address, the API
+	// server listens on all addresses, otherwise only on 127.0.0.1.
 	Address string
-	// CRDs are files or folders with CustomResourceDefinitions.
-	// The API server serves them when Start returns.
+	// CRDs are files or folders with CustomResourceDefinitions, which Start installs.
 	CRDs []string
-	// Audit makes the API server log every request; see Cluster.AuditLog.
+
 	Audit bool
-	// APIServerArgs are additional flags of kube-apiserver. They override the flags that the
-	// cluster sets.
+	// APIServerArgs are additional flags of kube-apiserver, which override the cluster's flags.
 	APIServerArgs []string
-	// Progress receives lines of text. If nil, only downloads, builds and unexpected ends of
-	// components are reported, on os.Stderr.
+	// Progress receives messages. If nil, os.Stderr gets only downloads, builds and crashes.
 	Progress io.Writer
 }
 
@@ -75,10 +63,8 @@ type Cluster struct {
 	stop       func() error
 }
 
-// Start downloads or builds missing binaries, starts a cluster and returns when everything is
-// ready. The context bounds only the start: the cluster runs until Stop or the end of this process.
-// After a failed Start nothing runs, and the error has the last log lines of the component that
-// failed.
+// Start downloads or builds missing binaries, starts a cluster and waits until it is ready. The
+// context bounds only the start. The cluster runs until Stop or the end of this process.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	o.Progress = progress.Synchronized(o.Progress)
 	paths, err := binaries.Locate(ctx, o.Progress, o.components()...)
@@ -143,9 +129,8 @@ func (c *Cluster) prepare(paths map[string]string) (err error) {
 	return nil
 }
 
-// start starts etcd, then the API server, then everything else concurrently. It creates
-// CustomResourceDefinitions before it starts kube-controller-manager, because the garbage collector
-// looks for new kinds only every 30 seconds.
+// start creates CustomResourceDefinitions before kube-controller-manager starts, because the
+// garbage collector looks for new kinds only every 30 seconds.
 func (c *Cluster) start(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,8 +160,7 @@ func (c *Cluster) run(ctx context.Context, name string) error {
 	return nil
 }
 
-// crdTimeout bounds the time until a CustomResourceDefinition
-// is served, which usually takes half a second.
+// crdTimeout bounds the time until a CustomResourceDefinition is served, usually half a second.
 const crdTimeout = 30 * time.Second
 
 func (c *Cluster) installCRDs() error {
@@ -192,17 +176,14 @@ func (c *Cluster) installCRDs() error {
 	return nil
 }
 
-// Dir returns the cluster's folder: kubeconfigs, certificates, etcd's data, and the components'
-// logs in logs/NAME.log. The folder is removed with the cluster.
+// Dir returns the cluster's folder with kubeconfigs, certificates, etcd's data and logs/NAME.log.
 func (c *Cluster) Dir() string { return c.dir }
 
-// AuditLog returns the path of the API server's audit log, which exists with Options.Audit. Each
-// line is one audit.k8s.io/v1 Event of the level Metadata, at the stage ResponseStarted or
-// ResponseComplete. The log omits health checks.
+// AuditLog returns the path of the audit log (Options.Audit). Each line is an audit.k8s.io/v1
+// Event of the level Metadata, at the stage ResponseStarted or ResponseComplete.
 func (c *Cluster) AuditLog() string { return c.file(filepath.Join("logs", "audit.log")) }
 
-// Kill ends a component as a crash does. The component stays down until Restart. Kill does nothing
-// if the component does not run.
+// Kill ends a component as a crash does, until Restart. It ignores a component that does not run.
 func (c *Cluster) Kill(component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,8 +199,7 @@ func (c *Cluster) kill(component string) error {
 	return nil
 }
 
-// Restart kills a component that still runs. It then starts the component with the same data and
-// port, and waits until the component is ready.
+// Restart kills and starts a component with the same data and port, and waits until it is ready.
 func (c *Cluster) Restart(ctx context.Context, component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,8 +230,6 @@ func (c *Cluster) KeepLogs(dir string) error {
 	return nil
 }
 
-// keepLogsOfFailure copies the logs to out/testcluster of the project. Outside of the project it
-// does nothing.
 func (c *Cluster) keepLogsOfFailure() error {
 	dir, err := project.Path("out", "testcluster", filepath.Base(c.dir))
 	if err != nil {
@@ -263,11 +241,10 @@ func (c *Cluster) keepLogsOfFailure() error {
 	return fmt.Errorf("all logs are in %s", dir)
 }
 
-// Stop ends the cluster and removes its folder. Further calls only return the same result.
+// Stop ends the cluster and removes its folder. Further calls return the same result.
 func (c *Cluster) Stop() error { return c.stop() }
 
-// end closes the pipe of the reaper, which then kills the components and removes the folder. A
-// cluster therefore ends in the same way with Stop and with a crash of this process.
+// end lets the reaper kill the components and remove the folder, as after a crash of this process.
 func (c *Cluster) end() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -288,7 +265,6 @@ func (c *Cluster) end() error {
 	return err
 }
 
-// warn prints a line even if Options.Progress is nil.
 func (c *Cluster) warn(format string, args ...any) {
 	var to io.Writer = os.Stderr
 	if c.options.Progress != nil {

@@ -52,7 +52,7 @@ func TestEverything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A user's ready-made binaries may have any version.
+		// Ready-made binaries may have any version.
 		if version.GitVersion != pinned && os.Getenv(binaries.AssetsEnv)+os.Getenv(binaries.EnvtestAssetsEnv) == "" {
 			t.Errorf("version %s, want %s", version.GitVersion, pinned)
 		}
@@ -93,12 +93,8 @@ func TestEverything(t *testing.T) {
 	})
 }
 
-// testIdle waits until the API server has received no write for 11 seconds. Only the start of a
-// cluster may cause writes.
 func testIdle(t *testing.T, cluster *Cluster) {
 	const quiet = 11 * time.Second // longer than the ten seconds between lease renewals
-	// The API server may still be writing the last line of the log. auditlog returns only whole
-	// lines, so it returns this line later.
 	log, err := auditlog.Open(cluster.AuditLog())
 	if err != nil {
 		t.Fatal(err)
@@ -190,9 +186,7 @@ func testAutoscaler(t *testing.T, client kubernetes.Interface) {
 	available(t, client, deployment, 2)
 }
 
-// testCustomResource expects that the garbage collector deletes a dependent of a custom resource in
-// less than 30 seconds. The test fails if the garbage collector did not know the kind from the
-// start.
+// The garbage collector must know the kind from the start. It looks for new kinds every 30 seconds.
 func testCustomResource(t *testing.T, cluster *Cluster, client kubernetes.Interface) {
 	ctx := t.Context()
 	custom, err := dynamic.NewForConfig(cluster.Config())
@@ -306,7 +300,6 @@ func testRestart(t *testing.T, cluster *Cluster, client kubernetes.Interface) {
 			t.Fatal(err)
 		}
 	}
-	// After the restart, the port is the same, the data exist, and every component works.
 	if _, err := client.AppsV1().Deployments("default").Patch(ctx, "survivor", "application/merge-patch+json",
 		[]byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	// probeInterval is the time between two probes of a CustomResourceDefinition.
 	probeInterval = 50 * time.Millisecond
 	// readyTimeout allows for a loaded machine, which takes ten times as long as an idle one.
 	readyTimeout = 2 * time.Minute

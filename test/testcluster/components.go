@@ -26,16 +26,14 @@ const (
 	Kwok              = binaries.Kwok
 )
 
-// CertificateAuthority is the file in Cluster.Dir that verifies
-// client certificates and the API server's certificate.
+// CertificateAuthority is the file in Cluster.Dir with the CA of client and server certificates.
 const CertificateAuthority = "ca.crt"
 
 const (
 	serviceRange = "10.96.0.0/12"
-	// kubernetesService is the first address of the
-	// Service range, which the Service `kubernetes` gets.
+	// kubernetesService is the first address of serviceRange, which the Service `kubernetes` gets.
 	kubernetesService = "10.96.0.1"
-	// kubeletClient is the user name with which the API server calls kubelets.
+
 	kubeletClient = "kube-apiserver-kubelet-client"
 )
 
@@ -45,8 +43,7 @@ const (
 	maxSocketPath = 103
 )
 
-// identities are the users and groups in the components' client certificates. Kubernetes' default
-// ClusterRoleBindings grant rights to the first two users by their names.
+// Kubernetes' default ClusterRoleBindings grant rights to the first two users by their names.
 var identities = map[string]struct {
 	user   string
 	groups []string
@@ -65,8 +62,6 @@ var schedulerConfig []byte
 //go:embed kwok.yaml
 var kwokConfig []byte
 
-// components returns the components in starting order.
-// All components after the API server start together.
 func (o Options) components() []string {
 	names := []string{Etcd, APIServer}
 	if o.ControllerManager {
@@ -107,11 +102,9 @@ func (c *Cluster) args(name string) []string {
 	panic("testcluster: no component " + name)
 }
 
-// etcd listens on sockets in the cluster's folder. It
-// needs no ports, and other users cannot reach it.
+// etcd listens on sockets, so it needs no ports, and other users cannot reach it.
 func (c *Cluster) etcdArgs() []string {
-	// etcd requires the form host:port. For a socket, etcd uses host:port as the name of a file in
-	// the working directory.
+	// etcd requires host:port, and uses it as the name of a socket in the working directory.
 	const peer = "unix://etcd-peer.sock:0"
 	return []string{
 		"--name=testcluster", "--data-dir=" + c.file("etcd"),
@@ -141,8 +134,7 @@ func (c *Cluster) apiServerArgs() []string {
 		"--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false",
 	}
 	if !c.options.ControllerManager {
-		// Without controllers, nothing creates the ServiceAccount `default` that every pod needs,
-		// and nothing removes the taint not-ready from new nodes.
+		// Without controllers, nothing creates ServiceAccounts or removes the taint not-ready.
 		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
 	}
 	if c.options.Address != "" {
@@ -207,8 +199,7 @@ func (c *Cluster) etcdServes(ctx context.Context) error {
 	return process.Serves(ctx, &http.Client{Transport: socket}, "http://etcd/readyz")
 }
 
-// apiServerServes returns nil when the API server is ready and has
-// the namespace default, which the API server creates a moment later.
+// The API server creates the namespace default a moment after it is ready.
 func (c *Cluster) apiServerServes(ctx context.Context) error {
 	if err := c.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
 		return err

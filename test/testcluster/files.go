@@ -9,8 +9,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// writeFiles writes the components' files into the cluster's
-// folder, and prepares the admin's client configuration.
 func (c *Cluster) writeFiles() error {
 	ca, err := newAuthority()
 	if err != nil {

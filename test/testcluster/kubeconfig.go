@@ -17,19 +17,16 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// tokenLifetime is a week, in seconds. Nothing renews these tokens, and a playground (`make run`)
-// may run for days.
+// Nothing renews these tokens, and a playground (`make run`) may run for days.
 const tokenLifetime int64 = 7 * 24 * 60 * 60
 
-// Config returns a copy of the admin's client configuration
-// (group system:masters). It has no rate limit.
+// Config returns a copy of the admin's client configuration: system:masters, without a rate limit.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
 
 // Kubeconfig returns the path of the admin's kubeconfig. Only its owner can read the file.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, "admin.kubeconfig") }
 
-// ServiceAccountConfig returns a client configuration for an existing ServiceAccount, with a token
-// of the TokenRequest API that is valid for a week.
+// ServiceAccountConfig returns a client configuration for a ServiceAccount, valid for a week.
 func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name string) (*rest.Config, error) {
 	client, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {
@@ -46,8 +43,7 @@ func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name stri
 	return config, nil
 }
 
-// ServiceAccountKubeconfig writes the configuration of ServiceAccountConfig to a kubeconfig file
-// for other processes. Only its owner can read the file. It is removed with the cluster.
+// ServiceAccountKubeconfig writes a ServiceAccountConfig to a kubeconfig file.
 func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (path string, err error) {
 	config, err := c.ServiceAccountConfig(ctx, namespace, name)
 	if err != nil {
@@ -57,9 +53,7 @@ func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name 
 	return path, writeKubeconfig(path, namespace, config)
 }
 
-// UserKubeconfig writes a kubeconfig file for a user in groups. It is for programs
-// of a real node, such as a kubelet ("system:node:NAME", "system:nodes"). Only its
-// owner can read the file. It is removed with the cluster.
+// UserKubeconfig writes a kubeconfig file for a user in groups, for programs of a real node.
 func (c *Cluster) UserKubeconfig(user string, groups ...string) (path string, err error) {
 	config, err := c.clientConfig(c.ca, user, groups...)
 	if err != nil {

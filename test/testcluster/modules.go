@@ -15,45 +15,39 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// CloudNativePGCRDs returns the folder with CloudNativePG's CustomResourceDefinitions in the module
-// that tools/cloudnative-pg pins. It downloads the module if necessary.
+// CloudNativePGCRDs returns the folder with the CRDs of the module that tools/cloudnative-pg pins.
 func CloudNativePGCRDs(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "cloudnative-pg", "github.com/cloudnative-pg/cloudnative-pg", "config", "crd", "bases")
 }
 
-// PrometheusOperatorCRDs returns the folder with prometheus-operator's CustomResourceDefinitions in
-// the module that tools/prometheus-operator pins. It downloads the module if necessary.
+// PrometheusOperatorCRDs returns the folder with the CRDs of prometheus-operator's pinned module.
 func PrometheusOperatorCRDs(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", "example",
 		"prometheus-operator-crd")
 }
 
-// HTTPRouteCRD returns the file with HTTPRoute's CustomResourceDefinition in the standard channel
-// of the Gateway API, in the module that tools/gateway-api pins.
+// HTTPRouteCRD returns the file with HTTPRoute's CRD in the module that tools/gateway-api pins.
 func HTTPRouteCRD(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "gateway-api", "sigs.k8s.io/gateway-api", "config", "crd", "standard",
 		"gateway.networking.k8s.io_httproutes.yaml")
 }
 
-// CloudNativePGManifest returns the file that installs CloudNativePG, from the module of
-// CloudNativePGCRDs.
+// CloudNativePGManifest returns the file that installs CloudNativePG.
 func CloudNativePGManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "cloudnative-pg", "github.com/cloudnative-pg/cloudnative-pg", "releases", "cnpg-1.30.0.yaml")
 }
 
-// BarmanPluginManifest returns the file that installs CloudNativePG's plugin for backups into
-// object stores, in the module that tools/plugin-barman-cloud pins.
+// BarmanPluginManifest returns the file that installs CloudNativePG's plugin for object stores.
 func BarmanPluginManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "plugin-barman-cloud", "github.com/cloudnative-pg/plugin-barman-cloud", "manifest.yaml")
 }
 
-// PrometheusOperatorManifest returns the file that installs
-// prometheus-operator, from the module of PrometheusOperatorCRDs.
+// PrometheusOperatorManifest returns the file that installs prometheus-operator.
 func PrometheusOperatorManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", "bundle.yaml")
 }
 
-// moduleFolder returns a path in the module that tools/NAME pins.
+// moduleFolder returns a path in the module that tools/NAME pins. It downloads a missing module.
 func moduleFolder(ctx context.Context, name, module string, path ...string) (string, error) {
 	tools, err := project.Path("tools", name)
 	if err != nil {

@@ -11,11 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// zones is the number of zones that the nodes are in, for topology spread.
 const zones = 3
 
-// createNodes registers the fake nodes (node-0, node-1 ...) as a kubelet would. kwok makes them
-// ready.
 func (c *Cluster) createNodes(ctx context.Context) error {
 	for i := range c.options.Nodes {
 		name := fmt.Sprintf("node-%d", i)

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// port is a reserved TCP port on 127.0.0.1. Its socket is bound with SO_REUSEPORT and never
-// listens. The kernel therefore gives the port to no other process, even while a component
-// restarts. A component with --permit-port-sharing can listen on the port.
+// port is a TCP port on 127.0.0.1, reserved by a socket with SO_REUSEPORT that never listens. The
+// kernel gives the port to no other process, even while a component restarts.
 type port struct {
 	number int
 	fd     int

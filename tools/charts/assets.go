@@ -42,8 +42,6 @@ type fields struct {
 	Table           string // Markdown table of the values
 }
 
-// addAssets adds the files of a chart that are not manifests. It makes values.yaml and the table of
-// values from the schema, which has each value with its default.
 func addAssets(root string, o operator, d defaults, objects []*object, files map[string]string) (err error) {
 	maps.Copy(files, d.Files)
 	where, err := location.Read(root)
@@ -78,8 +76,7 @@ func addAssets(root string, o operator, d defaults, objects []*object, files map
 	return nil
 }
 
-// fill executes an asset as a Go template. Its delimiters are [[ and ]], because the asset also
-// contains {{ for Helm.
+// The delimiters are [[ and ]], because an asset also contains {{ for Helm.
 func (f fields) fill(name string) (string, error) {
 	t, err := template.New(filepath.Base(name)).Delims("[[", "]]").ParseFS(assets, name)
 	if err != nil {

@@ -93,9 +93,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestTemplates renders a chart as `helm template` does, and compares every object with the
-// kustomization. It uses the default values, each value that switches a component on, each pair of
-// these values, and all of these values.
+// Charts and kustomizations give the same objects, for each value, each pair, and all values.
 func TestTemplates(t *testing.T) {
 	for _, o := range operators {
 		paths := valuePaths(t, o)
@@ -122,8 +120,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestLinks expects that no text links to the docs if docsURL is not set. If docsURL is set, the
-// alerts must link to existing sections.
+// Without docsURL, no text links to the docs. With docsURL, alerts link to existing sections.
 func TestLinks(t *testing.T) {
 	const base = "https://docs.example.org/docs"
 	page := regexp.MustCompile(`https?://[^\s"'<>()]+\.md[^\s"'<>()]*`)
@@ -156,8 +153,6 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestKeptKinds expects that Helm, Flux and Argo CD keep the CustomResourceDefinitions, unless
-// crds.keep is false.
 func TestKeptKinds(t *testing.T) {
 	for _, o := range operators {
 		for values, want := range map[string]int{`{}`: 3, `{crds: {keep: false}}`: 0} {
@@ -189,8 +184,6 @@ func TestKeptKinds(t *testing.T) {
 	}
 }
 
-// TestNotesOfRemoval expects that the notes name the command that deletes the objects, also where
-// `helm uninstall` deletes their kinds.
 func TestNotesOfRemoval(t *testing.T) {
 	for _, o := range operators {
 		kinds := "dojos"
@@ -210,7 +203,6 @@ func TestNotesOfRemoval(t *testing.T) {
 	}
 }
 
-// valuePaths lists the values that switch a component or a patch on.
 func valuePaths(t *testing.T, o operator) []string {
 	t.Helper()
 	switches, err := switchesOf(folderOf(t, o))
@@ -251,10 +243,8 @@ func valuesFor(paths ...string) map[string]any {
 	return values
 }
 
-// kustomized builds the overlay with the components of the values. It then changes the objects as a
-// chart does. Values take the place of the ConfigMaps that users edit, and Helm keeps the
-// CustomResourceDefinitions. kustomized omits objects that grant nothing, and the Namespace,
-// because Helm creates it.
+// kustomized returns the objects of a chart: the overlay and components without the Namespace and
+// objects that grant nothing, with values instead of ConfigMaps.
 func kustomized(t *testing.T, o operator, paths []string, more ...types.Label) map[string]any {
 	t.Helper()
 	switches, err := switchesOf(folderOf(t, o))
@@ -422,8 +412,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestProxyPort tests the value networkPolicy.proxyPort. Only discord-operator connects to the
-// internet, so only discord-operator has this value.
+// Only discord-operator connects to the internet, so only its chart has this value.
 func TestProxyPort(t *testing.T) {
 	discord := operators[slices.IndexFunc(operators, func(o operator) bool { return o.Name == "discord-operator" })]
 	egress := func(port int) []any {
@@ -451,8 +440,7 @@ func TestCommonLabels(t *testing.T) {
 	}
 }
 
-// TestRefusedValues expects that the schema refuses values that the chart would ignore, and values
-// that would break the operator later.
+// The schema refuses values that the chart would ignore or that would break the operator later.
 func TestRefusedValues(t *testing.T) {
 	for values, want := range map[string]string{
 		`{replica: 3}`:                             "additional properties 'replica' not allowed",
@@ -484,8 +472,6 @@ func TestRefusedValues(t *testing.T) {
 	}
 }
 
-// TestKindsAreOptional sets crds.enabled to false, as users do if another tool installs the
-// CustomResourceDefinitions.
 func TestKindsAreOptional(t *testing.T) {
 	for _, o := range operators {
 		values := map[string]any{"crds": map[string]any{"enabled": false}}

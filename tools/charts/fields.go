@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// defaults has the settings of the overlay that become values of the chart.
 type defaults struct {
 	Image         string
 	Replicas      string
@@ -58,8 +57,7 @@ func (t *tree) add(template string) { t.entries = append(t.entries, &entry{raw: 
 // unpruned are the annotations with which Flux and Argo CD keep an object.
 var unpruned = []string{"argocd.argoproj.io/sync-options", "kustomize.toolkit.fluxcd.io/prune"}
 
-// keptKind makes a CustomResourceDefinition depend on two values of the chart. Helm installs it
-// only if crds.enabled is set. Helm, Flux and Argo CD keep it if crds.keep is set.
+// keptKind makes a CustomResourceDefinition depend on crds.enabled and crds.keep.
 func keptKind(o *object) error {
 	annotations, err := o.value.find("metadata.annotations")
 	if err != nil {
@@ -95,8 +93,7 @@ func addProxyPort(policy *object) error {
 	return nil
 }
 
-// fromFiles moves the content of a ConfigMap to files of the chart. In a template, the content
-// would need escapes.
+// In a template, the content of a ConfigMap would need escapes.
 func fromFiles(o *object, files map[string]string) error {
 	data, err := o.value.find("data")
 	if err != nil {

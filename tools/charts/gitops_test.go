@@ -25,8 +25,7 @@ import (
 	"jutsu.com/operators/test/testcluster/manifests"
 )
 
-// application has the fields of an Argo CD Application that the samples use. Their types are from
-// https://github.com/argoproj/argo-cd/blob/v3.2.0/pkg/apis/application/v1alpha1/types.go.
+// See https://github.com/argoproj/argo-cd/blob/v3.2.0/pkg/apis/application/v1alpha1/types.go.
 type application struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -69,8 +68,6 @@ type application struct {
 
 const gitOpsSamples = "deploy/samples/gitops"
 
-// gitOps has the decoded objects of a sample, and a client for a cluster with the kinds of both
-// operators.
 type gitOps struct {
 	admin client.Client
 
@@ -81,8 +78,7 @@ type gitOps struct {
 	applications map[string]*application
 }
 
-// TestGitOps decodes the samples, and fails for unknown fields. It then applies everything to which
-// the samples refer, by dry run.
+// The samples have no unknown fields, and everything that they refer to can be applied.
 func TestGitOps(t *testing.T) {
 	admin := clusterWithKinds(t)
 	for _, folder := range []string{"flux/charts", "flux/artifacts", "argocd/charts", "argocd/artifacts", "flux/cluster"} {
@@ -107,8 +103,7 @@ func TestGitOps(t *testing.T) {
 	}
 }
 
-// clusterWithKinds starts a cluster with the operators' kinds and all namespaces, because the dry
-// run of an object needs its kind and its namespace.
+// The dry run of an object needs its kind and its namespace.
 func clusterWithKinds(t *testing.T) client.Client {
 	t.Helper()
 	g := NewWithT(t)
@@ -218,8 +213,7 @@ func (s *gitOps) checkApplications(t *testing.T) {
 	}
 }
 
-// checkCluster renders the folders of this repository that the samples name. It expects the health
-// checks of docs/do/gitops.md, which TestHealth in test/observability evaluates.
+// TestHealth in test/observability evaluates the health checks of docs/do/gitops.md.
 func (s *gitOps) checkCluster(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(s.applied).To(And(HaveLen(2), HaveKey("operators"), HaveKey("school")))
@@ -263,8 +257,7 @@ func (s *gitOps) dryRunChart(t *testing.T, o operator, values map[string]any) {
 	s.dryRun(t, objects, "CustomResourceDefinition", "Deployment", "NetworkPolicy")
 }
 
-// dryRunManifests applies the overlay production with components, by dry run. The OCI artifact of a
-// release contains the same overlay.
+// The OCI artifact of a release contains the same overlay as dryRunManifests applies.
 func (s *gitOps) dryRunManifests(t *testing.T, o operator, components []string) {
 	t.Helper()
 	resources, err := build(folderOf(t, o), types.Kustomization{
@@ -282,8 +275,6 @@ func (s *gitOps) dryRunManifests(t *testing.T, o operator, components []string) 
 	s.dryRun(t, objects, "CustomResourceDefinition", "Namespace", "Deployment", "NetworkPolicy")
 }
 
-// dryRunSchool applies a folder of samples by dry run. It returns the operators' kinds among the
-// samples.
 func (s *gitOps) dryRunSchool(t *testing.T, folder string) (kinds []string) {
 	t.Helper()
 	objects, err := manifests.Render(filepath.Join(root(t), gitOpsSamples, path.Clean(folder)))
@@ -297,8 +288,7 @@ func (s *gitOps) dryRunSchool(t *testing.T, folder string) (kinds []string) {
 	return kinds
 }
 
-// expectUnpruned expects that Flux and Argo CD keep each CustomResourceDefinition and Namespace.
-// Their deletion would delete all objects of the kind, or in the namespace.
+// Flux and Argo CD must not delete a kind or a namespace, and with it all objects there.
 func expectUnpruned(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	for _, o := range objects {
@@ -311,8 +301,6 @@ func expectUnpruned(t *testing.T, objects []*unstructured.Unstructured) {
 	}
 }
 
-// TestNothingIsPruned makes the same check as TestGitOps without a cluster, also of the namespaces
-// in deploy/samples/install.
 func TestNothingIsPruned(t *testing.T) {
 	g := NewWithT(t)
 	for folder, want := range map[string][]string{
@@ -335,8 +323,6 @@ func TestNothingIsPruned(t *testing.T) {
 	}
 }
 
-// dryRun applies objects by dry run. It expects certain kinds among the objects, and checks the
-// objects with expectUnpruned.
 func (s *gitOps) dryRun(t *testing.T, objects []*unstructured.Unstructured, expected ...string) {
 	t.Helper()
 	g := NewWithT(t)

@@ -121,8 +121,6 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// isInstalled installs the chart and checks its notes. It then restricts the pods of the namespace,
-// as the notes advise.
 func (i *installation) isInstalled(t *testing.T) {
 	g := NewWithT(t)
 	found := i.install(t, nil, nil)

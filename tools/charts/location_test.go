@@ -12,8 +12,6 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// TestLinksOfTheChart expects that a chart has links to the repository only if the repository has
-// an address.
 func TestLinksOfTheChart(t *testing.T) {
 	for name, test := range map[string]struct {
 		where location.Location

@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command charts generates a Helm chart for each operator in deploy/charts/OPERATOR. It uses the
-// operator's kustomization. Run it in the project's root, or run `make generate`.
-//
-// With default values, the chart renders the same objects as the overlay production. Each value
-// that switches something on has the same effect as a component (switches.go). The templates come
-// from comparisons: each change that a component makes to the overlay becomes conditional
-// (merge.go, template.go). fields.go adds further settings of users, such as resources. assets/ has
-// the files that are not manifests.
-//
-// values.schema.json defines the values of the charts: their names, types, defaults and
-// descriptions. output.go generates values.yaml from it.
+// Command charts (`make generate`) generates a Helm chart for each operator in deploy/charts from
+// kustomize manifests: by default, a chart renders the overlay production, and some values have the
+// effect of components. values.schema.json defines the values.
 package main
 
 import (
@@ -22,12 +14,10 @@ import (
 type operator struct {
 	Name      string
 	Namespace string
-	// Discord reports whether the operator is discord-operator. Some lines of the assets depend on
-	// it.
+	// Discord is true for discord-operator.
 	Discord bool
 	Summary string
-	// Capability is the operator's capability level for OLM and Artifact Hub. docs/platform/olm.md
-	// has the reasons.
+	// Capability is the capability level for OLM and Artifact Hub (docs/platform/olm.md).
 	Capability string
 }
 

@@ -16,14 +16,12 @@ type condition struct {
 	negated bool
 }
 
-// entry is a part of a YAML document with conditions: an object, a key of a map with its value, or
-// an item of a list.
+// entry is an object, a key of a map with its value, or an item of a list, with conditions.
 type entry struct {
 	key   *yaml.Node // only for an entry of a map
 	value *tree
 	when  []condition // all must hold
-	// raw has lines of a template instead of a key and a value. `nindent 2` in these lines means
-	// two columns more than the indentation of the lines.
+	// raw has template lines instead of key and value. `nindent` is relative to their indentation.
 	raw string
 }
 
@@ -32,7 +30,7 @@ func (e *entry) live() bool {
 	return e.raw == "" && !slices.ContainsFunc(e.when, func(c condition) bool { return c.negated })
 }
 
-// tree is a YAML document. Each of its entries can depend on conditions.
+// tree is a YAML document with optional entries.
 type tree struct {
 	node    *yaml.Node // kind, style and comments; for a scalar also the value
 	entries []*entry   // of a map or a list
@@ -56,14 +54,13 @@ func newTree(node *yaml.Node) *tree {
 	return t
 }
 
-// merge makes the tree depend on a value of the chart. If the value is not set, the tree is the
-// same as without merge. If it is set, the tree equals the parameter after, which must also have
-// the changes of all values that were merged earlier.
+// merge makes the tree equal to after if the value is set, and to the former tree if it is not. The
+// tree after includes all earlier merges.
 func (t *tree) merge(value string, after *tree) {
 	t.entries = mergeEntries(value, t.entries, after.entries, t.node.Kind == yaml.MappingNode)
 }
 
-// mergeEntries aligns the two lists by the longest common subsequence of their entries' identities.
+// mergeEntries aligns the lists by the longest common subsequence of identities.
 func mergeEntries(value string, before, after []*entry, keepOrder bool) (all []*entry) {
 	if keepOrder { // keep before's order, because the order of a map's keys has no meaning
 		after = reorder(before, after)
@@ -94,9 +91,7 @@ func mergeEntries(value string, before, after []*entry, keepOrder bool) (all []*
 	return all
 }
 
-// pair adds maps without a common identity to common. Between two common entries, it matches the
-// maps in order if before has as many live entries as after, and all of these entries of after are
-// maps.
+// pair matches maps between two common entries in order, if before and after have as many there.
 func pair(before, after []*entry, common map[int]int) {
 	isMap := func(e *entry) bool { return e.value.node.Kind == yaml.MappingNode }
 	var gap []int
@@ -142,7 +137,6 @@ func conditional(e *entry, c condition) *entry {
 	return &entry{key: e.key, value: e.value, when: append(slices.Clone(e.when), c)}
 }
 
-// reorder sorts the entries of after in the order of before. New entries come last.
 func reorder(before, after []*entry) []*entry {
 	place := map[string]int{}
 	for i, e := range before {
@@ -159,9 +153,7 @@ func reorder(before, after []*entry) []*entry {
 	return after
 }
 
-// commonEntries maps the indices of entries in before to the indices of entries with the same
-// identity in after. Both sequences of indices are ascending. It ignores entries of before that are
-// not live.
+// commonEntries maps indices of live entries of before to indices of after, both ascending.
 func commonEntries(before, after []*entry) map[int]int {
 	lengths := make([][]int, len(before)+1)
 	for i := range lengths {
@@ -192,8 +184,7 @@ func commonEntries(before, after []*entry) map[int]int {
 	return common
 }
 
-// identity returns a text that stays the same when an entry changes: the key in a map, the name of
-// an item, the subject of an RBAC rule, or else the whole item.
+// identity stays the same when the entry changes.
 func (e *entry) identity() string {
 	if e.key != nil {
 		return e.key.Value
@@ -213,7 +204,6 @@ func (e *entry) identity() string {
 
 func equal(a, b *tree) bool { return text(a.plain()) == text(b.plain()) }
 
-// plain returns the live entries as plain values, without styles and comments.
 func (t *tree) plain() any {
 	switch t.node.Kind {
 	case yaml.MappingNode:
@@ -245,8 +235,7 @@ func text(value any) string {
 	return string(found)
 }
 
-// find returns the value of the live entry at a path such as spec.containers.0.args. The only
-// possible index is 0.
+// find supports paths such as spec.containers.0.args, with 0 as the only index.
 func (t *tree) find(path string) (*tree, error) {
 	for step := range strings.SplitSeq(path, ".") {
 		i := slices.IndexFunc(t.entries, func(e *entry) bool {

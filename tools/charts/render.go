@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// object is a Kubernetes object in the chart. It exists if the conditions in entry hold.
 type object struct {
 	entry
 
@@ -27,7 +26,6 @@ type object struct {
 	perWatched bool   // reports whether the object exists in each watched namespace
 }
 
-// merged returns the objects of the overlay and of all components, with their conditions.
 func merged(folder string, switches []change) ([]*object, error) {
 	rendered, err := render(folder, nil)
 	if err != nil {
@@ -84,8 +82,7 @@ func kustomization(with []change) types.Kustomization {
 
 var deployment = resid.ResId{Gvk: resid.Gvk{Kind: "Deployment"}}
 
-// build renders a kustomization in a copy of the folder. The copy is in memory, because other
-// processes may read the folder at the same time.
+// Other processes may read the folder at the same time, so build renders a copy in memory.
 func build(folder string, k types.Kustomization) ([]*resource.Resource, error) {
 	files := filesys.MakeFsInMemory()
 	if err := copyFolder(files, folder); err != nil {
@@ -121,9 +118,7 @@ func copyFolder(to filesys.FileSystem, folder string) error {
 	})
 }
 
-// entriesOf returns an entry for each resource, except for roles and bindings that grant nothing.
-// The key of the entry is kind/name. For a new key, entriesOf adds the name of the template file to
-// files.
+// entriesOf also adds the template file of each new key to files.
 func entriesOf(resources []*resource.Resource, file func(*resource.Resource) string,
 	files map[string]string) (all []*entry) {
 	for _, r := range resources {
@@ -139,9 +134,8 @@ func entriesOf(resources []*resource.Resource, file func(*resource.Resource) str
 	return all
 }
 
-// grantsNothing reports whether a ClusterRole has no rules, or a ClusterRoleBinding has no
-// subjects. components/namespaced empties these objects, because kubectl apply would not delete
-// them. A chart omits these objects, so that Helm deletes them.
+// components/namespaced empties such objects, because kubectl apply would not delete them. A chart
+// omits them, so that Helm deletes them.
 func grantsNothing(r *resource.Resource) bool {
 	list := map[string]string{"ClusterRole": "rules", "ClusterRoleBinding": "subjects"}[r.GetKind()]
 	if list == "" {
@@ -180,8 +174,7 @@ func accessObjects(folder string, switches []change) ([]*object, error) {
 	return objects, nil
 }
 
-// useValues sets environment variables to values of the chart. In the component, the variables
-// refer to ConfigMaps that users edit.
+// useValues replaces references to ConfigMaps, which users edit, by values of the chart.
 func useValues(c change, objects *tree) error {
 	for reference, template := range c.Environment {
 		found := false

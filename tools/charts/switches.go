@@ -10,11 +10,9 @@ import (
 	"strings"
 )
 
-// change is a difference from the overlay production that a value of the chart switches on. It is a
-// component, or patches that docs/do/install.md describes.
+// change is a component, or patches of docs/do/install.md, that a value of the chart selects.
 type change struct {
-	// Component is a folder in deploy/OPERATOR/components. If an operator does not have the folder,
-	// its chart does not have the value.
+	// Component is a folder in deploy/OPERATOR/components, which an operator may lack.
 	Component string
 	Patches   []string
 	Only      string
@@ -22,14 +20,12 @@ type change struct {
 	Value string
 	// Access reports whether the component also changes rights in the watched namespaces.
 	Access bool
-	// Environment lets values of the chart take the place of a component's ConfigMaps. It maps
-	// SUFFIX/KEY to a template for the environment variable. SUFFIX is the end of a ConfigMap's
-	// name, and KEY is a key in the ConfigMap.
+	// Environment maps SUFFIX/KEY, the end of the name and a key of a ConfigMap, to a template for
+	// the environment variable.
 	Environment map[string]string
 }
 
-// changes has the order in which a kustomization lists the components. Components that remove
-// something are last.
+// A kustomization lists the components in this order. Components that remove something are last.
 var changes = []change{
 	{Component: "prometheus", Value: "prometheus.enabled"},
 	{Component: "docs-url/links", Value: "docsURL"},
@@ -52,8 +48,7 @@ var changes = []change{
 		Environment: map[string]string{"-namespaces/namespaces": `{{ join "," .Values.watchNamespaces | quote }}`}},
 }
 
-// switchesOf returns the changes that an operator's chart has. It fails if a component has no
-// change in the list.
+// switchesOf fails if a component has no change in the list.
 func switchesOf(folder string) ([]change, error) {
 	entries, err := os.ReadDir(filepath.Join(folder, "components"))
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 // docsURL is the placeholder for the address of the docs in the component docs-url/links.
 const docsURL = "https://docs.example.com"
 
-// watched is the placeholder for the name of a watched namespace.
 const watched = "the-watched-namespace"
 
 func templates(o operator, objects []*object) (map[string]string, error) {
@@ -35,8 +34,6 @@ func templates(o operator, objects []*object) (map[string]string, error) {
 	return texts, nil
 }
 
-// fileOf returns the text of a template file. Consecutive objects with the same conditions are in
-// one block, such as {{ if }}.
 func fileOf(o operator, objects []*object) (string, error) {
 	var all strings.Builder
 	var before string
@@ -92,16 +89,14 @@ func (o *object) text(of operator) (string, error) {
 	return text, nil
 }
 
-// inNamespace replaces the name of a namespace by a template. It adds quotes if the name is a whole
-// value, because a name may look like a number.
+// inNamespace quotes a whole value, because a name may look like a number.
 func inNamespace(text, namespace, template string) string {
 	whole := regexp.MustCompile(`(?m)(: |- )` + namespace + `( *(#.*)?)$`)
 	text = whole.ReplaceAllString(text, "${1}{{ "+strings.ReplaceAll(template, "$", "$$")+" | quote }}${2}")
 	return strings.ReplaceAll(text, namespace, "{{ "+template+" }}")
 }
 
-// writer converts a tree to a YAML document with marks in the places of templates. The method
-// expand then replaces the marks by the text of the templates.
+// writer writes marks in the places of templates; expand replaces the marks.
 type writer struct{ marks []string }
 
 func (w *writer) mark(template string) string {
@@ -150,7 +145,7 @@ func (w *writer) node(t *tree) (*yaml.Node, error) {
 	return &node, nil
 }
 
-// entries writes entries to a node. Consecutive entries with the same conditions are in one block.
+// Consecutive entries with the same conditions share one {{ if }}.
 func (w *writer) entries(to *yaml.Node, entries []*entry) error {
 	marks := len(w.marks)
 	if to.Kind == yaml.MappingNode { // a mark cannot be the first key of a list's item

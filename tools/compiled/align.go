@@ -19,17 +19,13 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// keep is the beginning of a comment in a go.mod. The comment names a library that the module
-// cannot upgrade, and the reason. If the name ends with a slash, it means all libraries below that
-// path.
+// A comment "//align:keep PATH REASON" in a go.mod excludes a library, or all below PATH/.
 const keep = "//align:keep "
 
-// rounds limits the repetitions of align. A raised library may require newer versions of other
-// libraries, so align repeats its work.
+// A raised library may require newer versions of other libraries, so align repeats its work.
 const rounds = 5
 
-// align raises each library to the newest version that a module of the project requires. It
-// considers only libraries that several modules compile.
+// align raises each library that several modules compile to the newest required version.
 func align(root string, out io.Writer) error {
 	folders, err := moduleFolders(root)
 	if err != nil {
@@ -52,8 +48,7 @@ func align(root string, out io.Writer) error {
 func raise(root string, folders []string, report func(folder string, wanted []string)) (raised int, err error) {
 	used := map[string]map[string]string{}
 	for _, folder := range folders {
-		// The last repetition may have raised a requirement in another module of the project. If
-		// this module replaces that module by its folder, the raised requirement applies here too.
+		// A module that replaces another module of the project inherits its raised requirements.
 		if err := inModule(filepath.Join(root, folder), "mod", "tidy"); err != nil {
 			return 0, err
 		}
@@ -72,8 +67,7 @@ func raise(root string, folders []string, report func(folder string, wanted []st
 		}
 		raised += len(wanted)
 		report(folder, wanted)
-		// `go get PATH@VERSION` would enforce VERSION. After `go mod edit`, the requirement of
-		// another module may select a higher version.
+		// `go get PATH@VERSION` would enforce VERSION, but another module may require a higher one.
 		edit := []string{"mod", "edit"}
 		for _, library := range wanted {
 			edit = append(edit, "-require="+library)
@@ -112,8 +106,6 @@ func moduleFolders(root string) (folders []string, err error) {
 	return folders, err
 }
 
-// libraries returns the versions of the libraries that a module of the project compiles, by module
-// path.
 func libraries(folder string) (map[string]string, error) {
 	cmd := exec.Command("go", "list", "-deps", "-test", "-json=Module", "./...", "tool")
 	cmd.Dir = folder
@@ -155,8 +147,7 @@ func newestOf(used map[string]map[string]string) map[string]string {
 	return newest
 }
 
-// toRaise lists the libraries of a module, as PATH@VERSION, that are newer in another module. It
-// omits the libraries that the module cannot upgrade (keep).
+// toRaise lists libraries, as PATH@VERSION, that are newer in another module, except those of keep.
 func toRaise(folder string, used, newest map[string]string) (wanted []string, err error) {
 	mod, err := os.ReadFile(filepath.Join(folder, "go.mod"))
 	if err != nil {

@@ -40,7 +40,6 @@ type listed struct {
 	}
 }
 
-// listAll runs several go commands in parallel, because each of them mostly reads files.
 func listAll(root string, targets []target) (map[string]map[[32]byte]compilation, error) {
 	builds := map[string]build{}
 	for _, t := range targets {
@@ -96,8 +95,7 @@ func (b build) list(root string) (map[[32]byte]compilation, error) {
 	return keyed(bytes.NewReader(out), b.race, fileSizes)
 }
 
-// keyed gives each package a key. Two builds give a package the same key if the compiler runs only
-// once for both.
+// keyed gives a package the same key in two builds if the compiler runs only once for both.
 func keyed(packages io.Reader, race bool, size func(folder string, files []string) (int64, error)) (
 	map[[32]byte]compilation, error) {
 	keys, all := map[string][32]byte{}, map[[32]byte]compilation{}
@@ -138,8 +136,7 @@ func keyed(packages io.Reader, race bool, size func(folder string, files []strin
 	}
 }
 
-// fileSizes sums the sizes of files. It ignores generated files, such as the main package of a
-// test. The go command lists these by absolute path.
+// fileSizes ignores generated files, which the go command lists by absolute path.
 func fileSizes(folder string, files []string) (sum int64, err error) {
 	for _, file := range files {
 		if filepath.IsAbs(file) {

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command compiled reports the amount of Go source that `make run`, `make test` and `.ci/run`
-// compile with an empty cache. It also reports the libraries that they compile in several versions.
-// It compiles nothing itself.
-//
-// A package counts once for each way to compile it. The compiler must run again for another version
-// of the package or of an import, for another set of files, and for the race detector.
-//
-// The command fails if a make target exceeds its budget. This reveals a change with a new
-// dependency, or with a second version of a library.
+// Command compiled measures the Go source that `make run`, `make test` and `.ci/run` compile with
+// an empty cache. It fails if a make target exceeds its budget, for example by a new dependency.
 package main
 
 import (

@@ -22,8 +22,7 @@ type share struct {
 	bytes int64
 }
 
-// repeat is a library that is compiled more than once, although each time with the same setting of
-// -race.
+// repeat is a library that is compiled in several versions with the same setting of -race.
 type repeat struct {
 	module   string
 	versions []string

@@ -19,8 +19,7 @@ type build struct {
 
 const mega = 1_000_000
 
-// tool returns a build of programs with the module of tools/NAME. Without packages, it builds the
-// programs that the module's go.mod lists as tools.
+// tool builds programs of tools/NAME, by default the tools in its go.mod.
 func tool(name string, packages ...string) build {
 	if len(packages) == 0 {
 		packages = []string{"tool"}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command crds edits CustomResourceDefinitions that controller-gen has written, in place: crds
-// FILE... It changes two things that no marker can change in embedded types of Kubernetes: long
-// lines of descriptions (wrap.go), and the pattern of quantities (quantity.go).
+// Command crds edits generated CustomResourceDefinitions: it wraps long descriptions, and limits
+// the pattern of quantities. No marker of controller-gen can change these in types of Kubernetes.
 package main
 
 import (
@@ -33,7 +32,6 @@ func rewrite(file string) error {
 	return os.WriteFile(file, after, 0o644)
 }
 
-// edited returns a changed CustomResourceDefinition, in the format of controller-gen.
 func edited(crd []byte) ([]byte, error) {
 	var content map[string]any
 	if err := yaml.Unmarshal(crd, &content); err != nil {

@@ -18,8 +18,7 @@ var (
 	word = regexp.MustCompile("(?:\"[^\"\n]{1,60}\"|`[^`\n]{1,60}`|\\S)+")
 )
 
-// wrap returns the text with lines of at most columns characters. It does not change a paragraph in
-// which no line is longer, and does not split a word, such as an address.
+// wrap changes only paragraphs with a line longer than columns, and splits no word.
 func wrap(text string) string {
 	var wrapped, paragraph []string
 	flush := func() {
@@ -32,8 +31,7 @@ func wrap(text string) string {
 			flush()
 		}
 		paragraph = append(paragraph, line)
-		// The text ends a sentence or begins a list here, so the next line is not joined with this
-		// line.
+		// A sentence ends or a list begins, so the next line stays separate.
 		if line == "" || strings.HasSuffix(line, ".") || strings.HasSuffix(line, ":") {
 			flush()
 		}
@@ -42,7 +40,6 @@ func wrap(text string) string {
 	return strings.Join(wrapped, "\n")
 }
 
-// fill joins the lines of a paragraph and wraps them again, if one of them is too long.
 func fill(paragraph []string) []string {
 	long := false
 	for _, line := range paragraph {

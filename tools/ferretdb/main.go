@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command ferretdb runs FerretDB for test/e2e. It serves the protocol of MongoDB on port 27017, and
-// stores the data in a Postgres. The module's own command cannot be used, because it does not start
-// when it is built outside of its repository.
-//
-// A client logs in with the mechanism PLAIN, and with a user and password of Postgres. POSTGRES_URL
-// names the database without user and password.
+// Command ferretdb runs FerretDB (the protocol of MongoDB on port 27017, with data in Postgres) for
+// test/e2e. FerretDB's own command does not start if it is built outside of its repository.
+// POSTGRES_URL is the database. Clients log in by PLAIN with a Postgres user and password.
 package main
 
 import (

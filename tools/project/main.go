@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command project creates the tags of Go modules for a release, serves the tagged modules as a
-// module proxy, and moves the project to another repository.
+// Command project tags Go modules, serves them as a module proxy, and moves the project to another
+// repository.
 package main
 
 import (
@@ -102,8 +102,7 @@ func tag(ctx context.Context, out io.Writer, c git.Clone, here location.Location
 	return err
 }
 
-// pushes returns the commands that push tags. There are several commands, because GitHub starts no
-// workflow if more than three tags are pushed at once.
+// GitHub starts no workflow if more than three tags are pushed at once.
 func pushes(tags []string) string {
 	var libraries, commands []string
 	for _, tag := range tags {

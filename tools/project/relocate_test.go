@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// Each text consists of two parts, because Move fails if a file contains the new address.
+// Each text is in two parts, because Move fails if a file contains the new address.
 const (
 	elsewhere      = "github.com" + "/tengen/barriers"
 	otherRegistry  = "quay.io" + "/tengen"

@@ -27,7 +27,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// scratch returns a new repository with the project's files, in the state of the working tree.
 func scratch(t *testing.T) git.Clone {
 	t.Helper()
 	c := git.Clone{Root: t.TempDir()}
@@ -82,7 +81,6 @@ func place(t *testing.T, c git.Clone) location.Location {
 	return l
 }
 
-// golang runs the go command without the workspace, and with the variables in env, such as GOPROXY.
 func golang(t *testing.T, folder string, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)

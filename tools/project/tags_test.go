@@ -127,8 +127,7 @@ func TestPushes(t *testing.T) {
 	}
 }
 
-// TestUsers uses the tagged modules as other projects do: from a module proxy, and without the
-// workspace.
+// Other projects use the tagged modules from a module proxy, without the workspace.
 func TestUsers(t *testing.T) {
 	c := scratch(t)
 	here := place(t, c)

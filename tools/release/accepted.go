@@ -10,14 +10,13 @@ import (
 
 type acceptance struct {
 	Kind string
-	// Change is the beginning of the text with which the finding describes the change.
+	// Change is the beginning of the finding's description of the change.
 	Change string
 	Fields []string
 	Reason string
 }
 
-// accepted lists the breaking changes since the baseline, the commit in .ci/baseline. No operator
-// was released before these changes, so they break no object of a user. Remove the list and the
+// These changes came before the first release, so they break no user. Remove the list and the
 // baseline when both operators have a release.
 var accepted = []acceptance{
 	{
@@ -46,8 +45,7 @@ var accepted = []acceptance{
 	},
 }
 
-// accept marks the findings that the list accepts. It fails if the list accepts a change of one of
-// the kinds, but there is no such finding.
+// accept fails if an accepted change of the kinds does not exist.
 func accept(found []finding, kinds []string) error {
 	for _, a := range accepted {
 		kind, _, _ := strings.Cut(a.Kind, " ")

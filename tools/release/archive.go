@@ -16,8 +16,8 @@ import (
 	"github.com/google/ko/pkg/build"
 )
 
-// writeArchive writes an OCI archive for `ctr images import`, `docker load`, `podman load` and
-// `kind load image-archive`. It replaces an existing file only when the new archive is complete.
+// writeArchive writes an OCI archive for ctr, docker, podman and kind. An existing file stays until
+// the new archive is complete.
 func writeArchive(file string, image build.Result, o imageOptions) (err error) {
 	folder, err := os.MkdirTemp("", "image-")
 	if err != nil {
@@ -50,8 +50,7 @@ func writeArchive(file string, image build.Result, o imageOptions) (err error) {
 	return os.Rename(file+".part", file)
 }
 
-// tarFolder writes the regular files of a folder to a tar file. The same files always give the same
-// tar file.
+// Equal files give equal tar files.
 func tarFolder(file, folder string) (err error) {
 	out, err := os.Create(file)
 	if err != nil {

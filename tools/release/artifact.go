@@ -36,8 +36,7 @@ import (
 // artifact is an archive that Helm or Flux pulls from a registry: an OCI image with one layer.
 type artifact struct {
 	File string
-	// Repository is a path below the images' path in the registry. Tag is the release's tag in
-	// Repository.
+	// Repository is a path below the images' path in the registry.
 	Repository, Tag string
 	content         []byte
 	contentType     types.MediaType
@@ -102,12 +101,10 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	return a, err
 }
 
-// chartLinks matches the lines in the repository's Chart.yaml that link to a branch. A release must
-// not have these links.
+// chartLinks matches links to a branch in Chart.yaml, which a release must not have.
 var chartLinks = regexp.MustCompile(`(?m)^(home|sources): .*\n|^  artifacthub\.io/links: \|\n(    .*\n)+`)
 
-// linkChart replaces the links in a Chart.yaml by links to the docs of a release. It appends to the
-// annotations, so these must be the last key in the file.
+// linkChart appends to the annotations, which must be the last key in the file.
 func linkChart(text string, where location.Location, docs string) string {
 	text = chartLinks.ReplaceAllString(text, "")
 	if docs == "" {
@@ -117,8 +114,7 @@ func linkChart(text string, where location.Location, docs string) string {
 		"    - name: Alerts\n      url: " + docs + "/alerts.md\n    - name: support\n      url: " + where.Issues() + "\n"
 }
 
-// manifestsArtifact packs deploy/OPERATOR as `flux push artifact` does. It adds a
-// kustomization.yaml at the top, which names the image of the release.
+// manifestsArtifact packs deploy/OPERATOR as `flux push artifact` does, with the released image.
 func manifestsArtifact(root string, o imageOptions, reference string) (*artifact, error) {
 	files, err := readFolder(filepath.Join(root, "deploy", o.Operator))
 	if err != nil {
@@ -145,7 +141,6 @@ func manifestsArtifact(root string, o imageOptions, reference string) (*artifact
 	return a, err
 }
 
-// linkDocs makes the component docs-url link to the docs of the release.
 func linkDocs(files map[string]string, docs string) {
 	for file, text := range files {
 		if strings.HasPrefix(file, "components/docs-url/") {
@@ -155,8 +150,7 @@ func linkDocs(files map[string]string, docs string) {
 	files["components/prometheus/kustomization.yaml"] += "components:\n  - ../docs-url/links/runbooks\n"
 }
 
-// splitReference splits an image reference into the repository and the tag for the values of a
-// chart. The tag includes the digest.
+// splitReference returns the repository and the tag with the digest, for the values of a chart.
 func splitReference(reference string) (repository, tag string, err error) {
 	repository, digest, ok := strings.Cut(reference, "@")
 	colon := strings.LastIndex(repository, ":")
@@ -180,8 +174,7 @@ func readFolder(folder string) (map[string]string, error) {
 	return files, err
 }
 
-// pack returns a tar.gz archive, in which the given programs are executable. The same files always
-// give the same archive.
+// Equal files give equal archives. The given programs are executable.
 func pack(files map[string]string, prefix string, at time.Time, programs ...string) ([]byte, error) {
 	var archive bytes.Buffer
 	compressed := gzip.NewWriter(&archive)

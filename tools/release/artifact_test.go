@@ -27,7 +27,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// checkChart pulls the chart as `helm install oci://...` does, and renders it.
 func checkChart(t *testing.T, repo, image, migrate string) {
 	t.Helper()
 	none := filepath.Join(t.TempDir(), "none")
@@ -80,7 +79,7 @@ func checkChart(t *testing.T, repo, image, migrate string) {
 	}
 }
 
-// These addresses are in the tested release. The release must link to the docs of its own tag.
+// The tested release must link to the docs of its own tag.
 const (
 	testRepo    = "github.com/you/operators"
 	testProject = "https://" + testRepo
@@ -102,8 +101,6 @@ func checkDocs(t *testing.T, manifest string) {
 	}
 }
 
-// checkManifests pulls the kustomizations, unpacks them as Flux does, and builds the kustomization
-// in the top folder.
 func checkManifests(t *testing.T, repo, install string) {
 	t.Helper()
 	reference, err := name.ParseReference(repo + "/manifests/dojo-operator:v0.1.0")
@@ -153,8 +150,6 @@ func checkManifests(t *testing.T, repo, install string) {
 	checkDocs(t, withAlerts(t, folder))
 }
 
-// withAlerts builds the manifests in a folder together with the component prometheus, as a user
-// would.
 func withAlerts(t *testing.T, folder string) string {
 	t.Helper()
 	overlay, err := filepath.EvalSymlinks(t.TempDir())
@@ -183,7 +178,7 @@ func withAlerts(t *testing.T, folder string) string {
 	return string(manifest)
 }
 
-// If the project has no address, its releases must have no links to the project.
+// Without an address of the project, releases have no links to the project.
 func TestNoProjectNoLinks(t *testing.T) {
 	const image = "example.com/a/dojo-operator:v1.2.3@sha256:0123"
 	root := checkout(t).root

@@ -15,14 +15,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is the user nonroot of distroless images. The manifests in deploy/ run the pods as this
-// user.
+// user is the user nonroot of distroless images; the pods in deploy/ run as this user.
 const user = "65532:65532"
 
 var platforms = []v1.Platform{{OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "arm64"}}
 
-// baseFiles are all files of the image besides the operator. A static Go binary needs no other
-// file. The CA certificates for calls to Discord are in the binary.
+// A static Go binary needs only these files. CA certificates for Discord are in the binary.
 var baseFiles = []struct {
 	header  tar.Header
 	content string

@@ -23,9 +23,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// bundled lists the kinds of the objects in a bundle besides the ClusterServiceVersion. OLM itself
-// creates the operator's Namespace, ServiceAccount, roles and bindings. OLM does not know
-// ValidatingAdmissionPolicy, so docs/platform/olm.md lists the objects that users apply themselves.
+// OLM creates the operator's Namespace, ServiceAccount, roles and bindings. OLM does not know
+// ValidatingAdmissionPolicy; docs/platform/olm.md lists the objects that users apply themselves.
 var bundled = []string{"ClusterRole", "CustomResourceDefinition", "PodDisruptionBudget", "Service"}
 
 var hubCategories = map[string]string{
@@ -34,8 +33,6 @@ var hubCategories = map[string]string{
 
 var displayNames = map[string]string{"dojo-operator": "Dojo Operator", "discord-operator": "Discord Operator"}
 
-// bundleFiles makes the files of an OLM bundle from the manifest for kubectl and the metadata of
-// the chart.
 func bundleFiles(root string, o imageOptions, manifest []byte, reference string, repository string) (map[string]string, error) {
 	text, err := os.ReadFile(filepath.Join(root, "deploy", "charts", o.Operator, "Chart.yaml"))
 	if err != nil {
@@ -104,8 +101,7 @@ func split(manifest []byte) (all []*unstructured.Unstructured, err error) {
 	}
 }
 
-// isOwn reports whether an object is a role of the operator. The ClusterServiceVersion has the
-// rules of these roles, so the bundle does not have the objects.
+// The ClusterServiceVersion has the rules of the operator's roles, so the bundle omits the roles.
 func isOwn(operator string, object *unstructured.Unstructured) bool {
 	name := object.GetName()
 	return strings.HasSuffix(object.GetKind(), "Role") && (name == operator || name == operator+"-process")
@@ -158,8 +154,6 @@ func clusterServiceVersion(o imageOptions, c chart, objects []*unstructured.Unst
 	}, nil
 }
 
-// installStrategy returns the part of a ClusterServiceVersion with the Deployment and the rules of
-// the operator's roles.
 func installStrategy(operator string, objects []*unstructured.Unstructured) (any, error) {
 	var deployments, cluster, local []any
 	for _, object := range objects {

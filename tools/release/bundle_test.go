@@ -57,8 +57,7 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// validateBundle accepts two warnings. The bundle has no icon. Its RBAC rules for Events and
-// similar kinds may refer to removed API versions, because a rule names no version.
+// Two warnings are expected: the bundle has no icon, and RBAC rules name no API version.
 func validateBundle(t *testing.T, found *manifests.Bundle) {
 	t.Helper()
 	validators := interfaces.Validators{

@@ -16,12 +16,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// catalogFile lists the Postgres images that dojo-operator gives to its CloudNativePG Clusters.
 const catalogFile = "dojo-operator/internal/postgres/images/catalog.yaml"
 
-// checkCatalog asks the registry for each image in catalogFile, because a Cluster cannot start with
-// an image that does not exist. It does nothing in a dry run, or if the release goes to a registry
-// on 127.0.0.1.
+// A Cluster cannot start without its image, so checkCatalog asks the registry for each image.
 func checkCatalog(ctx context.Context, root string, o releaseOptions, out io.Writer) error {
 	if o.Operator != "dojo-operator" || o.DryRun || strings.HasPrefix(o.Repo, "127.0.0.1:") {
 		return nil

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// heading matches the heading of a version, such as "## [0.1.0] - 2026-01-31"
-// (https://keepachangelog.com).
+// heading matches a heading such as "## [0.1.0] - 2026-01-31" (https://keepachangelog.com).
 var heading = regexp.MustCompile(`^## \[?([^\]\s]+)\]?(?: - (\d{4}-\d{2}-\d{2}))?\s*$`)
 
 const unreleased = "Unreleased"

@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 )
 
-// companion is a second image of an operator, with the same version. The operator creates pods with
-// this image. Flag is the operator's flag that names the image.
+// companion is a second image of an operator. The operator's flag Flag names the image.
 type companion struct{ Program, Flag, Description string }
 
 var companions = map[string]companion{
@@ -19,9 +18,7 @@ var companions = map[string]companion{
 	},
 }
 
-// withCompanion returns the options of an operator's image. If the checkout has the program of a
-// companion, it also returns the options of the companion's image. The checkout of a former release
-// may lack the program.
+// The checkout of a former release may lack the program of a companion.
 func (o imageOptions) withCompanion() ([]imageOptions, error) {
 	all := []imageOptions{o}
 	second, ok := companions[o.Operator]
@@ -37,7 +34,6 @@ func (o imageOptions) withCompanion() ([]imageOptions, error) {
 	return append(all, other), err
 }
 
-// flags returns the values that the released operator's flags must have, by the name of the flag.
 func (o imageOptions) flags() map[string]string {
 	flags := map[string]string{}
 	if o.Companion != "" {

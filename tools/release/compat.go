@@ -24,8 +24,7 @@ import (
 type finding struct {
 	// Breaking reports whether existing objects, clients or manifests may stop working.
 	Breaking bool
-	// Accepted is the reason to accept a breaking change since the baseline. It is empty for other
-	// findings. Until there is a release, the API is compared with the baseline, a commit.
+	// Accepted is the reason to accept a breaking change since the baseline, or "".
 	Accepted string
 	// Where names the kind, the version and the field.
 	Where string
@@ -45,9 +44,8 @@ func (f finding) String() string {
 	return "warning  " + f.Where + ": " + f.What
 }
 
-// policy makes every finding of crdify an error, except for descriptions and additional enum
-// values. Crdify has no check for some changes, such as changes of CEL rules, and only warns of
-// these changes.
+// Descriptions and new enum values may change. Crdify cannot check some changes, such as changes of
+// CEL rules, and only warns of them.
 var policy = &config.Config{
 	Validations: []config.ValidationConfig{
 		{Name: "description", Enforcement: config.EnforcementPolicyNone},
@@ -126,9 +124,7 @@ func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
 	return found
 }
 
-// checkCompat reports the changes of an operator's API since its last release, or since the
-// baseline if there is no release. It ignores the tag that the parameter "without" names. It
-// returns an error if there is a breaking change that is not accepted.
+// checkCompat fails for a breaking change since the last release, not counting the tag "without".
 func checkCompat(ctx context.Context, r repository, out io.Writer, operator, without string) error {
 	last, err := r.former(ctx, operator, except(without))
 	if err != nil {

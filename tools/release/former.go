@@ -19,10 +19,9 @@ import (
 )
 
 const (
-	// baselineFile has the hash of a commit. If an operator has no release, this commit is used as
-	// its former release.
+	// baselineFile has the hash of the commit to use if an operator has no release.
 	baselineFile = ".ci/baseline"
-	// baselineVersion is the version that all modules get at the baseline, in a temporary clone.
+	// baselineVersion is the version of all modules at the baseline, in a temporary clone.
 	baselineVersion = "v0.1.0-rc.1"
 )
 
@@ -30,10 +29,9 @@ const (
 type former struct {
 	Operator string
 	Version  string
-	// Commit is the released commit, in which go.mod files replace the project's other modules by
-	// folders. The tag is on another commit, which has no such replacements.
+	// The tag is not on Commit, but on a commit without replacements in go.mod.
 	Commit string
-	// Baseline reports whether Commit is the baseline, because there is no release yet.
+	// Baseline is true if Commit is the baseline, because there is no release yet.
 	Baseline bool
 }
 
@@ -44,9 +42,8 @@ func (f *former) String() string {
 	return modules.Tag(f.Operator, f.Version)
 }
 
-// former returns the operator's newest release that the parameter take accepts and whose commit is
-// HEAD or an ancestor of HEAD. It ignores prereleases, because they promise no compatibility. If
-// there is no such release, it returns the baseline, or nil without a baseline.
+// former returns the newest release in the history of HEAD that take accepts, or the baseline, or
+// nil. It ignores prereleases, because they promise no compatibility.
 func (r repository) former(ctx context.Context, operator string, take func(tag, source string) bool) (*former, error) {
 	tags, err := r.lines(ctx, "tag", "--list", modules.Tag(operator, "v*"), "--sort=-version:refname")
 	if err != nil {
@@ -72,8 +69,7 @@ func (r repository) former(ctx context.Context, operator string, take func(tag, 
 	return r.baseline(ctx, operator)
 }
 
-// before returns the last release before the checked out commit. This commit may itself be a
-// release.
+// The checked out commit may itself be a release, so before ignores it.
 func (r repository) before(ctx context.Context, operator string) (*former, error) {
 	head, err := modules.Source(ctx, r.clone(), "HEAD")
 	if err != nil {
@@ -102,8 +98,7 @@ func (r repository) baseline(ctx context.Context, operator string) (*former, err
 	return &former{Operator: operator, Version: baselineVersion, Commit: commit, Baseline: true}, nil
 }
 
-// printFormer prints the version and the commit of the former release. If folder is set,
-// printFormer also checks out the release into this folder, which must be empty or must not exist.
+// printFormer also checks out the former release into folder, unless folder is "".
 func printFormer(ctx context.Context, r repository, out io.Writer, operator, folder string) error {
 	f, err := r.before(ctx, operator)
 	if err != nil {
@@ -118,8 +113,7 @@ func printFormer(ctx context.Context, r repository, out io.Writer, operator, fol
 	return err
 }
 
-// checkOut makes a temporary clone with the former release checked out. For the baseline, it
-// creates the tags that a release would have.
+// At the baseline, checkOut creates the tags that a release would have.
 func (r repository) checkOut(ctx context.Context, f *former, folder string) error {
 	scratch := git.Clone{Root: folder, Env: []string{ // git tag needs an identity, and git has none in CI
 		"GIT_COMMITTER_NAME=baseline", "GIT_COMMITTER_EMAIL=baseline@example.invalid",
@@ -141,9 +135,7 @@ func (r repository) checkOut(ctx context.Context, f *former, folder string) erro
 	return release.Create(ctx, scratch)
 }
 
-// locate returns the location of the project in a temporary clone. If the commit has no
-// project.yaml, locate writes one with the module path of the commit, because the project may have
-// moved since.
+// If the commit has no project.yaml, locate writes one with the commit's module path.
 func (r repository) locate(folder string) (location.Location, error) {
 	found, err := location.Read(folder)
 	if !errors.Is(err, os.ErrNotExist) {

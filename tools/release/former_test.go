@@ -143,8 +143,7 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// TestFormerOfShallowClone expects an error with the advice to fetch the history. A shallow clone
-// lacks the history even if it has the tag of the release.
+// A shallow clone has no history, even with the tag of the release.
 func TestFormerOfShallowClone(t *testing.T) {
 	h := newHistory(t, "a", "b", "c")
 	h.pin(h.at("a"))
@@ -167,8 +166,6 @@ func TestFormerOfShallowClone(t *testing.T) {
 	}
 }
 
-// TestBaseline checks out the baseline of this repository, and compares its API with the working
-// tree.
 func TestBaseline(t *testing.T) {
 	r, folder := checkout(t), filepath.Join(t.TempDir(), "scratch")
 	const operator = "dojo-operator"

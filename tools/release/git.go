@@ -49,8 +49,7 @@ func (r repository) head(ctx context.Context) (revision string, at time.Time, er
 	return revision, time.Unix(seconds, 0).UTC(), nil
 }
 
-// describe returns the version that `make build` gives to an operator. It comes from the operator's
-// tags.
+// describe returns the version that `make build` gives to an operator.
 func (r repository) describe(ctx context.Context, operator string) (string, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(r.root, "tools", "version"), operator)
 	cmd.Dir = r.root
@@ -58,8 +57,7 @@ func (r repository) describe(ctx context.Context, operator string) (string, erro
 	return strings.TrimSpace(string(out)), err
 }
 
-// lastTag returns an operator's newest release tag whose commit is HEAD or an ancestor of HEAD, or
-// "". It ignores the tag that the parameter "without" names.
+// lastTag returns the newest release tag in the history of HEAD, except the tag "without", or "".
 func (r repository) lastTag(ctx context.Context, operator, without string) (string, error) {
 	f, err := r.former(ctx, operator, except(without))
 	if err != nil || f == nil || f.Baseline {

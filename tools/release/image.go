@@ -20,30 +20,25 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// program returns the name of the built program. The image has the same name.
 func (o imageOptions) program() string { return cmp.Or(o.Program, o.Operator) }
 
 type imageOptions struct {
 	Root     string
 	Operator string
-	// Program is the program of the companion's image. It is empty for the operator's image. A
-	// companion is a second image that the operator uses for some pods.
+	// Program is "" for the operator's image, or else the program of the companion's image.
 	Program string
-	// Companion is the reference of the companion's image. It is empty if there is none.
+	// Companion is the reference of the companion's image, or "".
 	Companion string
 	// Version is also the image's tag: v1.2.3 for a release.
 	Version string
-	// Revision is the built commit, and Created is the time of the commit. Each build of a commit
-	// has the same time, and therefore the same digest.
+	// Created is the time of the commit Revision, so all builds of a commit have the same digest.
 	Revision string
 	Created  time.Time
-	// Repo is the registry and path of images. An image has the name REPO/PROGRAM:VERSION. The
-	// program of the operator's image has the operator's name.
+	// Repo is the registry and path of images. An image has the name REPO/PROGRAM:VERSION.
 	Repo string
-	// Where is the address of the project's repository. If it is known, the image links to it.
+	// Where is the address of the repository, for links.
 	Where location.Location
-	// Push is the registry and path to which images are pushed. It differs from Repo only in a dry
-	// run. If it is empty, nothing is pushed.
+	// Push is the registry and path for pushes, or "". It differs from Repo only in a dry run.
 	Push   string
 	Folder string
 	// Platforms lists at least one platform, in the form os/arch.
@@ -65,8 +60,7 @@ type pulled struct {
 	Size int64
 }
 
-// buildImage builds an image with ko. The image has a static binary on an empty base, and an SBOM
-// per platform.
+// buildImage builds a static binary on an empty base with ko, and an SBOM per platform.
 func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 	// These variables of the user's environment would change the build.
 	for _, variable := range []string{"GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT", "GOFLAGS", "CGO_ENABLED"} {
@@ -122,8 +116,7 @@ func (o imageOptions) imageName() string {
 	return path.Join(o.Repo, o.program()) + ":" + o.Version
 }
 
-// containerdName returns the image's name with a registry, because containerd has no default
-// registry.
+// containerd has no default registry, so the name needs one.
 func (o imageOptions) containerdName() string {
 	if o.Repo == "" {
 		return "docker.io/library/" + o.imageName()

@@ -53,8 +53,6 @@ func elsewhere(t *testing.T, r repository, operator string) string {
 	return folder
 }
 
-// pushed builds an image in two folders, which must give the same image, and pushes it to a
-// registry in this process.
 func pushed(t *testing.T, operator, program string) (imageOptions, *built, v1.ImageIndex) {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.Default())))
@@ -193,8 +191,6 @@ func read(t *testing.T, image v1.Image, file func(*tar.Header, io.Reader)) {
 	}
 }
 
-// checkSBOMs expects one SBOM per platform and one for the index. All must be in the folder and at
-// the registry.
 func checkSBOMs(t *testing.T, o imageOptions, b *built, index v1.ImageIndex) {
 	t.Helper()
 	direct := map[string]string{
@@ -329,8 +325,7 @@ func TestBuildFails(t *testing.T) {
 	}
 }
 
-// containerd does not complete the name of an imported image. A kubelet would not find an image
-// whose name has no registry.
+// A kubelet would not find an image without a registry in its name.
 func TestContainerdName(t *testing.T) {
 	for repo, want := range map[string]string{
 		"": "docker.io/library/dojo-operator:v0.1.0", "ghcr.io/example": "ghcr.io/example/dojo-operator:v0.1.0",

@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// krewTexts has two descriptions of each plugin for the index of Krew: a short one of at most 50
-// characters, and a long one.
+// The short descriptions for the index of Krew have at most 50 characters.
 var krewTexts = map[string][2]string{
 	"kubectl-dojo": {"Show what is wrong with Dojos, and fix it",
 		"Lists Dojos with their state and its cause, shows the commands that solve a problem, and rotates\n" +
@@ -58,8 +57,7 @@ func (o releaseOptions) howToPlug(all []plugin) string {
 	return text
 }
 
-// writeKrew writes the manifest for Krew. It writes nothing if the project has no address, because
-// the manifest would have to link to the archives.
+// Krew's manifest links to the archives, so writeKrew writes nothing if the project has no address.
 func writeKrew(folder string, l location.Location, o releaseOptions, all []plugin) error {
 	if !l.Published() || len(all) == 0 {
 		return nil

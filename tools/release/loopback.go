@@ -13,8 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 )
 
-// loopback is an image registry in the memory of this process. It listens only on the loopback
-// interface.
+// loopback is an image registry in memory that listens only on the loopback interface.
 type loopback struct {
 	*http.Server
 	address string

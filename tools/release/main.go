@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release builds the operators' images, compares their API with the API of the former
-// release, checks out the former release, and releases each operator separately.
+// Command release builds and publishes the operators' images, manifests, charts, OLM bundles and
+// kubectl plugins, and compares their API with the former release.
 package main
 
 import (
@@ -113,7 +113,7 @@ func execute(ctx context.Context, r repository, out io.Writer, command, referenc
 	}
 }
 
-// progress prints only the lines of ko's log about the progress.
+// progress prints only ko's lines about the progress.
 type progress struct{ out io.Writer }
 
 func (p progress) Write(line []byte) (int, error) {
@@ -125,7 +125,7 @@ func (p progress) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// identify sets the commit that is built. It also sets the version if the version is empty.
+// identify sets the commit, and the version if it is empty.
 func (o *imageOptions) identify(ctx context.Context, r repository) (err error) {
 	if o.Revision, o.Created, err = r.head(ctx); err != nil || o.Version != "" {
 		return err

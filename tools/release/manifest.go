@@ -17,9 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest renders an operator as one file, with the image by digest. The namespace and the
-// CustomResourceDefinitions come first. manifest replaces docsPlaceholder by the address of the
-// release's docs.
+// The namespace and the CustomResourceDefinitions come first in a manifest. The image is by digest.
 func manifest(o imageOptions, image string) (text []byte, err error) {
 	root, operator, docs := o.Root, o.Operator, o.docs()
 	folder, err := os.MkdirTemp("", "install-")
@@ -62,9 +60,7 @@ func manifest(o imageOptions, image string) (text []byte, err error) {
 // docsPlaceholder is the address of the docs in the component docs-url/links.
 const docsPlaceholder = "https://docs.example.com"
 
-// kustomization returns a kustomization of an overlay. The parameter from is the overlay's path
-// relative to the kustomization. The kustomization sets the image and, if there are docs or a
-// companion, the operator's flags for them.
+// kustomization sets the image, and the operator's flags for docs and companion.
 func kustomization(o imageOptions, from, image string) ([]byte, error) {
 	root, operator, docs := o.Root, o.Operator, o.docs()
 	repository, digest, err := withoutTag(image)
@@ -111,7 +107,6 @@ func withoutTag(image string) (repository, digest string, err error) {
 	return repository, digest, nil
 }
 
-// overlay returns the folder of the overlay production, or of base if there is no such overlay.
 func overlay(root, operator string) string {
 	production := filepath.Join(root, "deploy", operator, "overlays", "production")
 	if _, err := os.Stat(filepath.Join(production, "kustomization.yaml")); err == nil {

@@ -21,15 +21,14 @@ import (
 
 var plugins = map[string]string{"dojo-operator": "kubectl-dojo", "discord-operator": "kubectl-discord"}
 
-// pluginPlatforms lists the platforms for which plugins are built. Only linux is tested.
+// Only linux is tested.
 const pluginPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64"
 
 type plugin struct {
 	// Name is the program's name, such as kubectl-dojo.
 	Name     string
 	OS, Arch string
-	// File is the name of the archive, which has the program and the license. Program is the
-	// program's name inside the archive.
+	// Program is the name of the program in the archive File.
 	File, Program string
 	content       []byte
 	bill          []byte
@@ -110,7 +109,7 @@ func (p *plugin) fill(file, license string, at time.Time) error {
 	return err
 }
 
-// packZip returns a zip archive for Windows. The same files always give the same archive.
+// packZip returns a zip archive for Windows. Equal files give equal archives.
 func packZip(files map[string]string, program string, at time.Time) ([]byte, error) {
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)

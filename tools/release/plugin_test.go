@@ -23,8 +23,6 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// checkPlugins unpacks the archives of a release, runs the program for this machine, and compares
-// the SBOMs with the program.
 func checkPlugins(t *testing.T, p *project, operator, version string, platforms []string) {
 	t.Helper()
 	folder, name := filepath.Join(p.root, "out", "release", operator), plugins[operator]
@@ -129,8 +127,7 @@ func checkBill(t *testing.T, file, version string) {
 	}
 }
 
-// checkFromTag releases the commit of the tag in another clone of the origin, as the release
-// workflow does. There, the modules come from the workspace.
+// The release workflow releases the commit of a tag, where modules come from the workspace.
 func checkFromTag(t *testing.T, p *project, o releaseOptions) {
 	t.Helper()
 	again := &project{t: t, origin: p.origin, repository: repository{filepath.Join(t.TempDir(), "again")}}
@@ -193,8 +190,7 @@ func TestKrew(t *testing.T) {
 	})
 }
 
-// checkKrew checks the parts of a manifest that Krew's validator ignores: addresses, checksums, the
-// number of platforms, and the length of the short description.
+// Krew's validator checks neither addresses, checksums nor the length of descriptions.
 func checkKrew(t *testing.T, file string, all []plugin) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -24,21 +24,18 @@ type releaseOptions struct {
 	Version string
 	// Repo is the registry and path of images. A dry run needs none.
 	Repo string
-	// DryRun builds and checks everything, and pushes to a registry on the loopback interface. It
-	// creates no tag.
+	// DryRun pushes to a registry on the loopback interface, and creates no tag.
 	DryRun bool
-	// Platforms lists the platforms of the image, and Plugins lists the platforms of the kubectl
-	// plugin.
+	// Platforms are the platforms of the image, and Plugins those of the kubectl plugin.
 	Platforms, Plugins []string
 	Sign               signing
-	// Where is the address of the project's repository. The release links to it.
+	// Where is the address of the repository, for links.
 	Where location.Location
 }
 
 func (o releaseOptions) tag() string { return o.Operator + "/" + o.Version }
 
-// publishRelease releases one operator. It can be repeated after an error: a repetition builds and
-// pushes the same images and archives, and creates only the missing tags.
+// publishRelease can be repeated after an error, and then creates only the missing tags.
 func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseOptions) error {
 	text, tags, err := ready(ctx, r, out, o)
 	if err != nil {
@@ -100,8 +97,7 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 	return finish(ctx, r, out, o, p, tags)
 }
 
-// buildImages builds the operator's image, and the companion's image if there is one. It sets
-// i.Companion to the reference of the companion's image.
+// buildImages builds the images of operator and companion, and sets i.Companion.
 func (p *published) buildImages(ctx context.Context, i *imageOptions) error {
 	all, err := i.withCompanion()
 	if err != nil {
@@ -120,8 +116,7 @@ func (p *published) buildImages(ctx context.Context, i *imageOptions) error {
 	return nil
 }
 
-// signRelease signs the pushed artifacts, and verifies the signatures. A dry run signs with a
-// temporary key.
+// signRelease signs with a temporary key in a dry run.
 func signRelease(ctx context.Context, out io.Writer, o releaseOptions, p published, folder string) error {
 	scratch, err := os.MkdirTemp("", "release-")
 	if err != nil {
@@ -160,8 +155,7 @@ func artifactsOf(root string, o imageOptions, reference string) ([]*artifact, er
 	return []*artifact{chart, manifests}, nil
 }
 
-// ready checks the preconditions of a release, the cheapest first. It returns the changelog of the
-// version, and the tags that the release needs.
+// ready checks the preconditions of a release, the cheapest first.
 func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (text string, tags tagging, err error) {
 	if !semver.IsValid(o.Version) || semver.Canonical(o.Version) != o.Version {
 		return "", tags, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", o.Version)

@@ -39,7 +39,6 @@ var shared = []string{
 	"test/environment", "test/testcluster",
 }
 
-// releaseTags returns the tags of an operator's release in which all shared modules have changed.
 func releaseTags(operator, version string) []string {
 	tags := []string{operator + "/" + version}
 	for _, module := range shared {
@@ -49,8 +48,7 @@ func releaseTags(operator, version string) []string {
 	return tags
 }
 
-// newProject commits a copy of the released modules in a new repository with an empty origin. The
-// copy has changelogs of v0.1.0 and v0.2.0.
+// newProject commits a copy of the released modules with changelogs of v0.1.0 and v0.2.0.
 func newProject(t *testing.T) *project {
 	t.Helper()
 	folder := t.TempDir()
@@ -141,7 +139,6 @@ func (p *project) release(o releaseOptions) (string, error) {
 	return out.String(), err
 }
 
-// TestMain isolates git from the user's configuration, and discards the log of ko.
 func TestMain(m *testing.M) {
 	for key, value := range map[string]string{
 		"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@example.invalid", "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@example.invalid",
@@ -301,8 +298,7 @@ func checkFiles(t *testing.T, p *project, operator, version, noted string) {
 	}
 }
 
-// TestRelease publishes the same version of an operator twice, and expects the same image and tags.
-// No image or tag of the other operator may appear.
+// A repeated release gives the same image and tags, and nothing of the other operator.
 func TestRelease(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.Default())))
 	t.Cleanup(server.Close)

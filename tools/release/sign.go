@@ -13,16 +13,14 @@ import (
 	"strings"
 )
 
-// signing selects the identity of the signer. If it has neither key nor identity, a release is not
-// signed. A dry run always signs, with a temporary key.
+// signing selects the signer. Without key and identity, only a dry run is signed.
 type signing struct {
 	Cosign string
-	// Key is a file with cosign's private key. The password of the file is in COSIGN_PASSWORD.
-	// Signatures with a key are not recorded in a transparency log.
+	// Key is a file with cosign's private key, and its password is in COSIGN_PASSWORD. Signatures
+	// with a key are not in a transparency log.
 	Key string
-	// Identity is a regular expression for the identity of a keyless signer, such as a GitHub
-	// workflow. Issuer is the OIDC issuer of this identity. Sigstore's transparency log records
-	// keyless signatures.
+	// Identity is a regular expression for a keyless signer (a GitHub workflow), and Issuer is its
+	// OIDC issuer. Sigstore's transparency log records keyless signatures.
 	Identity, Issuer string
 }
 
@@ -36,8 +34,7 @@ type signer struct {
 	environment  []string
 }
 
-// newSigner returns nil if Key and Identity are empty. If Key is set, it writes the public key to
-// folder.
+// newSigner returns nil without Key and Identity. With Key, it writes the public key to folder.
 func newSigner(ctx context.Context, o signing, scratch, folder string) (*signer, error) {
 	s := &signer{cosign: o.Cosign}
 	switch {
@@ -61,7 +58,7 @@ func newRehearsal(ctx context.Context, o signing, scratch string) (*signer, erro
 	return s, err
 }
 
-// useKey configures signing with a key, without the Sigstore services that cosign uses by default.
+// useKey uses none of the Sigstore services that cosign uses by default.
 func (s *signer) useKey(ctx context.Context, key, scratch, public string) error {
 	if err := s.run(ctx, "public-key", "--key="+key, "--outfile="+public); err != nil {
 		return err
@@ -82,7 +79,6 @@ func (s *signer) run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// published lists the parts of a release that are signed at a registry.
 type published struct {
 	registry  string
 	images    []*built // the operator's image first
@@ -105,7 +101,7 @@ func (p published) references() ([]string, error) {
 	return all, nil
 }
 
-// sboms maps each image to the file of its SBOM. There is one image per platform.
+// sboms maps the image of each platform to the file of its SBOM.
 func (p published) sboms(folder string) map[string]string {
 	all := map[string]string{}
 	for _, image := range p.images {

@@ -36,8 +36,7 @@ func newKey(t *testing.T) string {
 	return prefix + ".key"
 }
 
-// checkSignatures verifies a release as its release notes describe. It expects that cosign refuses
-// changed files, and signatures of other files.
+// cosign verifies the release as its notes describe, and refuses changed files.
 func checkSignatures(t *testing.T, repo, digest, folder string) {
 	t.Helper()
 	run := func(args ...string) (string, error) {

@@ -14,19 +14,15 @@ import (
 	"jutsu.com/operators/tools/project/modules"
 )
 
-// tagging has the tags of a release: of the operator, and of the shared modules if they have
-// changed.
 type tagging struct {
 	release modules.Release
-	// here reports whether all tags exist in this clone. atOrigin reports whether they exist at the
-	// remote origin.
+	// here and atOrigin report whether all tags exist in this clone and at the remote origin.
 	here, atOrigin bool
 }
 
 func (r repository) clone() git.Clone { return git.Clone{Root: r.root} }
 
-// tagging computes the tags of a release. It fails if a tag already exists on another commit. HEAD
-// may already be the commit of the tags, because the release workflow starts from the tag.
+// HEAD may already be the commit of the tags, because the release workflow starts from the tag.
 func (r repository) tagging(ctx context.Context, o releaseOptions) (t tagging, err error) {
 	here, err := location.Read(r.root)
 	if err != nil {
@@ -79,8 +75,7 @@ func peeled(tags []string) (all []string) {
 	return all
 }
 
-// complete reports whether all tags are in lines of the form "COMMIT<tab>REF". An annotated tag has
-// two lines. The line with the tagged commit must come after the line with the tag object.
+// Lines have the form "COMMIT<tab>REF". The line of an annotated tag's commit must be last.
 func (r repository) complete(release modules.Release, lines []string) (bool, error) {
 	commits := map[string]string{}
 	for _, line := range lines {

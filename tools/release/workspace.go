@@ -9,10 +9,9 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// workspaceOf returns the value of GOWORK for the build of an operator. On a branch, the operator's
-// go.mod replaces the shared modules by their folders, so the build needs no workspace. On the
-// commit of a release tag, go.mod replaces nothing, so the workspace provides the shared modules.
-// CI checks with `go work sync` that the workspace selects the same versions of libraries.
+// workspaceOf returns GOWORK for a build. On a branch, go.mod replaces the shared modules by
+// folders. On the commit of a tag, the workspace does. CI checks with `go work sync` that both give
+// the same versions of libraries.
 func workspaceOf(root string, module *modfile.File) (string, error) {
 	for _, replace := range module.Replace {
 		if replace.New.Version == "" {

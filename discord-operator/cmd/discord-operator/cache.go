@@ -12,8 +12,6 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// cacheOptions strips cached objects to the fields that the operator uses, so that memory hardly
-// grows with the cluster.
 func cacheOptions(namespaces []string) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -33,7 +31,7 @@ func cacheOptions(namespaces []string) cache.Options {
 	return o
 }
 
-// watched returns the kinds whose cache must sync before the first reconcile.
+// watched returns the kinds that must be in the cache before the process is ready.
 func watched(o *options) []client.Object {
 	kinds := []client.Object{&v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{},
 		&v1alpha1.DiscordRole{}, apply.Metadata("v1", "Secret"), apply.Metadata("v1", "ConfigMap")}
@@ -61,8 +59,7 @@ func labelsOnly(in any) (any, error) {
 	return in, nil
 }
 
-// bare strips the metadata that the operator does not use. The operator never writes stripped
-// metadata back, because it only patches finalizers and status.
+// bare strips unused metadata. Patches are not affected: they contain only finalizers and status.
 func bare(in any) (any, error) {
 	o, ok := in.(client.Object)
 	if !ok {

@@ -12,8 +12,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The cache strips a Secret that the operator has not written, whatever its owner reference claims.
-// Of the operator's own Secrets, the cache keeps the fields that reveal drift.
+// The cache strips Secrets that the operator has not written, even if they name an owner.
 func TestStrip(t *testing.T) {
 	t.Parallel()
 	secret := func(manager string, owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {
@@ -58,7 +57,6 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// The cache drops unused metadata, so that no user can fill the memory with it.
 func TestBare(t *testing.T) {
 	t.Parallel()
 	channel := func(annotations map[string]string) *v1alpha1.DiscordChannel {

@@ -15,14 +15,10 @@ import (
 	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// version is set by the build with -ldflags "-X main.version=...". If it is empty, package
-// buildversion finds the version.
+// version is set by -ldflags "-X main.version=..."; if it is empty, see package buildversion.
 var version string
 
-// Permissions outside the watched namespaces: leader election writes a Lease and Events, and the
-// metrics endpoint authenticates and authorizes its clients. The markers in internal/ have all
-// other permissions.
-//
+// Leader election and the metrics endpoint need these permissions; all others are in internal/.
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,resourceNames=discord-operator.discord.jutsu.com,verbs=get;update
 // +kubebuilder:rbac:groups="",namespace=discord-system,resources=events,verbs=create

@@ -12,9 +12,8 @@ import (
 	"jutsu.com/operators/test/testcluster/largest"
 )
 
-// In the cache, the largest objects that the API server admits take at most four bytes per byte of
-// JSON, plus a constant allowance. A namespace that fills the sample quota takes at most half of
-// the operator's memory limit.
+// An object uses at most four bytes of cache per byte of JSON, plus an allowance. A namespace at
+// its quota uses at most half of the memory limit.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfLargestObjects(t *testing.T) {
@@ -50,7 +49,6 @@ func TestMemoryOfLargestObjects(t *testing.T) {
 	}
 }
 
-// decoded returns an object as the cache holds it: decoded from JSON and stripped by bare.
 func decoded(t *testing.T, scheme *runtime.Scheme, kind string, text []byte) any {
 	t.Helper()
 	o, err := scheme.New(v1alpha1.GroupVersion.WithKind(kind))

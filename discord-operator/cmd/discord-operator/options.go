@@ -65,7 +65,6 @@ func parse(args []string, out io.Writer) (*options, error) {
 	return o, nil
 }
 
-// ManagerFlags returns the shared flags. [manager.Main] needs this method.
 func (o *options) ManagerFlags() *manager.Flags { return &o.manager }
 
 func (o *options) validate() error {

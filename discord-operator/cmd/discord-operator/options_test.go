@@ -14,8 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// These tests do not run in parallel, because controller-runtime keeps --kubeconfig in a global
-// variable. libs/manager tests the flags that all operators share.
+// These tests are not parallel, because controller-runtime keeps --kubeconfig in a global variable.
 
 func TestFlags(t *testing.T) {
 	cases := map[string]struct {

@@ -11,12 +11,9 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// noRoots is the environment variable of the child process, which finds no certificate authorities
-// on disk.
 const noRoots = "TEST_WITHOUT_ROOTS"
 
-// TestRoots verifies that the operator knows the web's certificate authorities even if its image
-// contains none.
+// The operator knows the web's certificate authorities even if its image contains none.
 func TestRoots(t *testing.T) {
 	if os.Getenv(noRoots) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestRoots$", "-test.v") // a process reads the authorities only once

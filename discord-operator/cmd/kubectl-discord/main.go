@@ -20,8 +20,7 @@ import (
 	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// version is set by the build with -ldflags "-X main.version=...". If it is empty, package
-// buildversion finds the version.
+// version is set by -ldflags "-X main.version=..."; if it is empty, see package buildversion.
 var version string
 
 func main() {

@@ -16,12 +16,10 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// TokenVariable is the environment variable with the bot's token. There is no flag for the token,
-// because other users of the machine can read the arguments of a process.
+// TokenVariable is the environment variable with the bot's token. Other users could read a flag.
 const TokenVariable = "DISCORD_TOKEN"
 
-// Connection has the flags that select a Discord server, the file with the bot's token, and the URL
-// of Discord's API.
+// Connection has the flags for the connection to a Discord server.
 type Connection struct {
 	ServerID  string
 	TokenFile string
@@ -41,7 +39,7 @@ func (c *Connection) Bind(flags *flag.FlagSet) {
 
 var discordID = regexp.MustCompile(`^[1-9][0-9]{5,19}$`)
 
-// IsID reports whether the CustomResourceDefinitions accept a text as an id on Discord.
+// IsID reports whether the CustomResourceDefinitions accept a text as a Discord id.
 func IsID(text string) bool { return discordID.MatchString(text) }
 
 // Validate checks the values of the flags.
@@ -79,8 +77,7 @@ func NotMember(bot, serverID, webURL, applicationID string) error {
 		bot, serverID, discordclient.InviteURL(webURL, applicationID, discordclient.PermissionsOverwrites, serverID))
 }
 
-// Explained adds a remedy to a rate limit, an invalid token, and a failed connection. It returns
-// other errors unchanged.
+// Explained adds a remedy to a rate limit, an invalid token and a failed connection.
 func Explained(err error) error {
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
 		return fmt.Errorf("%w; run the command again in %s", err, limited.After.Round(time.Second)+time.Second)

@@ -10,17 +10,15 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// gatewayTimeout is the longest wait for the Gateway to send a server, which usually takes a
-// second.
+// The Gateway usually sends a server within a second.
 const gatewayTimeout = 10 * time.Second
 
-// NewClient returns a client that caches guilds in memory and gets their changes from the Gateway.
+// NewClient returns a client that keeps guilds in memory, updated by the Gateway.
 func NewClient(o discordclient.Options) (*guildcache.Client, error) {
 	return guildcache.New(guildcache.Options{Options: o, Grace: 2 * gatewayTimeout})
 }
 
-// Connect waits until the Gateway has sent the server, with the hidden channels that the REST API
-// omits. connected is false if the Gateway does not send the server within gatewayTimeout.
+// Connect waits up to gatewayTimeout for the server and its hidden channels from the Gateway.
 func Connect(
 	ctx context.Context, api *guildcache.Client, view *guildcache.View,
 ) (snap *guildcache.Snapshot, connected bool) {

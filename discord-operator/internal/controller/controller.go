@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package controller has the steps that the reconcilers of DiscordGroups, DiscordChannels and
-// DiscordRoles share.
-//
-// To add a field to a kind's spec, add it to:
-//   - the API type in apis/discord/v1alpha1
-//   - the structs of package discordclient for the resource and for its PATCH request
-//   - the kind's table (package resource), which serves creates, drift detection, the checks of
-//     Discord's responses, the texts for users and the export
-//   - the simulator of Discord in test/discordtest
-//
-// To add a kind, write a package with a table, a State and the code that fills it, NewPlan,
-// statusOf, watches, and a lifecycle.Kind with its indexes. Register the controller in
-// controllers.go of cmd/discord-operator. If the resource is neither a channel nor a role, also
-// implement resource.Calls, Create and Edit.
+// DiscordRoles share. To add a field to a spec, extend the API type, the structs of discordclient,
+// the kind's table (package resource) and test/discordtest. To add a kind, write a package like
+// role, and register its controller in cmd/discord-operator/controllers.go. For other resources
+// than channels and roles, implement resource.Calls, Create and Edit.
 package controller
 
 import (
@@ -40,8 +31,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Controller has the dependencies and steps that the reconcilers of groups, channels and roles
-// share.
+// Controller has the dependencies that the reconcilers of groups, channels and roles share.
 type Controller struct {
 	Client    client.Client // reads from the cache
 	Grants    *grant.Reader
@@ -70,24 +60,21 @@ func (c *Controller) Build(
 	return b
 }
 
-// Begin returns the context for the Discord calls of a reconcile. The bool reports whether the
-// cache already shows the operator's last write of the object.
+// Begin returns the context for Discord calls, and whether the cache has the operator's last write.
 func (c *Controller) Begin(ctx context.Context, o status.Object) (context.Context, bool) {
 	return c.Resources.Queue.Caller(c.Bots.Caused(ctx, o), o, 1), c.Resources.Status.Satisfied(o)
 }
 
-// Stale requeues an object for which [Controller.Begin] has found an outdated cache.
+// Stale requeues an object after [Controller.Begin] has found an outdated cache.
 var Stale = reconcile.Result{RequeueAfter: apply.StaleRetry}
 
-// Issues turns an error into issues.
+// Issues returns the issues of an error.
 func (c *Controller) Issues(err error) []conditions.Issue {
 	return issues.Of(err, c.Resources.Status.Clock.Now())
 }
 
-// Deletable finds the resource that a deleted object may delete on Discord. The parameter refused
-// is the error of the search for the DiscordServer. If this error says that the DiscordServer does
-// not allow the object's namespace, Deletable searches only if the object already has, or may have,
-// a resource ([lifecycle.Resources.Owns]).
+// Deletable finds the resource to delete. If refused says that the server does not allow the
+// object's namespace, the object must already have a resource ([lifecycle.Resources.Owns]).
 func (c *Controller) Deletable(
 	ctx context.Context, o status.Object, name types.NamespacedName, serverID string, refused error,
 	noRetention *conditions.Issue, lookup func(*bot.Guild) lifecycle.Lookup,
@@ -120,8 +107,7 @@ func (c *Controller) NoRetention(
 // Retained reports whether the resource of a deleted object stays on Discord.
 func (c *Controller) Retained(o status.Object) bool { return c.Resources.Kind.Identity(o).Retained() }
 
-// Delete carries out the planned deletion. When the deletion is complete, it removes the object's
-// create records.
+// Delete carries out the planned deletion, and removes the create records of a deleted object.
 func (c *Controller) Delete(
 	ctx context.Context, o status.Object, guild *bot.Guild, plan lifecycle.Plan,
 ) lifecycle.Results {
@@ -132,8 +118,7 @@ func (c *Controller) Delete(
 	return results
 }
 
-// UpdateStatus compares two versions of an object. It writes the status of after if this status
-// differs from the status of before, and returns when to reconcile again.
+// UpdateStatus writes a changed status, and returns when to reconcile again.
 func (c *Controller) UpdateStatus(
 	ctx context.Context, name string, before, after status.Object, results *lifecycle.Results, worst *conditions.Issue,
 ) (reconcile.Result, error) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command dojo-migrate applies the migration files of spec.release.migrations with goose. It holds
-// goose's advisory lock during the migrations. It never migrates down. If it fails, the last line
-// of its output is the cause. If it succeeds, it writes a [migrations.Report] as its termination
-// message.
+// Command dojo-migrate applies the goose migrations of spec.release.migrations. It takes goose's
+// advisory lock and never migrates down. On failure, the last line of its output is the cause. On
+// success, its termination message is a [migrations.Report].
 package main
 
 import (
@@ -39,13 +38,11 @@ var version = "dev"
 
 const (
 	failed = 1
-	// interrupted is the exit code if dojo-migrate could not connect to the database, or lost the
-	// connection. The Job then runs another pod, which does not repeat committed migrations.
+	// interrupted makes the Job start another pod, which does not repeat committed migrations.
 	interrupted = 75
 
 	pause = 2 * time.Second // between attempts to connect
-	// lockTries is the number of attempts to get the lock, one each second. They last 48 hours,
-	// longer than the deadline of any Job.
+	// lockTries, one per second, last 48 hours, longer than the deadline of any Job.
 	lockTries = 48 * 60 * 60
 )
 
@@ -77,8 +74,7 @@ func exitCode(err error) int {
 	return failed
 }
 
-// lost has the errors of a connection that is closed, for example by a failover. None of them is a
-// [net.Error].
+// lost lists the errors of closed connections that are no [net.Error].
 var lost = []error{errUnreachable, io.ErrUnexpectedEOF, driver.ErrBadConn, pgconn.ErrConnClosed, sql.ErrConnDone}
 
 var errUnreachable = errors.New("the database could not be reached")
@@ -122,8 +118,7 @@ func run(ctx context.Context, args []string) error {
 	return os.WriteFile(o.report, []byte(migrations.Report(count, last)), 0o600)
 }
 
-// read returns the contents of the migration files, keyed by file name. It skips entries of the
-// mounted ConfigMap that are no migration, such as the symbolic link ..data.
+// read skips entries that are no migration, such as the symbolic link ..data of a ConfigMap.
 func read(folder string) (map[string]string, error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*"+migrations.Suffix))
 	if err != nil {
@@ -152,9 +147,7 @@ func address(env func(string) string) string {
 	return u.String()
 }
 
-// connect waits until the database accepts a connection, returns an error that a new attempt would
-// repeat, or the context ends. When the Job's deadline passes, Kubernetes stops the pod, which ends
-// the context.
+// connect waits until the database answers, fails permanently, or ctx ends.
 func connect(ctx context.Context, db *sql.DB) error {
 	for {
 		err := db.PingContext(ctx)
@@ -177,7 +170,7 @@ func migrate(ctx context.Context, db *sql.DB, files map[string]string) (count in
 		return 0, "", err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	// Goose reads copies: the mounted files may change after run has checked their digest.
+	// Goose reads copies, because the mounted files may change after the check of their digest.
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			return 0, "", err
@@ -205,8 +198,8 @@ func up(ctx context.Context, db *sql.DB, files fs.FS) error {
 	return err
 }
 
-// applied returns the number of applied migrations, and the name of the last one. The database may
-// have more migrations than there are files, for example after a rollback to an older release.
+// applied returns the number of applied migrations and the name of the last migration. After a
+// rollback of the release, the database may have migrations without a file.
 func applied(ctx context.Context, db *sql.DB, files map[string]string) (count int, last string, err error) {
 	var version int64
 	err = db.QueryRowContext(ctx, "SELECT count(*), coalesce(max(version_id), 0) FROM goose_db_version "+

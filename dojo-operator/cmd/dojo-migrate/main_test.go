@@ -26,7 +26,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/release/migrations"
 )
 
-// If the tests run as root, Postgres runs as the user nobody, because it refuses to run as root.
+// nobody runs Postgres if the tests run as root, because Postgres refuses to run as root.
 const nobody = 65534
 
 func TestExitCode(t *testing.T) {
@@ -57,8 +57,6 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// startPostgres starts a Postgres server that accepts any password, on a free port. It skips the
-// test if Postgres is not installed.
 func startPostgres(t *testing.T) (port string) {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -118,8 +116,7 @@ func up1(table string) string {
 	return "-- +goose Up\nCREATE TABLE " + table + " (id int);\n-- +goose Down\nDROP TABLE " + table + ";\n"
 }
 
-// dojo-migrate applies new migrations to a real Postgres, and never migrates down. Only one
-// dojo-migrate works at a time.
+// dojo-migrate applies new migrations, never migrates down, and runs one at a time.
 func TestMigrate(t *testing.T) {
 	for key, value := range map[string]string{"DB_ENDPOINT": "127.0.0.1", "DB_PORT": startPostgres(t), "DB_NAME": "postgres",
 		"DB_USER": "app", "DB_PASS": "hollow purple"} {

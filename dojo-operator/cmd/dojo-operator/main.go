@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command dojo-operator turns Dojo objects into running, monitored applications.
+// Command dojo-operator runs Dojo objects as monitored applications.
 package main
 
 import (
@@ -35,16 +35,14 @@ import (
 	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// The build sets version with -ldflags "-X main.version=...". If version is empty, package
-// buildversion finds the version.
+// The build sets version with -ldflags "-X main.version=...".
 var version string
 
-// garbagePercent is half of Go's default for GOGC. Nearly all of the memory is the cache, which
-// never becomes garbage. With the default, the heap could grow to twice the size of the cache.
+// garbagePercent is half of Go's default: most of the heap is cache, which is never garbage.
 const garbagePercent = 50
 
-// The process needs these permissions, whichever namespaces it watches. The packages in internal/
-// list the permissions that it needs in each watched namespace.
+// The operator needs these permissions for any set of watched namespaces. Package dojo lists the
+// permissions in each watched namespace.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,resourceNames=dojo-operator.core.jutsu.com,verbs=get;update
@@ -70,8 +68,7 @@ func run(ctx context.Context, o *options.Options) error {
 			networkingv1.AddToScheme, batchv1.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
 		},
 		Cache: dojo.CacheOptions(o.Manager.Namespaces),
-		// Without Unstructured, the client would read the unstructured objects of optional kinds
-		// from the API server instead of the cache.
+		// Without Unstructured, the client reads optional kinds from the API server.
 		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Watched: dojo.Watched(),
 	})

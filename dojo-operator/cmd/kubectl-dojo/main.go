@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubectl-dojo shows the state of Dojos and the causes of their failures. It also carries
-// out the tasks that the docs of dojo-operator describe for users. kubectl runs it as `kubectl
-// dojo`.
+// Command kubectl-dojo shows the state of Dojos and the causes of their failures, and changes Dojos
+// with commands such as `kubectl dojo suspend`.
 package main
 
 import (
@@ -21,8 +20,7 @@ import (
 	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// The build sets version with -ldflags "-X main.version=...". If version is empty, package
-// buildversion finds the version.
+// The build sets version with -ldflags "-X main.version=...".
 var version string
 
 func main() {

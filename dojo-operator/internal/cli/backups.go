@@ -133,8 +133,6 @@ func (s *session) backup(ctx context.Context, w *world.World, ask *kubectl.Askin
 	return s.backupEnds(ctx, backup, wait.timeout)
 }
 
-// backupNow returns a new Backup object for the Dojo's own Cluster. CloudNativePG takes the backup
-// when the object is created.
 func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 	d := w.Dojo
 	live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(d))

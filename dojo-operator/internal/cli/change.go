@@ -25,16 +25,15 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// change is a change of a Dojo that a command shows to the user before it sends the patch.
+// change is a planned merge patch of a Dojo, which the user must confirm.
 type change struct {
-	// Means describes the consequences of the change, one per line.
+	// Means lists the consequences, one per line.
 	Means []string
-	// Annotations and Spec are the fields of the merge patch. The value nil removes a field.
+	// Annotations and Spec are the fields of the merge patch; nil removes a field.
 	Annotations, Spec map[string]any
-	// Loses describes the data that is lost by the change. If it is set, the user must type the
-	// name of the Dojo to confirm; otherwise "yes" is enough.
+	// Loses describes the lost data. If it is set, the user confirms by typing the Dojo's name.
 	Loses string
-	// Done reports whether the operator has carried out the change.
+
 	Done func(*corev1api.Dojo) bool
 }
 
@@ -70,11 +69,8 @@ func fieldLines(path string, value any) []string {
 	return lines
 }
 
-// planner computes the change that a command makes to the named Dojo.
 type planner func(ctx context.Context, name string) (change, error)
 
-// planned returns a planner that reads objects with the function read, and computes the change with
-// the function plan.
 func planned[T any](read func(context.Context, string) (T, error), plan func(T) (change, error)) planner {
 	return func(ctx context.Context, name string) (ch change, err error) {
 		all, err := read(ctx, name)
@@ -85,8 +81,6 @@ func planned[T any](read func(context.Context, string) (T, error), plan func(T) 
 	}
 }
 
-// changing returns a command that patches one Dojo. With --wait, the command waits until the
-// operator has carried out the change.
 func (s *session) changing(
 	use, short, long string, timeout time.Duration, ask *kubectl.Asking, plan planner,
 ) *cobra.Command {
@@ -172,8 +166,6 @@ func (s *session) until(
 	})
 }
 
-// poll calls done repeatedly until done returns true or an error. It prints the progress, with the
-// time, whenever the progress changes.
 func (s *session) poll(
 	ctx context.Context, timeout time.Duration, done func(context.Context) (progress string, ok bool, err error),
 ) error {
@@ -192,8 +184,7 @@ func (s *session) poll(
 	return err
 }
 
-// progressOf returns the reason and message of DatabaseReady if it is False and the Dojo is not
-// Degraded. Otherwise it returns the reason and message of the Dojo's state.
+// progressOf prefers a False DatabaseReady condition, unless the Dojo is Degraded.
 func progressOf(d *corev1api.Dojo, now time.Time) string {
 	h := view.HeadOf(d, now)
 	if db := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady); db != nil &&

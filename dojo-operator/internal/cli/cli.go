@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli has the commands of kubectl dojo. Each command reads a Dojo and its objects (package
-// world). Packages without I/O then render the objects (view) or plan a restore from them
-// (recovery). A command that writes first shows the change and asks the user.
+// Package cli implements the commands of kubectl dojo: package world reads a Dojo and its objects,
+// view renders them, and recovery plans restores. Commands ask the user before they write.
 package cli
 
 import (
@@ -62,7 +61,7 @@ func (s *session) newRoot() *cobra.Command {
 }
 
 func (s *session) core() corev1client.CoreV1Interface {
-	// NewForConfigOrDie does not panic, because Connect has already made a client from this config.
+	// This cannot panic: Connect has already made a client from the same config.
 	return corev1client.NewForConfigOrDie(s.Config)
 }
 
@@ -83,8 +82,7 @@ func (s *session) world(ctx context.Context, name string) (*world.World, error) 
 	return w, nil
 }
 
-// fieldOwner is the value of the label managed-by, and the application name in Postgres. It equals
-// the field manager of the plugin's writes.
+// fieldOwner is the plugin's field manager, managed-by label and application name in Postgres.
 const fieldOwner = "kubectl-dojo"
 
 const nameOfDojo = "the name of a Dojo"
@@ -93,7 +91,6 @@ func seeStatus(d *corev1api.Dojo) string {
 	return fmt.Sprintf("see kubectl dojo status %s -n %s", d.Name, d.Namespace)
 }
 
-// forDojo returns a command whose argument is the name of a Dojo, with shell completion.
 func (s *session) forDojo(use, short, long string, run func(context.Context, string) error) *cobra.Command {
 	return s.About(kinds.Dojo, use+" NAME", short, long, run)
 }

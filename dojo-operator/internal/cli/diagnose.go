@@ -72,8 +72,7 @@ func (s *session) check(ctx context.Context) ([]check.Line, error) {
 	return check.Lines(f), nil
 }
 
-// listed lists objects. seen reports whether the user has the right to list them. If the cluster
-// lacks the kind, seen is true and the list is empty.
+// listed lists objects. seen is false if the user may not list them. A missing kind has no objects.
 func (s *session) listed(ctx context.Context, list client.ObjectList, o ...client.ListOption) (seen bool, err error) {
 	switch err := s.List(ctx, list, o...); {
 	case err == nil, kubectl.NotServed(err):
@@ -85,8 +84,7 @@ func (s *session) listed(ctx context.Context, list client.ObjectList, o ...clien
 	}
 }
 
-// absentKinds returns the kinds that the API server does not serve. It uses API discovery, which
-// every user may read.
+// absentKinds uses API discovery, which every user may read.
 func (s *session) absentKinds() (map[string]bool, error) {
 	server, err := discovery.NewDiscoveryClientForConfig(s.Config)
 	if err != nil {
@@ -110,9 +108,7 @@ func (s *session) absentKinds() (map[string]bool, error) {
 	return absent, nil
 }
 
-// findServers reads cluster-wide facts into f: the operators' Deployments, storage classes,
-// Prometheuses, Alertmanagers and ServiceMonitors. If the user may not read these objects,
-// findServers sets f.Blind for Deployments, and leaves the field of other objects nil.
+// findServers adds cluster-wide facts. Without rights, a field stays nil, or f.Blind is true.
 func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 	operators, err := labels.NewRequirement(ownership.NameLabel, selection.In, check.Operators)
 	if err != nil {

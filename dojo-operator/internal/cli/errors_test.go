@@ -58,8 +58,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestWrongUse shows that a wrong command line leads to the exit code 2 before any request. Nothing
-// listens at the address in the kubeconfig, so a request would lead to the exit code 1.
+// TestWrongUse asserts the exit code 2 before any request: nothing listens at this address.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", apitest.Namespace)
@@ -172,7 +171,6 @@ func TestNoRights(t *testing.T) {
 	}
 }
 
-// TestNotNow shows the error messages of commands that the state of the Dojo does not allow.
 func TestNotNow(t *testing.T) {
 	t.Parallel()
 	others := func(d *corev1api.Dojo) {

@@ -25,7 +25,6 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// The values of the argument that selects which logs of a Dojo to print.
 const (
 	partApplication = "application"
 	partSchema      = "schema"
@@ -132,7 +131,6 @@ func (s *session) logs(ctx context.Context, name, part string, l logging) error 
 	return errors.Join(failed...)
 }
 
-// prefixed merges several logs into one writer. It writes whole lines, each with a prefix.
 type prefixed struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -198,7 +196,6 @@ func schemaSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	return all, nil
 }
 
-// latestPods returns all pods of the Job that has the newest pod.
 func latestPods(pods []corev1.Pod) []corev1.Pod {
 	slices.SortFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	if len(pods) == 0 {
@@ -209,8 +206,7 @@ func latestPods(pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return p.Labels[jobLabel] != last })
 }
 
-// postgresSources returns the container of the primary's pod. If the pod is missing, it returns a
-// container of the latest CloudNativePG Job that initializes or upgrades the Cluster.
+// postgresSources selects the primary, or else a pod of the latest CloudNativePG Job.
 func postgresSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	if w.Dojo.Spec.Postgres == nil {
 		return nil, fmt.Errorf("the operator does not run the database of %s (spec.credentialsRef): read the log with "+

@@ -23,8 +23,6 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// applyManifests applies manifests to the planner's simulated cluster, and returns the Dojos among
-// them.
 func (s *session) applyManifests(
 	ctx context.Context, f *planFlags, planner *plan.Planner, report *plan.Report,
 ) (targets []client.ObjectKey, err error) {
@@ -61,8 +59,7 @@ func (s *session) applyManifests(
 	return targets, nil
 }
 
-// stored returns a Secret or ConfigMap from a manifest with the changes that the API server would
-// make: it sets a UID and a version, and moves stringData to data.
+// stored mimics the API server: it sets a UID and a version, and moves stringData to data.
 func stored(o *unstructured.Unstructured) *unstructured.Unstructured {
 	o.SetUID(types.UID("planned-" + o.GetName()))
 	o.SetResourceVersion("1")
@@ -81,8 +78,6 @@ func stored(o *unstructured.Unstructured) *unstructured.Unstructured {
 	return o
 }
 
-// tryApply applies a Dojo by a dry run. It returns the live Dojo (nil if there is none), and the
-// Dojo as it would be after the apply.
 func (s *session) tryApply(
 	ctx context.Context, f *planFlags, o *unstructured.Unstructured,
 ) (live, applied *unstructured.Unstructured, err error) {
@@ -112,8 +107,7 @@ func (s *session) tryApply(
 	return live, applied, err
 }
 
-// threeWay returns the merge patch that kubectl apply would send. The patch removes fields that the
-// last applied manifest had and the new manifest lacks.
+// threeWay returns the merge patch that a client-side kubectl apply would send.
 func threeWay(live, o *unstructured.Unstructured) ([]byte, error) {
 	present, err := live.MarshalJSON()
 	if err != nil {

@@ -59,8 +59,6 @@ func (s *session) open(ctx context.Context, name string, port uint16) error {
 	}
 }
 
-// freePort returns the given port if it is free on this machine. For port 0, it returns any free
-// port.
 func freePort(ctx context.Context, port uint16) (uint16, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("localhost", strconv.Itoa(int(port))))
 	if err != nil {
@@ -70,11 +68,9 @@ func freePort(ctx context.Context, port uint16) (uint16, error) {
 	return uint16(listener.Addr().(*net.TCPAddr).Port), nil //nolint:gosec // G115: a port fits
 }
 
-// replaced is the longest wait for another ready pod after a connection is lost.
+// replaced limits the wait for another ready pod after a lost connection.
 const replaced = time.Minute
 
-// behindService finds a ready pod behind the Dojo's Service. If wait is true, it waits until a pod
-// is ready.
 func (s *session) behindService(ctx context.Context, name string, wait bool) (pod string, port int32, err error) {
 	if !wait {
 		w, err := s.world(ctx, name)
@@ -112,8 +108,6 @@ func readyPod(w *world.World) (pod string, port int32, err error) {
 	return "", 0, fmt.Errorf("%s has no ready pod: %s", w.Dojo.Name, seeStatus(w.Dojo))
 }
 
-// containerPort returns the number of the port that a Service targets. It returns 0 if the target
-// is a name and no port of the pod has this name.
 func containerPort(pod *corev1.Pod, target intstr.IntOrString) int32 {
 	if target.Type == intstr.Int {
 		return target.IntVal
@@ -143,8 +137,7 @@ func (s *session) forward(ctx context.Context, pod string, local uint16, remote 
 	return forwarder.ForwardPorts()
 }
 
-// dialerFor returns a dialer that uses a WebSocket, as kubectl does. If the server or a proxy does
-// not support WebSockets, the dialer falls back to SPDY.
+// dialerFor prefers a WebSocket and falls back to SPDY, as kubectl does.
 func dialerFor(config *rest.Config, at *url.URL) (streamhttp.Dialer, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(config)
 	if err != nil {

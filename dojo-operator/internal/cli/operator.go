@@ -33,8 +33,7 @@ type platform struct {
 	catalog images.Catalog
 }
 
-// platform returns the configuration that a plan assumes. The flags come from --operator-args (the
-// parameter given), or else from the operator's Deployment, or else they are the defaults.
+// platform parses given (--operator-args), or else the flags of the operator's Deployment, if any.
 func (s *session) platform(ctx context.Context, given string, report *plan.Report) (p platform, err error) {
 	operator, err := s.operator(ctx)
 	if err != nil {
@@ -100,10 +99,7 @@ type files struct {
 	report   *plan.Report
 }
 
-// read returns the files of a folder. If the user has given the operator's flags and the folder
-// exists on this machine, it reads the local folder. Otherwise it reads the ConfigMap that the
-// operator mounts there. If there is no ConfigMap, or the user may not read it, read returns no
-// files.
+// read prefers a local folder, if flags are given, to the ConfigMap that the operator mounts.
 func (f *files) read(ctx context.Context, folder, what string) (map[string][]byte, error) {
 	if folder == "" {
 		return nil, nil

@@ -142,8 +142,7 @@ func TestNoPrimary(t *testing.T) {
 	}
 }
 
-// TestPsqlElsewhere shows that psql refuses a database in another namespace, even if the Dojo's
-// namespace has a Cluster with the same name.
+// TestPsqlElsewhere asserts that a Cluster in the wrong namespace never gets the password.
 func TestPsqlElsewhere(t *testing.T) {
 	t.Parallel()
 	for host, problem := range map[string]string{
@@ -171,8 +170,7 @@ func TestPsqlElsewhere(t *testing.T) {
 	}
 }
 
-// TestPassword shows that psqlScript reads the password from its standard input, and that psql then
-// reads the user's input. A script that prints its environment and input replaces psql.
+// TestPassword asserts that the script reads the password from stdin, and psql the rest.
 func TestPassword(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -201,8 +199,7 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// TestHandshakeWaits shows that the handshake sends the password only after psqlScript has printed
-// the marker.
+// TestHandshakeWaits asserts that the password is sent only after the marker.
 func TestHandshakeWaits(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

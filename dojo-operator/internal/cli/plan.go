@@ -121,8 +121,6 @@ func (s *session) planner(ctx context.Context, f *planFlags, report *plan.Report
 	})
 }
 
-// planTargets returns the Dojos to plan. With -f, it first applies the manifests to the planner's
-// simulated cluster.
 func (s *session) planTargets(
 	ctx context.Context, f *planFlags, args []string, planner *plan.Planner, report *plan.Report,
 ) ([]client.ObjectKey, error) {

@@ -51,7 +51,6 @@ func TestWrongUseOfPlan(t *testing.T) {
 	}
 }
 
-// TestOperatorOptions shows where a plan gets the operator's flags from.
 func TestOperatorOptions(t *testing.T) {
 	t.Parallel()
 	deployment := kinds.Deployment.Object()
@@ -87,7 +86,6 @@ func TestOperatorOptions(t *testing.T) {
 	}
 }
 
-// TestSizesOfPlan shows where a plan gets the operator's database sizes from.
 func TestSizesOfPlan(t *testing.T) {
 	t.Parallel()
 	const known, unknown = `spec.postgresql.parameters.work_mem: none -> "9MB"`, "UnknownSize"
@@ -194,8 +192,6 @@ func TestReadManifests(t *testing.T) {
 	}
 }
 
-// TestThreeWay shows that the patch removes a field of the last applied manifest, and keeps a field
-// that another client has added.
 func TestThreeWay(t *testing.T) {
 	t.Parallel()
 	object := func(text string) *unstructured.Unstructured {

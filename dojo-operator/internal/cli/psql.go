@@ -114,8 +114,7 @@ func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, 
 		"psql needs the pod of a ready primary: %s", cluster, strings.Join(states, ", "), seeStatus(d))
 }
 
-// clusterName returns the name of the Cluster with the Dojo's database. Without spec.postgres, it
-// derives the name from the host in the Dojo's credentials.
+// clusterName derives the Cluster from the host in the credentials if spec.postgres is not set.
 func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host string) (string, error) {
 	if name := cnpg.ClusterName(d); name != "" {
 		return name, nil
@@ -135,9 +134,8 @@ func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host strin
 	return name, nil
 }
 
-// clusterIn returns the name of a Cluster in the namespace if host is the Service of the Cluster's
-// primary, such as pg-rw or pg-rw.team-a.svc. If host names another namespace, ok is false: a
-// Cluster with the same name may exist in this namespace, and its pods must not get the password.
+// clusterIn returns the Cluster of a host such as pg-rw or pg-rw.team-a.svc. It rejects hosts in
+// other namespaces: a Cluster with the same name in this namespace must not get the password.
 func clusterIn(namespace, host string) (name string, ok bool) {
 	labels := strings.Split(host, ".")
 	name, ok = strings.CutSuffix(labels[0], "-rw")
@@ -185,8 +183,6 @@ func (s *session) runPsql(
 	return ended(executor.StreamWithContext(ctx, options))
 }
 
-// executor returns an executor that runs a command over a WebSocket. If the server or a proxy does
-// not support WebSockets, the executor falls back to SPDY.
 func (s *session) executor(at *url.URL) (remotecommand.Executor, error) {
 	old, err := remotecommand.NewSPDYExecutor(s.Config, http.MethodPost, at)
 	if err != nil {
@@ -199,7 +195,7 @@ func (s *session) executor(at *url.URL) (remotecommand.Executor, error) {
 	return remotecommand.NewFallbackExecutor(sockets, old, withoutWebsocket)
 }
 
-// ended returns an error with psql's exit code. psql itself has already printed the cause.
+// ended returns psql's exit code as an error. psql itself has printed the cause.
 func ended(err error) error {
 	var exit utilexec.CodeExitError
 	if errors.As(err, &exit) {
@@ -208,7 +204,6 @@ func ended(err error) error {
 	return err
 }
 
-// windowSizes receives the size of the user's terminal after each change.
 type windowSizes chan remotecommand.TerminalSize
 
 // Next implements [remotecommand.TerminalSizeQueue].
@@ -220,8 +215,7 @@ func (s windowSizes) Next() *remotecommand.TerminalSize {
 	return &size
 }
 
-// raw switches the user's terminal to raw mode until restore is called, because the terminal in the
-// pod handles editing and echo.
+// raw puts the user's terminal into raw mode, because the terminal in the pod handles editing.
 func raw(ctx context.Context, in any) (restore func(), queue windowSizes, err error) {
 	fd := int(in.(*os.File).Fd())
 	before, err := xterm.MakeRaw(fd)
@@ -256,9 +250,8 @@ func raw(ctx context.Context, in any) (restore func(), queue windowSizes, err er
 
 const sizeInterval = 250 * time.Millisecond
 
-// psqlScript reads the password from its standard input, and runs psql with the password in the
-// environment. It turns off the terminal's echo before it prints the marker, so that the password
-// does not show. Then it turns on the echo for psql.
+// psqlScript passes a password from standard input to psql in the environment. stty hides the input
+// before the marker requests the password, and shows the input again for psql.
 const psqlScript = `stty -echo 2>/dev/null
 printf '\001'
 IFS= read -r PGPASSWORD || exit 1
@@ -266,11 +259,11 @@ stty echo 2>/dev/null
 export PGPASSWORD
 exec psql "$@"`
 
-// psqlScript prints the marker when it is ready to read the password.
+// psqlScript prints the marker when it can read the password.
 const marker = 0x01
 
-// handshake writes the password to the standard input of psqlScript. So the password appears in no
-// command line, no process list, and no audit log of the API server.
+// handshake sends the password over standard input, so that no command line, process list or audit
+// log of the API server shows it.
 type handshake struct {
 	in    io.Reader // the password, then the user's input
 	out   io.Writer
@@ -281,13 +274,11 @@ func newHandshake(password string, in io.Reader, out io.Writer) *handshake {
 	return &handshake{io.MultiReader(strings.NewReader(password+"\n"), in), out, make(chan struct{})}
 }
 
-// Read returns the script's input. It blocks until the script has printed the marker.
 func (h *handshake) Read(p []byte) (int, error) {
 	<-h.ready
 	return h.in.Read(p)
 }
 
-// Write passes on the script's output, without the marker.
 func (h *handshake) Write(p []byte) (int, error) {
 	rest := p
 	select {

@@ -39,7 +39,6 @@ import (
 )
 
 const (
-	// maxLog is the maximum size in bytes of each log in a report.
 	maxLog        = 2 << 20
 	reportTimeout = 2 * time.Minute
 )
@@ -104,13 +103,12 @@ func zipped(files map[string]string, at time.Time) ([]byte, error) {
 type reporter struct {
 	*session
 	world *world.World
-	// objects holds the manifests. raw holds all other texts, keyed by file name. Both still
-	// contain secrets.
+	// objects has the manifests, raw all other files by name. Both still contain secrets.
 	objects []map[string]any
 	raw     map[string]string
 	secrets []corev1.Secret
 	missing []string
-	// asked has the file names of the logs that were already requested.
+
 	asked map[string]bool
 }
 
@@ -185,14 +183,14 @@ func (r *reporter) addObject(o client.Object) {
 	if gvk, err := apiutil.GVKForObject(o, r.Scheme()); err == nil {
 		object["kind"], object["apiVersion"] = gvk.Kind, gvk.GroupVersion().String()
 	}
-	// A report contains no manifest of a Secret. tree.txt lists the Secrets by name.
+	// The report contains no Secret. tree.txt lists the names.
 	if object["kind"] == kinds.Secret.Kind {
 		return
 	}
 	r.objects = append(r.objects, runtime.DeepCopyJSON(object))
 }
 
-// addSecrets reads the Secrets of a namespace, so that their values can be removed from the report.
+// addSecrets reads Secrets, so that their values can be removed from the report.
 func (r *reporter) addSecrets(ctx context.Context, namespace string) {
 	var all corev1.SecretList
 	if err := r.List(ctx, &all, client.InNamespace(namespace)); err != nil {
@@ -202,8 +200,6 @@ func (r *reporter) addSecrets(ctx context.Context, namespace string) {
 	r.secrets = append(r.secrets, all.Items...)
 }
 
-// addPodLogs adds the logs of the application's pods, of the Jobs for the database's SQL and for
-// release steps, and of Postgres.
 func (r *reporter) addPodLogs(ctx context.Context) {
 	pods := slices.Concat(r.world.Pods, r.world.Instances)
 	for label, value := range map[string]string{
@@ -235,8 +231,6 @@ func (r *reporter) addOperators(ctx context.Context) {
 	}
 }
 
-// addLogs adds the end of the log of each container. If a container has restarted, it also adds the
-// log of the previous run.
 func (r *reporter) addLogs(ctx context.Context, pods []corev1.Pod) {
 	for i := range pods {
 		pod := &pods[i]
@@ -270,8 +264,7 @@ func (r *reporter) addLog(ctx context.Context, pod *corev1.Pod, container string
 	r.raw[file] = string(text)
 }
 
-// redacted returns the files of the report without secrets, and the number of removed secrets. It
-// learns all secret values before it writes the first file, because any file may contain any value.
+// redacted learns all secrets before it redacts a file, because any file may contain any secret.
 func (r *reporter) redacted() (files map[string]string, count int) {
 	red := &redact.Redactor{}
 	for i := range r.secrets {

@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 )
 
-// planted has secrets of many forms, keyed by the place where plant puts them.
+// planted has secrets of many forms. plant puts them into objects and logs.
 var planted = map[string]string{
 	"secret plain":        "correct horse battery staple",
 	"secret word":         "hunter2hunter2",
@@ -187,8 +187,7 @@ func TestReportHasNoSecrets(t *testing.T) {
 	}
 }
 
-// TestReportWithoutRights shows that the report lists the objects that the user may not read. Even
-// if the user may not read Secrets, the logs contain no text that looks like a secret.
+// TestReportWithoutRights asserts that about.txt names unreadable objects. Logs have no secrets.
 func TestReportWithoutRights(t *testing.T) {
 	t.Parallel()
 	s := plant(t)

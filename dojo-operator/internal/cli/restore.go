@@ -115,8 +115,6 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 	return s.carryOut(ctx, w, plan, r.timeout)
 }
 
-// checkRestore returns an error if the user lacks rights for the restore, or if the API server
-// would refuse the new object.
 func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 	rights := kubectl.To("patch", kinds.Dojo)
 	if plan.InPlace {
@@ -144,9 +142,7 @@ func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 	return s.checkNoCluster(ctx, plan)
 }
 
-// checkNoCluster returns an error if the new Dojo would use an existing Cluster, such as the
-// Cluster of an earlier copy, instead of restoring a backup. If the user may not read Clusters, it
-// returns nil.
+// checkNoCluster returns an error if the new Dojo would use an existing Cluster, not a backup.
 func (s *session) checkNoCluster(ctx context.Context, plan *recovery.Plan) error {
 	name := plan.ClusterName()
 	err := s.Get(ctx, client.ObjectKey{Namespace: plan.Object.GetNamespace(), Name: name}, kinds.Cluster.Object())
@@ -162,9 +158,8 @@ func (s *session) checkNoCluster(ctx context.Context, plan *recovery.Plan) error
 		name, name, plan.Object.GetNamespace())
 }
 
-// create creates the object of a plan and returns its UID. It applies a Cluster with the operator's
-// field manager, so that the operator can later remove fields that the Dojo's spec no longer has.
-// An apply would also change an existing Cluster, so create first checks that there is none.
+// create applies a Cluster with the operator's field manager, so that the operator can later remove
+// fields. An apply would also change an existing Cluster, so create first checks for one.
 func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) (types.UID, error) {
 	o := plan.Object.DeepCopy()
 	if !plan.InPlace {
@@ -199,8 +194,7 @@ func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.P
 	return nil
 }
 
-// stopped describes the state after a restore that has stopped, and how to continue. The parameter
-// at is the unfinished step; failed reports whether the restored Cluster has no usable data.
+// stopped describes how to continue. at is the failed step; failed means that the data is unusable.
 func stopped(namespace string, plan *recovery.Plan, at recovery.Action, failed bool) string {
 	start := fmt.Sprintf("kubectl scale %s %s -n %s --replicas=%d",
 		kinds.Dojo.Resource(), plan.Target, namespace, plan.Replicas)
@@ -273,8 +267,6 @@ func (r *restoreRun) take(ctx context.Context, action recovery.Action) error {
 	return fmt.Errorf("unknown step %d", action)
 }
 
-// sized returns a merge patch that sets the replicas of a Dojo and its SizeAnnotation. If before is
-// nil, the patch removes the annotation.
 func sized(replicas int32, before any) map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{recovery.SizeAnnotation: before}},
@@ -316,8 +308,7 @@ func (r *restoreRun) save(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes the Cluster that the user has agreed to delete. The UID precondition protects a
-// newer Cluster with the same name.
+// remove protects a newer Cluster with the same name by the precondition UID.
 func (r *restoreRun) remove(ctx context.Context) error {
 	name := r.plan.Object.GetName()
 	live := r.world.Objects[world.Ref{Resource: kinds.Cluster.Resource(), Name: name}]
@@ -332,13 +323,12 @@ func (r *restoreRun) remove(ctx context.Context) error {
 }
 
 var (
-	// unusable lists reasons of DatabaseReady. With each of them, the restored Cluster has no
-	// usable data.
+	// unusable lists reasons of DatabaseReady for a restored Cluster without usable data.
 	unusable = []string{
 		corev1api.ReasonRestoreFailed, corev1api.ReasonDatabaseNotRestored, corev1api.ReasonBackupNotUsable,
 	}
-	// blocking lists other reasons, which end only if a user acts. The operator reports
-	// OriginMismatch for a Cluster that the restore has not created.
+	// blocking lists reasons that end only if a user acts. OriginMismatch means that the restore
+	// did not create the Cluster.
 	blocking = []string{
 		corev1api.ReasonOriginMismatch, corev1api.ReasonClusterRefused, corev1api.ReasonSchemaFailed,
 		corev1api.ReasonNameConflict, corev1api.ReasonChildRefused, corev1api.ReasonVersionTooLow,
@@ -347,8 +337,6 @@ var (
 
 var errNotRestored = errors.New("the data is not restored")
 
-// verify waits until DatabaseReady is True: the data is restored, and the operator's SQL has run in
-// it.
 func (r *restoreRun) verify(ctx context.Context) error {
 	return r.until(ctx, r.plan.Target, r.timeout, func(d *corev1api.Dojo) (string, bool, error) {
 		cluster := r.created
@@ -359,10 +347,8 @@ func (r *restoreRun) verify(ctx context.Context) error {
 	})
 }
 
-// verified reports whether the status of a Dojo says that the data is restored. created is the UID
-// of the Cluster that the restore has created, or empty if the restore has created a new Dojo.
-// verified ignores a status of a former spec. It also ignores a status of the former Cluster,
-// except the reason OriginMismatch.
+// verified reports whether the data is restored. It ignores a status of a former spec, and, except
+// OriginMismatch, of another Cluster than created. created is empty if the restore created a Dojo.
 func verified(d *corev1api.Dojo, created types.UID) (progress string, ok bool, err error) {
 	ready, db := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady), d.Status.Database
 	if ready == nil || d.Status.ObservedGeneration < d.Generation {

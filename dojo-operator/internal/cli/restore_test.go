@@ -20,9 +20,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// operate simulates the operator and CloudNativePG. After each write, it updates the status: the
-// Dojo matches its spec, a Backup is complete, or a new Cluster has its data. If refused is a
-// reason, each restore fails with this reason.
+// operate simulates the operator and CloudNativePG. If refused is a reason, restores fail with it.
 func operate(s *apitest.Server, refused string) {
 	s.AfterWrite = func(write string) {
 		switch what, name, _ := strings.Cut(strings.Fields(write)[1], "/"); {
@@ -107,8 +105,6 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreStops shows the output of a failed restore. A repetition of the command then completes
-// the restore.
 func TestRestoreStops(t *testing.T) {
 	t.Parallel()
 	s := lost(t)
@@ -169,8 +165,7 @@ func TestVerified(t *testing.T) {
 	}
 }
 
-// TestRestoreSurvivesItsSQL shows that a restore whose SQL fails does not advise to delete the
-// restored Cluster.
+// TestRestoreSurvivesItsSQL asserts that failed SQL causes no advice to delete the Cluster.
 func TestRestoreSurvivesItsSQL(t *testing.T) {
 	t.Parallel()
 	s := lost(t)
@@ -220,8 +215,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestRestoreOfASnapshot shows that the advice of an interrupted restore names the chosen snapshot,
-// because by then the newest snapshot has the data that the restore replaces.
+// TestRestoreOfASnapshot asserts that the advice names the chosen snapshot, not the newest.
 func TestRestoreOfASnapshot(t *testing.T) {
 	t.Parallel()
 	d := apitest.Sendai(func(d *corev1api.Dojo) {
@@ -241,8 +235,7 @@ func TestRestoreOfASnapshot(t *testing.T) {
 	}
 }
 
-// TestRestoreMeetsACluster shows that restore does not change a Cluster that another client creates
-// meanwhile. A repetition of the command asks first, and then replaces this Cluster.
+// TestRestoreMeetsACluster asserts that restore asks before it replaces another client's Cluster.
 func TestRestoreMeetsACluster(t *testing.T) {
 	t.Parallel()
 	s := lost(t)
@@ -294,8 +287,7 @@ func TestRestoreOfWhatExists(t *testing.T) {
 	}
 }
 
-// TestRestoreBesideACluster shows that restore --as does not take the Cluster of an earlier copy
-// for restored data.
+// TestRestoreBesideACluster asserts that restore --as refuses the Cluster of an earlier copy.
 func TestRestoreBesideACluster(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)

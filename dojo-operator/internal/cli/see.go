@@ -116,8 +116,6 @@ func (s *session) worldWithAlerts(ctx context.Context, name string) (*world.Worl
 	return w, err
 }
 
-// answer prints report in the format of the flag -o, or as text. If the Dojo is broken, it returns
-// ErrIll, which sets the exit code.
 func (s *session) answer(
 	w *world.World, format kubectl.Output, report any, text func(*world.World, term.Style) string,
 ) error {

@@ -213,7 +213,6 @@ func TestStatusFollows(t *testing.T) {
 	}
 }
 
-// runInto runs a command whose output the test reads meanwhile. It returns the exit code.
 func runInto(ctx context.Context, out *syncBuffer, kubeconfig string, args ...string) int {
 	return Run(ctx, append([]string{"--kubeconfig", kubeconfig}, args...), kubectl.Options{
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: out},

@@ -29,7 +29,7 @@ import (
 
 const testAlertName = "DojoTest"
 
-// postableAlert is an alert that Alertmanager's API accepts (api/v2/openapi.yaml).
+// postableAlert is an alert in a POST to Alertmanager (api/v2/openapi.yaml).
 type postableAlert struct {
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
@@ -124,7 +124,6 @@ func (s *session) chosenAlertmanagers(ctx context.Context, at string) (all []ale
 	return all, err
 }
 
-// shownWithin is the longest wait until Alertmanager lists an alert that it has accepted.
 const shownWithin = 30 * time.Second
 
 func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, alert postableAlert) (bool, error) {
@@ -152,9 +151,8 @@ func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, a
 	return s.reportReceivers(a, d, receivers), nil
 }
 
-// reportReceivers prints the receivers to which Alertmanager sends an alert, and reports whether
-// one of them belongs to the Dojo. prometheus-operator names the receivers of an AlertmanagerConfig
-// NAMESPACE/NAME/RECEIVER (pkg/alertmanager/amcfg.go).
+// reportReceivers reports whether a receiver belongs to the Dojo. prometheus-operator names a
+// receiver NAMESPACE/NAME/RECEIVER (pkg/alertmanager/amcfg.go).
 func (s *session) reportReceivers(a alertmanager, d *corev1api.Dojo, receivers []string) bool {
 	own := d.Namespace + "/" + d.Name + "/"
 	if slices.ContainsFunc(receivers, func(r string) bool { return strings.HasPrefix(r, own) }) {
@@ -171,18 +169,16 @@ func (s *session) reportReceivers(a alertmanager, d *corev1api.Dojo, receivers [
 	return false
 }
 
-// alertmanager is the Service of an Alertmanager. The plugin reaches it through the API server's
-// proxy.
+// alertmanager is the Service of an Alertmanager, for requests through the API server's proxy.
 type alertmanager struct {
 	namespace, service string
-	// port is the name or number of the Service's port. prefix is the path prefix of the API.
+	// port is a name or number. prefix is the path prefix of the API.
 	scheme, port, prefix string
 }
 
 func (a alertmanager) String() string { return a.namespace + "/" + a.service }
 
-// alertmanagerOf returns the Service that prometheus-operator creates for an Alertmanager
-// (pkg/alertmanager/statefulset.go, governingServiceName).
+// alertmanagerOf returns prometheus-operator's governing Service (pkg/alertmanager/statefulset.go).
 func alertmanagerOf(o *unstructured.Unstructured) alertmanager {
 	text := func(fields ...string) string {
 		value, _, _ := unstructured.NestedString(o.Object, append([]string{"spec"}, fields...)...)
@@ -219,22 +215,19 @@ func (s *session) alertmanagers(ctx context.Context) (all []alertmanager, err er
 	return all, nil
 }
 
-// request returns a request to an Alertmanager through the API server's proxy. The user needs the
-// right to get services/proxy for a GET, and to create services/proxy for a POST.
+// request needs the right to get services/proxy for a GET, and to create services/proxy for a POST.
 func (s *session) request(a alertmanager, verb, call string) *rest.Request {
 	name := a.scheme + ":" + a.service + ":" + a.port
 	return s.core().RESTClient().Verb(verb).Namespace(a.namespace).Resource("services").Name(name).
 		SubResource("proxy").Suffix(path.Join(a.prefix, "api/v2", call))
 }
 
-// gettableAlert is an alert that Alertmanager's API returns (api/v2/openapi.yaml).
+// gettableAlert is an alert in the answer to a GET (api/v2/openapi.yaml).
 type gettableAlert struct {
 	Labels    map[string]string       `json:"labels"`
 	Receivers []struct{ Name string } `json:"receivers"`
 }
 
-// alertsOf returns the firing alerts of a Dojo. If name is not empty, it returns only the alerts
-// with this name.
 func (s *session) alertsOf(
 	ctx context.Context, a alertmanager, d *corev1api.Dojo, name string,
 ) (all []gettableAlert, err error) {
@@ -252,11 +245,9 @@ func (s *session) alertsOf(
 	return all, err
 }
 
-// firingTimeout limits how long addFiring waits for the lists of firing alerts.
 const firingTimeout = 3 * time.Second
 
-// addFiring sets w.Firing to the names of the Dojo's firing alerts. If no Alertmanager answers,
-// w.Firing stays nil.
+// addFiring sets w.Firing, which stays nil if no Alertmanager answers.
 func (s *session) addFiring(ctx context.Context, w *world.World) {
 	if w.Dojo.Spec.Alerts == nil {
 		return

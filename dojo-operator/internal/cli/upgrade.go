@@ -129,7 +129,7 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 	}
 	ch.Means = upgradeMeans(d, has, to, r)
 	if name := recovery.NextServerName(w, d); pg.Backup != nil && recovery.ArchivesApart(d) {
-		// The new major version must not append to the WAL archive of the former version.
+		// The new version must not append to the WAL archive of the former version.
 		fields["backup"] = archivingTo(name)
 		ch.Means = append(ch.Means, "Backups and the log of the new version go to the serverName "+name+
 			"; those of the former version stay.")
@@ -138,8 +138,7 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 		ch.Annotations = map[string]any{corev1api.UpgradeWithoutBackupAnnotation: strconv.Itoa(to)}
 		ch.Loses = "Without a backup there is no way back."
 	} else if _, had := d.Annotations[corev1api.UpgradeWithoutBackupAnnotation]; had {
-		// Remove the annotation of an earlier upgrade. If the annotation named the new version,
-		// the operator would take no backup.
+		// With an annotation that names this version, the operator would take no backup.
 		ch.Annotations = map[string]any{corev1api.UpgradeWithoutBackupAnnotation: nil}
 	}
 	ch.Spec = map[string]any{"postgres": map[string]any{"cluster": fields}}
@@ -150,7 +149,6 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 	return ch, nil
 }
 
-// archivingTo returns the patch of spec.postgres.cluster.backup that sets the serverName.
 func archivingTo(serverName string) map[string]any {
 	return map[string]any{"plugin": map[string]any{"parameters": map[string]any{"serverName": serverName}}}
 }
@@ -200,8 +198,6 @@ the data back if there are backups.`, 15*time.Minute, &ask, planned(s.world, acc
 	return cmd
 }
 
-// acceptance computes the change that accepts the loss of a Cluster: the operator then creates a
-// new one. The new Cluster is empty, or has the data of spec.postgres.cluster.bootstrap.
 func acceptance(w *world.World) (ch change, err error) {
 	d := w.Dojo
 	if recovery.LostAt(d).IsZero() {

@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// sourceAnnotation on the Dojo's own Secret holds the version of its source, and [Hosts].
+// sourceAnnotation on the Dojo's own Secret records the version of the source, and [Hosts].
 const sourceAnnotation = "core.jutsu.com/credentials-source"
 
 var revisionPath = fieldpath.MakePathOrDie("metadata", "annotations", ownership.RevisionAnnotation)
@@ -46,11 +46,9 @@ func recordOf(dojo *corev1api.Dojo, source metav1.Object, hosts Hosts) string {
 }
 
 const (
-	// recordSeparator separates the fields of sourceAnnotation. It occurs in no name and no
-	// version.
+	// recordSeparator occurs in no name and no version.
 	recordSeparator = "|"
-	// mongoRecord ends the value of sourceAnnotation if the copied credentials have the form of
-	// MongoDB. No host ends with it.
+	// mongoRecord ends the record of credentials for MongoDB. No host ends with mongoRecord.
 	mongoRecord = recordSeparator + "database=Mongo"
 )
 
@@ -59,7 +57,7 @@ func copiedVersion(own *metav1.PartialObjectMetadata) string {
 	return version
 }
 
-// PoolerOf returns the Pooler that the Dojo's own Secret names as the host, or "".
+// PoolerOf returns the host of the Pooler in the Dojo's own Secret, or "".
 func PoolerOf(own *metav1.PartialObjectMetadata) string {
 	if own == nil {
 		return ""
@@ -80,8 +78,7 @@ func keysWith(dojo *corev1api.Dojo, readOnlyHost string) []string {
 	return append(slices.Clone(Keys), ReadOnlyKey)
 }
 
-// keysOf returns the keys that the Dojo's own Secret has now, except ReadOnlyKey. If the spec has
-// just changed to another kind of database, these keys still belong to the former kind.
+// keysOf returns the present keys, except ReadOnlyKey, even if spec.database has just changed.
 func keysOf(dojo *corev1api.Dojo, own *metav1.PartialObjectMetadata) []string {
 	switch {
 	case own == nil:
@@ -92,7 +89,7 @@ func keysOf(dojo *corev1api.Dojo, own *metav1.PartialObjectMetadata) []string {
 	return Keys
 }
 
-// SourceOf returns the name of the Secret from which the Dojo's own Secret was copied, or "".
+// SourceOf returns the name of the Secret that was copied into the Dojo's own Secret, or "".
 func SourceOf(own *metav1.PartialObjectMetadata) string {
 	if own == nil {
 		return ""
@@ -102,8 +99,7 @@ func SourceOf(own *metav1.PartialObjectMetadata) string {
 	return name
 }
 
-// copied reports whether own is an unaltered copy of source. It reads only metadata: if a client
-// changes a key of own, managedFields name this client as the owner of the key.
+// copied reads only metadata: managedFields show a change of own by another client.
 func copied(dojo *corev1api.Dojo, own, source *metav1.PartialObjectMetadata, hosts Hosts) bool {
 	labels, keys := ownership.Labels(dojo, ownership.Application), keysWith(dojo, hosts.ReadOnly)
 	return own != nil && own.GetAnnotations()[sourceAnnotation] == recordOf(dojo, source, hosts) &&
@@ -122,8 +118,7 @@ func secretFor(
 		WithData(data)
 }
 
-// translate converts the source's data to the keys of the Dojo's own Secret. An issue never
-// contains a value of the Secret.
+// translate never returns an issue with a value of the Secret.
 func translate(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
 	if mongo(dojo) {
 		return translateMongo(dojo, source)
@@ -150,8 +145,7 @@ func translateFields(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]
 	if strings.ContainsFunc(host, unicode.IsSpace) {
 		return nil, incomplete(dojo, source, "has white space under the key %q", "host")
 	}
-	// CloudNativePG writes the short name of its Service, which pods of other namespaces cannot
-	// resolve.
+	// CloudNativePG writes the Service's short name, which other namespaces cannot resolve.
 	if source.Namespace != dojo.Namespace && !strings.ContainsAny(host, ".:") {
 		host += "." + source.Namespace + ".svc"
 	}

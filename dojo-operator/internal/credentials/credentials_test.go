@@ -32,8 +32,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// elsewhere moves the source Secret to another namespace. If grant is not empty, it becomes the
-// annotation that permits the listed namespaces to use the Secret.
 func elsewhere(grant string) func(*corev1.Secret) {
 	return func(s *corev1.Secret) {
 		s.Namespace, s.Annotations = "databases", nil
@@ -242,8 +240,7 @@ func TestCopied(t *testing.T) {
 		"key added":                  {edited("kubectl", key("EXTRA", "x")), true},
 		"annotation added":           {edited("kubectl", annotate("example.org/note", "x")), true},
 		"written by another applier": {own(func(s *corev1.Secret) { s.ManagedFields[0].Manager = "argocd" }), false},
-		// A change by a client that uses our field manager cannot be noticed: the entry in
-		// managedFields has the operation Update, as after the operator's own POST.
+		// managedFields show no difference between this change and the operator's own POST.
 		"value changed by a client with our name": {edited(ownership.FieldOwner, key("DB_PASS", "x")), true},
 		"managedFields lost":                      {own(func(s *corev1.Secret) { s.ManagedFields = nil }), false},
 		"managedFields that are not JSON": {
@@ -405,8 +402,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// The read-only host changes when the first standby is added or the last one is removed. Then the
-// pods roll, but the change does not count as a rotation of the password.
+// A change of the read-only host replaces the pods, but is no rotation of the password.
 func TestStandbys(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
@@ -442,8 +438,7 @@ func TestStandbys(t *testing.T) {
 	}
 }
 
-// The Pooler replaces the source's host. The pods roll, but the change does not count as a rotation
-// of the password. The recorded version of the source stays the same.
+// A change of the Pooler replaces the pods, but is no rotation of the password.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
@@ -494,8 +489,7 @@ func TestPlanWithoutUsableSource(t *testing.T) {
 	}
 }
 
-// The issue of a missing Secret names the Secret, even if the issue is Degraded. So the status
-// keeps the start of the wait when the spec changes.
+// A Degraded issue still names the missing Secret, so the status keeps the start of the wait.
 func TestMissingSourceIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, ago := range map[string]time.Duration{"for a while": 30 * time.Second, "for too long": time.Hour} {
@@ -514,8 +508,6 @@ func TestMissingSourceIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A user who may create Dojos must not learn from the message which Secrets exist in another
-// namespace.
 func TestNotSharedRevealsNothing(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(referring("databases"))
@@ -571,9 +563,7 @@ func (h hiding) Get(ctx context.Context, name client.ObjectKey, o client.Object,
 	return h.Reader.Get(ctx, name, o, opts...)
 }
 
-// If the cache lacks the Dojo's own Secret, the operator does not overwrite the Secret. In this
-// test, the expectation of the operator's write has expired, so the operator no longer waits for
-// the cache.
+// If the cache lacks the Dojo's own Secret, the operator does not overwrite the Secret.
 func TestNoOtherSecretWhileTheCacheLags(t *testing.T) {
 	t.Parallel()
 	released := func(s *corev1.Secret) { s.OwnerReferences, s.Labels = nil, nil }

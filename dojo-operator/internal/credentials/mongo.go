@@ -23,8 +23,7 @@ const (
 	mongoScheme    = "mongodb://"
 	mongoSRVScheme = "mongodb+srv://"
 	mongoPort      = "27017"
-	// perconaSuffix is the end of the Secret keys that Percona's operator writes: <user>_<replica
-	// set>_connectionString
+	// Percona's operator writes keys with the form <user>_<replica set>_connectionString
 	// (https://docs.percona.com/percona-operator-for-mongodb/connection-secrets.html).
 	perconaSuffix = "_connectionString"
 	perconaMongos = "_mongos" + perconaSuffix
@@ -32,8 +31,7 @@ const (
 
 func mongo(dojo *corev1api.Dojo) bool { return dojo.Spec.Database == corev1api.DatabaseMongo }
 
-// connectionString is a parsed connection string of MongoDB
-// (https://www.mongodb.com/docs/manual/reference/connection-string).
+// connectionString follows https://www.mongodb.com/docs/manual/reference/connection-string.
 type connectionString struct {
 	scheme, userInfo string
 	hosts            []string // with ports, if the string has them
@@ -42,8 +40,7 @@ type connectionString struct {
 	database         string
 }
 
-// translateMongo converts the source's data for MongoDB. It sets all keys in mongoKeys; some values
-// can be empty.
+// translateMongo sets all keys in mongoKeys; some values can be empty.
 func translateMongo(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
 	key := uriKeyOf(source.Data)
 	if key == "" {
@@ -92,7 +89,6 @@ func mongoFromFields(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]
 	return data, nil
 }
 
-// escape percent-encodes all characters that have a meaning in the syntax of a connection string.
 func escape(value string) string { return strings.ReplaceAll(url.QueryEscape(value), "+", "%20") }
 
 func uriKeyOf(data map[string][]byte) string {
@@ -106,9 +102,7 @@ func uriKeyOf(data map[string][]byte) string {
 		if !strings.HasSuffix(key, perconaSuffix) {
 			continue
 		}
-		// A key for mongos wins, because clients of a sharded cluster connect to mongos. Among keys
-		// of the same sort, the first in alphabetical order wins, so that the choice does not
-		// change.
+		// Clients of a sharded cluster use mongos. Alphabetical order makes the choice stable.
 		mongos, bestMongos := strings.HasSuffix(key, perconaMongos), strings.HasSuffix(best, perconaMongos)
 		if best == "" || mongos && !bestMongos || mongos == bestMongos && key < best {
 			best = key
@@ -162,8 +156,7 @@ func (c connectionString) String() string {
 	return c.scheme + userInfo + strings.Join(c.hosts, ",") + c.tail
 }
 
-// validHost reports whether hostPort is a host with a valid port or no port. It refuses Unix
-// sockets (percent-encoded paths), since the database runs outside the pod.
+// validHost refuses Unix sockets (percent-encoded paths): the database runs outside the pod.
 func validHost(hostPort string) bool {
 	host, port := splitHost(hostPort)
 	if host == "" || strings.ContainsAny(host, "%@") || strings.Contains(host, ":") && net.ParseIP(host) == nil {
@@ -176,8 +169,6 @@ func validHost(hostPort string) bool {
 	return err == nil && number > 0
 }
 
-// splitHost splits a host from its port, and removes the brackets of an IPv6 address. The port is
-// "" if there is none.
 func splitHost(hostPort string) (host, port string) {
 	if host, port, err := net.SplitHostPort(hostPort); err == nil {
 		return host, port
@@ -185,7 +176,6 @@ func splitHost(hostPort string) (host, port string) {
 	return strings.TrimSuffix(strings.TrimPrefix(hostPort, "["), "]"), ""
 }
 
-// qualified completes the short name of a Service, which pods of other namespaces cannot resolve.
 func qualified(dojo *corev1api.Dojo, source *corev1.Secret, hostPort string) string {
 	host, port := splitHost(hostPort)
 	if source.Namespace == dojo.Namespace || strings.ContainsAny(host, ".:") {

@@ -153,8 +153,7 @@ func TestURIOfFieldsIsReadBack(t *testing.T) {
 	})
 }
 
-// When spec.database changes between Postgres and Mongo, the operator copies the same source again,
-// in the form of the new kind.
+// A change of spec.database copies the same source in the form of the new database.
 func TestKindOfDatabaseChanges(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()

@@ -10,16 +10,15 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Access has the planned write of the Dojo's own Secret. Revision is empty while there are no
-// credentials for pods. Keys are the keys of the Secret after the write, except [ReadOnlyKey].
+// Access has the planned write of the Dojo's own Secret, and its keys except [ReadOnlyKey]. An
+// empty Revision means that there are no credentials for pods.
 type Access struct {
 	Plan     apply.Plan
 	Revision string
 	Keys     []string
 }
 
-// Plan copies the source into the Dojo's own Secret. It keeps the former copy if usable is false or
-// the source has an issue.
+// Plan copies the source into the Dojo's own Secret, or keeps the copy if the source is unusable.
 func Plan(dojo *corev1api.Dojo, s State, usable bool, cfg Config) (a Access) {
 	a.Keys = keysOf(dojo, s.Own)
 	if s.Own != nil {

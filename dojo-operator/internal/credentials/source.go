@@ -35,8 +35,7 @@ func missing(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 			"The %s does not exist. Create it, or name another in spec.credentialsRef.", object).For(object))
 }
 
-// notShared returns the same issue for a missing Secret and for a Secret that is not shared. So it
-// does not reveal whether a Secret exists in another namespace.
+// notShared does not reveal if the Secret exists in the other namespace.
 func notShared(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCredentialsNotShared,
 		"The Secret %s does not exist or is not shared with this namespace. Ask the owner of the Secret to run "+

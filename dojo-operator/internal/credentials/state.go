@@ -28,7 +28,7 @@ const hostKey = "DB_ENDPOINT"
 // ReadOnlyKey is the additional key for a database with standbys: the host of the standbys.
 const ReadOnlyKey = "DB_READONLY_ENDPOINT"
 
-// Optional returns keys that the Dojo's own Secret may lack. Pods refer to them as optional keys.
+// Optional returns keys that the Dojo's own Secret may lack.
 func Optional(dojo *corev1api.Dojo) []string {
 	if dojo.Spec.Postgres == nil {
 		return nil
@@ -39,7 +39,7 @@ func Optional(dojo *corev1api.Dojo) []string {
 // Name returns the name of the Dojo's own Secret.
 func Name(dojo *corev1api.Dojo) string { return dojo.Name + "-credentials" }
 
-// Config holds the operator's flags. Empty Namespaces means all namespaces.
+// Config has the operator's flags. Empty Namespaces means all namespaces.
 type Config struct {
 	ProgressDeadline time.Duration
 	Namespaces       []string
@@ -49,13 +49,12 @@ func (c Config) watches(namespace string) bool {
 	return len(c.Namespaces) == 0 || slices.Contains(c.Namespaces, namespace)
 }
 
-// State holds the observed Secrets. A Secret that does not exist is nil.
+// State has the observed Secrets. A missing Secret is nil.
 type State struct {
 	Now time.Time
-	// Nonce is a random text that becomes the revision of changed credentials.
+	// Nonce becomes the revision of changed credentials.
 	Nonce string
-	// Name names the source Secret. Source is the metadata of the source Secret. Own is the
-	// metadata of the Dojo's own Secret.
+	// Name and Source belong to the source Secret, Own to the Dojo's own Secret.
 	Name types.NamespacedName
 	Hosts
 	Source, Own *metav1.PartialObjectMetadata
@@ -63,15 +62,13 @@ type State struct {
 	SourceSecret, OwnSecret *corev1.Secret
 }
 
-// Hosts has hosts that the source Secret does not name. ReadOnly is the host of the standbys.
-// Pooler replaces the host in the source Secret.
+// Hosts has the host of the standbys, and the Pooler that replaces the host of the source Secret.
 type Hosts struct {
 	ReadOnly string
 	Pooler   string
 }
 
-// Generated is the source of a Dojo with spec.postgres: the Secret of its database. Secret is nil
-// if it does not exist.
+// Generated is the source Secret of a Dojo with spec.postgres. A missing Secret is nil.
 type Generated struct {
 	Name types.NamespacedName
 	Hosts
@@ -104,8 +101,7 @@ func Observe(
 	if s.Source == nil || !ownership.Shared(dojo, s.Source) {
 		return s, nil
 	}
-	// The cache may lack an existing own Secret. Then the POST fails, and the operator does not
-	// write the later objects of the plan.
+	// If the cache lacks an existing own Secret, the POST fails before later objects are written.
 	if s.Conflict(dojo) != nil || copied(dojo, s.Own, s.Source, s.Hosts) {
 		return s, err
 	}
@@ -116,8 +112,7 @@ func Observe(
 	return s, err
 }
 
-// Conflict returns an issue if another owner's Secret has the name of the Dojo's own Secret; else
-// nil.
+// Conflict returns an issue if another owner's Secret has the name of the Dojo's own Secret.
 func (s *State) Conflict(dojo *corev1api.Dojo) *conditions.Issue {
 	return ownership.NameConflict(dojo, "Secret", s.Own)
 }

@@ -9,12 +9,10 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
-// maxGrant is the maximum length of a kept annotation, in bytes: enough for a thousand namespaces
-// with the longest names.
+// maxGrant is the maximum size of a kept annotation, enough for a thousand namespaces.
 const maxGrant = 64 << 10
 
-// Strip is like [ownership.Strip], but keeps the annotation with the namespaces that may use the
-// Secret.
+// Strip is like [ownership.Strip], but keeps [corev1api.AllowedNamespacesAnnotation].
 func Strip(secret *metav1.PartialObjectMetadata) {
 	grant, granted := secret.Annotations[corev1api.AllowedNamespacesAnnotation]
 	ownership.Strip(secret)

@@ -27,9 +27,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// CacheOptions returns the options of the operator's cache. The cache holds the objects of the
-// given namespaces; if none are given, of all namespaces. A read of a kind without a watch returns
-// an error, so that no read starts a watch by accident.
+// CacheOptions returns options for a cache of these namespaces, or of all namespaces if none are
+// given. A read of a kind without a watch fails, so that no read starts a watch by accident.
 func CacheOptions(namespaces []string) cache.Options {
 	options := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -45,7 +44,7 @@ func CacheOptions(namespaces []string) cache.Options {
 	return options
 }
 
-// Watched lists the kinds that the cache must have before a Dojo can be reconciled.
+// Watched lists the kinds that must be in the cache before a Dojo can be reconciled.
 func Watched() []client.Object {
 	return []client.Object{
 		&corev1api.Dojo{}, apply.Metadata("v1", "Secret"), apply.Metadata("v1", "ConfigMap"), &corev1.Service{},
@@ -54,8 +53,8 @@ func Watched() []client.Object {
 	}
 }
 
-// strip removes the fields that the operator does not read, before the cache stores the object.
-// This limits the memory.
+// strip limits the memory: an object without managedFields of the operator keeps few fields. Labels
+// and owner references do not count, because any client can forge them.
 func strip(in any) (any, error) {
 	switch o := in.(type) {
 	case *corev1api.Dojo:
@@ -73,8 +72,7 @@ func strip(in any) (any, error) {
 	return in, nil
 }
 
-// maxRequest is the maximum length, in bytes, of the value of a request annotation in the cache.
-// With a request annotation, a user requests an action, for example a new password.
+// maxRequest is the maximum number of cached bytes of an annotation that requests an action.
 const maxRequest = 1 << 10
 
 func requestAnnotations() []string {
@@ -84,8 +82,7 @@ func requestAnnotations() []string {
 	}
 }
 
-// stripDojo removes metadata that the operator does not read. The API server keeps this metadata,
-// because the operator never writes a whole Dojo: it only patches the finalizers and the status.
+// stripDojo loses nothing on the API server: the operator patches only finalizers and status.
 func stripDojo(dojo *corev1api.Dojo) {
 	all := dojo.Annotations
 	dojo.Annotations, dojo.Labels, dojo.OwnerReferences, dojo.ManagedFields = nil, nil, nil, nil
@@ -96,8 +93,7 @@ func stripDojo(dojo *corev1api.Dojo) {
 	}
 	for _, name := range requestAnnotations() {
 		if requested, ok := all[name]; ok {
-			// The cut can leave half a character at the end. JSON would replace this half, so a
-			// stored copy of the value would never equal the annotation.
+			// JSON would replace half a character, so a copy would differ from the annotation.
 			cut := strings.ToValidUTF8(requested[:min(len(requested), maxRequest)], "")
 			metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, name, strings.Clone(cut))
 		}

@@ -30,8 +30,6 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// large returns the metadata of an object that the Dojo does not own, with fields that strip
-// removes.
 func large() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "team", Name: "theirs", UID: "u", ResourceVersion: "5", Generation: 2,
@@ -61,7 +59,6 @@ func forged(m metav1.ObjectMeta) metav1.ObjectMeta {
 	return m
 }
 
-// written adds the managedFields entry that a write by the operator leaves.
 func written(m metav1.ObjectMeta) metav1.ObjectMeta {
 	m.ManagedFields = append(m.ManagedFields, metav1.ManagedFieldsEntry{Manager: ownership.FieldOwner})
 	return m
@@ -234,8 +231,7 @@ func TestStripKeepsOurObjectsWhole(t *testing.T) {
 	}
 }
 
-// The cache keeps only the parts of a Dojo's metadata that the operator reads. Otherwise a user
-// could fill the operator's memory.
+// The limited metadata keeps a user from filling the operator's memory.
 func TestStripKeepsReadMetadataOfADojo(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(exposed)
@@ -258,8 +254,6 @@ func TestStripKeepsReadMetadataOfADojo(t *testing.T) {
 	}
 }
 
-// If a child of the Dojo is too large for the cache, the operator neither overwrites nor deletes
-// it.
 func TestTooLargeObjectIsANameConflict(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()

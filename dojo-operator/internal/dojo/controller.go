@@ -60,22 +60,19 @@ type Reconciler struct {
 	Kinds   Kinds
 	Clock   clock.PassiveClock
 	Config  Config
-	// Sizes and Catalog hold the platform's database sizes and Postgres images, read from mounted
-	// ConfigMaps. If nil, the Reconciler uses the built-in sizes and images.
+	// If Sizes or Catalog is nil, the Reconciler uses the built-in sizes or images.
 	Sizes   *mounted.Folder[sizes.Presets]
 	Catalog *mounted.Folder[images.Catalog]
 
 	applier *apply.Applier
 }
 
-// Kinds reports whether an optional kind, which the cluster may lack, is in the cache.
+// Kinds reports which optional kinds are in the cache.
 type Kinds = postgres.Kinds
 
-// The operator writes only the status and the finalizers of a Dojo, and deletes no Secret. To
-// retain a password, it removes the owner reference from the Secret. The admission plugin
-// OwnerReferencesPermissionEnforcement allows this only with the right to delete Secrets. The
-// component deploy/dojo-operator/components/owner-references-permission-enforcement grants this
-// right.
+// To retain a password, the operator removes the owner reference of a Secret. The admission plugin
+// OwnerReferencesPermissionEnforcement demands the right to delete Secrets for this: see
+// deploy/dojo-operator/components/owner-references-permission-enforcement.
 //
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/status,verbs=patch
@@ -96,8 +93,7 @@ type Kinds = postgres.Kinds
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Prepare prepares a Reconciler that runs without a manager, such as in `kubectl dojo plan`. It
-// uses only the fields Client and Clock, and indexer.
+// Prepare prepares a Reconciler without a manager. It needs only the fields Client and Clock.
 func (r *Reconciler) Prepare(ctx context.Context, indexer client.FieldIndexer) error {
 	r.applier = apply.New(r.Client, ownership.FieldOwner, apply.Reasons{
 		Refused: corev1api.ReasonChildRefused, NamespaceTerminating: corev1api.ReasonNamespaceTerminating,
@@ -109,8 +105,7 @@ func (r *Reconciler) Prepare(ctx context.Context, indexer client.FieldIndexer) e
 	return nil
 }
 
-// SetupWithManager registers the controller with the manager. The parameter workers is the maximum
-// number of Dojos that the controller reconciles at the same time.
+// SetupWithManager registers the controller, which reconciles at most workers Dojos at once.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
 	if err := r.Prepare(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
@@ -212,8 +207,7 @@ func (r *Reconciler) catalog() images.Catalog {
 	return current(r.Catalog, func() images.Catalog { return images.BuiltIn("") })
 }
 
-// applySafeguards reconciles a deleted Dojo without our finalizer. Another client's finalizer can
-// delay the deletion for long. Until then, Alertmanager must not post to an unchecked URL.
+// applySafeguards runs while the finalizer of another client delays the deletion of the Dojo.
 func (r *Reconciler) applySafeguards(ctx context.Context, dojo *corev1api.Dojo) (reconcile.Result, error) {
 	observed, err := monitoring.Observe(ctx, r.reader(dojo), dojo, r.Kinds.Has, r.Clock.Now())
 	if errors.Is(err, apply.ErrStale) {
@@ -314,8 +308,8 @@ func (r *Reconciler) observePostgres(
 	return &credentials.Generated{Name: source, Secret: secret, Hosts: hosts}, err
 }
 
-// budgetTakenBy checks whether CloudNativePG creates a PodDisruptionBudget with this Dojo's name
-// for the Cluster of another Dojo. It returns the name of the other Dojo, or "".
+// budgetTakenBy returns the name of another Dojo if CloudNativePG creates a PodDisruptionBudget
+// with the present Dojo's name for the other Dojo's Cluster.
 func (r *Reconciler) budgetTakenBy(ctx context.Context, dojo *corev1api.Dojo) (string, error) {
 	for _, suffix := range cnpg.BudgetSuffixes() {
 		name, found := strings.CutSuffix(dojo.Name, suffix)

@@ -33,8 +33,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// intercept calls create before each POST, and returns the error of create to the operator. The
-// result counts the writes of the status.
 func (w *world) intercept(create func(kind string) error) (statuses *int) {
 	statuses = new(int)
 	c := interceptor.NewClient(w.Server, interceptor.Funcs{
@@ -122,7 +120,7 @@ func TestEvents(t *testing.T) {
 		"nothing": {func(*world) {}, nil},
 		"rotated": {rotated, []string{"Normal CredentialsRotated The database credentials have changed"}},
 		"drift":   {drift, []string{"Normal DriftCorrected The Service tokyo was changed by another client"}},
-		// The operator reports no drift here, because the new spec may have caused the difference.
+		// The new spec may have caused the difference.
 		"drift, and a new spec": {respecified, nil},
 		"deleted":               {func(w *world) { w.remove(w.service()) }, nil},
 		"pods crash":            {(*world).crash, []string{"Warning CrashLoopBackOff 2 of 3 replicas are ready; pod"}},
@@ -147,8 +145,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// If a Dojo is deleted and created again during a reconcile, the operator does not write the former
-// Dojo's status into the new Dojo.
+// The status of a deleted Dojo is not written into a new Dojo of the same name.
 func TestAnotherDojoOfTheSameName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
@@ -165,8 +162,7 @@ func TestAnotherDojoOfTheSameName(t *testing.T) {
 	}
 }
 
-// A reconcile that returns an error must not also set RequeueAfter: controller-runtime would log a
-// warning.
+// controller-runtime warns about a result with both an error and RequeueAfter.
 func TestAnErrorIsRequeuedByItsBackoff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
@@ -179,8 +175,7 @@ func TestAnErrorIsRequeuedByItsBackoff(t *testing.T) {
 	}
 }
 
-// If the cache lacks the operator's last writes, the operator reconciles the Dojo again, and does
-// not write the status.
+// While the cache lags, the operator requeues the Dojo and does not write the status.
 func TestStaleIsNotReported(t *testing.T) {
 	t.Parallel()
 	secrets := schema.GroupResource{Resource: "secrets"}
@@ -268,8 +263,7 @@ func TestTheURLIsCheckedWhileOthersAreUnreadable(t *testing.T) {
 	}
 }
 
-// If only the numbers of pods change during a rollout, the operator delays the status, so that one
-// write has several changes.
+// During a rollout, one delayed status write has several changes of pod counts.
 func TestDeferredStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
@@ -297,8 +291,7 @@ func TestDeferredStatus(t *testing.T) {
 	}
 }
 
-// If the API server refuses one of the objects for alerts, the operator still writes all other
-// children. The condition AlertsReady reports the refusal.
+// A refused object for alerts shows in AlertsReady, and the other children are still written.
 func TestRefusedAlerts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(inGroup), dojotest.Source())

@@ -42,9 +42,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// These tests reconcile a whole Dojo with a database. The tests of package postgres cover the
-// database without the application.
-
 var databaseNoon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 var databaseConfig = Config{
@@ -54,7 +51,6 @@ var databaseConfig = Config{
 	Workload: workload.Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second},
 }
 
-// withDatabase returns a Dojo with a database in the Cluster pg, which the Dojo does not own.
 func withDatabase(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	dojo := &corev1api.Dojo{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo"},
@@ -87,26 +83,20 @@ func nightly(dojo *corev1api.Dojo) {
 	}
 }
 
-// databaseWorld is a simulated API server with one Dojo, and its Reconciler. The method play
-// simulates the other controllers.
 type databaseWorld struct {
 	*Reconciler
 	t      *testing.T
 	server *applytest.Server
 	dojo   *corev1api.Dojo
-	// without lists kinds that Has reports as missing. If unreadable is true, these kinds have a
-	// CustomResourceDefinition, but the cache cannot read them.
+	// If unreadable, kinds in without have a CustomResourceDefinition, but are not in the cache.
 	without    []string
 	unreadable bool
 }
 
-// Has implements [Kinds]. The cluster has the kinds of CloudNativePG, except the kinds in
-// w.without.
 func (w *databaseWorld) Has(kind optionalkinds.Kind) bool {
 	return kind.Group == cnpgv1.SchemeGroupVersion.Group && !slices.Contains(w.without, kind.Kind)
 }
 
-// Defined implements [Kinds].
 func (w *databaseWorld) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error) {
 	return w.Has(kind) || w.unreadable && slices.Contains(w.without, kind.Kind), nil
 }
@@ -191,8 +181,7 @@ func (w *databaseWorld) remove(o client.Object, name string) {
 	noError(w.t, w.server.Delete(w.t.Context(), o))
 }
 
-// play simulates CloudNativePG and the controllers of Kubernetes: it makes the Cluster, the Jobs
-// and the pods succeed.
+// play simulates CloudNativePG and the controllers of Kubernetes.
 func (w *databaseWorld) play() {
 	w.t.Helper()
 	for _, name := range []string{"pg", "tokyo-db"} {
@@ -226,7 +215,6 @@ func (w *databaseWorld) schemaEnds(with batchv1.JobConditionType) {
 	}
 }
 
-// schemaFails makes the operator run the database's SQL again, and makes the SQL's Job fail.
 func (w *databaseWorld) schemaFails() {
 	w.t.Helper()
 	applytest.Edit(w.t, w.server, "others", inWorld[cnpgv1.Database](w, "tokyo-db"),
@@ -319,8 +307,7 @@ func TestStepsToADojoWithADatabase(t *testing.T) {
 	}
 }
 
-// If the database fails, the operator still writes the application's objects, and the other way
-// round.
+// A failed database does not stop the application's writes, and vice versa.
 func TestPlanOfADojoWithADatabase(t *testing.T) {
 	t.Parallel()
 	type result struct {
@@ -440,8 +427,7 @@ func TestDatabaseReadyReportsARefusedStep(t *testing.T) {
 	}
 }
 
-// The wait starts at the time in status.waitingFor, so a restart of the operator does not extend
-// the wait.
+// A restart of the operator does not extend the wait.
 func TestWaitForACluster(t *testing.T) {
 	t.Parallel()
 	w := newDatabaseWorld(t, withDatabase())

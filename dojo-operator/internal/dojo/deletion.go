@@ -18,9 +18,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// planDeletion plans the next step of a deletion. With the reclaim policy Delete, the steps stop
-// the application, take a final backup and drop the data. Otherwise the data is marked as retained.
-// The last step removes the finalizer.
 func planDeletion(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	steps := []func() apply.Plan{
 		func() apply.Plan { return issueOnly(postgres.Unreadable(dojo, s.Postgres, cfg.Postgres)) },
@@ -50,8 +47,6 @@ func issueOnly(issue *conditions.Issue) (p apply.Plan) {
 	return p
 }
 
-// planStop deletes the Deployment and the Jobs, and waits for their pods, so that no session in the
-// database is left.
 func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	now, deadline, live := s.Workload.Now, cfg.Postgres.Deadline, s.Workload.Deployment
 	if live != nil && ownership.Conflicts(dojo, live) && ownership.LabelledFor(dojo.Name, live) {
@@ -84,8 +79,6 @@ func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	return p
 }
 
-// stoppingSince returns the time since which the pods have been ending: the deletion of the Dojo or
-// the latest deletion of a pod, whichever is later.
 func stoppingSince(dojo *corev1api.Dojo, pods []corev1.Pod) time.Time {
 	since := dojo.DeletionTimestamp.Time
 	for i := range pods {

@@ -94,8 +94,6 @@ func additions() map[string]func(*world) {
 	}
 }
 
-// drift is a change by another client. writes lists the kinds that the operator must write to
-// correct the change.
 type drift struct {
 	change func(*world)
 	writes []string
@@ -194,8 +192,6 @@ func TestDriftIsCorrected(t *testing.T) {
 	}
 }
 
-// Without managedFields, the cache takes the Deployment for a foreign one and keeps none of its
-// spec.
 func TestManagedFieldsAreLost(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()
@@ -211,7 +207,6 @@ func TestManagedFieldsAreLost(t *testing.T) {
 	same(t, reconciled(t, dojo), w)
 }
 
-// same expects that the children of both worlds are equal, except the random revision.
 func same(t dojotest.TB, want, got *world) {
 	t.Helper()
 	spec := func(w *world) appsv1.DeploymentSpec {

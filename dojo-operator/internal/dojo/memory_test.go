@@ -21,8 +21,7 @@ import (
 	"jutsu.com/operators/test/testcluster/largest"
 )
 
-// hostile returns metadata that takes about three quarters of size, in bytes, with our labels and
-// forged owner references.
+// hostile returns metadata of about 3/4 size bytes, with our labels and forged owner references.
 func hostile(size int) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{
 		Namespace: "team-a", UID: "6f1c6a0e-5f0c-4f0b-8d9e-3f1f0c5a7b21", ResourceVersion: "123456789",
@@ -54,8 +53,7 @@ func deployment(size int, m metav1.ObjectMeta) *appsv1.Deployment {
 	return d
 }
 
-// The page docs/platform/multi-tenancy.md states these limits for the memory that a tenant's
-// objects take in the cache. The cache's own index takes additional memory.
+// See docs/platform/multi-tenancy.md for these limits.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfForgedObjects(t *testing.T) {
@@ -70,7 +68,7 @@ func TestMemoryOfForgedObjects(t *testing.T) {
 	ours, many := written(hostile(0)), written(hostile(0))
 	ours.Annotations["a"] = strings.Repeat("b", apply.MaxKept-4<<10)
 	largest := deployment(0, ours)
-	// In relation to its JSON, an empty list item takes more memory than any other value.
+	// Per byte of JSON, an empty list item takes the most memory.
 	empty := &appsv1.Deployment{ObjectMeta: many}
 	for range apply.MaxKept / 2 / unsafe.Sizeof(corev1.Container{}) {
 		empty.Spec.Template.Spec.Containers = append(empty.Spec.Template.Spec.Containers, corev1.Container{})
@@ -108,8 +106,6 @@ func encoded(o client.Object) []byte {
 	return text
 }
 
-// message is an object that has a protobuf encoding, like the objects that the cache gets from the
-// API server.
 type message interface {
 	client.Object
 	Marshal() ([]byte, error)
@@ -138,9 +134,7 @@ func stripped(t *testing.T, o any) any {
 	return kept
 }
 
-// In the cache, the largest possible Dojos take at most four bytes for each byte of JSON. If a
-// namespace with the sample quota is full of such Dojos, they take at most half of the operator's
-// memory limit.
+// Dojos take at most 4 bytes of cache per JSON byte, a full namespace half of the memory limit.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfLargestDojos(t *testing.T) {

@@ -39,8 +39,7 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// history applies random events to one Dojo: new specs and credentials, changes by other clients,
-// and crashes of the operator. Rapid calls its exported methods in random order.
+// history applies random events to one Dojo. Rapid calls the exported methods in random order.
 type history struct {
 	t      rapid.TB
 	ctx    context.Context
@@ -48,12 +47,11 @@ type history struct {
 	clock  *testclock.FakePassiveClock
 	r      *Reconciler
 	dojo   *corev1api.Dojo
-	// added lists the changes by other clients that the operator must not undo.
+	// added lists changes of [history.Add].
 	added []string
 	steps int
 }
 
-// modelConfig has no default values, so that the tests notice an ignored flag.
 var modelConfig = Config{
 	Workload: workload.Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second},
 }
@@ -76,8 +74,7 @@ var modelScheme = func() *runtime.Scheme {
 	return s
 }()
 
-// ruleCRD is the part of the PrometheusRule CRD that server-side apply needs, so that it merges
-// the list groups by name.
+// ruleCRD lets server-side apply merge the list groups of a PrometheusRule by name.
 const ruleCRD = `
 spec:
   group: monitoring.coreos.com
@@ -107,7 +104,6 @@ func newHistory(t rapid.TB, dojo *corev1api.Dojo) *history {
 	return h
 }
 
-// Restart replaces the operator by a new process without any memory of its writes.
 func (h *history) Restart(*rapid.T) {
 	h.r = &Reconciler{Client: asCached(h.server), Live: h.server, Kinds: allKinds{}, Clock: h.clock, Config: modelConfig,
 		Catalog: mounted.Fixed(dojotest.Catalog())}
@@ -131,14 +127,12 @@ func maybe[T any](t *rapid.T, name string, value T) (option T) {
 	return option
 }
 
-// Spec changes fields that every Dojo's spec sets.
 func (h *history) Spec(t *rapid.T) {
 	h.dojo.Generation++
 	h.dojo.Spec.Replicas = new(rapid.Int32Range(0, 5).Draw(t, "replicas"))
 	h.dojo.Spec.Title = rapid.StringN(1, 20, -1).Draw(t, "title")
 }
 
-// Options adds and removes optional fields that change the pods.
 func (h *history) Options(t *rapid.T) {
 	h.dojo.Generation++
 	spec := &h.dojo.Spec
@@ -147,7 +141,7 @@ func (h *history) Options(t *rapid.T) {
 	for _, variable := range []corev1.EnvVar{
 		{Name: "A", Value: "1"},
 		{Name: "B", Value: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "value of B")},
-		// The API server adds a default apiVersion to a fieldRef, which is an atomic field.
+		// The API server adds a default apiVersion to a fieldRef, which is atomic.
 		{Name: "NODE", ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"},
 		}},
@@ -169,7 +163,6 @@ func (h *history) Options(t *rapid.T) {
 	}})
 }
 
-// Children adds and removes fields of the spec that need optional children, such as an Ingress.
 func (h *history) Children(t *rapid.T) {
 	h.dojo.Generation++
 	h.dojo.Spec.Exposure = maybe(t, "exposure", &corev1api.Exposure{
@@ -186,8 +179,6 @@ func (h *history) Children(t *rapid.T) {
 	})
 }
 
-// Rotate changes the password in the Secret that spec.credentialsRef names. If Lose has deleted the
-// Secret, Rotate creates it again.
 func (h *history) Rotate(t *rapid.T) {
 	h.steps++
 	password := fmt.Sprintf("%d%s", h.steps, rapid.StringN(1, 20, -1).Draw(t, "password"))
@@ -201,15 +192,13 @@ func (h *history) Rotate(t *rapid.T) {
 	})
 }
 
-// Lose deletes the Secret that spec.credentialsRef names.
 func (h *history) Lose(*rapid.T) {
 	if source := read(h, "pg-app", &corev1.Secret{}); source != nil {
 		h.delete(source)
 	}
 }
 
-// Add makes a change that the operator must not undo. It makes each such change at most once,
-// because a Service cannot have the same port twice.
+// Add makes each change at most once, because a Service cannot have the same port twice.
 func (h *history) Add(t *rapid.T) {
 	what := rapid.SampledFrom(slices.Sorted(maps.Keys(harmless()))).Draw(t, "added")
 	if slices.Contains(h.added, what) || !h.complete() {
@@ -219,7 +208,6 @@ func (h *history) Add(t *rapid.T) {
 	harmless()[what](h)
 }
 
-// Break makes a change that the operator must correct.
 func (h *history) Break(t *rapid.T) {
 	what := rapid.SampledFrom(slices.Sorted(maps.Keys(harmful()))).Draw(t, "broken")
 	if h.complete() {
@@ -233,11 +221,9 @@ func (h *history) complete() bool {
 	return own != nil && deployment != nil && service != nil && budget != nil
 }
 
-// Reconcile runs a complete reconcile, and then makes the pods ready.
 func (h *history) Reconcile(*rapid.T) { h.reconcile() }
 
-// Halfway applies only the first writes of a plan, as if the operator had crashed or the API server
-// had refused the next write.
+// Halfway simulates a crash of the operator, or a refused write.
 func (h *history) Halfway(t *rapid.T) {
 	p := h.plan()
 	p.Apply, p.Delete = p.Apply[:rapid.IntRange(0, len(p.Apply)).Draw(t, "writes")], nil
@@ -278,8 +264,7 @@ func (h *history) serve() {
 	})
 }
 
-// Check runs after each event and checks two invariants: the operator starts no pod without
-// credentials, and it deletes only optional children.
+// Check runs after each event: no pods without credentials, and no deletion of required children.
 func (h *history) Check(t *rapid.T) {
 	p := h.plan()
 	for _, old := range p.Delete {
@@ -300,8 +285,7 @@ func kindsOf(p apply.Plan) (kinds []string) {
 	return kinds
 }
 
-// After any sequence of events, one reconcile brings all children to their desired state. The next
-// reconcile writes nothing, and the children equal those of a new Dojo.
+// After any events, the children equal those of a new Dojo, and the next reconcile writes nothing.
 func TestAnyHistoryEndsLikeAFreshStart(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -332,8 +316,6 @@ func TestAnyHistoryEndsLikeAFreshStart(t *testing.T) {
 	})
 }
 
-// sameChildren compares the labels, owners and content of all children. It ignores the status and
-// the random revision.
 func sameChildren(t *rapid.T, want, got *history) {
 	t.Helper()
 	compare(t, want, got, "tokyo-credentials", func() *corev1.Secret { return &corev1.Secret{} })
@@ -404,8 +386,7 @@ func sourceSecret(password string) *corev1.Secret {
 	}
 }
 
-// A random sequence takes a tenth of a second. So the tests run fewer and shorter sequences than
-// rapid does by default. The flags -rapid.checks and -rapid.steps raise both numbers.
+// A random sequence takes 0.1 s, so these defaults are lower than those of rapid.
 func init() {
 	for name, value := range map[string]string{"rapid.checks": "30", "rapid.steps": "15"} {
 		if err := flag.Set(name, value); err != nil {
@@ -431,8 +412,7 @@ func ofContainer(edit func(*corev1.Container)) func(*history) {
 	return ofDeployment(func(d *appsv1.Deployment) { edit(&d.Spec.Template.Spec.Containers[0]) })
 }
 
-// setVariable finds the variable by its name, because its index may change. It replaces the whole
-// variable, because the API server refuses a variable with both value and valueFrom.
+// setVariable replaces the variable: the API server refuses both value and valueFrom.
 func setVariable(c *corev1.Container, name, value string) {
 	removeVariable(c, name)
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
@@ -442,7 +422,6 @@ func removeVariable(c *corev1.Container, name string) {
 	c.Env = slices.DeleteFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name })
 }
 
-// harmless lists changes by other clients that the operator must not undo.
 func harmless() map[string]func(*history) {
 	return map[string]func(*history){
 		"note on the Secret":     ofSecret(annotate[*corev1.Secret]),
@@ -479,7 +458,6 @@ func harmless() map[string]func(*history) {
 	}
 }
 
-// harmful lists changes by other clients that the operator must correct.
 func harmful() map[string]func(*history) {
 	return map[string]func(*history){
 		"Secret deleted":     func(h *history) { h.delete(read(h, "tokyo-credentials", &corev1.Secret{})) },

@@ -17,8 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// resume returns advice with the command that resumes the Dojo. If this would delete data, the
-// advice begins with the command that keeps the data.
+// resume returns commands to resume the Dojo, and to keep data that a deletion would drop.
 func resume(dojo *corev1api.Dojo) string {
 	command := fmt.Sprintf("`kubectl annotate dojos.core.jutsu.com %s -n %s %s-`",
 		dojo.Name, dojo.Namespace, corev1api.PausedAnnotation)
@@ -31,8 +30,7 @@ func resume(dojo *corev1api.Dojo) string {
 
 func paused(dojo *corev1api.Dojo) bool { return dojo.Annotations[corev1api.PausedAnnotation] == "true" }
 
-// pause removes all writes from the plan p, and adds issues that say that the Dojo is paused. It
-// keeps the writes of guards, which also apply to a paused Dojo.
+// pause drops the writes of p, keeps the writes of guards, and reports the pause.
 func pause(dojo *corev1api.Dojo, p, guards apply.Plan) apply.Plan {
 	names, parts := pending(p)
 	if dojo.DeletionTimestamp != nil {

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Config holds the operator's flags, grouped by the package that uses them.
+// Config has the operator's flags, grouped by the package that uses them.
 type Config struct {
 	Postgres    postgres.Config
 	Credentials credentials.Config
@@ -28,7 +28,7 @@ type Config struct {
 	Monitoring  monitoring.Config
 }
 
-// State holds the objects that a reconcile has read, grouped by the package that uses them.
+// State has the observed objects, grouped by the package that uses them.
 type State struct {
 	Postgres    postgres.State
 	Credentials credentials.State
@@ -38,8 +38,7 @@ type State struct {
 	Monitoring  monitoring.State
 }
 
-// Plan plans all writes for a Dojo. If a part such as the database fails, Plan still plans the
-// writes of the other parts.
+// Plan plans all writes for a Dojo. If one part fails, Plan still plans the other parts.
 func Plan(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	guards := monitoring.Safeguards(dojo, s.Monitoring, cfg.Monitoring)
 	if dojo.DeletionTimestamp != nil {
@@ -70,8 +69,7 @@ func Plan(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		outside, alerts)
 }
 
-// releaseInput collects what the plan of a release step needs. The step's pod connects to Postgres
-// without the Pooler, because goose's advisory lock needs a session that the Pooler does not keep.
+// releaseInput bypasses the Pooler, because goose's advisory lock needs a session.
 func releaseInput(
 	dojo *corev1api.Dojo, s State, database *postgres.Database, secret workload.Credentials, cfg Config,
 ) release.Input {
@@ -88,8 +86,7 @@ func releaseInput(
 	return in
 }
 
-// blockingIssue returns an issue that forbids all writes except those of [monitoring.Safeguards].
-// It returns nil if there is none.
+// blockingIssue returns an issue that forbids all writes except [monitoring.Safeguards], or nil.
 func blockingIssue(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	return cmp.Or(s.Credentials.Conflict(dojo), s.Workload.Conflict(dojo))
 }
@@ -102,8 +99,7 @@ func ofAllParts(issue conditions.Issue) (all []conditions.Issue) {
 	return all
 }
 
-// planFinalizers returns the new finalizers, or nil to leave them unchanged. If the spec no longer
-// needs our finalizer, the finalizer stays until all data is marked as retained.
+// planFinalizers returns nil for no change. An unneeded finalizer stays until all data is retained.
 func planFinalizers(dojo *corev1api.Dojo, s State) []string {
 	switch desired, present := cnpg.Reclaims(dojo), hasFinalizer(dojo); {
 	case desired && !present:

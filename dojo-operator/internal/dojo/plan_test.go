@@ -170,8 +170,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// When an autoscaler takes over the Deployment of a running Dojo, the operator keeps the
-// autoscaler's number of replicas. The pods do not roll.
+// When an autoscaler takes over the Deployment, its replicas stay and the pods are not replaced.
 func TestAutoscalerTakesOver(t *testing.T) {
 	t.Parallel()
 	w := reconciled(t, dojotest.Dojo())
@@ -182,7 +181,7 @@ func TestAutoscalerTakesOver(t *testing.T) {
 	}
 }
 
-// If an issue blocks the whole Dojo, each of its conditions reports the issue.
+// An issue that blocks the whole Dojo is reported by each of the Dojo's conditions.
 func TestBlockedParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -255,7 +254,6 @@ func TestOneReconcileIsEnough(t *testing.T) {
 	})
 }
 
-// All children of a Dojo have valid names, whatever the Dojo's name and its length.
 func TestAnyName(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -297,8 +295,7 @@ func drawSome(t *rapid.T, label string, names []string, least int) []string {
 	return rapid.SliceOfNDistinct(rapid.SampledFrom(names), least, 3, rapid.ID).Draw(t, label)
 }
 
-// The pods get the variables that the credentials Secret has, even if the spec already names
-// another kind of database.
+// Pods get the variables of the present Secret, even if spec.database has just changed.
 func TestPodsHaveTheVariablesOfTheirSecret(t *testing.T) {
 	t.Parallel()
 	variables := func(w *world) (names []string) {

@@ -17,12 +17,10 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// finishedFirst puts a Dojo at the front of the queue when its rollout finishes, and delays a Dojo
-// when only its pod counts change. Otherwise, if many Dojos are created at once, most of them
-// would become Ready only at the very end.
+// finishedFirst reconciles finished rollouts first, and changes of pod counts later. Otherwise, of
+// many new Dojos, most would become Ready only at the very end.
 type finishedFirst struct{ handler.EventHandler }
 
-// Update implements [handler.EventHandler].
 func (f finishedFirst) Update(
 	ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
@@ -40,11 +38,9 @@ func (f finishedFirst) Update(
 	f.EventHandler.Update(ctx, e, queue)
 }
 
-// ownCreates delays the reconcile after the operator has created a child. Another event of the
-// child usually follows, and one reconcile then handles both.
+// ownCreates delays the event of a created child: one reconcile then also handles the next event.
 type ownCreates struct{ handler.EventHandler }
 
-// Create implements [handler.EventHandler].
 func (h ownCreates) Create(
 	ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {

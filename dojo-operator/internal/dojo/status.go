@@ -30,8 +30,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// countsInterval is the delay before the operator writes a status in which only the counts of pods
-// are new. Starting pods change the counts many times a second.
+// countsInterval delays status writes that change only pod counts.
 const countsInterval = 2 * time.Second
 
 func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []conditions.Issue) corev1api.DojoStatus {
@@ -72,8 +71,7 @@ func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []condi
 	return next
 }
 
-// lastKnownStatus returns the status if the operator could not read all objects: the former status,
-// with conditions that report the issues.
+// lastKnownStatus returns the former status with the issues of a failed observation.
 func lastKnownStatus(dojo *corev1api.Dojo, issues []conditions.Issue) corev1api.DojoStatus {
 	next := *dojo.Status.DeepCopy()
 	next.ObservedGeneration = dojo.Generation
@@ -130,6 +128,7 @@ func setParts(dojo *corev1api.Dojo, s State, issues []conditions.Issue, all *[]m
 	}
 }
 
+// awaitedObjects keeps the start of each wait, so a restart of the operator restarts no deadline.
 func awaitedObjects(dojo *corev1api.Dojo, now time.Time, issues []conditions.Issue) (all []corev1api.Wait) {
 	for _, issue := range issues {
 		known := slices.ContainsFunc(all, func(w corev1api.Wait) bool { return w.Object == issue.WaitingFor })
@@ -141,8 +140,6 @@ func awaitedObjects(dojo *corev1api.Dojo, now time.Time, issues []conditions.Iss
 	return all
 }
 
-// availability returns the condition Available. Its reason distinguishes an outage from a Dojo that
-// has not started yet or has no replicas by its spec.
 func availability(dojo *corev1api.Dojo, s *corev1api.DojoStatus, unreachable string) conditions.Availability {
 	was := meta.FindStatusCondition(s.Conditions, conditions.TypeAvailable)
 	switch {
@@ -178,8 +175,7 @@ func (r *Reconciler) updateStatus(
 	same := metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name, ResourceVersion: dojo.ResourceVersion}
 	was, after := &corev1api.Dojo{ObjectMeta: same, Status: before}, &corev1api.Dojo{ObjectMeta: same, Status: next}
 	done := r.applier.Expectations.Writing(expectations.KeyOf("Dojo", dojo.Namespace, dojo.Name))
-	// If the Dojo was deleted, a new Dojo of the same name must not get this status. The API server
-	// cannot compare a UID in this patch, so the patch contains the resource version.
+	// The resource version keeps this status from a new Dojo of the same name.
 	failed := r.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}),
 		client.FieldOwner(ownership.FieldOwner))
 	version := ""
@@ -242,9 +238,7 @@ func notReadySince(dojo *corev1api.Dojo, was []metav1.Condition) time.Time {
 	return dojo.CreationTimestamp.Time
 }
 
-// deferral returns how long to delay the write of the status. The delay is more than 0 only if
-// three things are true: only counts have changed, the change is small, and the Deployment has
-// changed within countsInterval.
+// deferral delays the status only if pod counts alone have changed, recently and by little.
 func deferral(before, next corev1api.DojoStatus, s workload.State) time.Duration {
 	live := s.Deployment
 	if live == nil || live.Spec.Replicas == nil || // the cache strips the replicas of another owner's Deployment
@@ -262,8 +256,7 @@ func deferral(before, next corev1api.DojoStatus, s workload.State) time.Duration
 	return countsInterval - age
 }
 
-// withoutCounts removes all counts, and the messages of conditions, because messages may quote
-// counts.
+// withoutCounts also removes the messages of conditions, because messages may quote counts.
 func withoutCounts(s corev1api.DojoStatus) corev1api.DojoStatus {
 	s.Replicas, s.ReadyReplicas, s.UpdatedReplicas, s.AvailableReplicas, s.ReadyStatus = 0, 0, 0, 0, ""
 	s.Conditions = slices.Clone(s.Conditions)

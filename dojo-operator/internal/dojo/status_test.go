@@ -170,8 +170,7 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 	}
 }
 
-// If a suspended Dojo has a Cluster of its own, the Cluster is hibernated, and DatabaseReady has
-// the reason Suspended. A Cluster of another owner is not hibernated.
+// Only the Dojo's own Cluster is hibernated.
 func TestDatabaseOfASuspendedDojo(t *testing.T) {
 	t.Parallel()
 	for want, dojo := range map[string]*corev1api.Dojo{

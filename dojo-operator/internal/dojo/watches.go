@@ -56,14 +56,12 @@ func referencesOf(o client.Object) []string {
 	return all
 }
 
-// dojosOf returns the Dojos to reconcile after an event of the object. These include a Dojo that
-// needs a child with the object's name: a conflict over the name may have ended.
+// dojosOf includes Dojos that need a child with the object's name: a name conflict may have ended.
 func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.Request {
 	requests := r.dojosMatching(ctx, func(*corev1api.Dojo) bool { return true },
 		client.MatchingFields{ownership.References: client.ObjectKeyFromObject(o).String()})
 	switch o := o.(type) {
-	// CloudNativePG generates the names of scheduled Backups, so no Dojo refers to a Backup by
-	// name. The Backup's Cluster leads to the Dojo.
+	// CloudNativePG generates the names of scheduled Backups, so no Dojo refers to them.
 	case *cnpgv1.Backup:
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.Cluster.Name)...)
 	case *batchv1.Job: // a Job of CloudNativePG may upgrade a Cluster
@@ -103,8 +101,7 @@ func (r *Reconciler) ownerOfCluster(ctx context.Context, namespace, cluster stri
 	return r.dojosMatching(ctx, own, client.MatchingFields{ownership.References: name.String()})
 }
 
-// ownerOfClusterOf returns the Dojos that own the Cluster or the login that the Dojo o uses. The
-// owners may be waiting until o no longer uses the Cluster or the login.
+// ownerOfClusterOf returns Dojos that may wait until o no longer uses their Cluster or login.
 func (r *Reconciler) ownerOfClusterOf(ctx context.Context, o client.Object) []reconcile.Request {
 	dojo := o.(*corev1api.Dojo)
 	own := func(owner *corev1api.Dojo) bool { return owner.Spec.Postgres != nil }
@@ -118,8 +115,7 @@ func (r *Reconciler) waitingDojoOfPod(ctx context.Context, pod client.Object) []
 		if r.Client.Get(ctx, request.NamespacedName, &dojo) == nil && (dojo.DeletionTimestamp != nil || dojo.Spec.Suspend ||
 			dojo.Status.Database != nil && (dojo.Status.Database.FormerLogin != "" || dojo.Status.Database.Pooler != nil ||
 				dojo.Status.Database.Upgrade != nil)) {
-			// The owner of the Dojo's Cluster may also wait for the end of the pod, to hibernate
-			// the Cluster.
+			// The Cluster's owner may wait for the end of the pod to hibernate the Cluster.
 			return append([]reconcile.Request{request}, r.ownerOfCluster(ctx, dojo.Namespace, cnpg.ClusterName(&dojo))...)
 		}
 	}
@@ -135,9 +131,8 @@ var podEnds = predicate.Funcs{
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
-// mayLeaveCluster accepts events after which a Dojo may no longer use the Cluster or the login of
-// another Dojo. It also accepts events after which a Dojo may need that Cluster although the owner
-// of the Cluster is suspended: the Dojo is new, resumes, or is being deleted with its database.
+// mayLeaveCluster accepts events after which a Dojo may no longer need the Cluster or login of
+// another Dojo, or may need the Cluster of a suspended Dojo.
 var mayLeaveCluster = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool {
 		dojo := e.Object.(*corev1api.Dojo)
@@ -241,8 +236,7 @@ var targetChanged = predicate.Funcs{
 	},
 }
 
-// scalerChanged ignores updates of an autoscaler's status, unless the condition ScalingActive
-// changes.
+// scalerChanged ignores updates of the status, except of the condition ScalingActive.
 var scalerChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before := e.ObjectOld.(*autoscalingv2.HorizontalPodAutoscaler)

@@ -177,7 +177,7 @@ func TestDojosOfAnObject(t *testing.T) {
 		"foreign, with the name of one": {child(&corev1.Service{ObjectMeta: named("school", "kyoto")}), "school/kyoto"},
 		"foreign":                       {child(&corev1.Service{ObjectMeta: named("school", "theirs")}), ""},
 		"foreign, in another namespace": {child(&appsv1.Deployment{ObjectMeta: named("team", "tokyo")}), ""},
-		// The Dojo tokyo needs the name of this Service, so an event may end the name conflict.
+		// The Dojo tokyo needs the name of this Service.
 		"of another group's Dojo":        {child(&corev1.Service{ObjectMeta: ofAnotherGroup}), "school/tokyo"},
 		"foreign Job":                    {child(&batchv1.Job{ObjectMeta: named("school", "theirs")}), ""},
 		"another kind, a Dojo's name":    {child(&batchv1.Job{ObjectMeta: named("school", "tokyo")}), "school/tokyo"},
@@ -296,8 +296,6 @@ func TestPodEnds(t *testing.T) {
 		map[string]bool{"created": false, "deleted": true, "runs": false, "succeeds": false, "fails": false}, updates)
 }
 
-// checkPredicate checks which events the predicate accepts: the creation and the deletion of
-// before, and the updates from before to each object in updates.
 func checkPredicate(
 	t *testing.T, p predicate.Predicate, before client.Object, want map[string]bool, updates map[string]client.Object,
 ) {

@@ -29,7 +29,6 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// testConfig has no default values, so that the tests notice an ignored flag.
 var testConfig = Config{
 	Postgres: postgres.Config{
 		Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second,
@@ -46,8 +45,6 @@ func must(t dojotest.TB, err error) {
 	}
 }
 
-// world is a simulated API server with the objects of one Dojo, and the Dojo's Reconciler. No other
-// controllers run.
 type world struct {
 	*dojotest.Cluster
 	reconciler *Reconciler
@@ -56,10 +53,8 @@ type world struct {
 	without    string // a kind that the cluster does not have
 }
 
-// Has implements [Kinds].
 func (w *world) Has(kind optionalkinds.Kind) bool { return kind.Kind != w.without }
 
-// Defined implements [Kinds].
 func (w *world) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error) {
 	return w.Has(kind), nil
 }
@@ -80,7 +75,6 @@ func newWorld(t dojotest.TB, objects ...client.Object) *world {
 	return w
 }
 
-// asCached returns a client that strips the objects it reads, as the cache does.
 func asCached(server client.WithWatch) client.Client {
 	return interceptor.NewClient(server, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, name client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -116,7 +110,6 @@ func (w *world) do(dojo *corev1api.Dojo) apply.Plan {
 	return plan
 }
 
-// reconciled returns a world in which the Dojo has been reconciled and all its pods are ready.
 func reconciled(t dojotest.TB, dojo *corev1api.Dojo, objects ...client.Object) *world {
 	t.Helper()
 	w := newWorld(t, append(objects, dojotest.Source())...)
@@ -126,7 +119,6 @@ func reconciled(t dojotest.TB, dojo *corev1api.Dojo, objects ...client.Object) *
 	return w
 }
 
-// serve sets the Deployment's status to a finished rollout with this many ready replicas.
 func (w *world) serve(ready int32) {
 	w.t.Helper()
 	applytest.EditStatus(w.t, w.Server, "kube-controller-manager", w.deployment(), func(d *appsv1.Deployment) {
@@ -181,8 +173,6 @@ func referring(namespace string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef.Namespace = namespace }
 }
 
-// inGroup gives the Dojo a DiscordChannel of its own for its alerts, in the DiscordGroup alerts.
-// inChannel sends the alerts to the existing DiscordChannel all.
 func inGroup(dojo *corev1api.Dojo) {
 	dojo.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
 		GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"},

@@ -8,8 +8,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 )
 
-// Catalog returns a catalog with the images registry.example/postgres:TAG for these tags. Without
-// tags, it has the tags 16 to 18.
+// Catalog returns the images registry.example/postgres:TAG. The default tags are 16, 17 and 18.
 func Catalog(tags ...string) images.Catalog {
 	if len(tags) == 0 {
 		tags = []string{"16", "17", "18"}

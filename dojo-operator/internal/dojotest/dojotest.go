@@ -57,7 +57,7 @@ func Dojo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	return dojo
 }
 
-// Named gives the Dojo this name and another UID.
+// Named gives the Dojo a name and another UID.
 func Named(name string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Name, dojo.UID = name, "uid of "+dojo.UID }
 }
@@ -67,8 +67,7 @@ func Replicas(n int32) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Replicas = &n }
 }
 
-// WaitingFor records in status.waitingFor that an object has been missing since a time before
-// [Noon]. The parameter ago is the duration between the two times.
+// WaitingFor records in status.waitingFor a wait that started before [Noon] by the duration ago.
 func WaitingFor(object string, ago time.Duration) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		wait := corev1api.Wait{Object: object, Since: metav1.NewTime(Noon.Add(-ago))}
@@ -91,8 +90,7 @@ func Source(changes ...func(*corev1.Secret)) *corev1.Secret {
 	return s
 }
 
-// Metadata returns the metadata of a Secret as the cache has it: without data. It returns nil for
-// nil.
+// Metadata returns the metadata of a Secret, as the cache has it, or nil.
 func Metadata(secret *corev1.Secret) *metav1.PartialObjectMetadata {
 	if secret == nil {
 		return nil

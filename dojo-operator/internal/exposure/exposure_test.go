@@ -154,8 +154,6 @@ func TestForeignObjects(t *testing.T) {
 	}
 }
 
-// report writes the HTTPRoute's status as the controllers of Gateways do, for the current
-// generation.
 func report(t *testing.T, c *dojotest.Cluster, parents ...parentStatus) {
 	t.Helper()
 	applytest.EditStatus(t, c.Server, "envoy-gateway", routeOf(t, c), func(route *unstructured.Unstructured) {
@@ -274,8 +272,7 @@ func TestRouteMatchesTheSpec(t *testing.T) {
 	}
 }
 
-// A switch between Ingress and HTTPRoute loses no request. The Ingress stays until a Gateway
-// accepts the HTTPRoute. The HTTPRoute stays until the Ingress has an address.
+// A switch between Ingress and HTTPRoute loses no request.
 func TestSwitch(t *testing.T) {
 	t.Parallel()
 	c := dojotest.NewCluster(t)

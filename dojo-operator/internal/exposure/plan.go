@@ -15,14 +15,13 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Service describes the port of the Kubernetes Service to which the Ingress or HTTPRoute sends
-// requests.
+// Service is the port of the Kubernetes Service that the Ingress or HTTPRoute sends requests to.
 type Service struct {
 	PortName string
 	Port     int32
 }
 
-// Plan plans the writes and deletions of a Dojo's Ingress and HTTPRoute.
+// Plan plans a Dojo's Ingress and HTTPRoute.
 func Plan(dojo *corev1api.Dojo, s State, to Service, cfg Config) (p apply.Plan) {
 	var ingress, route *unstructured.Unstructured
 	switch want := dojo.Spec.Exposure; {
@@ -57,8 +56,7 @@ func hasAddress(dojo *corev1api.Dojo, live *networkingv1.Ingress) bool {
 	return live != nil && !ownership.Conflicts(dojo, live) && len(live.Status.LoadBalancer.Ingress) > 0
 }
 
-// waitForIngress returns an issue while the Ingress has no address. Some controllers never report
-// an address. So after the deadline, the message says that the user may delete the HTTPRoute.
+// Some controllers never report an address of the Ingress.
 func waitForIngress(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	object := fmt.Sprintf("Ingress %s/%s", dojo.Namespace, dojo.Name)
 	return conditions.WaitUntil(s.Now, dojo.WaitingSince(object, s.Now), cfg.ProgressDeadline,

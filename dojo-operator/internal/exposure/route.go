@@ -18,8 +18,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// For server-side apply, the lists of an HTTPRoute are atomic: the operator owns whole items,
-// including the fields that have defaults. So routeFor sets these fields too
+// routeFor also sets fields with defaults, because server-side apply treats the lists as atomic
 // (https://gateway-api.sigs.k8s.io/reference/spec/#httproute).
 func routeFor(dojo *corev1api.Dojo, to Service) *unstructured.Unstructured {
 	want := dojo.Spec.Exposure
@@ -74,7 +73,7 @@ func routeIssue(dojo *corev1api.Dojo, s State, written bool, cfg Config) *condit
 				"%s/%s: %s=False (%s): %s. Change spec.exposure, or the listeners of the Gateway.",
 				nameOf(ref, dojo.Namespace), dojo.Namespace, dojo.Name, refused.Type, refused.Reason,
 				strings.TrimSuffix(cmp.Or(refused.Message, "no message"), "."))
-		// Report only the first Gateway without an answer, because the status holds few issues.
+		// Report only one Gateway without an answer: the status has room for few issues.
 		case !taken && waiting == nil:
 			waiting = waitForGateway(dojo, s, ref, cfg)
 		}
@@ -95,8 +94,7 @@ func waitForGateway(dojo *corev1api.Dojo, s State, ref corev1api.GatewayReferenc
 			ref.Name, cmp.Or(ref.Namespace, dojo.Namespace)).For(object))
 }
 
-// accepted reports whether a Gateway that the spec names has accepted the HTTPRoute. In contrast,
-// the function serves also considers Gateways that the spec no longer names.
+// accepted ignores Gateways that the spec no longer names. The function serves includes them.
 func accepted(dojo *corev1api.Dojo, s State) bool {
 	if s.Route == nil || ownership.Conflicts(dojo, s.Route) {
 		return false
@@ -117,9 +115,7 @@ func serves(dojo *corev1api.Dojo, route *unstructured.Unstructured) bool {
 	})
 }
 
-// reportFor reports whether a controller of the Gateway ref has accepted the HTTPRoute. If no
-// controller has accepted the HTTPRoute, and one has refused it, refused is the condition with the
-// refusal.
+// reportFor prefers an acceptance over a refusal if several controllers have reported.
 func reportFor(
 	ref corev1api.GatewayReference, namespace string, all []parentStatus,
 ) (taken bool, refused *metav1.Condition) {

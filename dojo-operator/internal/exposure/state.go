@@ -27,25 +27,23 @@ var routeKind = optionalkinds.Kind{
 // Kinds lists the kinds that this package uses and the cluster may lack.
 func Kinds() []optionalkinds.Kind { return []optionalkinds.Kind{routeKind} }
 
-// Config holds the operator's flags that this package uses.
+// Config has the operator's flags that this package uses.
 type Config struct {
-	// ProgressDeadline is the longest wait for a Gateway's controller to report on an HTTPRoute,
-	// and for an Ingress to get an address.
+	// ProgressDeadline limits the wait for a Gateway's report, and for an address of an Ingress.
 	ProgressDeadline time.Duration
 }
 
-// State holds the objects that Observe has read. A missing object is nil.
+// State has the observed objects. A missing object is nil.
 type State struct {
 	Now     time.Time
 	Ingress *networkingv1.Ingress
 	Route   *unstructured.Unstructured
-	// NoRoutes reports whether the cluster lacks the kind HTTPRoute.
+	// NoRoutes is true if the cluster lacks the kind HTTPRoute.
 	NoRoutes  bool
 	Unchanged apply.Unchanged
 }
 
-// Observe reads the Ingress and the HTTPRoute. It skips the HTTPRoute if the cluster lacks this
-// kind, according to has.
+// Observe reads the Ingress, and the HTTPRoute if the cluster has this kind.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {
@@ -60,8 +58,7 @@ func Observe(
 	return s, err
 }
 
-// Status returns the hosts of spec.exposure once the Ingress exists, or once a Gateway has accepted
-// the HTTPRoute. Before that, it returns nil.
+// Status returns the hosts once the Ingress exists or a Gateway has accepted the HTTPRoute.
 func Status(dojo *corev1api.Dojo, s State) []corev1api.Hostname {
 	switch want := dojo.Spec.Exposure; {
 	case want == nil:

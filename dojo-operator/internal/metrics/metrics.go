@@ -17,8 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Metrics counts writes and measures durations. Only the leader exports the gauges, so that a
-// standby does not export the same series.
+// Metrics counts writes and measures durations.
 type Metrics struct {
 	applies         *prometheus.CounterVec
 	rotations       prometheus.Counter
@@ -28,8 +27,8 @@ type Metrics struct {
 
 var readyBuckets = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800}
 
-// New registers the operator's metrics. It exports the gauges only after the channel elected is
-// closed, that is, while this process is the leader.
+// New registers the metrics. Only the leader, for which elected is closed, exports the gauges: a
+// standby must not export the same series.
 func New(registry prometheus.Registerer, dojos client.Reader, elected <-chan struct{}) (*Metrics, error) {
 	m := &Metrics{
 		applies: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -69,8 +68,7 @@ func (m *Metrics) Applied(result apply.Result) {
 	}
 }
 
-// Available records the time from the creation of a Dojo until it became Available for the first
-// time.
+// Available records the time from a Dojo's creation until the Dojo first became Available.
 func (m *Metrics) Available(after time.Duration) { m.timeToAvailable.Observe(after.Seconds()) }
 
 // Ready records the time that a Dojo took to become Ready.
@@ -98,7 +96,6 @@ type gauges struct {
 	elected <-chan struct{}
 }
 
-// Describe implements [prometheus.Collector].
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- conditionDesc
 	out <- desiredDesc
@@ -108,7 +105,6 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- outdatedDesc
 }
 
-// Collect implements [prometheus.Collector].
 func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	select {
 	case <-g.elected:

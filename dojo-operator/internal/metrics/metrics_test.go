@@ -168,7 +168,7 @@ func TestGaugesOfTheLeaderOnly(t *testing.T) {
 	}
 }
 
-// If the Dojos cannot be listed, the scrape fails. Otherwise the gauges would silently be missing.
+// Without an error, the gauges would silently be missing.
 func TestGaugesReportAFailure(t *testing.T) {
 	t.Parallel()
 	broken := fake.NewClientBuilder().WithScheme(dojotest.Scheme).WithInterceptorFuncs(interceptor.Funcs{

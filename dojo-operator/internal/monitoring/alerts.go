@@ -41,8 +41,7 @@ func hasOwnChannel(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Alerts != nil && dojo.Spec.Alerts.Discord.GroupRef != nil
 }
 
-// channelFor returns the Dojo's own DiscordChannel. Its name on Discord has no two hyphens in a
-// row, because Discord would not store them.
+// Discord would not store two hyphens in a row.
 func channelFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	name := ownChannelName(dojo)
 	for strings.Contains(name, "--") {
@@ -60,8 +59,7 @@ func channelFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	})
 }
 
-// routeFor returns the AlertmanagerConfig. It omits fields that the route of the platform's
-// Alertmanager already sets.
+// routeFor omits fields that the route of the platform's Alertmanager already sets.
 func routeFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	message := map[string]any{
 		"apiURL":       map[string]any{"name": SecretName(dojo), "key": discordv1alpha1.WebhookSecretKey},
@@ -76,9 +74,8 @@ func routeFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 		"route": map[string]any{
 			"receiver": "discord",
 			"groupBy":  []any{"alertname", "namespace", "dojo"},
-			// Both matchers are necessary: Dojos in two namespaces may have the same name, and the
-			// field alertmanagerConfigMatcherStrategy may switch off prometheus-operator's own
-			// matcher for the namespace.
+			// Dojos in two namespaces may have the same name, and alertmanagerConfigMatcherStrategy
+			// may disable the matcher that prometheus-operator adds for the namespace.
 			"matchers": []any{
 				map[string]any{"name": "namespace", "value": dojo.Namespace, "matchType": "="},
 				map[string]any{"name": "dojo", "value": dojo.Name, "matchType": "="},
@@ -91,9 +88,8 @@ func routeFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	}))
 }
 
-// mentions returns the content of the Discord message. Only mentions in the content notify users.
-// The text of an alert is in an embed, so a tenant's alert cannot mention anyone
-// (https://discord.com/developers/docs/reference#message-formatting).
+// mentions returns the content of the Discord message. The text of an alert is in an embed, which
+// notifies nobody (https://discord.com/developers/docs/reference#message-formatting).
 func mentions(all []corev1api.AlertMention) string {
 	if len(all) == 0 {
 		return ""
@@ -145,14 +141,11 @@ func planAlerts(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
 	planObsoleteChannel(dojo, s, cfg, moved, p)
 }
 
-// planObsoleteChannel deletes the Dojo's own DiscordChannel if the spec no longer needs it. If the
-// alerts move to another channel, it first waits for the progress deadline, so that Alertmanager
-// can read its new configuration.
+// planObsoleteChannel first lets Alertmanager read its new configuration if alerts move.
 func planObsoleteChannel(dojo *corev1api.Dojo, s State, cfg Config, moved bool, p *apply.Plan) {
 	own := s.OwnChannel
 	if own == nil || hasOwnChannel(dojo) || ownership.Conflicts(dojo, own) || own.DeletionTimestamp != nil {
-		// A deleted DiscordChannel may exist for a while, because its channel is first deleted on
-		// Discord.
+		// The DiscordChannel may exist for a while, until its channel on Discord is deleted.
 		return
 	}
 	switch {

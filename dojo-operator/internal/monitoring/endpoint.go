@@ -16,9 +16,8 @@ const apiVersion = "v10"
 
 var anyVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// WebhookBase returns the prefix of webhook URLs, such as "https://discord.com/api", for the URL of
-// Discord's API. It accepts the same URLs as discord-operator. Its errors quote neither the user
-// nor the query of the URL, because these may be secret.
+// WebhookBase returns the prefix of webhook URLs, such as "https://discord.com/api". It accepts the
+// same URLs as discord-operator. Its errors do not quote the URL, which may contain a secret.
 func WebhookBase(api string) (string, error) {
 	base, err := url.Parse(strings.TrimRight(api, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
@@ -38,12 +37,10 @@ func WebhookBase(api string) (string, error) {
 	return base.String(), nil
 }
 
-// The token of a webhook needs no escapes in a URL
-// (https://discord.com/developers/docs/resources/webhook#execute-webhook).
+// A token needs no escapes (https://discord.com/developers/docs/resources/webhook#execute-webhook).
 var webhookPath = regexp.MustCompile(`^(?:/` + apiVersion + `)?/webhooks/[0-9]{1,20}/[A-Za-z0-9_-]{1,256}$`)
 
-// isWebhook reports whether u is the URL of a webhook below base. It compares the text and does not
-// parse it, because Alertmanager might parse an unusual URL differently.
+// isWebhook compares text, because Alertmanager might parse an unusual URL differently.
 func isWebhook(base string, u []byte) bool {
 	rest, found := strings.CutPrefix(string(u), base)
 	return base != "" && found && webhookPath.MatchString(rest)

@@ -38,8 +38,6 @@ func monitored(dojo *corev1api.Dojo) {
 	dojo.Spec.Monitoring = &corev1api.Monitoring{Enabled: true, Labels: labels}
 }
 
-// inGroup gives the Dojo a DiscordChannel of its own for its alerts, in the DiscordGroup alerts.
-// inChannel sends the alerts to the existing DiscordChannel all.
 func inGroup(dojo *corev1api.Dojo) {
 	dojo.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
 		GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"},
@@ -83,8 +81,6 @@ func objectOf(t *testing.T, c *dojotest.Cluster, kind optionalkinds.Kind) *unstr
 	return applytest.Get(t, c.Server, "school", "tokyo", kind.Object())
 }
 
-// report sets a DiscordChannel's status as discord-operator does, and creates the Secret with the
-// URL of the channel's webhook.
 func report(
 	t *testing.T, c *dojotest.Cluster, name string, can conditions.Availability, issue *conditions.Issue, secret string,
 ) {
@@ -196,8 +192,6 @@ func TestForeignMonitor(t *testing.T) {
 	}
 }
 
-// TestAlertsStepByStep creates the objects in the order of an alert's path: rules, channel,
-// webhook, route.
 func TestAlertsStepByStep(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
@@ -359,8 +353,7 @@ func TestAlertsReady(t *testing.T) {
 	}
 }
 
-// The wait for a DiscordChannel continues while the channel is Degraded. So the deadline does not
-// restart when the channel changes between Progressing and Degraded.
+// The deadline does not restart when the channel changes between Progressing and Degraded.
 func TestTheChannelIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	waiting := conditions.Progressing("WaitingForServer", "x")
@@ -380,8 +373,7 @@ func TestTheChannelIsWaitedFor(t *testing.T) {
 	}
 }
 
-// When the spec moves or removes the alerts, the operator deletes obsolete objects of its own. It
-// keeps objects of other owners.
+// The operator deletes its own obsolete objects, and keeps objects of other owners.
 func TestMovedAlerts(t *testing.T) {
 	t.Parallel()
 	const monitor, rule, channel, route = "ServiceMonitor/tokyo", "PrometheusRule/tokyo", "DiscordChannel/tokyo-alerts",
@@ -424,7 +416,6 @@ func TestMovedAlerts(t *testing.T) {
 	}
 }
 
-// The Dojo's own channel, with its messages, stays until Alertmanager posts to the shared channel.
 func TestTheFormerChannelStaysUntilTheAlertsHaveMoved(t *testing.T) {
 	t.Parallel()
 	c := alerting(t, dojotest.Dojo(inGroup))

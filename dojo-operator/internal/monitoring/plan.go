@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Plan plans the monitoring and the alerts of a Dojo. port is the name of the port of the Dojo's
-// Service, which Prometheus scrapes.
+// Plan plans the monitoring and the alerts of a Dojo. Prometheus scrapes the Service's port.
 func Plan(dojo *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 	var p apply.Plan
 	for _, monitor := range []struct {
@@ -25,7 +24,7 @@ func Plan(dojo *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 		asked bool
 	}{
 		{serviceMonitorKind, s.ServiceMonitor, scrapeFor(dojo, port), Monitored(dojo)},
-		// No alerts for a suspended Dojo, because nothing runs.
+		// A suspended Dojo has no pods, so it gets no alerts.
 		{ruleKind, s.Rule, rulesSpec(dojo, cfg), Monitored(dojo) && !dojo.Spec.Suspend},
 	} {
 		if s.has(monitor.kind) { // otherwise create the object once the cluster has the kind
@@ -52,8 +51,7 @@ func addLabels(dojo *corev1api.Dojo, o *unstructured.Unstructured) *unstructured
 	return o
 }
 
-// scrapeFor returns the spec of the ServiceMonitor. Its limits prevent a tenant from filling a
-// shared Prometheus. They are many times higher than an application needs.
+// scrapeFor limits samples and labels, so that a tenant cannot fill a shared Prometheus.
 func scrapeFor(dojo *corev1api.Dojo, port string) map[string]any {
 	return map[string]any{
 		"sampleLimit": int64(10_000), "bodySizeLimit": "10MB",

@@ -13,13 +13,11 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// operatorJob is the value of the label job that the operator's own ServiceMonitor sets. A Service
-// cannot have this name, so no application has the same job.
+// operatorJob is no valid name of a Service, so no application has the same job.
 const operatorJob = "jutsu.com/dojo-operator"
 
-// rulesFor returns the alert rules of a Dojo. The operator's metrics must be scraped with
-// honorLabels: otherwise the label namespace would be the operator's. Package go-gin-prometheus
-// counts the requests in the application (https://github.com/zsais/go-gin-prometheus).
+// rulesFor needs honorLabels for the operator's metrics, to keep the Dojo's label namespace. The
+// application counts requests with https://github.com/zsais/go-gin-prometheus.
 func rulesFor(dojo *corev1api.Dojo) []any {
 	appLabels := fmt.Sprintf(`namespace=%q,service=%q`, dojo.Namespace, dojo.Name)
 	operatorLabels := fmt.Sprintf(`job=%q,namespace=%q,dojo=%q`, operatorJob, dojo.Namespace, dojo.Name)
@@ -75,10 +73,8 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 	return rules
 }
 
-// downExpr is true if no pod answers, unless the Dojo is scaled to zero, suspended, or has never
-// started. If the operator's series are missing, downExpr is true only if pods exist and one was
-// up within the last hour. The value of dojo_condition does not matter: a Dojo can be Available
-// although Prometheus reaches no pod.
+// downExpr is true if no pod answers and the Dojo should run. Without the operator's series, a pod
+// must have been up within the last hour. Prometheus may reach no pod of an Available Dojo.
 func downExpr(appLabels, operatorLabels string) string {
 	up, available := "up{"+appLabels+"}", "dojo_condition{"+operatorLabels+`,type="Available"`
 	inactive := strings.Join([]string{
@@ -103,8 +99,7 @@ func backupRules(dojo *corev1api.Dojo, policy *corev1api.Backup, operatorLabels,
 	return rules
 }
 
-// maxBackupAge returns the longest interval between two runs of the schedule, plus a quarter of it.
-// It returns 0 for an invalid schedule.
+// maxBackupAge returns 1.25 times the longest interval of the schedule, or 0 if it is invalid.
 func maxBackupAge(fiveFields string) (longest time.Duration) {
 	schedule, err := cron.ParseStandard(fiveFields)
 	if err != nil {
@@ -135,16 +130,14 @@ func rule(dojo *corev1api.Dojo, name, lasting, severity, expr, summary, descript
 	}
 }
 
-// kubernetes-mixin uses the same names for these annotations
-// (https://github.com/kubernetes-monitoring/kubernetes-mixin).
+// kubernetes-mixin uses the same names (https://github.com/kubernetes-monitoring/kubernetes-mixin).
 const (
 	dashboardAnnotation = "dashboard_url"
 	runbookAnnotation   = "runbook_url"
 )
 
-// addLinks adds annotations with links to the runbook and to the dashboard. The dashboard's URL
-// sets Grafana variables
-// (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/create-dashboard-url-variables/).
+// addLinks sets Grafana variables in the URL of the dashboard:
+// https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/create-dashboard-url-variables/
 func addLinks(dojo *corev1api.Dojo, rules []any, cfg Config) []any {
 	links := map[string]any{}
 	if cfg.DashboardURL != nil {
@@ -165,8 +158,6 @@ func addLinks(dojo *corev1api.Dojo, rules []any, cfg Config) []any {
 	return rules
 }
 
-// runbook returns the path, in the docs, of the section about an alert. For an alert with the label
-// reason, it is the section about the reason.
 func runbook(rule map[string]any) string {
 	if strings.HasPrefix(rule["expr"].(string), "max by (reason)") {
 		return "/reasons.md#{{ $labels.reason | toLower }}"

@@ -32,8 +32,6 @@ func withVersion(policy *corev1api.VersionPolicy) func(*corev1api.Dojo) {
 	}
 }
 
-// TestAlerts shows which alerts a Dojo gets. Each alert has a duration, a severity, texts, and a
-// row in docs/dojo-alerts.md.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	docs, err := os.ReadFile("../../../docs/dojo-alerts.md")
@@ -150,9 +148,7 @@ func TestMaxBackupAge(t *testing.T) {
 	}
 }
 
-// Alertmanager's templates are Go templates
-// (https://prometheus.io/docs/alerting/latest/notifications/). The end-to-end tests render the same
-// templates with Alertmanager.
+// The end-to-end tests render the same templates with Alertmanager.
 func TestAlertText(t *testing.T) {
 	t.Parallel()
 	type alert struct {

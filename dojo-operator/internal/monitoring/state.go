@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The kinds that a cluster may lack (https://prometheus-operator.dev/docs/api-reference/api/).
+// See https://prometheus-operator.dev/docs/api-reference/api/.
 var (
 	serviceMonitorKind = prometheusKind("v1", "ServiceMonitor", "servicemonitors")
 	ruleKind           = prometheusKind("v1", "PrometheusRule", "prometheusrules")
@@ -42,43 +42,36 @@ func Kinds() []optionalkinds.Kind {
 	return []optionalkinds.Kind{serviceMonitorKind, ruleKind, routeKind, channelKind}
 }
 
-// Config holds the operator's flags that this package uses. Alerts link to DashboardURL and to
-// DocsURL if these are set.
+// Config has the operator's flags. Alerts link to DashboardURL and DocsURL, if set.
 type Config struct {
-	// ProgressDeadline is the longest wait for a DiscordChannel and its webhook. After the alerts
-	// have moved, the former DiscordChannel stays for this time.
+	// ProgressDeadline limits the wait for a DiscordChannel. After a move of the alerts, the former
+	// DiscordChannel stays for this time.
 	ProgressDeadline time.Duration
 	DashboardURL     *url.URL
-	// DocsURL is the URL of the folder docs, without a slash at its end.
+	// DocsURL has no slash at its end.
 	DocsURL string
-	// WebhookBase is the result of the function [WebhookBase]. Alertmanager posts only to URLs with
-	// this prefix.
+	// Alertmanager posts only to URLs with the prefix WebhookBase.
 	WebhookBase string
 }
 
-// State holds the objects that Observe has read. A missing object is nil.
+// State has the observed objects. A missing object is nil.
 type State struct {
 	Now time.Time
 	// Missing lists the kinds that the cluster lacks.
 	Missing []optionalkinds.Kind
 
 	ServiceMonitor, Rule, Route *unstructured.Unstructured
-	// Channel is the DiscordChannel to which the spec sends the alerts. OwnChannel is the
-	// DiscordChannel with the Dojo's name and the suffix "-alerts", even if the spec no longer
-	// needs it.
+	// Channel gets the alerts. OwnChannel has the suffix "-alerts", and may be obsolete.
 	Channel, OwnChannel *discordv1alpha1.DiscordChannel
-	// Secret is the metadata of the Secret that Alertmanager reads. OwnSecret is the same Secret
-	// with its data. OwnSecret is nil if the Dojo does not control the Secret.
+	// Alertmanager reads Secret. OwnSecret is the same Secret with data, if the Dojo controls it.
 	Secret    *metav1.PartialObjectMetadata
 	OwnSecret *corev1.Secret
-	// ChannelSecret is the Secret into which discord-operator writes the URL of the channel's
-	// webhook.
+	// ChannelSecret has the webhook URL that discord-operator has written.
 	ChannelSecret *corev1.Secret
 	Unchanged     apply.Unchanged
 }
 
-// Observe reads the objects of monitoring and alerts. It skips kinds that the cluster lacks,
-// according to has.
+// Observe reads the objects of those kinds that the cluster has.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {
@@ -106,8 +99,7 @@ func Observe(
 	return s, err
 }
 
-// observeSecrets reads the Secrets with their data. The metadata is not enough: it does not show
-// that a client with the operator's field manager has changed a URL.
+// observeSecrets reads data: metadata does not show a change under the operator's field manager.
 func (s *State) observeSecrets(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (err error) {
 	secret := func(name string) (client.ObjectKey, *metav1.PartialObjectMetadata, error) {
 		key := client.ObjectKey{Namespace: dojo.Namespace, Name: name}
@@ -153,8 +145,7 @@ func (s *State) missing(group string) *optionalkinds.Kind {
 	return &s.Missing[i]
 }
 
-// Strip removes all fields of another owner's DiscordChannel, except its identity, its webhook and
-// the status fields that alerts need.
+// Strip keeps only the identity, webhook and a part of the status of another owner's channel.
 func Strip(c *discordv1alpha1.DiscordChannel) {
 	webhook, was := c.Spec.Webhook, c.Status
 	ownership.Strip(c)

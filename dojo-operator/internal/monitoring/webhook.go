@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// SecretName returns the name of the Dojo's own Secret, with the URL to which Alertmanager posts.
+// SecretName returns the name of the Dojo's own Secret, from which Alertmanager reads its URL.
 func SecretName(dojo *corev1api.Dojo) string { return dojo.Name + "-alertmanager" }
 
 func secretFor(dojo *corev1api.Dojo, url []byte) *unstructured.Unstructured {
@@ -29,20 +29,17 @@ func secretFor(dojo *corev1api.Dojo, url []byte) *unstructured.Unstructured {
 }
 
 type delivery struct {
-	// url is the checked webhook URL of the DiscordChannel, or nil.
 	url    []byte
 	issues []*conditions.Issue
-	// liveValid reports whether the Dojo's own Secret already contains a valid URL.
+	// liveValid is true if the Dojo's own Secret already contains a valid URL.
 	liveValid bool
-	// safe reports whether an AlertmanagerConfig may name the Dojo's own Secret: the Secret
-	// contains a valid URL, now or after the planned write.
+	// safe is true if the Dojo's own Secret has a valid URL, now or after the planned write.
 	safe bool
 	// secret is the planned write of the Dojo's own Secret, or nil.
 	secret *apply.Object
 }
 
-// deliver determines the URL for the Dojo's own Secret. While the DiscordChannel has no valid URL,
-// the Secret keeps its last valid URL.
+// deliver keeps the last valid URL while the DiscordChannel has none.
 func deliver(dojo *corev1api.Dojo, s State, cfg Config) (to delivery) {
 	var invalid *conditions.Issue
 	to.url, invalid = channelURL(dojo, s, cfg)
@@ -73,8 +70,7 @@ func (s *State) secretConflict(dojo *corev1api.Dojo) *conditions.Issue {
 	return ownership.NameConflict(dojo, "Secret", s.Secret)
 }
 
-// channelURL returns the checked webhook URL of the DiscordChannel, or nil. The issue does not
-// quote the URL, because it is secret.
+// channelURL returns an issue without the URL, because the URL is secret.
 func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.Issue) {
 	name := s.channelSecretName(dojo)
 	if name == "" {
@@ -98,8 +94,7 @@ func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.
 		discordv1alpha1.WebhookSecretKey, object, cfg.WebhookBase, name, dojo.Namespace, s.Channel.Name)
 }
 
-// planDelivery plans the Dojo's own Secret and its AlertmanagerConfig. moved reports whether both
-// already match the spec, so that Alertmanager posts to the channel of the spec.
+// planDelivery returns moved if Alertmanager already posts to the channel of the spec.
 func planDelivery(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (moved bool) {
 	if dojo.Spec.Alerts == nil {
 		ownership.PlanOption(dojo, p, routeKind.Kind, s.Route, false, nil, s.Unchanged)
@@ -125,9 +120,7 @@ func planDelivery(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (mov
 	return to.url != nil && to.secret == nil && route == nil && !ownership.Conflicts(dojo, s.Route)
 }
 
-// disconnect deletes the AlertmanagerConfig, and has the garbage collector delete the Dojo's own
-// Secret. This is necessary if the operator cannot correct the Secret: there is no valid URL, a
-// client has made the Secret immutable, or another owner controls it.
+// disconnect is for a Secret that the operator cannot correct, such as an immutable Secret.
 func disconnect(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.Route != nil && !ownership.Conflicts(dojo, s.Route) {
 		p.Delete = append(p.Delete, apply.Delete(routeKind.Kind, s.Route))
@@ -137,8 +130,8 @@ func disconnect(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	}
 }
 
-// Safeguards plans the writes that prevent Alertmanager from posting to an unchecked URL. The
-// operator applies them even if the Dojo is paused, blocked by a name conflict, or being deleted.
+// Safeguards keeps Alertmanager from posting to an unchecked URL, even if the Dojo is paused,
+// blocked by a name conflict, or being deleted.
 func Safeguards(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	if s.Route == nil || ownership.Conflicts(dojo, s.Route) {
 		return p // without its AlertmanagerConfig, Alertmanager posts nothing for the Dojo

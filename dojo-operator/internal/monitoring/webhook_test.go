@@ -82,8 +82,7 @@ func released(t *testing.T, c *dojotest.Cluster) {
 		func(s *corev1.Secret) { s.OwnerReferences = nil })
 }
 
-// legacy makes the AlertmanagerConfig name the Secret of discord-operator, as an earlier version of
-// the operator did.
+// legacy simulates an earlier operator, which named the Secret of discord-operator.
 func legacy(t *testing.T, c *dojotest.Cluster) {
 	t.Helper()
 	applytest.Edit(t, c.Server, "kubectl", objectOf(t, c, routeKind), func(o *unstructured.Unstructured) {
@@ -109,16 +108,14 @@ func foreign(t *testing.T, c *dojotest.Cluster) {
 	c.Put(webhookSecret("tokyo-alertmanager", hostile))
 }
 
-// Alertmanager posts only to checked URLs, whether the operator applies the whole plan or only the
-// safeguards.
+// Alertmanager posts only to checked URLs, after a whole plan and after the safeguards alone.
 func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 	t.Parallel()
 	const own, moved = "tokyo-alertmanager", "https://discord.com/api/v10/webhooks/8/b"
 	nothing := func(*testing.T, *dojotest.Cluster) {}
 	for name, c := range map[string]struct {
 		change func(*testing.T, *dojotest.Cluster)
-		// plan, guarded and deleted are the expected URLs: after the whole plan, after the
-		// safeguards, and after the safeguards of a deleted Dojo.
+		// Expected URLs after the whole plan, the safeguards, and those of a deleted Dojo.
 		plan, guarded, deleted string
 		reports                string
 	}{
@@ -179,8 +176,7 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 	}
 }
 
-// The operator cannot correct an immutable Secret, so it lets the garbage collector delete the
-// Secret. Then it creates a new Secret.
+// The garbage collector deletes an immutable Secret, and the operator creates a new Secret.
 func TestAnImmutableSecretIsAbandoned(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(inGroup)
@@ -206,8 +202,7 @@ func TestWithoutAlertsTheSecretIsAbandoned(t *testing.T) {
 	if len(plan.Abandon) != 1 || plan.Abandon[0].Name != "tokyo-alertmanager" {
 		t.Errorf("abandons %+v", plan.Abandon)
 	}
-	// If the Dojo is paused at this point, the AlertmanagerConfig stays. So the safeguards must
-	// still check its Secret.
+	// If the Dojo is paused now, the AlertmanagerConfig stays, so its Secret must still be checked.
 	to("kubectl", "tokyo-alertmanager", hostile)(t, c)
 	c.Do(dojo, Safeguards(dojo, observe(t, c, dojo, ""), testConfig))
 	if got := posts(t, c); got != "" {
@@ -215,8 +210,6 @@ func TestWithoutAlertsTheSecretIsAbandoned(t *testing.T) {
 	}
 }
 
-// If another kind of prometheus-operator is missing, the operator still checks the URL to which
-// Alertmanager posts.
 func TestTheURLIsCheckedWithoutTheOtherKinds(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Kinds() {
@@ -236,7 +229,6 @@ func TestTheURLIsCheckedWithoutTheOtherKinds(t *testing.T) {
 	}
 }
 
-// The AlertmanagerConfig names a Secret, so the operator writes the Secret first.
 func TestTheRouteWaitsForItsSecret(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)

@@ -17,18 +17,16 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// reloadInterval is much shorter than the minute within which a kubelet updates the files of a
-// mounted ConfigMap.
+// reloadInterval is short compared to the minute that a kubelet takes to update mounted files.
 const reloadInterval = 10 * time.Second
 
-// maxFiles and maxFile limit the memory use in case a wrong folder is mounted. maxFile is in bytes.
+// maxFiles and maxFile (bytes) limit the memory if a wrong folder is mounted.
 const (
 	maxFiles = 64
 	maxFile  = 64 << 10
 )
 
-// Folder holds a value that is parsed from the files in a folder. While Start runs, it reads the
-// files periodically.
+// Folder has a value that is parsed from the files in a folder. Start reads the files periodically.
 type Folder[T any] struct {
 	path    string
 	parse   func(files map[string][]byte) T
@@ -36,15 +34,14 @@ type Folder[T any] struct {
 	changed chan struct{}
 }
 
-// Read reads the files in a folder and parses them. If path is "" or the folder does not exist,
-// there are no files.
+// Read parses the files in a folder. An empty path or a missing folder has no files.
 func Read[T any](path string, parse func(files map[string][]byte) T) (*Folder[T], error) {
 	f := &Folder[T]{path: path, parse: parse, changed: make(chan struct{}, 1)}
 	_, err := f.reload()
 	return f, err
 }
 
-// Fixed returns a Folder whose value never changes. It works without Start.
+// Fixed returns a Folder with a constant value. It works without Start.
 func Fixed[T any](value T) *Folder[T] {
 	f := &Folder[T]{changed: make(chan struct{}, 1)}
 	f.current.Store(&value)
@@ -54,12 +51,10 @@ func Fixed[T any](value T) *Folder[T] {
 // Current returns the latest value. The caller must not change it.
 func (f *Folder[T]) Current() T { return *f.current.Load() }
 
-// Changed returns a channel that gets an item after the value has changed. One item can represent
-// several changes.
+// Changed returns a channel that gets an item after one or several changes.
 func (f *Folder[T]) Changed() <-chan struct{} { return f.changed }
 
-// NeedLeaderElection returns false: a standby also reads the files, so that it has the current
-// value when it becomes the leader.
+// NeedLeaderElection returns false: a standby needs the current value when it becomes the leader.
 func (f *Folder[T]) NeedLeaderElection() bool { return false }
 
 // Start reads the folder periodically. If a read fails, the former value stays.

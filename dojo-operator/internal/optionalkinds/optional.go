@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package optionalkinds watches kinds that a cluster may not have.
-//
-// A watch of a missing kind never syncs, and a watch of a removed kind fails for ever. So this
-// package watches CustomResourceDefinitions. It starts to watch a kind once the API server serves
-// the kind. It stops once the CustomResourceDefinition is deleted. The controller gets an event in
-// both cases. The standby of the operator watches the kinds too, so that its cache is complete when
-// it becomes the leader.
+// Package optionalkinds watches kinds that a cluster may not have. A watch of a missing kind never
+// syncs, and a watch of a removed kind fails for ever. So this package starts a watch when the API
+// server serves the kind, and stops the watch when the CustomResourceDefinition is deleted.
 package optionalkinds
 
 import (
@@ -35,13 +31,11 @@ import (
 )
 
 const (
-	// newRetry is the retry interval for a new CustomResourceDefinition, which the API server
-	// usually serves within a second.
+	// The API server usually serves a new CustomResourceDefinition within a second.
 	newRetry = 200 * time.Millisecond
-	// oldRetry is the retry interval for an older CustomResourceDefinition that is not served, for
-	// example because it lacks the version that the operator uses.
+	// An older CustomResourceDefinition may lack the version that the operator uses.
 	oldRetry = time.Minute
-	// failedRetry is the longest retry interval while requests to the API server fail.
+	// failedRetry is the longest interval while requests to the API server fail.
 	failedRetry = 2 * time.Second
 )
 
@@ -89,8 +83,7 @@ type Kinds struct {
 	cached  sync.Map                         // the kinds for which Has returns true, keyed by schema.GroupVersionKind
 }
 
-// New returns Kinds that use the manager's cache. If namespaces is empty, the operator watches all
-// namespaces.
+// New returns Kinds that use the manager's cache. Empty namespaces means all namespaces.
 func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...Kind) *Kinds {
 	k := &Kinds{
 		cache: mgr.GetCache(), scheme: mgr.GetScheme(), live: mgr.GetAPIReader(), clock: c, byName: map[string]Kind{},
@@ -112,8 +105,7 @@ func (k *Kinds) Has(kind Kind) bool {
 	return shown
 }
 
-// Defined reports whether the kind has a CustomResourceDefinition. Objects of the kind may exist
-// then, even if the cache does not have them.
+// Defined reports whether the kind has a CustomResourceDefinition. Its objects may not be cached.
 func (k *Kinds) Defined(ctx context.Context, kind Kind) (bool, error) {
 	err := k.cache.Get(ctx, types.NamespacedName{Name: kind.Definition()}, Definition())
 	if client.IgnoreNotFound(err) != nil {
@@ -122,9 +114,8 @@ func (k *Kinds) Defined(ctx context.Context, kind Kind) (bool, error) {
 	return err == nil, nil
 }
 
-// SetupWithManager makes target, a controller, watch the objects of all kinds, and reconcile when a
-// kind appears or vanishes. Call SetupWithManager before target starts. The watches of installed
-// kinds start at once, so that the operator never takes an installed kind for missing.
+// SetupWithManager makes target, which must not have started, watch all kinds. Watches of installed
+// kinds start at once, so that an installed kind never seems to be missing.
 func (k *Kinds) SetupWithManager(
 	ctx context.Context, mgr ctrl.Manager, target controller.Controller,
 	objects handler.EventHandler, changes handler.TypedEventHandler[Kind, reconcile.Request],
@@ -146,7 +137,7 @@ func (k *Kinds) SetupWithManager(
 		// The cache has not synced yet, but the controller starts only after the sync.
 		k.cached.Store(kind.GroupVersionKind, true)
 	}
-	// A standby watches the kinds too.
+	// A standby watches the kinds too, so that its cache is complete when it becomes the leader.
 	needLeader := false
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("optional-kinds").
@@ -155,7 +146,7 @@ func (k *Kinds) SetupWithManager(
 		Complete(k)
 }
 
-// Reconcile starts or stops the watch of a kind after its CustomResourceDefinition has changed.
+// Reconcile starts or stops the watch of a kind.
 func (k *Kinds) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	kind, ours := k.byName[request.Name]
 	if !ours {
@@ -225,8 +216,7 @@ func (k *Kinds) report(ctx context.Context, kind Kind) error {
 	}
 }
 
-// checkServed returns an error unless the API server serves the kind. A CustomResourceDefinition is
-// not enough: it may lack the version that the operator uses.
+// checkServed is needed, because a CustomResourceDefinition may lack the operator's version.
 func (k *Kinds) checkServed(ctx context.Context, kind Kind) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package options parses the command line of dojo-operator. The command kubectl dojo plan uses it
-// too, to plan with the operator's flags.
+// Package options parses the flags of dojo-operator, also for the command `kubectl dojo plan`.
 package options
 
 import (
@@ -31,11 +30,9 @@ import (
 type Options struct {
 	// Manager has the flags that all operators of this repository share.
 	Manager manager.Flags
-	// Workers is the maximum number of Dojos that are reconciled at the same time.
+	// Workers is the maximum number of Dojos that are reconciled at once.
 	Workers int
-	// PostgresSizes is the folder with the files of database sizes. PostgresCatalog is the folder
-	// with the catalogs of Postgres images. If a folder is "", the operator uses its built-in
-	// values.
+	// PostgresSizes and PostgresCatalog are folders. If a folder is "", built-in values are used.
 	PostgresSizes, PostgresCatalog string
 
 	image            string
@@ -69,7 +66,7 @@ func (o *Options) Config() dojo.Config {
 	}
 }
 
-// Catalog parses the files of a catalog. Without files, it returns the built-in catalog.
+// Catalog parses the files of a catalog, or returns the built-in catalog if there are no files.
 func (o *Options) Catalog(files map[string][]byte) images.Catalog {
 	if len(files) == 0 {
 		return images.BuiltIn(o.postgresImage)
@@ -153,8 +150,7 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// absolute reports whether the option is "" or an absolute URL. It rejects characters that begin or
-// end a Prometheus template or a Markdown link, because alerts contain the URL.
+// absolute rejects characters of Prometheus templates and Markdown links: alerts contain the URL.
 func absolute(option string) bool {
 	if option == "" {
 		return true
@@ -164,8 +160,6 @@ func absolute(option string) bool {
 		!strings.ContainsAny(option, "{}() \t")
 }
 
-// webhookBase returns the prefix of webhook URLs. It ignores the error, because validate has
-// checked --discord-api-url.
 func (o *Options) webhookBase() string {
 	base, _ := monitoring.WebhookBase(o.discordAPI)
 	return base

@@ -24,8 +24,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
-// These tests are not parallel, because controller-runtime stores --kubeconfig in a global
-// variable. The tests of libs/manager cover the flags that all operators share.
+// These tests are not parallel: controller-runtime stores --kubeconfig in a global variable.
 
 func TestFlags(t *testing.T) {
 	cases := map[string]struct {

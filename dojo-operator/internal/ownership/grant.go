@@ -15,8 +15,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// Shared reports whether the Dojo's namespace may use the Secret. A Secret in another namespace
-// must allow this in an annotation.
+// Shared reports whether the Dojo's namespace is that of the Secret, or in the Secret's annotation.
 func Shared(dojo *corev1api.Dojo, secret metav1.Object) bool {
 	if secret.GetNamespace() == dojo.Namespace {
 		return true
@@ -29,8 +28,7 @@ func Shared(dojo *corev1api.Dojo, secret metav1.Object) bool {
 	return false
 }
 
-// Naming lists the Dojos that name a Secret in spec.credentialsRef, including Dojos that may not
-// use the Secret.
+// Naming lists the Dojos that name a Secret, even if they may not use the Secret.
 func Naming(ctx context.Context, cache client.Reader, secret types.NamespacedName) ([]corev1api.Dojo, error) {
 	var dojos corev1api.DojoList
 	if err := cache.List(ctx, &dojos, client.MatchingFields{References: secret.String()}); err != nil {
@@ -41,8 +39,7 @@ func Naming(ctx context.Context, cache client.Reader, secret types.NamespacedNam
 	}), nil
 }
 
-// Users returns the names of the Dojos that may use a Secret, such as "Dojo kyoto". A Dojo that
-// only names a Secret must not count: otherwise any tenant could keep a login or a Cluster alive.
+// Users lists the Dojos that may use a Secret. Other Dojos must not keep the database alive.
 func Users(dojos []corev1api.Dojo, secret metav1.Object) (all []string) {
 	for i := range dojos {
 		dojo := &dojos[i]

@@ -18,15 +18,13 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// References is the name of an index over the Dojos in the cache. Its keys are the names of all
-// objects, of any kind, that a Dojo owns or refers to.
+// References is a cache index of Dojos, by the names of objects that a Dojo owns or refers to.
 const References = "references"
 
 // FieldOwner is the field manager of all writes by the operator.
 const FieldOwner = "dojo-operator"
 
-// Every child has these labels. The values of the first two never change, because they are in the
-// Deployment's selector, which is immutable.
+// NameLabel and InstanceLabel never change: they are in the Deployment's immutable selector.
 const (
 	NameLabel      = "app.kubernetes.io/name"
 	InstanceLabel  = "app.kubernetes.io/instance"
@@ -34,16 +32,14 @@ const (
 
 	// Application is the value of NameLabel on children and on the application's pods.
 	Application = "dojo"
-	// Schema is the value of NameLabel on the Jobs that run the database's SQL, and on their pods.
-	// It differs from Application, so that the Service does not select these pods.
+	// Schema marks Jobs that run the database's SQL. The Service does not select their pods.
 	Schema = "dojo-schema"
-	// Release is the value of NameLabel on the Jobs of release steps, and on their pods.
+	// Release marks the Jobs of release steps, and their pods.
 	Release = "dojo-release"
 )
 
-// RevisionAnnotation holds a random word, on the credentials Secret and on the pod template. The
-// word changes with the credentials, so that the pods roll. A hash of the credentials would let
-// readers of Deployments guess weak passwords.
+// RevisionAnnotation has a random word that changes with the credentials, to replace the pods. A
+// hash would let readers of Deployments guess weak passwords.
 const RevisionAnnotation = "core.jutsu.com/credentials-revision"
 
 // Selector selects the application's pods.
@@ -59,7 +55,7 @@ func Labels(dojo *corev1api.Dojo, name string) map[string]string {
 	return map[string]string{NameLabel: name, InstanceLabel: dojo.Name, managedByLabel: FieldOwner}
 }
 
-// Managed reports whether an object has the label that the operator sets on its objects.
+// Managed reports whether an object has the label of [ManagedLabels].
 func Managed(o metav1.Object) bool { return o.GetLabels()[managedByLabel] == FieldOwner }
 
 // LabelledFor reports whether an object's labels mark it as data of a Dojo with this name.
@@ -79,8 +75,7 @@ func Reference(dojo *corev1api.Dojo) *metav1ac.OwnerReferenceApplyConfiguration 
 		WithBlockOwnerDeletion(true)
 }
 
-// Data returns an object that holds data. It has the Dojo's labels, and no owner reference, so that
-// the garbage collector does not delete it.
+// Data returns an object without owner reference, so that the garbage collector does not delete it.
 func Data(
 	dojo *corev1api.Dojo, kind schema.GroupVersionKind, name string, spec map[string]any,
 ) *unstructured.Unstructured {
@@ -148,23 +143,20 @@ func ourLabels(o metav1.Object) map[string]string {
 	return ours
 }
 
-// Conflicts reports whether the existing object live cannot be a child of the Dojo: the Dojo does
-// not control it, or it is too large. It returns false if live is nil.
+// Conflicts reports whether the object is too large or not controlled by the Dojo; false for nil.
 func Conflicts[L apply.Live](dojo *corev1api.Dojo, live L) bool {
 	var absent L
 	return live != absent && (!metav1.IsControlledBy(live, dojo) || apply.TooLarge(live))
 }
 
-// Holds reports whether an object holds data of this Dojo, or of a deleted Dojo that had the same
-// name.
+// Holds reports whether an object has data of this Dojo, or of a deleted Dojo with the same name.
 func Holds[L apply.Live](dojo *corev1api.Dojo, live L) bool {
 	var absent L
 	return live != absent && !apply.TooLarge(live) &&
 		(metav1.IsControlledBy(live, dojo) || metav1.GetControllerOfNoCopy(live) == nil && LabelledFor(dojo.Name, live))
 }
 
-// NameConflict returns an issue if an object that the Dojo cannot use has the name of a child.
-// Otherwise it returns nil.
+// NameConflict returns an issue if a child's name belongs to an object that the Dojo cannot use.
 func NameConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *conditions.Issue {
 	if !Conflicts(dojo, live) {
 		return nil
@@ -172,9 +164,8 @@ func NameConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 	return conflict(dojo, kind, live)
 }
 
-// DataConflict returns an issue if an object has the name of the Dojo's data but does not belong to
-// the Dojo. Otherwise it returns nil. The message does not advise to delete the object, because a
-// user may have restored it.
+// DataConflict returns an issue if an object has the name of the Dojo's data but belongs to another
+// owner. The message does not advise to delete the object: a user may have restored it.
 func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *conditions.Issue {
 	var absent L
 	if live == absent || Holds(dojo, live) {
@@ -189,8 +180,7 @@ func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 		kind, dojo.Namespace, live.GetName(), HandOver(dojo, kind, live))
 }
 
-// Resource returns the resource name of a child's kind for kubectl. If other API groups have a kind
-// with this name, the resource name includes the API group.
+// Resource returns the name of a kind for kubectl, with the API group if the kind is ambiguous.
 func Resource(kind string) string {
 	name := strings.ToLower(kind)
 	switch kind {
@@ -208,7 +198,7 @@ func Resource(kind string) string {
 	return name
 }
 
-// HandOver returns advice for a message: how to make an existing object belong to the Dojo.
+// HandOver returns advice to make an existing object belong to the Dojo.
 func HandOver(dojo *corev1api.Dojo, kind string, live metav1.Object) string {
 	words := []string{"kubectl label", Resource(kind), live.GetName(), "-n", dojo.Namespace, "--overwrite"}
 	for _, key := range []string{NameLabel, InstanceLabel, managedByLabel} {
@@ -248,10 +238,8 @@ func unusable(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions
 	return nil
 }
 
-// PlanOption plans an optional child. If asked is false, it plans the deletion of the child. If
-// asked is true, it plans the write of desired, and returns the write, or nil if the child is in
-// sync. If asked is true and desired is nil, the child stays as it is. If asked is true and another
-// owner has the name, PlanOption only reports an issue.
+// PlanOption plans the write of an optional child, or its deletion if asked is false. It returns
+// nil if there is no write. A nil desired keeps the child. Another owner's object causes an issue.
 func PlanOption[L apply.Live](
 	dojo *corev1api.Dojo, p *apply.Plan, kind string, live L, asked bool, desired *unstructured.Unstructured,
 	known apply.Unchanged,

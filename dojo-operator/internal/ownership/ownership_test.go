@@ -94,8 +94,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// A user may have restored the object with the data. The message says how to label it for the Dojo,
-// and never advises to delete it.
+// A user may have restored the data, so the message never advises to delete the object.
 func TestDataIsHandedOver(t *testing.T) {
 	t.Parallel()
 	const command = "`kubectl label service tokyo -n school --overwrite app.kubernetes.io/name=dojo " +

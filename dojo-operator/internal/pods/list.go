@@ -23,21 +23,20 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Names of the cache's indexes of pods. The keys are the names of Dojos.
+// Cache indexes of pods, with the names of Dojos as keys.
 const (
 	OfApplication = "dojo"
 	OfSchema      = "schema"
 	OfRelease     = "release"
 )
 
-// Names of the cache's indexes of Jobs. The keys are the names of Dojos.
+// Cache indexes of Jobs, with the names of Dojos as keys. JobOfDojo has only the schema's Jobs.
 const (
 	JobOfDojo    = "dojo"
 	JobOfRelease = "release"
 )
 
-// Ours selects the pods of the application, of the Jobs that run the schema's SQL, and of the
-// release step.
+// Ours selects the pods of the application, of the schema's Jobs, and of release steps.
 func Ours() labels.Selector {
 	values := []string{ownership.Application, ownership.Schema, ownership.Release}
 	names, err := labels.NewRequirement(ownership.NameLabel, selection.In, values)
@@ -71,8 +70,7 @@ func Strip(pod *corev1.Pod) {
 	}
 }
 
-// stripApplication also removes fields of the application's pods that are read only for pods of
-// Jobs, such as the owner and the termination message.
+// stripApplication also drops the owner and termination message, which only pods of Jobs need.
 func stripApplication(pod *corev1.Pod) {
 	pod.OwnerReferences = nil
 	var kept []corev1.PodCondition
@@ -113,12 +111,10 @@ func usedStatus(c *corev1.ContainerStatus) corev1.ContainerStatus {
 	return read
 }
 
-// maxRevision is the maximum length, in bytes, of a revision that Strip keeps. The revisions that
-// the operator writes are shorter.
+// maxRevision is in bytes. The operator's own revisions are shorter.
 const maxRevision = 64
 
-// maxStatuses is the maximum number of items that Strip keeps in each list of conditions and of
-// container statuses. A Dojo's pod has one container, and injectors add a few.
+// maxStatuses limits lists of statuses. A pod has one container, and injectors add a few.
 const maxStatuses = 16
 
 func firstFew[T any](all []T) []T {
@@ -147,8 +143,7 @@ func instanceOf(name string) client.IndexerFunc {
 	}
 }
 
-// List returns the Dojo's pods from the cache. index is one of the indexes of pods, such as
-// [OfApplication].
+// List returns the Dojo's pods from the cache. An index is, for example, [OfApplication].
 func List(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, index string) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	of := client.MatchingFields{index: dojo.Name}
@@ -158,14 +153,12 @@ func List(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, index strin
 	return pods.Items, nil
 }
 
-// isEnded reports whether a pod with this phase has ended. The phase decides, because a pod that a
-// node refused or evicted may have no container status.
+// A pod that a node refused or evicted may have no container status, so the phase decides.
 func isEnded(phase corev1.PodPhase) bool {
 	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
 }
 
-// Ended reports whether all containers of a pod have ended, so that it has no session in a
-// database.
+// Ended reports whether a pod has no running container, and so no session in a database.
 func Ended(pod *corev1.Pod) bool {
 	running := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
 	all := pod.Status.ContainerStatuses
@@ -190,9 +183,8 @@ func ofJob(pod client.Object) bool {
 	return name == ownership.Schema || name == ownership.Release
 }
 
-// Changed is a predicate for pods. It passes an event in three cases: the trouble of a pod changes,
-// a Job's pod fails or is deleted, or a pod of the release step ends. The end of a release pod
-// counts because its Job may be gone.
+// Changed accepts changes of a pod's trouble, failures and deletions of Jobs' pods, and ends of
+// release pods, because the Job of a release pod may be gone.
 var Changed = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return atStart(e.Object).Reason != "" },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -207,6 +199,5 @@ var Changed = predicate.Funcs{
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
-// atStart returns the trouble of a pod as if its containers had just started. So the trouble
-// depends only on the pod, not on the present time.
+// atStart ignores the present time, so the trouble depends only on the pod.
 func atStart(pod client.Object) Trouble { return Of(time.Time{}, pod.(*corev1.Pod)) }

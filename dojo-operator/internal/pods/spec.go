@@ -11,19 +11,16 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// workingDir is the only folder that a container can write to.
 const workingDir = "/tmp"
 
 // Users selects the user that pods run as.
 type Users struct {
-	// ByPlatform reports whether the platform selects the user, as OpenShift's restricted
-	// SecurityContextConstraints do. Then pods name no user.
+	// With ByPlatform, pods name no user: OpenShift's SecurityContextConstraints select the user.
 	ByPlatform bool
 }
 
-// Spec returns a pod with one container that passes "restricted" pod security. All pods that the
-// operator creates use this spec. internal/workload/pod_options.go adds the fields that only the
-// application's pods have.
+// Spec returns a pod with one container that passes "restricted" pod security. All pods of the
+// operator use this spec.
 func Spec(
 	dojo *corev1api.Dojo, user int64, users Users, size string, container *corev1ac.ContainerApplyConfiguration,
 ) *corev1ac.PodSpecApplyConfiguration {
@@ -64,8 +61,7 @@ func addScheduling(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration
 	}
 }
 
-// KeepOutOfMeshes keeps the sidecar of a service mesh out of a Job's pods. The sidecar never ends,
-// so the Job would never complete.
+// KeepOutOfMeshes keeps out the sidecar of a service mesh: it never ends, so no Job would complete.
 func KeepOutOfMeshes(template *corev1ac.PodTemplateSpecApplyConfiguration) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return template.
 		WithLabels(map[string]string{

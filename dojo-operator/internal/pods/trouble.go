@@ -15,26 +15,24 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// crashLoopRestarts is the minimum number of restarts of a container that counts as crash-looping.
-// One or two restarts are normal while a database starts.
+// crashLoopRestarts allows for one or two restarts while a database starts.
 const crashLoopRestarts = 3
 
-// BackoffReset is the time after which the kubelet forgets a container's restarts.
+// BackoffReset is the run time after which the kubelet resets a container's restart back-off.
 const BackoffReset = 10 * time.Minute
 
-// Trouble is the reason why an existing pod is not ready. Messages omit details that change, such
-// as restart counts, because each change would write the status.
+// Trouble is the reason why a pod is not ready. Messages omit restart counts and other details that
+// change often, because each change would write the status.
 type Trouble struct {
 	Reason, Message string
-	// Persistent reports whether only a user can fix the trouble.
+	// Persistent is true if only a user can fix the trouble.
 	Persistent bool
 }
 
 // RevisionLabel distinguishes the pods of a Deployment's revisions.
 const RevisionLabel = appsv1.DefaultDeploymentUniqueLabelKey
 
-// Worst returns the first persistent trouble, in the order of the pods' names. Without persistent
-// trouble, it returns the first trouble. It ignores pods of former revisions.
+// Worst returns the first persistent trouble, or else the first trouble, of the current revision.
 func Worst(now time.Time, pods []corev1.Pod) Trouble {
 	started, latest := startOfRevisions(pods)
 	pods = slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
@@ -55,9 +53,8 @@ func Worst(now time.Time, pods []corev1.Pod) Trouble {
 	return found
 }
 
-// startOfRevisions returns the time of each revision's first pod, and the latest of these times.
-// This latest time identifies the current revision. The newest pod does not: the ReplicaSet of a
-// former revision still replaces drained pods.
+// startOfRevisions returns the start of each revision, and the latest start. The newest pod may be
+// of a former revision, because its ReplicaSet still replaces drained pods.
 func startOfRevisions(pods []corev1.Pod) (started map[string]time.Time, latest time.Time) {
 	started = map[string]time.Time{}
 	for i := range pods {
@@ -129,8 +126,7 @@ func containerTrouble(now time.Time, pod *corev1.Pod, c corev1.ContainerStatus) 
 	return Trouble{}
 }
 
-// TerminationMessage returns the end of the youngest failed pod's log, which the kubelet stores in
-// the pod's status.
+// TerminationMessage returns the end of the youngest failed pod's log, from the pod's status.
 func TerminationMessage(pods []corev1.Pod) string {
 	youngestFirst := func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) }
 	sorted := slices.SortedFunc(slices.Values(pods), youngestFirst)

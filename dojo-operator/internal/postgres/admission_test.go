@@ -20,8 +20,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// rewriting is a client of an API server whose admission policies revert all applied fields, so
-// that an apply changes nothing.
+// rewriting is an API server that reverts all applied fields, as an admission policy may do.
 type rewriting struct {
 	client.Client
 	live map[string]client.Object // the unchanged objects, by kind
@@ -56,7 +55,6 @@ func TestARetryThatChangedNothing(t *testing.T) {
 	}
 }
 
-// If an apply changes nothing, the next plan treats the object as in sync and plans the next step.
 func TestAnApplyThatChangedNothing(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

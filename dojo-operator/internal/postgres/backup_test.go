@@ -92,8 +92,7 @@ func TestBackupCondition(t *testing.T) {
 	}
 }
 
-// The API server limits the message of a condition. Because of a longer message, it would refuse
-// the whole status.
+// A longer message would make the API server refuse the whole status.
 func TestBackupConditionIsShort(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp)
@@ -146,8 +145,6 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// A Backup records the archive that the Cluster uses now. Before an upgrade, the spec may already
-// name another archive.
 func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	t.Parallel()
 	in := func(server string) func(*corev1api.Dojo) {

@@ -18,8 +18,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// large returns metadata of a foreign object. Strip removes most of it: only [identity] and the
-// time of creation stay.
 func large() metav1.ObjectMeta {
 	meta := identity()
 	meta.CreationTimestamp, meta.Generation = metav1.NewTime(noon), 2
@@ -37,7 +35,6 @@ func identity() metav1.ObjectMeta {
 	}
 }
 
-// largeCluster returns a foreign Cluster with all fields on which a plan depends, and more.
 func largeCluster() *cnpgv1.Cluster {
 	cluster := &cnpgv1.Cluster{ObjectMeta: large()}
 	cluster.Annotations[cnpg.HibernationAnnotation] = "off"
@@ -118,8 +115,6 @@ func TestStripBackup(t *testing.T) {
 	}
 }
 
-// Strip must keep each field on which a plan depends. For each of these fields, a stripped Cluster
-// gives the same plan as the whole Cluster, and another value of the field gives another plan.
 func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 	t.Parallel()
 	down := func(cluster *cnpgv1.Cluster) { setReady(cluster, 0) }
@@ -164,8 +159,7 @@ func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 			}
 			before := of(stripped)
 			c.without(stripped)
-			// A plan takes the Cluster's name from the Dojo, so it does not depend on the name in
-			// the Cluster.
+			// A plan takes the Cluster's name from the Dojo.
 			if name != "name" && of(stripped) == before {
 				t.Errorf("no plan depends on it: %s", before)
 			}

@@ -131,8 +131,7 @@ func scheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// CloudNativePG's kinds have every field that the operator sends, with the same type. The API
-// server would drop an unknown field, so the operator would write the object again and again.
+// The API server would drop an unknown field, and the operator would apply it again and again.
 func TestAppliedFieldsExist(t *testing.T) {
 	t.Parallel()
 	scheme := scheme(t)
@@ -184,8 +183,7 @@ func lost(want, have any) string {
 	return ""
 }
 
-// CloudNativePG treats an empty map as a change that restarts Postgres. It refuses some empty
-// strings.
+// CloudNativePG restarts Postgres because of an empty map, and refuses some empty strings.
 func TestNothingEmptyIsApplied(t *testing.T) {
 	t.Parallel()
 	for name, dojo := range variants() {
@@ -200,7 +198,6 @@ func TestNothingEmptyIsApplied(t *testing.T) {
 	}
 }
 
-// empty returns the path of the first empty value (null, map, list or string), or "".
 func empty(v any) string {
 	switch v := v.(type) {
 	case nil:

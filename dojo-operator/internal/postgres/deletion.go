@@ -16,10 +16,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// down deletes one object at a time. A step blocks until its object is gone. If the Dojo has its
-// own Cluster, the Cluster is deleted before the objects in it; CloudNativePG then removes its
-// finalizers from these objects. In another owner's Cluster the order matters: Postgres drops no
-// database with open sessions, and no role that owns objects.
+// down deletes one object at a time: CloudNativePG removes its finalizers after the Cluster, and
+// Postgres drops no database with open sessions and no role that owns objects.
 var down = chain{
 	dropBackup,
 	dropPooler,
@@ -29,8 +27,7 @@ var down = chain{
 	dropOwner,
 }
 
-// Drop plans the deletion of the data. If the data in the Cluster did not come from the source in
-// spec.postgres.cluster.bootstrap, the Dojo does not use the Cluster, and Drop deletes nothing.
+// Drop plans the deletion of the data, but deletes nothing if the Cluster has another origin.
 func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if bootstrap.Mismatch(dojo, s.Cluster.Live) != nil {
 		return apply.Plan{}
@@ -38,11 +35,10 @@ func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	return down.plan(newInput(dojo, s, cfg)).Plan()
 }
 
-// InUse returns an issue if others use the Cluster that is to be deleted, or its logins; else nil.
+// InUse returns an issue if others use the Cluster that is to be deleted, or its logins.
 func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue { return cluster.InUse(dojo, s.Cluster) }
 
-// Keep plans the change from reclaimPolicy Delete to Retain. It resets the reclaim policies of the
-// Database and the DatabaseRoles, and removes the owner reference from the Secrets.
+// Keep plans the change to reclaimPolicy Retain: database, roles and Secrets outlive the Dojo.
 func Keep(dojo *corev1api.Dojo, s State) apply.Plan {
 	if dojo.Spec.Postgres == nil || cnpg.Reclaims(dojo) {
 		return apply.Plan{}
@@ -61,8 +57,7 @@ func Kept(dojo *corev1api.Dojo, s State) bool {
 	return !cnpg.Reclaims(dojo) && s.Unreadable == nil && Keep(dojo, s).Apply == nil
 }
 
-// FinalBackup plans the backup before the data is deleted. The plan has an issue until the backup
-// has completed.
+// FinalBackup plans the backup before the deletion. It has an issue until the backup completes.
 func FinalBackup(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if !bootstrap.Filled(dojo, s.Cluster.Live) {
 		return apply.Plan{}

@@ -175,8 +175,6 @@ func TestPendingFinalBackupNamesItsCluster(t *testing.T) {
 	}
 }
 
-// CloudNativePG takes one Backup after another. If the final Backup waits for an older Backup, the
-// message names the older Backup, and says how to continue without a loss of data.
 func TestFinalBackupWaitsForAnOlderOne(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, dropping, backedUp)
@@ -309,8 +307,7 @@ func TestReclaims(t *testing.T) {
 	}
 }
 
-// While the Cluster has databases of others, nothing is deleted, and the message names the users:
-// other Dojos, retained Databases, and a user's own Databases.
+// Other Dojos, retained Databases and a user's own Databases prevent the deletion.
 func TestInUse(t *testing.T) {
 	t.Parallel()
 	leaving := func(dojo *corev1api.Dojo) { dojo.DeletionTimestamp = &metav1.Time{Time: noon} }

@@ -65,8 +65,6 @@ func (r reading) Get(_ context.Context, key client.ObjectKey, into client.Object
 	return apierrors.NewNotFound(schema.GroupResource{Resource: reflect.TypeOf(into).Elem().Name()}, key.Name)
 }
 
-// List returns only the Jobs and pods that the indexes of the real cache would return in these
-// tests. It returns all objects of other kinds.
 func (r reading) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	var by client.ListOptions
 	by.ApplyOptions(options)
@@ -98,9 +96,7 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// installed simulates the kinds of CloudNativePG that are installed: all kinds except the kind in
-// the field without. If the field unreadable is set, the excepted kind is installed too, but cannot
-// be read.
+// installed lacks the kind in without, or cannot read this kind if unreadable is set.
 type installed struct {
 	without    string
 	unreadable bool

@@ -134,8 +134,6 @@ func TestSecretHasTheKeysOfCloudNativePG(t *testing.T) {
 	}
 }
 
-// If the cache lacks a Secret that exists, the operator does not replace the Secret's password. The
-// operator no longer waits for the cache here, because the expectation of its write has expired.
 func TestALaggingCacheMakesNoOtherPassword(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

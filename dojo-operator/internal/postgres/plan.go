@@ -9,8 +9,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// up lists the steps to a usable database. The comment beside each step names the state that the
-// step brings about. If a step blocks, the later steps are not planned.
+// up lists the steps to a usable database. Each comment names the state after the step.
 var up = chain{
 	checkInstalled, // the cluster has CloudNativePG, and its kinds can be read
 	checkNames,     // no foreign object has a name that the database needs
@@ -30,8 +29,7 @@ var up = chain{
 	planRetirement, // the former login is retired
 }
 
-// asleep lists the steps that hibernate the Cluster of a suspended Dojo. These steps run no SQL and
-// create nothing.
+// asleep lists the steps that hibernate a suspended Dojo's Cluster, without SQL or new objects.
 var asleep = chain{
 	checkInstalled,
 	checkNames,
@@ -42,8 +40,7 @@ var asleep = chain{
 	waitForHibernation, // the instances have stopped
 }
 
-// guestAsleep lists the steps of a suspended Dojo whose database is in another owner's Cluster,
-// while this Cluster is hibernated.
+// guestAsleep is for a suspended Dojo in a foreign Cluster that is hibernated.
 var guestAsleep = chain{
 	checkInstalled,
 	checkNames,
@@ -62,21 +59,18 @@ func (c chain) plan(in input) cnpg.Step {
 	return in.before
 }
 
-// Database holds the planned writes for a Dojo's database, and whether the application may use the
-// database meanwhile.
+// Database has the plan for a Dojo's database.
 type Database struct {
 	Plan apply.Plan
-	// passwordCurrent reports whether Postgres has the password that the application should use.
+
 	complete, passwordCurrent bool
 	migrating                 bool
 }
 
-// Migrating reports whether the application must wait until the Dojo's SQL (its table and
-// spec.postgres.initSQL) has run.
+// Migrating reports whether the application must wait until the Dojo's SQL has run.
 func (db *Database) Migrating() bool { return db.migrating && !db.complete }
 
-// Usable reports whether pods may get the credentials. Pods that already have credentials (inUse)
-// get new credentials as soon as Postgres has the new password.
+// Usable reports whether pods may get credentials. inUse means that pods already have credentials.
 func (db *Database) Usable(inUse bool) bool { return db.complete || inUse && db.passwordCurrent }
 
 // Plan plans the steps to a usable database, or to a hibernated Cluster.

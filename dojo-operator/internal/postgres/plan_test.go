@@ -121,7 +121,6 @@ func TestPlan(t *testing.T) {
 	hibernated := func(w *world) { w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
 	missing := func(w *world) { w.Missing = []string{"Database"} }
 	ofKyoto := ownership.Labels(tokyo(named("kyoto")), ownership.Application)
-	// Each case begins in sync.
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
 		change func(*world)
@@ -306,7 +305,6 @@ func pgVersion(version string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Version = version }
 }
 
-// data sets the major version of the Cluster's data files; 0 means unknown.
 func data(major int) func(*world) {
 	return func(w *world) {
 		w.Cluster.Live.Status.Image = "registry.example/postgres"
@@ -381,8 +379,6 @@ func stuckSchema(w *world) {
 
 const standbys = "standbys of the Cluster school/tokyo-db"
 
-// An issue with a deadline requeues the Dojo at the deadline. If the status of the Dojo records the
-// start of the wait, the issue also names the awaited object.
 func TestHowLongAnIssueWaits(t *testing.T) {
 	t.Parallel()
 	noCluster := func(w *world) { w.Cluster.Live = nil }
@@ -538,7 +534,7 @@ func TestAPasswordIsPassedOnDespiteAFailedSchema(t *testing.T) {
 	}
 }
 
-// The SQL waits for the release step: two Jobs at once would wait for each other's locks.
+// Two Jobs at once would wait for each other's locks.
 func TestSQLWaitsForTheReleaseStep(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG)
@@ -579,7 +575,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// CloudNativePG labels a snapshot with the name of its Backup, so the name must be a valid label.
 func TestNamesOfBackupsAreLabels(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}

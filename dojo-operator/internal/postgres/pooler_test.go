@@ -34,9 +34,7 @@ func (w *world) playPooler() {
 	w.Pooler.Deployment.Status.AvailableReplicas = *p.Spec.Instances
 }
 
-// pool reconciles until the operator writes nothing. After each reconcile it puts the planned host
-// into the application's credentials, and one reconcile later it simulates new pods. pool returns
-// all writes and events in order.
+// pool reconciles until the operator writes nothing, and returns all writes and simulated events.
 func (w *world) pool(dojo *corev1api.Dojo) (story []string) {
 	w.t.Helper()
 	for range 12 {
@@ -89,8 +87,6 @@ func TestPooler(t *testing.T) {
 		"Progressing/RemovingPooler", "pods are replaced", "-Pooler", "")
 }
 
-// A new application gets no credentials until the Pooler is available. An application that uses the
-// Pooler is unreachable while no Pooler instance is available.
 func TestNewWithPooler(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, pooled)
@@ -136,8 +132,7 @@ func TestNewWithPooler(t *testing.T) {
 	}
 }
 
-// The Pooler of a suspended Dojo has no instances, like the hibernated Cluster. If a user then
-// removes the Pooler from the spec, the operator deletes the Pooler at once, since no pod uses it.
+// A suspended Dojo's Pooler has no instances. It is deleted at once if the spec omits it.
 func TestPoolerAsleep(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG, pooled)

@@ -48,8 +48,7 @@ var legacy = &corev1.Secret{
 	},
 }
 
-// The operator writes the Database object only after it has found the database in the restored
-// data. Otherwise CloudNativePG would create an empty database if the restored data has none.
+// The operator writes the Database only after it has found the database in the restored data.
 func TestStepsOfABootstrap(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -95,8 +94,7 @@ func TestStepsOfABootstrap(t *testing.T) {
 	}
 }
 
-// A deleted Dojo may have left a DatabaseRole whose spec.name differs from the role's name in the
-// backup. The operator deletes this DatabaseRole before it creates its own.
+// The operator deletes a deleted Dojo's DatabaseRole if the backup has another role name.
 func TestFormerRolesWithOtherNames(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -219,8 +217,6 @@ func TestPlanOfABootstrap(t *testing.T) {
 	}
 }
 
-// The deletion of a Dojo ignores a Cluster whose data did not come from the Dojo's bootstrap
-// source, and takes no backup of a Cluster without data.
 func TestDeletionOfABootstrap(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp, dropping, restoring)
@@ -256,8 +252,7 @@ func TestDeletionOfABootstrap(t *testing.T) {
 	}
 }
 
-// In restored data, the database and its owner keep their names. If the owner's name begins with
-// "dojo_", the second login keeps its name too.
+// The owner keeps its name, and so does the second login of an owner with the prefix "dojo_".
 func TestRestoredNames(t *testing.T) {
 	t.Parallel()
 	named := func(database string) *corev1api.Dojo {

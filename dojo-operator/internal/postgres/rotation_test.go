@@ -29,7 +29,6 @@ func requested(value string) func(*corev1api.Dojo) {
 	}
 }
 
-// running returns a world in which the application uses the credentials of the owner login.
 func running(t *testing.T, dojo *corev1api.Dojo) *world {
 	t.Helper()
 	w := inSync(t, tokyo(func(before *corev1api.Dojo) { before.Spec = dojo.Spec }))
@@ -37,7 +36,6 @@ func running(t *testing.T, dojo *corev1api.Dojo) *world {
 	return w
 }
 
-// valid lists the logins whose role may log in with the password of their Secret.
 func (w *world) valid() map[string]bool {
 	all := map[string]bool{}
 	for l, login := range w.Login.Logins {
@@ -48,9 +46,7 @@ func (w *world) valid() map[string]bool {
 	return all
 }
 
-// rotate reconciles until the operator writes nothing. After each reconcile it copies the planned
-// credentials to the application, and simulates CloudNativePG. One reconcile later it simulates new
-// pods. rotate returns all writes and events in order.
+// rotate reconciles until the operator writes nothing, and returns all writes and simulated events.
 func (w *world) rotate(dojo *corev1api.Dojo) (story []string) {
 	w.t.Helper()
 	for range 12 {
@@ -149,8 +145,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// A Dojo of another namespace counts as a user of the former login only if the Secret is shared
-// with that namespace.
+// A Dojo of another namespace counts only if the Secret is shared with that namespace.
 func TestUsersOfTheFormerLogin(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG)
@@ -188,15 +183,13 @@ func rotation(current, next cnpg.Login, postponed bool) login.Rotation {
 	return login.Rotation{Current: current, Next: next, Postponed: postponed}
 }
 
-// A further request for a rotation waits until the former login is retired.
 func TestRequestsOfRotation(t *testing.T) {
 	t.Parallel()
 	type result struct {
 		Turn                login.Rotation
 		Login, Former, Says string
 	}
-	// turned returns a world in the middle of a rotation: the application has the second login, and
-	// pods still have the owner login.
+	// The application has the second login, and pods still have the owner login.
 	turned := func(t *testing.T) *world {
 		w := running(t, tokyo(inPG))
 		dojo := tokyo(inPG, requested("monday"))
@@ -292,8 +285,7 @@ func TestRequestsOfRotation(t *testing.T) {
 	}
 }
 
-// After a Cluster is replaced, CloudNativePG creates the second role again. So the SQL that makes
-// sessions of the second login act as the owner must run again.
+// CloudNativePG creates the second role again in a new Cluster, so the SQL must run again.
 func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]func(*corev1api.Dojo){"in a Cluster of others": inPG, "in its own": ownPG} {
@@ -321,7 +313,6 @@ func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 	}
 }
 
-// If a deleted Dojo has left two logins, a new Dojo uses the login whose role may log in.
 func TestLoginOfANewDojo(t *testing.T) {
 	t.Parallel()
 	w := running(t, tokyo(inPG))
@@ -356,7 +347,6 @@ func TestARetiredLoginStaysOne(t *testing.T) {
 	}
 }
 
-// If the password in use is lost, the same login gets a new password, without a rotation.
 func TestALostPasswordIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, l := range []cnpg.Login{owner, second} {
@@ -379,8 +369,6 @@ func TestALostPasswordIsReplaced(t *testing.T) {
 	}
 }
 
-// With reclaimPolicy Retain, the operator retains both logins with the data. With Delete, it
-// deletes both, the second login first.
 func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 	t.Parallel()
 	w := running(t, tokyo(inPG, dropping))
@@ -418,8 +406,7 @@ func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 	}
 }
 
-// CloudNativePG may be forbidden to read the password of the second login. Then the operator causes
-// a retry and reports the message, as it does for the owner.
+// If CloudNativePG may not read the second login's password, the operator causes a retry.
 func TestSecondLoginIsRefused(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG, rotating)

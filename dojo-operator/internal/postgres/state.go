@@ -27,11 +27,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Config holds the operator's flags for databases.
+// Config has the operator's flags for databases.
 type Config struct {
-	// Deadline limits the waits for CloudNativePG, and for SQL to end. ProgressDeadline limits the
-	// waits that a user probably has to end, such as for missing SQL, for an object that
-	// CloudNativePG reports as failed, or for a kind that cannot be read.
+	// Deadline limits waits for CloudNativePG and SQL, ProgressDeadline waits that a user must end.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
 	Users            pods.Users
@@ -41,17 +39,16 @@ func (c Config) schema() schema.Config {
 	return schema.Config{Deadline: c.Deadline, ProgressDeadline: c.ProgressDeadline, Users: c.Users}
 }
 
-// State holds the observed objects of a Dojo's database, grouped by step.
+// State has the observed objects of a Dojo's database, grouped by step.
 type State struct {
 	Now         time.Time
 	Unchanged   apply.Unchanged
 	Catalog     images.Catalog
 	Application Application
-	// Missing lists the kinds of CloudNativePG that are not installed. Unreadable is a kind that is
-	// installed but cannot be read, or nil. If Unreadable is set, the operator reads no object of
-	// CloudNativePG, so it must assume that each object may exist.
+	// Missing kinds are not installed. An Unreadable kind is installed, but the operator reads no
+	// object of CloudNativePG then, and must assume that each object may exist.
 	Missing []string
-	// Unsized is an issue if spec.postgres.cluster.size names no valid preset; else nil.
+	// Unsized is an issue if spec.postgres.cluster.size names no valid preset.
 	Unsized    *conditions.Issue
 	Unreadable *optionalkinds.Kind
 
@@ -63,8 +60,7 @@ type State struct {
 	Database  database.State
 	Schema    schema.State
 	Pooler    pooler.State
-	// Guests are the running pods of other, suspended Dojos with databases in the Cluster. They are
-	// observed only while the Dojo is suspended, or is being deleted with its data.
+	// Guests are pods of other, suspended Dojos, read before a hibernation or a deletion with data.
 	Guests []corev1.Pod
 }
 
@@ -72,15 +68,13 @@ type State struct {
 type Application struct {
 	// Pooled reports whether the application's credentials name the Pooler as the host.
 	Pooled bool
-	// Stopped reports whether no pod of the application runs, and no release step runs or may
-	// begin. Pods are the running pods of the application and of release steps. Stopped and Pods
-	// are observed only while the Dojo is suspended or an upgrade is due.
+	// Stopped reports whether no pod of the application and no release step runs or may begin.
+	// Stopped and Pods are set only while the Dojo is suspended or an upgrade is due.
 	Stopped bool
 	Pods    []corev1.Pod
 	// Releasing reports whether a release step runs, or may begin at any time.
 	Releasing bool
-	// Outdated says why pods may still have the credentials of a former login or host, or is empty.
-	// It is set only while [WaitsForPods] is true.
+	// Outdated says why pods may have former credentials. It is set only if [WaitsForPods] is true.
 	Outdated string
 }
 
@@ -92,8 +86,7 @@ type Kinds interface {
 	Defined(ctx context.Context, kind optionalkinds.Kind) (bool, error)
 }
 
-// Observe reads the objects of a Dojo's database. source names the Secret from which the
-// application's credentials were copied, or is empty.
+// Observe reads a Dojo's database. source names the Secret from which the credentials were copied.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string, kinds Kinds, catalog images.Catalog,
 	now time.Time,
@@ -192,7 +185,6 @@ func UpgradeStep(dojo *corev1api.Dojo, s State) corev1api.UpgradeStep {
 	return upgrade.Next(dojo, s.Cluster.Live, s.Upgrade, stopped(s))
 }
 
-// stopped reports whether no pod of the application and no SQL runs, and no Job may begin SQL.
 func stopped(s State) bool {
 	return s.Application.Stopped && len(s.Schema.Alive()) == 0 && len(s.Schema.StopIdle()) == 0
 }

@@ -98,8 +98,7 @@ func waitingFor(object string, waited time.Duration) func(*corev1api.Dojo) {
 	}
 }
 
-// world simulates the objects of a Dojo's database: the observed objects of State, and the Secrets
-// and Jobs from which observe derives the rest of State.
+// world simulates the objects of a database. observe derives the State from them.
 type world struct {
 	State
 	t       *testing.T
@@ -107,15 +106,12 @@ type world struct {
 	secrets [2]*corev1.Secret
 	jobs    []*batchv1.Job
 	version int
-	// source names the Secret from which the application's credentials were copied, or is empty.
-	// outdated says why pods may still have the former login.
+	// source names the application's Secret, outdated says why pods may have a former login.
 	source, outdated string
-	// SQL is the SQL to run. MissingSQL names a ConfigMap or Secret with SQL that does not exist.
+
 	SQL, MissingSQL string
 }
 
-// newWorld returns a world without a database. If the Dojo has a clusterRef, the Cluster pg of
-// another owner exists.
 func newWorld(t *testing.T, dojo *corev1api.Dojo) *world {
 	w := &world{t: t, dojo: dojo, State: State{Now: noon, Catalog: dojotest.Catalog()}}
 	if dojo.Spec.Postgres.ClusterRef != nil {
@@ -188,8 +184,6 @@ func (s *State) forget() {
 	}
 }
 
-// without simulates that kinds of CloudNativePG are not installed. removed simulates this for all
-// kinds.
 func without(kinds ...string) func(*world) { return func(w *world) { w.Missing = kinds } }
 
 func removed() func(*world) {
@@ -270,8 +264,7 @@ func stored[T any, L interface {
 	return after
 }
 
-// withoutLists makes each list a leaf, because server-side apply treats each list of
-// CloudNativePG's kinds as one value.
+// withoutLists makes each list one value, like server-side apply of CloudNativePG's kinds.
 func withoutLists(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -286,7 +279,6 @@ func withoutLists(v any) any {
 	return v
 }
 
-// play simulates what CloudNativePG does with the written objects, and completes all Jobs.
 func (w *world) play() {
 	w.playPostgres()
 	for _, job := range w.jobs {

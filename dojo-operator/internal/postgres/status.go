@@ -25,11 +25,10 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 )
 
-// ReadOnlyHost returns the name of the standbys' Service, or "". If the spec does not determine the
-// number of instances, and no Cluster exists, it returns the name in the Dojo's status.
+// ReadOnlyHost returns the standbys' Service, or "". An unknown name comes from the Dojo's status.
 func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
 	own, live, known := dojo.Spec.Postgres.Cluster, s.Cluster.Live, dojo.Status.Database
-	// spec.size may determine the number. It is unknown if the platform's ConfigMap lacks that size.
+	// The number is unknown if spec.postgres.cluster.size has no valid preset (Unsized).
 	specified := own != nil && (own.Instances != nil || s.Unsized == nil)
 	switch {
 	case specified && ptr.Deref(own.Instances, 1) > 1, !specified && live != nil && live.Spec.Instances > 1:
@@ -51,8 +50,7 @@ func Source(dojo *corev1api.Dojo, s State) (name string, secret *metav1.PartialO
 	return l.ObjectName(dojo), s.Login.Logins[l].Secret
 }
 
-// WaitsForPods reports whether the operator waits until no pod uses a former login or an obsolete
-// Pooler. The operator then retires the login, or deletes the Pooler.
+// WaitsForPods reports whether a former login or an obsolete Pooler is still to be removed.
 func WaitsForPods(dojo *corev1api.Dojo, s State) bool {
 	return login.Retires(dojo, s.Login) || !s.Application.Pooled && pooler.Obsolete(dojo, s.Pooler)
 }
@@ -62,14 +60,13 @@ func RequiresStop(dojo *corev1api.Dojo, s State) bool {
 	return dojo.Spec.Postgres != nil && upgrade.RequiresStop(dojo, s.Upgrade, UpgradeStep(dojo, s))
 }
 
-// Unreachable reports whether a new pod of the application would fail, because the Dojo's own
-// Cluster or its Pooler cannot be reached.
+// Unreachable reports whether a new pod could not reach the Dojo's own Cluster or its Pooler.
 func Unreachable(dojo *corev1api.Dojo, s State) bool {
 	return dojo.Spec.Postgres != nil && dojo.Spec.Postgres.Cluster != nil && s.readable() &&
 		(!cnpg.Up(s.Cluster.Live) || poolerUnreachable(dojo, s))
 }
 
-// WhyUnreachable says why requests cannot reach Postgres; "" if they can, or if this is not known.
+// WhyUnreachable says why requests cannot reach Postgres; "" if they can, or if this is unknown.
 func WhyUnreachable(dojo *corev1api.Dojo, s State) string {
 	switch live := s.Cluster.Live; {
 	case dojo.Spec.Postgres == nil || !s.readable():
@@ -89,8 +86,7 @@ func poolerUnreachable(dojo *corev1api.Dojo, s State) bool {
 	return s.readable() && s.Application.Pooled && !pooler.Answers(dojo, s.Pooler)
 }
 
-// AwaitsWindow returns the time until the window of a minor upgrade opens or ends; 0 if no upgrade
-// waits for a window.
+// AwaitsWindow returns the time until the window of a minor upgrade opens or ends; 0 without one.
 func AwaitsWindow(dojo *corev1api.Dojo, s State) time.Duration {
 	if dojo.Spec.Postgres == nil || !s.readable() {
 		return 0
@@ -163,8 +159,7 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 	return status
 }
 
-// Strip removes fields of a foreign object before it enters the cache, to save memory. It keeps the
-// fields on which a plan depends.
+// Strip removes the fields of a foreign object on which no plan depends, to save memory.
 func Strip(o client.Object) {
 	switch o := o.(type) {
 	case *cnpgv1.Cluster:

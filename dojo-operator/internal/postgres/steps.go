@@ -29,8 +29,7 @@ type input struct {
 	dojo   *corev1api.Dojo
 	state  State
 	config Config
-	// databaseID consists of the UIDs of the Cluster and the Database. source is the login that the
-	// application should use. before is the joined result of the preceding steps.
+	// source is the application's login, before the joined result of the preceding steps.
 	databaseID string
 	source     cnpg.Login
 	before     cnpg.Step
@@ -112,8 +111,7 @@ func planCluster(in input) cnpg.Step {
 		}
 		return cnpg.Step{Incomplete: unknown}
 	}
-	// If the image has an older major version than the data, CloudNativePG would refuse changes of
-	// the other fields too.
+	// CloudNativePG would refuse all changes of a Cluster with an image older than its data.
 	if tooLow := cluster.VersionTooLow(dojo, s.Cluster.Live, in.state.images()); tooLow != nil {
 		return cnpg.Step{Incomplete: tooLow}
 	}
@@ -151,9 +149,7 @@ func (in input) backup() backup.Input {
 	return backup.Input{Input: in.Input, Cluster: in.state.Cluster.Live}
 }
 
-// planBackup plans the ScheduledBackup. While an upgrade waits for its backup, planBackup changes
-// nothing: the spec may already name another archive, but the Cluster keeps its archive until the
-// upgrade begins.
+// planBackup changes nothing before the backup of an upgrade: the spec may name a new archive.
 func planBackup(in input) cnpg.Step {
 	if in.dojo.Spec.Postgres.Cluster == nil || UpgradeStep(in.dojo, in.state) == corev1api.UpgradeBackingUp {
 		return cnpg.Step{}
@@ -172,8 +168,6 @@ func (in input) pooler() pooler.Input {
 	return pooler.Input{Input: in.Input, InUse: app.Pooled, Outdated: app.Outdated}
 }
 
-// planPooler plans the Pooler without waiting for its pods. The pods start while the login and the
-// database are created.
 func planPooler(in input) cnpg.Step {
 	step := pooler.Plan(in.dojo, in.state.Pooler, in.pooler())
 	step.Incomplete = nil
@@ -206,9 +200,8 @@ func planSecond(in input) cnpg.Step {
 	return login.Plan(in.dojo, in.state.Login, in.login(cnpg.Second))
 }
 
-// awaitsBackup reports whether SQL must not start before the backup of an upgrade. The SQL may be
-// written for the new version. If the upgrade stops the application before the backup, a new Job
-// would also lead back to the step Stopping, which deletes Jobs.
+// awaitsBackup reports whether SQL must wait for the backup of an upgrade. The SQL may need the new
+// version, and a new Job would lead back to the step Stopping, which deletes Jobs.
 func (in input) awaitsBackup(sql schema.Step) bool {
 	return sql.Begins() && UpgradeStep(in.dojo, in.state) == corev1api.UpgradeBackingUp
 }
@@ -230,8 +223,7 @@ func planRetirement(in input) cnpg.Step {
 	return login.PlanRetirement(in.dojo, in.state.Login, in.login(in.source))
 }
 
-// checkRestored checks the restored data before the Database is written. If the data lacked the
-// database, CloudNativePG would create an empty database for the Database object.
+// checkRestored precedes the Database, for which CloudNativePG would create an empty database.
 func checkRestored(in input) cnpg.Step {
 	dojo, s := in.dojo, in.state
 	if b := dojo.BootstrapSource(); b == nil || b.Recovery == nil || s.Database.Live != nil {
@@ -301,9 +293,7 @@ func waitForHibernation(in input) cnpg.Step {
 	return cluster.WaitForHibernation(in.dojo, in.state.Cluster, in.cluster())
 }
 
-// sleeps reports whether the Dojo is suspended without a running Cluster. The Dojo's own Cluster is
-// to be hibernated, unless an upgrade has begun, which must end first. The Cluster of another owner
-// counts only if it is hibernated already.
+// sleeps is true for a suspended Dojo, except in a running foreign Cluster or during an upgrade.
 func sleeps(dojo *corev1api.Dojo, s State) bool {
 	if dojo.Spec.Postgres.Cluster == nil {
 		return dojo.Spec.Suspend && s.Cluster.Live != nil && cnpg.Hibernates(s.Cluster.Live)
@@ -311,7 +301,6 @@ func sleeps(dojo *corev1api.Dojo, s State) bool {
 	return dojo.Spec.Suspend && !upgrade.Begun(dojo, s.Cluster.Live, s.Upgrade)
 }
 
-// unused reports whether neither the Dojo nor another suspended Dojo has pods that use the Cluster.
 func unused(s State) bool { return stopped(s) && len(s.Guests) == 0 }
 
 func describeRunning(s State) string {
@@ -319,7 +308,7 @@ func describeRunning(s State) string {
 	return cmp.Or(pods.Describe(all), "Jobs are being deleted")
 }
 
-// Unreadable returns an issue if a kind is defined but cannot be read; else nil.
+// Unreadable returns an issue if a kind is installed but cannot be read.
 func Unreadable(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	if s.Unreadable == nil {
 		return nil

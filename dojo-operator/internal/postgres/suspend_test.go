@@ -132,8 +132,6 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// The Cluster of a suspended Dojo is hibernated only after the pods of the other suspended Dojos
-// with databases in the Cluster have ended.
 func TestGuestsEndFirst(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG)
@@ -171,8 +169,7 @@ func podsOfGuests(t *testing.T, objects reading, dojo *corev1api.Dojo) ([]corev1
 	return observeGuests(t.Context(), readerOf(objects, nil), guests)
 }
 
-// CloudNativePG fails a Backup of a hibernated Cluster. So the operator first waits for the end of
-// a Backup, unless the Backup is stalled.
+// A hibernation waits for Backups, which would fail, except for stalled Backups.
 func TestABackupEndsBeforeTheHibernation(t *testing.T) {
 	t.Parallel()
 	awake, dojo := tokyo(ownPG, backedUp), tokyo(ownPG, backedUp, suspended)
@@ -208,8 +205,7 @@ func TestABackupEndsBeforeTheHibernation(t *testing.T) {
 	}
 }
 
-// The operator resumes the Cluster of a suspended Dojo for the final backup, unless a user has
-// hibernated the Cluster.
+// The operator ends its own hibernation for the final backup, but not a user's.
 func TestFinalBackupWhileSuspended(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp, dropping, suspended)
@@ -260,8 +256,6 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// While a suspended Dojo waits for pods to end, the message names a pod and its node. The operator
-// deletes Jobs whose SQL has not begun. The wait has a deadline.
 func TestSuspendingEnds(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG)

@@ -19,8 +19,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// The query that verifies an upgrade may be slow. A slow query has not failed, so the message does
-// not advise to restore the Backup. The Job for statistics begins once the query has succeeded.
+// A slow query has not failed, so the message does not advise to restore the Backup.
 func TestVerifying(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG)
@@ -67,8 +66,6 @@ func TestVerifying(t *testing.T) {
 	}
 }
 
-// While an upgrade waits for its backup, a rotation starts no Job. A Job would lead the upgrade
-// back to the step Stopping, which deletes Jobs.
 func TestARotationStartsNoJobBeforeTheBackupOfAnUpgrade(t *testing.T) {
 	t.Parallel()
 	w := running(t, tokyo(ownPG, backedUp))

@@ -22,19 +22,15 @@ import (
 
 type file struct{ configMap, key string }
 
-// contents has the files of one version of a ConfigMap: the hashes of the files, keyed by file
-// name, and the size of all files together.
+// contents has the hashes of the files of a ConfigMap, keyed by name, and the size of all files.
 type contents struct {
 	files map[string]string
 	size  int
 }
 
-// known caches contents, by the UID and the resourceVersion of the ConfigMap. If an entry is lost,
-// the operator reads the ConfigMap again.
 var known = lru.New(1024)
 
-// observeFiles sets Files and Digest. If known has the contents of a ConfigMap, observeFiles reads
-// only its metadata.
+// observeFiles reads only the metadata of ConfigMaps in known.
 func (s *State) observeFiles(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) error {
 	all, size := map[string]string{}, 0
 	for _, ref := range dojo.Spec.Release.Migrations.ConfigMapRefs {
@@ -75,8 +71,7 @@ func (s *State) observeFiles(ctx context.Context, r apply.Reader, dojo *corev1ap
 	return nil
 }
 
-// readFiles returns the files of a ConfigMap. It returns ErrStale if the API server has another
-// resourceVersion than the cache.
+// readFiles returns ErrStale if the cache lags behind the API server.
 func readFiles(ctx context.Context, r apply.Reader, name types.NamespacedName, version string) (contents, error) {
 	if found, ok := known.Get(version); ok {
 		return found.(contents), nil

@@ -22,25 +22,21 @@ const (
 	ContainerName = "release"
 	// migrateUser is an unprivileged user. The image of dojo-migrate names no user.
 	migrateUser = 65532
-	// FilesFolder is the folder in which dojo-migrate finds the migration files.
+	// FilesFolder is the folder of the migration files.
 	FilesFolder = "/migrations"
 
-	// stepAnnotation on a Job holds the hash of the step that the Job runs. retryAnnotation holds
-	// the value of the Dojo's annotation that requested the retry, or is empty.
+	// stepAnnotation has the hash of the Job's step, retryAnnotation the request to retry.
 	stepAnnotation  = "core.jutsu.com/release-step"
 	retryAnnotation = "core.jutsu.com/release-retry"
-	// migrationsAnnotation on a Job is "true" if the Job runs dojo-migrate, whose termination
-	// message is a report.
+	// migrationsAnnotation is "true" if the Job runs dojo-migrate, which writes a report.
 	migrationsAnnotation = "core.jutsu.com/release-migrations"
 
 	defaultTimeout = 10 * time.Minute
 	hostVariable   = "DB_ENDPOINT"
-	// The Job replaces the pod after these exit codes; any other exit code is final. A pod gets
-	// SIGKILL or SIGTERM for example if its node is lost. EX_TEMPFAIL (75, sysexits.h) reports a
-	// lost connection to the database.
+	// The Job replaces the pod only after these exit codes: SIGKILL and SIGTERM, as on a lost node,
+	// and EX_TEMPFAIL (sysexits.h) for a lost connection to the database.
 	killed, terminated, temporary = 137, 143, 75
-	// restarts is the maximum number of replacements. A replacement after a disruption, such as an
-	// eviction, does not count.
+	// Replacements after a disruption, such as an eviction, do not count as restarts.
 	restarts = 2
 )
 
@@ -53,8 +49,7 @@ func timeoutOf(dojo *corev1api.Dojo) time.Duration {
 	return defaultTimeout
 }
 
-// jobFor returns the Job of a step. The Job never runs two pods at once: it replaces a pod only
-// after the pod has ended.
+// jobFor returns a Job that never runs two pods at once.
 func jobFor(dojo *corev1api.Dojo, s *State, in Input, cfg Config) *batchv1ac.JobApplyConfiguration {
 	labels := ownership.Labels(dojo, ownership.Release)
 	template := corev1ac.PodTemplateSpec().

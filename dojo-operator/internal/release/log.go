@@ -23,24 +23,20 @@ import (
 )
 
 const (
-	// longestLine is the maximum length, in bytes, of a log line in the status.
+	// longestLine is the maximum number of bytes of a log line in the status.
 	longestLine = 300
-	// cutLog is a length in bytes. The kubelet keeps only the last 2 KiB or 80 lines of a log. So a
-	// single line of more than cutLog bytes may lack its beginning. lastLine omits such a line: if
-	// the line begins inside the value of a Secret, redact would not find the value.
+	// The kubelet keeps the last 2 KiB of a log. A line above cutLog bytes may begin inside a
+	// Secret's value, and redact would not find this value.
 	cutLog = 2000
-	// shortestSecret is the minimum length of a value to hide, in bytes. Shorter values would hide
-	// half of the text.
+	// Hiding shorter values would hide half of the text.
 	shortestSecret = 4
 	hidden         = "***"
 )
 
-// public lists the keys of the Dojo's credentials whose values are not secret: the status shows
-// these values anyway.
+// public lists credentials that the status shows anyway.
 var public = []string{"DB_ENDPOINT", "DB_PORT", "DB_NAME", "DB_USER", "DB_READONLY_ENDPOINT"}
 
-// logEnd returns the last line of a failed step's log. It reads Secrets, to hide their values, only
-// if the status does not have the failure yet.
+// logEnd reads Secrets only if the status does not have the failure yet.
 func (s *State) logEnd(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) string {
 	job := s.job()
 	if job == nil || !ended(job, batchv1.JobFailed) || s.recordedFor(dojo, job) != nil {
@@ -113,8 +109,7 @@ var (
 	assignment = regexp.MustCompile(`(?i)((?:password|passwd|pwd|secret|token|api_?key)["']?\s*[:=]\s*)\S+`)
 )
 
-// redact hides the values and each line of a value, even if a value or a line is URL- or
-// base64-encoded.
+// redact hides values and their lines, also if URL- or base64-encoded.
 func redact(line string, values []string) string {
 	var all []string
 	for _, value := range values {
@@ -125,8 +120,7 @@ func redact(line string, values []string) string {
 			}
 		}
 	}
-	// Hide longer values first. Otherwise hiding a shorter value could leave the rest of a longer
-	// value.
+	// A shorter value, hidden first, could leave the rest of a longer value.
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for _, value := range all {
 		line = strings.ReplaceAll(line, value, hidden)

@@ -21,9 +21,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Config holds the operator's flags.
+// Config has the operator's flags.
 type Config struct {
-	// MigrateImage is the image of dojo-migrate, or "" for none.
 	MigrateImage     string
 	ProgressDeadline time.Duration
 	Users            pods.Users
@@ -31,24 +30,21 @@ type Config struct {
 
 // Input has the values that other packages compute for the release step.
 type Input struct {
-	// Ready reports whether the database is usable and the Dojo has its credentials.
+	// Ready is true if the database is usable and the Dojo has its credentials.
 	Ready bool
-	// Stopped reports whether the Dojo is suspended or Postgres is being upgraded. Then no step
-	// begins.
+	// No step begins while Stopped: the Dojo is suspended, or Postgres is being upgraded.
 	Stopped bool
 	// Revision is the revision of the credentials.
 	Revision string
-	// Keys are the environment variables of the credentials. Host replaces the host in the
-	// credentials, unless Host is "". The host in the credentials may be a Pooler, which does not
-	// keep the session that holds a lock.
+	// Keys are the environment variables of the credentials. Host, unless empty, replaces their
+	// host, because a Pooler does not keep the session of a lock.
 	Keys []string
 	Host string
 	// Command is the spec of a pod that runs release.command, or nil.
 	Command *corev1ac.PodSpecApplyConfiguration
 }
 
-// Step has the planned writes of the release step. Hold reports whether the step has yet to
-// succeed.
+// Step has the planned writes. Hold is true until the step has succeeded.
 type Step struct {
 	Plan apply.Plan
 	Hold bool
@@ -76,8 +72,7 @@ type planner struct {
 	plan apply.Plan
 }
 
-// run plans the step's Job. It returns the issue of a step that has not succeeded, or nil if the
-// Dojo is suspended.
+// run returns the issue of a step that has not succeeded, or nil if the Dojo is suspended.
 func (p *planner) run() *conditions.Issue {
 	p.deleteFormer()
 	job := p.job()
@@ -155,8 +150,7 @@ func (p *planner) filesIssue() *conditions.Issue {
 			p.Missing, p.kept()).For(p.Missing))
 }
 
-// isFormer reports whether a Job must be gone before the desired step begins: the Job runs another
-// step, is being deleted, or has failed and is to be retried.
+// isFormer reports whether a Job must be gone before the desired step begins.
 func (p *planner) isFormer(job *batchv1.Job) bool {
 	return stepOf(job) != p.Step || job.DeletionTimestamp != nil ||
 		ended(job, batchv1.JobFailed) && retried(p.dojo, job.Annotations[retryAnnotation])
@@ -170,8 +164,7 @@ func (p *planner) deleteFormer() {
 	}
 }
 
-// deleteIdle deletes a Job that has ended, or whose pods have not begun. It keeps a running Job,
-// and the desired step's failed Job unless a retry is requested.
+// deleteIdle keeps a running Job, and the desired step's failed Job unless a retry is requested.
 func (p *planner) deleteIdle(job *batchv1.Job) {
 	if job == nil || ended(job, batchv1.JobFailed) && !p.isFormer(job) {
 		return
@@ -193,9 +186,7 @@ func (p *planner) unrecorded(job *batchv1.Job) bool {
 	return ended(job, batchv1.JobComplete) && (known == nil || !slices.Contains(known.Succeeded, stepOf(job)))
 }
 
-// former lists the Jobs that must be gone, and the pods that must have ended, before the step
-// begins. Each value is the creation time of the object, or the deletion time of a Job that is
-// being deleted.
+// former lists Jobs and pods that must end before the step, with their creation or deletion times.
 func (p *planner) former() map[string]time.Time {
 	found := map[string]time.Time{}
 	own := p.job()

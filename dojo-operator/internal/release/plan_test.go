@@ -143,7 +143,6 @@ func TestPlan(t *testing.T) {
 			s.Jobs, s.Pods = append(s.Jobs, job), append(s.Pods, podOf(job, state))
 		}
 	}
-	// orphan adds a pod of the step. The Job of this pod is gone.
 	orphan := func(state corev1.ContainerState) seen {
 		return func(t *testing.T, dojo *corev1api.Dojo, s *State) {
 			s.Pods = []corev1.Pod{podOf(jobOf(t, dojo, step), state)}
@@ -319,8 +318,6 @@ func TestFilesAreMountedByConfigMap(t *testing.T) {
 	}
 }
 
-// The release step connects to the primary, not to the Pooler: a Pooler does not keep the session
-// that holds a lock.
 func TestHostIsThePrimary(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*corev1api.Dojo){"command": withCommand, "files": withFiles} {
@@ -347,8 +344,7 @@ func TestJobName(t *testing.T) {
 	}
 }
 
-// If the image has a digest, the hash of a command step contains the digest and not the tag. So
-// another tag with the same digest is the same step.
+// Another tag with the same digest is the same step.
 func TestStepOfACommand(t *testing.T) {
 	t.Parallel()
 	of := func(image, database string, command ...string) string {
@@ -418,8 +414,7 @@ func observe(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo, target Tar
 	return Observe(t.Context(), c.Reader(dojo), dojo, target, noon)
 }
 
-// The failure in the status contains no value of a Secret. The operator reads the log only for the
-// first report of the failure.
+// The failure contains no value of a Secret, and the log is read only once.
 func TestFailureIsObservedOnce(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(withCommand, func(dojo *corev1api.Dojo) {
@@ -459,8 +454,6 @@ func TestFailureIsObservedOnce(t *testing.T) {
 	}
 }
 
-// The cache may lack the Job of another step. The operator lists Jobs from the API server, so it
-// creates no second Job.
 func TestNoJobBesideOneThatTheCacheLacks(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(withCommand)

@@ -26,29 +26,25 @@ import (
 // Target is the image and the database of the desired step.
 type Target struct {
 	Image string
-	// Database identifies the database of spec.postgres. It is "" until the database exists, or
-	// without spec.postgres.
+	// Database identifies the database of spec.postgres, or is "" while there is none.
 	Database string
 	// SecretName is the name of the Dojo's own Secret with credentials.
 	SecretName string
 }
 
-// State holds the observed step.
+// State has the observed step.
 type State struct {
 	Now    time.Time
 	Target Target
-	// Step is the hash of the desired step. It is "" while the database is missing, or while the
-	// migration files are missing or invalid.
+	// Step is the hash of the desired step, or "" while the database or valid files are missing.
 	Step string
-	// Missing names the first ConfigMap that does not exist, or describes the missing key if no
-	// ConfigMap has a file. Invalid says why the files cannot run.
+	// Missing names a missing ConfigMap or key. Invalid says why the files cannot run.
 	Missing, Invalid string
 	Files            []file
 	Digest           string
-	// SameName is the existing Job, of any controller, with the name that the step needs.
+	// SameName is the Job, of any controller, with the name that the step needs.
 	SameName *batchv1.Job
-	// Jobs are the release Jobs that the Dojo controls, of all steps. Pods are the pods of these
-	// Jobs and of deleted release Jobs.
+	// Jobs are the Dojo's release Jobs of all steps. Pods include pods of deleted release Jobs.
 	Jobs []*batchv1.Job
 	Pods []corev1.Pod
 	// LogEnd is the last line of the failed step's log, without the values of Secrets.
@@ -136,7 +132,7 @@ func hash(texts ...string) string {
 }
 
 func jobName(dojo *corev1api.Dojo, step string) string {
-	// The name of a Job is also a label value of its pods, which has at most 63 characters.
+	// A Job's name is also a label value of its pods, with at most 63 characters.
 	const maxLength = 63
 	suffix := "-release-" + step[:min(len(step), 10)]
 	return dojo.Name[:min(len(dojo.Name), maxLength-len(suffix))] + suffix
@@ -167,8 +163,7 @@ func (s *State) Succeeded(dojo *corev1api.Dojo) bool {
 	return job != nil && ended(job, batchv1.JobComplete) || s.succeededPod(dojo) != nil
 }
 
-// succeededPod returns a pod of the step whose container has succeeded, or nil. The Job of the pod
-// may be gone.
+// succeededPod returns a succeeded pod of the step, or nil. The Job of the pod may be gone.
 func (s *State) succeededPod(dojo *corev1api.Dojo) *corev1.Pod {
 	for i := range s.Pods {
 		owner := metav1.GetControllerOfNoCopy(&s.Pods[i])
@@ -181,8 +176,7 @@ func (s *State) succeededPod(dojo *corev1api.Dojo) *corev1.Pod {
 	return nil
 }
 
-// recordedFailure returns the failure that the status records for the desired step. It returns nil
-// if a retry is requested.
+// recordedFailure returns the failure in the status, or nil if a retry is requested.
 func (s *State) recordedFailure(dojo *corev1api.Dojo) *corev1api.ReleaseFailure {
 	known := dojo.Status.Release
 	if known == nil || known.Failure == nil || known.Failure.Step != s.Step || retried(dojo, known.Failure.Retry) {
@@ -191,7 +185,6 @@ func (s *State) recordedFailure(dojo *corev1api.Dojo) *corev1api.ReleaseFailure 
 	return known.Failure
 }
 
-// recordedFor returns the recorded failure if the given Job caused it, or nil.
 func (s *State) recordedFor(dojo *corev1api.Dojo, job *batchv1.Job) *corev1api.ReleaseFailure {
 	if known := s.recordedFailure(dojo); known != nil && known.Retry == job.Annotations[retryAnnotation] {
 		return known
@@ -199,8 +192,6 @@ func (s *State) recordedFor(dojo *corev1api.Dojo, job *batchv1.Job) *corev1api.R
 	return nil
 }
 
-// retried reports whether the annotation requests a new retry: its value is not empty, and differs
-// from the parameter before, which is the value at the last retry.
 func retried(dojo *corev1api.Dojo, before string) bool {
 	requested := retryOf(dojo)
 	return requested != "" && requested != before
@@ -217,8 +208,7 @@ func (s *State) Alive() []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(s.Pods), func(pod corev1.Pod) bool { return pods.Ended(&pod) })
 }
 
-// AliveBefore lists the pods in Alive whose revision of the credentials differs from the given
-// revision.
+// AliveBefore lists the pods of [State.Alive] with another revision of the credentials.
 func (s *State) AliveBefore(revision string) []corev1.Pod {
 	return slices.DeleteFunc(s.Alive(), func(pod corev1.Pod) bool {
 		return pod.Annotations[ownership.RevisionAnnotation] == revision

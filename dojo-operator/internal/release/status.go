@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/release/migrations"
 )
 
-// maxSucceeded is the maximum length of status.release.succeeded.
 const maxSucceeded = 16
 
 // Status returns the release part of the Dojo's status; nil without spec.release.
@@ -29,8 +28,7 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.ReleaseStatus {
 	if s.Step == "" {
 		return emptyAsNil(next)
 	}
-	// Record the success of former steps too, so that their SQL or command does not run again after
-	// a rollback to their image.
+	// Former steps must not run again after a rollback to their image.
 	for _, job := range s.Jobs {
 		if end := endOf(job, batchv1.JobComplete); end != nil {
 			fromMigrate := job.Annotations[migrationsAnnotation] == "true"
@@ -56,8 +54,7 @@ func emptyAsNil(s *corev1api.ReleaseStatus) *corev1api.ReleaseStatus {
 	return s
 }
 
-// rollbackMessage returns a message if another step has succeeded after the desired step, and a
-// user has then gone back to the desired step; else "".
+// rollbackMessage returns a message if a later step has succeeded since; else "".
 func rollbackMessage(next *corev1api.ReleaseStatus, s State) string {
 	if next.Succeeded[len(next.Succeeded)-1] == s.Step {
 		return ""
@@ -80,8 +77,7 @@ func record(next *corev1api.ReleaseStatus, step string, at metav1.Time, report s
 	next.Migrations, next.Migration = migrations.ParseReport(report)
 }
 
-// reportOf returns the report of dojo-migrate. It ignores the message of a user's command, which
-// may contain a secret.
+// reportOf ignores the message of a user's command, which may contain a secret.
 func reportOf(fromMigrate bool, pods []corev1.Pod) string {
 	for i := range pods {
 		if ended := container(&pods[i]).Terminated; fromMigrate && ended != nil && ended.ExitCode == 0 {

@@ -25,8 +25,7 @@ import (
 // Defaults of spec.autoscaling in the CRD.
 const defaultMinReplicas, defaultCPUUtilization = 1, 80
 
-// scalerFor returns an autoscaler of the Deployment. An autoscaler of the Dojo would change the
-// Dojo's spec.replicas, which a user may keep in a Git repository.
+// scalerFor scales the Deployment, because a user may keep the Dojo's spec.replicas in Git.
 func scalerFor(dojo *corev1api.Dojo) *autoscalingv2ac.HorizontalPodAutoscalerApplyConfiguration {
 	want := dojo.Spec.Autoscaling
 	return autoscalingv2ac.HorizontalPodAutoscaler(dojo.Name, dojo.Namespace).
@@ -55,12 +54,11 @@ func planScaler(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	p.Report(scalerIssue(dojo, s))
 }
 
-// metricsDeadline equals the time that Kubernetes waits for the first metrics
-// (kube-controller-manager --horizontal-pod-autoscaler-cpu-initialization-period).
+// metricsDeadline equals the default of
+// kube-controller-manager --horizontal-pod-autoscaler-cpu-initialization-period.
 const metricsDeadline = 5 * time.Minute
 
-// inactive returns the autoscaler's condition ScalingActive if it is False, or nil. It also returns
-// the time until the operator reports the condition.
+// inactive returns the condition ScalingActive if it is False, and the time until it is reported.
 func inactive(dojo *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutoscalerCondition, time.Duration) {
 	live, scaler := s.Deployment, s.Scaler
 	if dojo.Spec.Autoscaling == nil || dojo.Spec.Suspend || dojo.DeletionTimestamp != nil ||
@@ -75,8 +73,7 @@ func inactive(dojo *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutosc
 		return nil, 0
 	}
 	c := &scaler.Status.Conditions[i]
-	// The condition is also False while there are no pods, so the deadline starts only once the
-	// Deployment is available.
+	// Without pods, the condition is False too, so the Deployment must be available first.
 	since := latest(c.LastTransitionTime.Time,
 		deploymentCondition(live, appsv1.DeploymentAvailable).LastTransitionTime.Time)
 	return c, min(metricsDeadline, metricsDeadline-s.Now.Sub(since))
@@ -94,16 +91,13 @@ func scalerIssue(dojo *corev1api.Dojo, s State) *conditions.Issue {
 		dojo.Namespace, dojo.Name, c.Reason, strings.TrimSuffix(cmp.Or(c.Message, "no message"), "."))
 }
 
-// AwaitsMetrics returns the time until the operator reports missing metrics; 0 if no metrics are
-// missing. The operator must wait for this time itself, since no event reports the end of a
-// deadline.
+// AwaitsMetrics returns the time until missing metrics are reported. No event ends this wait.
 func AwaitsMetrics(dojo *corev1api.Dojo, s State) time.Duration {
 	_, remaining := inactive(dojo, s)
 	return max(remaining, 0)
 }
 
-// lastSizeAnnotation on a stopped Deployment has the number of replicas before the stop. The
-// application starts again with this number, because an autoscaler does not scale from 0.
+// lastSizeAnnotation has the replicas before a stop, because an autoscaler does not scale from 0.
 const lastSizeAnnotation = "core.jutsu.com/last-size"
 
 func lastSize(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) int32 {
@@ -117,9 +111,7 @@ func lastSize(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool)
 	return int32(max(n, 0))
 }
 
-// recordLastSize records the last size in the annotation while the application is stopped. While
-// the application runs, it keeps an outdated annotation, since a change of the annotation would
-// need a write.
+// recordLastSize leaves an outdated annotation while the application runs, to save a write.
 func recordLastSize(dojo *corev1api.Dojo, s State, desired *unstructured.Unstructured) {
 	if s.LastSize == 0 {
 		return
@@ -133,7 +125,7 @@ func recordLastSize(dojo *corev1api.Dojo, s State, desired *unstructured.Unstruc
 	}
 }
 
-// clampReplicas limits a number to the autoscaler's range. It keeps 0, which stops the application.
+// clampReplicas keeps 0, which stops the application.
 func clampReplicas(dojo *corev1api.Dojo, n int32) int32 {
 	scaling := dojo.Spec.Autoscaling
 	if scaling == nil || n == 0 {

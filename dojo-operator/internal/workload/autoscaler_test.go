@@ -112,8 +112,7 @@ func asError(issue *conditions.Issue) error {
 	return issue
 }
 
-// An option that the spec omits keeps its default, but the startup probe has the path of the
-// liveness probe.
+// The startup probe has the path of the liveness probe. Omitted options keep their defaults.
 func TestProbesOfTheSpec(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()

@@ -16,8 +16,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// budgetRetry is the interval of retries while another Dojo's Cluster needs the name of this Dojo's
-// PodDisruptionBudget. The operator retries because no event shows that the other Dojo is gone.
+// budgetRetry is needed because no event shows that the other Dojo is gone.
 const budgetRetry = time.Minute
 
 func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
@@ -27,14 +26,12 @@ func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigu
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
 			WithMaxUnavailable(intstr.FromInt32(1)).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(ownership.Selector(dojo))).
-			// A pod that is not ready must not keep a node from being drained.
+			// A pod that is not ready must not block the drain of a node.
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
 }
 
-// planBudget plans no PodDisruptionBudget for a single replica, because maxUnavailable 1 would
-// permit its eviction anyway. It plans no PodDisruptionBudget either if another Dojo's Cluster
-// needs the name: CloudNativePG would overwrite or delete a PodDisruptionBudget with this name,
-// even if it has another owner.
+// planBudget plans nothing for one replica, because maxUnavailable 1 permits its eviction anyway.
+// CloudNativePG would overwrite or delete a PodDisruptionBudget with the name of its own.
 func planBudget(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.BudgetTakenBy != "" && s.Replicas(dojo) > 1 {
 		p.Report(conditions.Degraded(corev1api.ReasonNameConflict,

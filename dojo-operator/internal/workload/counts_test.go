@@ -12,8 +12,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
-// CountsAlone returns false for an update on which a status or a plan depends, so the operator does
-// not delay the reconcile.
 func TestCountsAlone(t *testing.T) {
 	t.Parallel()
 	condition := func(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason string) func(*appsv1.Deployment) {

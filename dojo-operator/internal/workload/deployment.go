@@ -30,16 +30,13 @@ const (
 	appPort       = 8080
 	livenessPath  = "/probe/liveness"
 	readinessPath = "/probe/readiness"
-	// anyUser is an unprivileged user. "restricted" pod security refuses root, and some images name
-	// no user.
+	// "restricted" pod security refuses root, and some images name no user.
 	anyUser = 65532
-	// drainSeconds lets a terminating pod serve until every proxy has removed it from its
-	// endpoints.
+	// drainSeconds lets a terminating pod serve until every proxy has removed its endpoint.
 	drainSeconds = 5
 )
 
-// deploymentFor returns the Deployment. If an autoscaler owns the field replicas, replicas is nil,
-// and deploymentFor omits the field.
+// deploymentFor omits spec.replicas if replicas is nil, because an autoscaler owns the field.
 func deploymentFor(
 	dojo *corev1api.Dojo, access Credentials, serving string, cfg Config, replicas *int32,
 ) *appsv1ac.DeploymentApplyConfiguration {
@@ -97,8 +94,6 @@ func podFor(
 	return pod
 }
 
-// spread returns the topology spread constraints in the spec. By default it returns a constraint
-// that spreads pods over nodes.
 func spread(dojo *corev1api.Dojo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	if given := dojo.Spec.TopologySpreadConstraints; len(given) > 0 {
 		return apply.As[[]*corev1ac.TopologySpreadConstraintApplyConfiguration](given)
@@ -170,7 +165,7 @@ func environment(dojo *corev1api.Dojo, access Credentials) []*corev1ac.EnvVarApp
 	return env
 }
 
-// escapeReferences keeps Kubernetes from replacing $(NAME) in a value.
+// escapeReferences keeps Kubernetes from expanding $(NAME).
 func escapeReferences(value string) string { return strings.ReplaceAll(value, "$", "$$") }
 
 func planDeployment(
@@ -194,17 +189,14 @@ func planDeployment(
 	deployment := apply.Sync(ownership.FieldOwner, s.Deployment, desired, s.Unchanged)
 	if deployment != nil {
 		deployment.ReplaceSpec = maps.Clone(desired.Object["spec"].(map[string]any))
-		// ReplaceSpec replaces the whole spec, so it needs the replicas even if an autoscaler owns
-		// the field.
+		// ReplaceSpec replaces the whole spec, even if an autoscaler owns the replicas.
 		deployment.ReplaceSpec["replicas"] = s.allowedReplicas(dojo)
 	}
 	return deployment
 }
 
-// scaledByOthers reports whether an autoscaler has written the replicas, so that the operator may
-// omit the field. If the operator omitted the field earlier, the API server would reset the
-// replicas to 1. scaledByOthers returns false if managedFields, which show the owner, are missing.
-// It also returns false while the Dojo wants no pods.
+// scaledByOthers reports whether an autoscaler has written the replicas. If the operator omitted
+// the field earlier, the API server would reset the replicas to 1.
 func scaledByOthers(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) bool {
 	if !hasAutoscaler || *dojo.Spec.Replicas == 0 || dojo.Spec.Suspend {
 		return false

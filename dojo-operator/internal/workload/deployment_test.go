@@ -49,8 +49,7 @@ func TestPodsAreRestricted(t *testing.T) {
 	}
 }
 
-// TestPodsAreConfined checks restrictions of pods beyond the requirements of "restricted" pod
-// security.
+// Pods have restrictions beyond the requirements of "restricted" pod security.
 func TestPodsAreConfined(t *testing.T) {
 	t.Parallel()
 	pod := created(t, dojotest.Dojo(), testConfig, access).Spec.Template.Spec
@@ -93,8 +92,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// A terminating pod serves until every proxy has removed it, and the kubelet does not kill the pod
-// earlier.
+// A terminating pod serves until every proxy has removed the pod from its endpoints.
 func TestNoRequestIsLost(t *testing.T) {
 	t.Parallel()
 	spec := created(t, dojotest.Dojo(), testConfig, access).Spec
@@ -168,7 +166,7 @@ func TestPodTemplateChanges(t *testing.T) {
 	}{
 		"nothing": {dojo(), testConfig, access, false},
 		"scaling": {dojo(dojotest.Replicas(9)), testConfig, access, false},
-		// Another source Secret may have the same credentials. Then the pods need not change.
+		// Another source may have the same credentials.
 		"another source":       {dojo(otherSource), testConfig, access, false},
 		"a longer deadline":    {dojo(), slow, access, false},
 		"new credentials":      {dojo(), testConfig, renewed, true},

@@ -20,7 +20,6 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// All values in testConfig and access differ from the defaults.
 var (
 	testConfig = Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second}
 	access     = Credentials{SecretName: "tokyo-credentials", Keys: []string{"DB_ENDPOINT", "DB_PASS"}, Revision: "r"}

@@ -10,25 +10,20 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Credentials names the Secret and the keys that pods read as environment variables. The Secret may
-// lack Optional keys.
+// Credentials names the Secret and the keys of the pods' environment. Optional keys may be missing.
 type Credentials struct {
 	SecretName     string
 	Keys, Optional []string
-	// A changed Revision causes a rollout of the pods. If Revision is empty, running pods keep
-	// their revision, and the operator creates no Deployment.
+	// A new Revision replaces the pods. An empty Revision keeps pods and creates no Deployment.
 	Revision string
 }
 
 // Hold delays changes of the pods.
 type Hold struct {
-	// Image keeps the image of running pods until the Dojo's SQL has run, such as
-	// spec.postgres.initSQL: a new image may need the SQL.
+	// Image keeps the running image: a new image may need SQL that has not run yet.
 	Image bool
-	// Pods keeps the pod template, except the revision of the credentials, until the release step
-	// has succeeded. If no Deployment exists, the operator creates none until then. Serving is the
-	// image of the last release step that has succeeded. If Serving is not empty, the template gets
-	// this image.
+	// Pods keeps the pod template, except its revision and image, until the release step succeeds.
+	// Serving is the image of the last successful step, or empty for the present image.
 	Pods    bool
 	Serving string
 }
@@ -53,8 +48,7 @@ func Plan(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Conf
 	if deployment != nil {
 		deployment.After = []expectations.Key{expectations.KeyOf("Secret", dojo.Namespace, access.SecretName)}
 		p.Add(deployment)
-		// The running pods still have the old spec, so their state says nothing about the new spec.
-		// Events of the Deployment cause the next reconcile.
+		// The pods still have the old spec. Events of the Deployment cause the next reconcile.
 		p.Report(conditions.Progressing(corev1api.ReasonRollingOut, "%s.", readyCount(s.Deployment, s.Replicas(dojo))))
 	} else if s.Deployment != nil {
 		p.Report(rolloutIssue(dojo, s, cfg))
@@ -65,8 +59,6 @@ func Plan(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Conf
 	return p
 }
 
-// planImage plans the Deployment. If the desired image is refused, the Deployment gets the former
-// image. Otherwise it keeps the running image while hold.Image is set, or gets the desired image.
 func planImage(
 	dojo *corev1api.Dojo, s State, access Credentials, refused *refusal, hold Hold, cfg Config,
 ) *apply.Object {

@@ -166,8 +166,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// If the operator has no credentials for pods, the pods keep their revision, and can still be
-// scaled.
+// Without new credentials, the pods keep their revision and can still be scaled.
 func TestPlanKeepsTheRevision(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()
@@ -191,8 +190,6 @@ func TestPlanKeepsTheRevision(t *testing.T) {
 	}
 }
 
-// A new image may need SQL that has not run yet. Until it has run, pods keep their image, but other
-// changes of the spec take effect.
 func TestPlanKeepsTheImageWhileTheDatabaseMigrates(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()
@@ -213,8 +210,6 @@ func TestPlanKeepsTheImageWhileTheDatabaseMigrates(t *testing.T) {
 	}
 }
 
-// Until the release step has succeeded, rotated credentials are the only change that rolls the
-// pods. If there is no Deployment, none is created.
 func TestPlanKeepsThePodsUntilTheReleaseStepHasRun(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(func(dojo *corev1api.Dojo) { dojo.Spec.Env = []corev1.EnvVar{{Name: "MOOD", Value: "calm"}} })

@@ -11,8 +11,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// addOptions adds the fields that only pods with the application's image have. internal/pods has
-// the fields of all pods.
+// addOptions adds the fields that only pods with the application's image have.
 func addOptions(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
 	for i := range dojo.Spec.Volumes {
 		pod.WithVolumes(volumeFor(&dojo.Spec.Volumes[i]))
@@ -21,8 +20,7 @@ func addOptions(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
 		pod.WithPriorityClassName(name)
 	}
 	if name := dojo.Spec.ServiceAccountName; name != "" {
-		// The API server copies the name to the deprecated field and back. So the operator must own
-		// both fields to remove the name later.
+		// The API server copies each field to the other: to remove the name, own both fields.
 		pod.WithServiceAccountName(name).WithDeprecatedServiceAccount(name)
 		pod.AutomountServiceAccountToken = nil // the ServiceAccount decides
 	}

@@ -10,8 +10,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// refusedPods returns an issue if a ResourceQuota, a policy or a webhook refuses pods; else nil.
-// libs/apply reports a refused Deployment. internal/pods reports the trouble of existing pods.
+// refusedPods returns an issue if a ResourceQuota, a policy or a webhook refuses pods.
 func refusedPods(live *appsv1.Deployment, count string) *conditions.Issue {
 	failure := deploymentCondition(live, appsv1.DeploymentReplicaFailure)
 	if failure.Status != corev1.ConditionTrue {

@@ -19,9 +19,8 @@ import (
 // Image returns the desired image of the application.
 func Image(dojo *corev1api.Dojo, cfg Config) string { return cmp.Or(dojo.Spec.Image, cfg.Image) }
 
-// CommandPod returns a pod that runs a command in the desired image, with the application's
-// environment. The pod has no ServiceAccount. It has no PersistentVolumeClaim either, since a pod
-// of the application on another node may use the volume.
+// CommandPod returns a pod that runs a command in the application's image and environment. It has
+// no PersistentVolumeClaim, because a pod on another node may use the volume.
 func CommandPod(
 	dojo *corev1api.Dojo, access Credentials, name string, command []string, cfg Config,
 ) *corev1ac.PodSpecApplyConfiguration {
@@ -47,8 +46,7 @@ func CommandPod(
 	return pod
 }
 
-// keepTemplate replaces the desired pod template by the live template's fields that the operator
-// owns. In these fields, it changes only the image and the revision of the credentials.
+// keepTemplate keeps the operator's fields of the live template, except the image and the revision.
 func keepTemplate(desired *unstructured.Unstructured, live *appsv1.Deployment, image, revision string) {
 	owned := apply.Owned(ownership.FieldOwner, live)
 	template, found, _ := unstructured.NestedMap(owned, "spec", "template")

@@ -18,13 +18,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// refusedAnnotation on the Deployment records a [refusal]. The operator writes the annotation
-// together with the former image. If only the status had the refusal, a crash between the writes of
-// the Deployment and of the status would start the failed rollout again.
+// refusedAnnotation records a [refusal] together with the former image. If only the status had the
+// refusal, a crash between two writes would start the failed rollout again.
 const refusedAnnotation = "core.jutsu.com/refused-image"
 
-// refusal records an image whose rollout failed, the reason, and the former image that serves
-// instead.
 type refusal struct {
 	Image, Reason, Former string
 }
@@ -42,8 +39,7 @@ func recordedRefusal(dojo *corev1api.Dojo, live *appsv1.Deployment, cfg Config) 
 	return nil
 }
 
-// refusalOf returns the refusal in the annotation, or nil. It ignores the annotation if
-// another client has set it; otherwise that client could stop rollouts.
+// refusalOf ignores an annotation of another client, which could stop rollouts.
 func refusalOf(live *appsv1.Deployment) *refusal {
 	if live == nil || live.Annotations[refusedAnnotation] == "" || !owns(live, refusedPath) {
 		return nil
@@ -55,9 +51,7 @@ func refusalOf(live *appsv1.Deployment) *refusal {
 	return &r
 }
 
-// newRefusal returns a refusal of the desired image if its rollout has failed and another image
-// served before; else nil. If the rollout of the former image fails too, there is no second
-// rollback.
+// newRefusal returns nil if the former image fails too: there is no second rollback.
 func newRefusal(dojo *corev1api.Dojo, s State, cfg Config) *refusal {
 	live, desired := s.Deployment, Image(dojo, cfg)
 	if !dojo.RollsBack() || live == nil || live.Spec.Paused || ptr.Deref(live.Spec.Replicas, 1) == 0 ||
@@ -103,8 +97,7 @@ func refusalIssue(r *refusal, s State, dojo *corev1api.Dojo) *conditions.Issue {
 		r.Image, r.Reason, r.Former, readyCount(s.Deployment, s.Replicas(dojo)))
 }
 
-// Status returns the served and the refused image of a Dojo with automatic rollback; nil for other
-// Dojos.
+// Status returns the served and the refused image, or nil without automatic rollback.
 func Status(dojo *corev1api.Dojo, s State) *corev1api.RolloutStatus {
 	if !dojo.RollsBack() {
 		return nil
@@ -114,8 +107,7 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.RolloutStatus {
 	if live == nil || ownership.Conflicts(dojo, live) {
 		return status
 	}
-	// If another client has set the image, the image is drift, and a rollback must not return to
-	// it.
+	// Another client's image is drift, so a rollback must not return to this image.
 	if Complete(live) && live.Status.AvailableReplicas > 0 && owns(live, imagePath) {
 		status.ServedImage = image(live)
 	}
@@ -135,8 +127,7 @@ func minReady(dojo *corev1api.Dojo) time.Duration {
 	return time.Duration(dojo.Spec.Rollout.MinReadySeconds) * time.Second
 }
 
-// deadline returns how long a rollout may make no progress. The result is longer than
-// minReadySeconds, as the API server requires.
+// deadline is longer than minReadySeconds, as the API server requires.
 func deadline(dojo *corev1api.Dojo, cfg Config) time.Duration {
 	if rollout := dojo.Spec.Rollout; rollout != nil && rollout.ProgressDeadline != nil {
 		return max(rollout.ProgressDeadline.Duration, minReady(dojo)+time.Second)

@@ -27,7 +27,6 @@ func ofImage(name string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Image = name }
 }
 
-// stage is a test cluster with one Dojo. It keeps the Dojo's status between reconciles.
 type stage struct {
 	t    *testing.T
 	c    *dojotest.Cluster
@@ -103,7 +102,7 @@ func TestFailedImageMakesWayForTheFormer(t *testing.T) {
 	serve(t, st.c, 3)
 	st.expect("dojo:1", refusedTwo, failedIssue)
 
-	// If the status is lost, the refused rollout does not start again.
+	// A lost status does not start the refused rollout again.
 	st.dojo.Status = corev1api.DojoStatus{}
 	st.expect("dojo:1", refusedTwo, failedIssue)
 
@@ -240,7 +239,6 @@ func TestServedImageNeedsPods(t *testing.T) {
 	}
 }
 
-// While SQL has yet to run, the Deployment keeps its image. An earlier refusal stays too.
 func TestRefusalWhileTheDatabaseMigrates(t *testing.T) {
 	t.Parallel()
 	st := served(t)
@@ -263,8 +261,7 @@ func TestRefusalWhileTheDatabaseMigrates(t *testing.T) {
 	}
 }
 
-// While the release step of a third image runs, the refused image does not serve. This holds even
-// if the release step of the refused image ran last.
+// The refused image does not serve while the release step of a third image runs.
 func TestRefusalWhileAReleaseStepRuns(t *testing.T) {
 	t.Parallel()
 	st := served(t)
@@ -322,8 +319,7 @@ func TestRolloutFields(t *testing.T) {
 	}
 }
 
-// With a maxUnavailable above 0, the condition Available stays True while a replica is missing. The
-// operator reports the missing replica nevertheless.
+// A missing replica is reported although the condition Available stays True.
 func TestMissingReplicaIsDegradedWithMaxUnavailableToo(t *testing.T) {
 	t.Parallel()
 	one := intstr.FromInt32(1)

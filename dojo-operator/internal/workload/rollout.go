@@ -23,14 +23,13 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Reasons of a Deployment's condition Progressing. The API has no constants for them.
+// The API has no constants for these reasons of the condition Progressing.
 const (
 	deadlineExceeded = "ProgressDeadlineExceeded"
 	rolloutFinished  = "NewReplicaSetAvailable"
 )
 
-// desiredOf returns the number of pods that a Deployment should have. If a client removes the
-// managedFields of the Deployment, the cache strips its spec, so spec.replicas is nil.
+// spec.replicas is nil if a client has removed managedFields, because the cache strips the spec.
 func desiredOf(live *appsv1.Deployment) int32 { return ptr.Deref(live.Spec.Replicas, 1) }
 
 // Complete reports whether the Deployment has exactly its desired pods, all current and available.
@@ -66,8 +65,7 @@ func phaseOf(live *appsv1.Deployment) phase {
 	return p
 }
 
-// CountsAlone reports whether an update of a Deployment changes only its pod counts during a
-// rollout. The operator delays the reconcile that follows.
+// CountsAlone reports whether an update changes only pod counts during a rollout.
 func CountsAlone(before, after *appsv1.Deployment) bool {
 	return before.ResourceVersion != after.ResourceVersion && !Complete(after) && phaseOf(before) == phaseOf(after) &&
 		before.DeletionTimestamp.Equal(after.DeletionTimestamp) &&
@@ -122,10 +120,8 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	return conditions.Progressing(corev1api.ReasonRollingOut, "%s", sentence(count, trouble))
 }
 
-// unavailableSince returns the time since which replicas are missing and no pod has changed. So a
-// slow scale that makes progress is not reported as stuck. With maxUnavailable 0, the condition
-// Available is False while a replica is missing. With a higher maxUnavailable, Available may stay
-// True, so the last change of a pod counts.
+// unavailableSince returns the time since which replicas are missing and no pod has changed. With
+// maxUnavailable above 0, the condition Available may stay True.
 func unavailableSince(s State) time.Time {
 	c := deploymentCondition(s.Deployment, appsv1.DeploymentAvailable)
 	tolerant := toleratesMissing(s.Deployment) && len(s.Pods) > 0
@@ -160,8 +156,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// incompleteReason returns RollingOut during a scale, and ReplicasUnavailable for lost pods. The
-// Deployment's conditions report a finished rollout in both cases.
+// incompleteReason is needed because a scale and lost pods leave the same conditions.
 func incompleteReason(live *appsv1.Deployment) string {
 	if desired := desiredOf(live); live.Status.Replicas != desired || live.Status.UpdatedReplicas != desired {
 		return corev1api.ReasonRollingOut
@@ -205,9 +200,8 @@ func Outdated(
 	all, err := pods.List(ctx, r, dojo, pods.OfApplication)
 	var ending []string
 	for i := range all {
-		// A complete Deployment may have terminating pods that the cache still shows as running
-		// (https://kubernetes.io/docs/concepts/workloads/controllers/deployment). So a pod with a
-		// former revision counts as outdated until it has ended.
+		// The cache may still show terminating pods of a complete Deployment as running
+		// (https://kubernetes.io/docs/concepts/workloads/controllers/deployment).
 		former := ours && all[i].Annotations[ownership.RevisionAnnotation] != revision && !pods.Ended(&all[i])
 		if all[i].DeletionTimestamp != nil || former {
 			ending = append(ending, all[i].Name)

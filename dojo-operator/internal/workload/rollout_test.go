@@ -91,8 +91,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// The operator may remove former credentials only once no pod has them. A terminating pod may still
-// have them, although the counts of the Deployment omit this pod.
+// A terminating pod may still have former credentials, although the Deployment does not count it.
 func TestOutdated(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()
@@ -287,8 +286,7 @@ func TestRollout(t *testing.T) {
 	}
 }
 
-// The operator requeues a Dojo during a rollout. No watch reports a passed deadline, or a container
-// that has run for long enough.
+// No watch reports a passed deadline, so the operator requeues the Dojo.
 func TestRolloutIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	finished := reports(appsv1.DeploymentProgressing, corev1.ConditionTrue, "NewReplicaSetAvailable", "")

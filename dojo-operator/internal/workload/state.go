@@ -23,8 +23,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// AutoscalerTarget is the name of the cache's index of autoscalers. The key is the name of the
-// Deployment that an autoscaler scales.
+// AutoscalerTarget is a cache index of autoscalers by the name of their Deployment.
 const AutoscalerTarget = "spec.scaleTargetRef.deployment"
 
 // AddIndexes adds the index AutoscalerTarget.
@@ -38,8 +37,7 @@ func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	return indexer.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, AutoscalerTarget, target)
 }
 
-// Strip removes fields of a foreign HorizontalPodAutoscaler before it enters the cache. It keeps
-// the identity and the target.
+// Strip keeps only the identity and the target of another owner's HorizontalPodAutoscaler.
 func Strip(scaler *autoscalingv2.HorizontalPodAutoscaler) {
 	target := scaler.Spec.ScaleTargetRef
 	ownership.Strip(scaler)
@@ -48,7 +46,7 @@ func Strip(scaler *autoscalingv2.HorizontalPodAutoscaler) {
 	}
 }
 
-// Config holds the operator's flags. Image is the default image of the application.
+// Config has the operator's flags. Image is the default image of the application.
 type Config struct {
 	Image string
 	// ProgressDeadline limits a rollout without progress. It is at least a second.
@@ -56,24 +54,22 @@ type Config struct {
 	Users            pods.Users
 }
 
-// State holds the observed objects. An object that does not exist is nil.
+// State has the observed objects. A missing object is nil.
 type State struct {
 	Now        time.Time
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 	Budget     *policyv1.PodDisruptionBudget
-	// BudgetTakenBy is the name of another Dojo, or empty. That Dojo's Cluster needs a
-	// PodDisruptionBudget with the name of this Dojo.
+	// BudgetTakenBy is another Dojo with a Cluster that needs the PodDisruptionBudget's name.
 	BudgetTakenBy string
 	Scaler        *autoscalingv2.HorizontalPodAutoscaler
-	// Autoscaled reports whether an autoscaler decides the Deployment's replicas.
+	// Autoscaled is true if an autoscaler decides the Deployment's replicas.
 	Autoscaled bool
-	// LastSize is the last number of pods above 0 that an autoscaler has set; 0 if it is unknown.
+	// LastSize is the last number of pods above 0 that an autoscaler has set, or 0 if unknown.
 	LastSize int32
-	// HoldStart reports whether a new or stopped Deployment gets 0 replicas, because the database
-	// cannot be reached.
+	// HoldStart keeps a new or stopped Deployment at 0 replicas: the database cannot be reached.
 	HoldStart bool
-	// Stopped reports whether no pod may run, because Postgres is being upgraded.
+	// Stopped is true if no pod may run, because Postgres is being upgraded.
 	Stopped bool
 	// Pods are read only while the Deployment is not complete or the Dojo is being deleted.
 	Pods      []corev1.Pod
@@ -122,8 +118,7 @@ func (s *State) observeRollout(ctx context.Context, r apply.Reader, dojo *corev1
 	return err
 }
 
-// Replicas returns the desired number of pods: 0 for a suspended Dojo. Otherwise it is the number
-// that an autoscaler has set, the last size, or the number in the spec.
+// Replicas returns 0 if suspended; else the autoscaler's number, the last size, or spec.replicas.
 func (s *State) Replicas(dojo *corev1api.Dojo) int32 {
 	if dojo.Spec.Suspend {
 		return 0
@@ -150,7 +145,7 @@ func Running(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) ([]corev
 	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return pods.Ended(&pod) }), err
 }
 
-// Conflict returns an issue if a foreign Deployment or Service has the Dojo's name; else nil.
+// Conflict returns an issue if another owner's Deployment or Service has the Dojo's name.
 func (s *State) Conflict(dojo *corev1api.Dojo) *conditions.Issue {
 	return cmp.Or(ownership.NameConflict(dojo, "Deployment", s.Deployment),
 		ownership.NameConflict(dojo, "Service", s.Service))

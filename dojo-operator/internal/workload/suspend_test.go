@@ -53,8 +53,7 @@ func TestPodsOfASuspendedDojo(t *testing.T) {
 	}
 }
 
-// After a suspension or an upgrade the application starts with the autoscaler's last size, because
-// an autoscaler does not scale from 0.
+// An autoscaler does not scale from 0, so the application starts with the last size.
 func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 	t.Parallel()
 	between := func(most int32) func(*corev1api.Dojo) {

@@ -145,8 +145,7 @@ func defaultGet(get *corev1.HTTPGetAction) {
 	orDefault(&get.Scheme, corev1.URISchemeHTTP)
 }
 
-// allocate sets the fields that the API server allocates after field management. These fields have
-// no manager.
+// allocate sets fields that the API server sets after field management, so they have no manager.
 func allocate(o *unstructured.Unstructured) {
 	spec, _ := o.Object["spec"].(map[string]any)
 	switch o.GroupVersionKind() {

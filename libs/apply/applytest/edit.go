@@ -47,8 +47,7 @@ func editSubresource[T client.Object](t TB, s *Server, name, manager string, liv
 	return edited
 }
 
-// Get reads an object into the last argument and returns that argument, or nil if the object is
-// missing.
+// Get reads an object into the last argument. It returns nil if the object is missing.
 func Get[T client.Object](t TB, s *Server, namespace, name string, into T) T {
 	t.Helper()
 	var absent T

@@ -55,8 +55,7 @@ func (s *Server) handler(gvk schema.GroupVersionKind, subresource string) (*mana
 	if s.fields[at] != nil {
 		return s.fields[at], k, nil
 	}
-	// A request for the object cannot change the status. A request for the status can change only
-	// the status.
+	// A write of the object keeps the status, and a write of the status keeps all other fields.
 	reset := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 	if subresource == "status" {
 		reset = fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata"))
@@ -82,8 +81,7 @@ func (s *Server) handler(gvk schema.GroupVersionKind, subresource string) (*mana
 	return fields, k, nil
 }
 
-// update handles a POST (live is nil), a PUT or a patch. It returns the object with its
-// managedFields.
+// update handles a POST (live is nil), PUT or patch. The manager of a POST also owns the defaults.
 func (s *Server) update(live, desired *object, subresource, manager string) (*object, error) {
 	if manager == "" {
 		manager = "unknown"

@@ -34,9 +34,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Server is an API server in memory and also the client of this server.
+// Server is an API server in memory and also its client.
 type Server struct {
-	// Admit, if set, is a mutating admission policy: it may change every written object.
+	// Admit, if set, is a mutating admission policy. It does not change the owners of fields.
 	Admit func(*unstructured.Unstructured)
 	// Writes are the requests that changed an object, such as "POST Deployment school/tokyo".
 	Writes []string
@@ -309,8 +309,6 @@ func (s *Server) Delete(_ context.Context, o client.Object, opts ...client.Delet
 	})
 }
 
-// request calls write with the live object and stores the returned object. If write returns nil,
-// request deletes the live object.
 func (s *Server) request(
 	verb string, o client.Object, write func(kindOf, *object) (*object, error),
 ) error {

@@ -1,27 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package expectations reports whether a cache already has this process's own writes
-// (read-your-writes).
-//
-// An operator that trusts a lagging cache repeats its last write without effect, or undoes it.
-// [Set] holds the last write of each object until the cache shows the write or a timeout ends. A
-// Set need not survive a restart: without it, the operator only repeats a write without effect.
-// The exception is a write of a random value, such as a new password: before such a write, read
-// the object from the API server.
-//
-// controller-runtime 0.25 has the same as an experimental option, EnableReadYourWritesConsistency.
-// We do not use that option. Its source (pkg/client/consistency.go, internal/consistencyhandler)
-// and a test against a real API server have shown these reasons:
-//
-//   - It stores one observed version for each kind and representation (typed, unstructured or
-//     metadata). With several watched namespaces, an event in one namespace makes all other
-//     namespaces count as up to date: 19 of 300 reads were stale.
-//   - Each representation is separate. The write of a typed Secret would start an informer that
-//     caches every Secret, and a read of metadata would still not wait for the write. Our applies
-//     are unstructured, most of our reads are typed.
-//   - A read waits inside the worker, without a deadline unless its context has one. If a deletion
-//     hits a newer object of the same name, each read of this name waits until its context ends.
-//   - It does not report whether an event shows one of our own writes. [Set.ByOthers] needs that.
+// Package expectations reports whether the cache shows the operator's last writes. A reconcile from
+// an older cache would repeat or undo them. After a restart, the last writes are unknown: before
+// you write a random value, such as a password, read the object from the API server.
 package expectations
 
 import (
@@ -40,12 +21,9 @@ import (
 )
 
 const (
-	// absentTimeout bounds the wait while the cache lacks the object, since another client may have
-	// deleted the object.
+	// absentTimeout limits the wait for a deletion, or for an object that may be deleted already.
 	absentTimeout = 3 * time.Second
-	// outdatedTimeout bounds the wait for a newer version. After an outage client-go watches again
-	// within a minute (reflector.go: 30 s, plus jitter). A plan from the old cache may be wrong,
-	// and perhaps no later event causes its correction.
+	// client-go repeats a failed watch within a minute (reflector.go: 30 s, plus jitter).
 	outdatedTimeout = 2 * time.Minute
 	sweepAt         = 1024
 )
@@ -61,7 +39,11 @@ func KeyOf(kind, namespace, name string) Key {
 	return Key{Kind: kind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// Set holds the operator's last write of each object. It is safe for concurrent use.
+// Set has the last write of each object. It is safe for concurrent use. The experimental
+// EnableReadYourWritesConsistency of controller-runtime 0.25 (pkg/client/consistency.go) cannot
+// replace it: An event in one namespace marks all namespaces as up to date. Typed reads do not wait
+// for unstructured writes. Reads may block workers without a deadline. Own events cannot be
+// filtered.
 type Set struct {
 	clock   clock.PassiveClock
 	mu      sync.Mutex
@@ -85,10 +67,9 @@ func NewSet(c clock.PassiveClock) *Set {
 // Expect records a write and the resulting resourceVersion.
 func (s *Set) Expect(key Key, resourceVersion string) { s.put(key, write{version: resourceVersion}) }
 
-// Writing records the start of a write. The cache may show the write before its response arrives,
-// so until the caller calls done, [Set.ByOthers] passes no change of the object. Pass the new
-// resourceVersion to done, or "" if the write failed. If done returns true, ByOthers has held back
-// another client's change: reconcile the object again.
+// Writing starts a write. The cache may show it before its response arrives, so no event of the
+// object passes [Set.ByOthers] until done. Pass the new resourceVersion to done, or "" after a
+// failure. If done returns true, another client has changed the object: reconcile again.
 func (s *Set) Writing(key Key) (done func(resourceVersion string) (others bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,8 +93,7 @@ func (s *Set) put(key Key, w write) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.at = s.clock.Now()
-	// Satisfied removes a write when a client reads the object again. After the deletion of the
-	// owner, no client does, so expired writes are removed here.
+	// Nothing reads the objects of a deleted owner, so Satisfied does not remove their writes.
 	if len(s.last) >= s.sweep {
 		maps.DeleteFunc(s.last, func(_ Key, old write) bool { return w.at.Sub(old.at) > outdatedTimeout })
 		s.sweep = max(sweepAt, 2*len(s.last))
@@ -124,8 +104,7 @@ func (s *Set) put(key Key, w write) {
 	s.last[key] = w
 }
 
-// Satisfied reports whether the cached object (nil for none) is at least as new as our last write,
-// or the timeout of this write has ended.
+// Satisfied reports whether the cached object (or nil) shows our last write, or the wait timed out.
 func (s *Set) Satisfied(key Key, cached metav1.Object) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,8 +123,7 @@ func (s *Set) Satisfied(key Key, cached metav1.Object) bool {
 	return true
 }
 
-// isOwn reports whether one of our own writes produced a resourceVersion. While a write is pending,
-// this is unknown: isOwn returns true and keeps the resourceVersion until the write is done.
+// isOwn reports whether we wrote a version. During a write, it returns true and saves the version.
 func (s *Set) isOwn(key Key, resourceVersion string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,10 +134,7 @@ func (s *Set) isOwn(key Key, resourceVersion string) bool {
 	return s.last[key].resultedIn(resourceVersion)
 }
 
-// ByOthers returns a predicate that passes only updates by other clients, so that the operator
-// corrects foreign changes. An example is the last status of a former leader, which may reach the
-// cache after our first reconcile. If the cache shows our own write before Expect, that write
-// passes too and costs a reconcile without effect.
+// ByOthers passes updates by other clients, and own updates that the cache shows before Expect.
 func (s *Set) ByOthers(kind string) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },

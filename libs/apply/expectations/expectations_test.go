@@ -97,7 +97,6 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
-// The cache may show a write before its response arrives.
 func TestWriting(t *testing.T) {
 	cases := map[string]struct {
 		shown   []string // resourceVersions that the cache shows during the write

@@ -28,8 +28,7 @@ const (
 	opHeartbeatACK   = 11
 )
 
-// maxFrame is the largest accepted frame in bytes. It is large, because GUILD_CREATE carries a
-// whole guild and Discord documents no limit.
+// maxFrame is in bytes. GUILD_CREATE has a whole guild, and Discord documents no limit.
 const maxFrame = 64 << 20
 
 var (
@@ -163,8 +162,7 @@ func (c *connection) hello(ctx context.Context, data []byte) error {
 	})
 }
 
-// heartbeat sends heartbeats. If Discord has not acknowledged the last heartbeat, the connection is
-// dead, even if TCP has not noticed.
+// If a heartbeat is not acknowledged, the connection is dead, even if TCP has not noticed.
 func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 	wait := firstBeat(interval)
 	for sleep(ctx, wait) {
@@ -180,8 +178,7 @@ func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// firstBeat returns a random pause before the first heartbeat, so that clients do not all send
-// heartbeats at once after an outage.
+// The first pause is random, so that not all clients send heartbeats at once after an outage.
 func firstBeat(interval time.Duration) time.Duration {
 	return time.Duration(rand.Float64() * float64(interval)) //nolint:gosec // G404: jitter, no secret
 }
@@ -194,7 +191,7 @@ func (c *connection) beat(ctx context.Context) error {
 	return c.send(ctx, opHeartbeat, d)
 }
 
-// send sends a frame. Its errors do not contain the data, which may contain the token.
+// Errors of send do not contain the data, which may contain the token.
 func (c *connection) send(ctx context.Context, op int, data any) error {
 	raw, err := json.Marshal(map[string]any{"op": op, "d": data})
 	if err != nil {

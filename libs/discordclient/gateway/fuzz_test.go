@@ -53,8 +53,6 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// A heartbeat has the sequence number of the last event, or null before the first event. IDENTIFY
-// has the token without "Bot".
 func TestHeartbeatsAndIdentify(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 10)
@@ -73,7 +71,7 @@ func TestHeartbeatsAndIdentify(t *testing.T) {
 			_, raw, _ := ws.Read(r.Context())
 			got <- string(raw)
 		}
-		// The interval is long, so that the regular heartbeats do not mix with the requested ones.
+		// The long interval avoids regular heartbeats between the requested ones.
 		say(`{"op":10,"d":{"heartbeat_interval":3600000}}`)
 		hear()
 		say(`{"op":1}`)

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package gateway keeps a connection to Discord's Gateway:
-// https://discord.com/developers/docs/events/gateway.
-//
-// Every connection starts a fresh session (IDENTIFY) instead of resuming one: Discord then sends
-// the whole state of every guild, and no event is lost between connections. Discord allows 1000
-// IDENTIFYs per day, and resets the token of a bot that sends more. Before each connection, [Run]
-// looks up the number of remaining IDENTIFYs. While only a few remain, [Run] stays offline.
+// https://discord.com/developers/docs/events/gateway. Every connection starts a new session
+// (IDENTIFY), because Discord then sends the whole state of every guild and no event is lost.
+// Discord resets the token after 1000 IDENTIFYs a day, so [Run] stays offline while few remain.
 package gateway
 
 import (
@@ -26,7 +23,7 @@ type Start struct {
 	ResetAfter time.Duration
 }
 
-// RetryAfter is an error that [Config].Lookup may return. After is the time until the next look-up.
+// RetryAfter is an error of [Config].Lookup with the time until the next look-up.
 type RetryAfter struct {
 	Err   error
 	After time.Duration
@@ -63,11 +60,9 @@ var fatalCodes = map[int]string{ //nolint:gosec // G101: texts about credentials
 	4014:               "an intent that the application is not allowed to use",
 }
 
-// Handler receives events. Its methods run in order in one goroutine. While a method runs, the
-// connection receives nothing.
+// Handler receives events, in order and in one goroutine. A slow method delays further events.
 type Handler interface {
-	// Connecting is called before a new session starts. The state that the session sends is not
-	// older than this call.
+	// Connecting is called before a session starts. The session's state is newer than this call.
 	Connecting()
 	// Dispatch delivers an event. gap reports whether events before this event were lost.
 	Dispatch(event string, data []byte, gap bool)
@@ -94,15 +89,12 @@ type Timing struct {
 	Spacing time.Duration // least time between two IDENTIFYs; Discord's limit, and the default, is 5 s
 	MinWait time.Duration // first pause after a failure; default 1 s
 	MaxWait time.Duration // longest pause; default 2 min, to stay below Discord's 1000 sessions a day
-	// Lookup is the longest pause after an error of Config.Lookup that is no *[RetryAfter]. A failed
-	// look-up uses up no IDENTIFY, so this pause is short. Default 10 s.
+	// Longest pause after a Lookup error that is no *[RetryAfter]; default 10 s.
 	Lookup time.Duration
 	Steady time.Duration // a connection that lasts longer resets the pause to MinWait; default 1 min
-	// Invalid is the shortest pause after op 9 (Invalid Session). A random time of up to four times
-	// Invalid is added. Default 1 s.
+	// Shortest pause after op 9 (Invalid Session), plus a random part. Default 1 s.
 	Invalid time.Duration
-	// Closed is the time that the caller of Run should wait after a *[Fatal] before it calls Run
-	// again. Run itself does not use Closed. Package guildcache does, with a default of 1 h.
+	// Pause of Run's caller after a *[Fatal]; guildcache's default is 1 h. Run does not use it.
 	Closed time.Duration
 }
 
@@ -119,8 +111,7 @@ func (t Timing) withDefaults() Timing {
 // sessionReserve is the number of IDENTIFYs that Run leaves to other processes with the same token.
 const sessionReserve = 5
 
-// Run keeps a connection to the Gateway. It returns nil when the context ends, and a *Fatal when
-// reconnecting is useless.
+// Run keeps a connection until the context ends (nil) or reconnecting is useless (a *Fatal).
 func Run(ctx context.Context, c Config) error {
 	c.Timing = c.Timing.withDefaults()
 	s := supervisor{Config: c, pause: c.Timing.MinWait}
@@ -166,8 +157,7 @@ func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 	return s.pauseAfter(err, time.Since(s.identified)), err
 }
 
-// pauseAfter returns the pause after a connection. Without a pause, a server that ends every
-// session immediately would make Run use up the day's IDENTIFYs.
+// pauseAfter keeps a server that ends each session at once from using up the day's IDENTIFYs.
 func (s *supervisor) pauseAfter(err error, lasted time.Duration) time.Duration {
 	steady := lasted > s.Timing.Steady
 	if steady {

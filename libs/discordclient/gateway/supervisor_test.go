@@ -37,7 +37,6 @@ func TestRunEndsDisconnected(t *testing.T) {
 	}
 }
 
-// Even with a short pause, two IDENTIFYs are at least as far apart as Discord demands.
 func TestConnectionsAreSpaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +63,7 @@ func TestConnectionsAreSpaced(t *testing.T) {
 	})
 }
 
-// A failed look-up costs no session, so the supervisor repeats it after at most ten seconds.
+// A failed look-up costs no session, so it is repeated after at most ten seconds.
 func TestLookupsGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

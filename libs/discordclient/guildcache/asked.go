@@ -9,9 +9,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxAnswers is the maximum number of cached audit log look-ups for a guild, counted separately
-// for its channels and for its roles. A guild has at most 500 channels and 250 roles, so any
-// further look-ups are about deleted channels and roles.
+// A guild has at most 500 channels and 250 roles, so more look-ups are about deleted ones.
 const maxAnswers = 1000
 
 type answer struct {

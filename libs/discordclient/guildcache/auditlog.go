@@ -16,19 +16,14 @@ import (
 )
 
 const (
-	// maxAuditPages is the number of pages that one call of OwnCreates reads. The next call
-	// continues.
+	// maxAuditPages limits one call of OwnCreates. The next call continues.
 	maxAuditPages = 4
 	auditFresh    = time.Second
-	// auditLate is the longest delay of an entry behind newer entries. To find late entries, a
-	// reading that follows a complete reading starts auditLate plus ClockSkew before the time of
-	// the complete reading.
+	// auditLate is the longest delay of an entry. Readings overlap by auditLate plus ClockSkew.
 	auditLate = time.Minute
-	// auditStep rounds the start of a reading down to the hour, so that the reading also covers
-	// somewhat earlier creates.
+	// auditStep rounds the start of a reading down, so that it also covers earlier creates.
 	auditStep = time.Hour
-	// auditRefused is the duration of refusals after which the log counts as denied. Discord is
-	// known to refuse the log briefly although the bot may view it.
+	// The log counts as denied after auditRefused, because Discord may refuse it briefly.
 	auditRefused = 5 * time.Second
 	auditRetry   = 10 * time.Minute
 )
@@ -45,8 +40,7 @@ type createsKey struct {
 	action  discordgo.AuditLogAction
 }
 
-// createsRead caches the audit log entries of the channels, or of the roles, that the bot itself
-// created in one guild.
+// createsRead caches the audit log entries of own creates (channels or roles) in a guild.
 type createsRead struct {
 	mu sync.Mutex // held while reading
 
@@ -59,15 +53,10 @@ type createsRead struct {
 	denied       atomic.Bool // whether Discord hides the log from the bot; the log then counts as empty
 }
 
-// OwnCreates returns the audit log entries of the channels or roles that the bot itself created
-// since from, oldest first. action selects channels or roles. Entries before from may be included.
-// read is the time up to which the log was read.
-//
-// If the log was already read up to the time complete, OwnCreates returns the cached entries.
-// Otherwise it calls Discord and continues the last reading. Before the time complete, it calls
-// Discord at most once a second, so many lost creates after a crash cost few calls. If Discord
-// does not show the log to the bot, the log counts as empty. Errors: [ErrReading] while another
-// caller reads, [ErrRefused].
+// OwnCreates returns the audit log entries of the channels or roles that the bot created since
+// from, oldest first, perhaps with older entries. It reads the log up to the time complete, and
+// before that time at most once a second. read is the time up to which the log was read. A log that
+// the bot may not view counts as empty. Errors: [ErrReading], [ErrRefused].
 func (c *Client) OwnCreates(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
@@ -107,9 +96,7 @@ func (c *Client) createsOf(of createsKey) *createsRead {
 	return entry.(*createsRead)
 }
 
-// readCreates reads the bot's own creates from the log. end is the id of the entry after which the
-// next reading starts. An empty end means that all pages were read, or that Discord does not show
-// the log.
+// readCreates reads own creates; end is the id to continue after, empty if all was read or denied.
 func (c *Client) readCreates(
 	ctx context.Context, of createsKey, to *createsRead, now time.Time,
 ) (end string, err error) {
@@ -160,9 +147,7 @@ func (c *Client) self(ctx context.Context, guildID string) (string, error) {
 	return user.ID, err
 }
 
-// visible reports whether Discord shows the bot the audit log. err is the error of an audit log
-// call; visible returns it unchanged, unless it is a denial by Discord. If the bot has the
-// permission and the denials began less than auditRefused ago, visible returns [ErrRefused].
+// visible reports whether the bot may view the audit log. err is the error of a call for the log.
 func (c *Client) visible(of createsKey, err error, now time.Time) (bool, error) {
 	log := c.createsOf(of)
 	if discordclient.ClassOf(err) != discordclient.ClassDenied || discordclient.CodeOf(err) == 0 {
@@ -194,12 +179,9 @@ func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) b
 	return !c.createsOf(createsKey{guildID, action}).denied.Load()
 }
 
-// CreateOf looks up the creator of a channel or role. It returns the audit log entry of the
-// create, and whether the entry exists. Call CreateOf only when the log surely has the entry. If
-// the server ignores the filter for the object's id, CreateOf reads the log from this id on,
-// because the entry is newer than the object. If Discord does not show the log to the bot,
-// CreateOf finds no entry. [Client.KnownCreate] returns cached results. Errors: [ErrReading] while
-// another caller looks up the id, [ErrRefused].
+// CreateOf returns the audit log entry of a channel's or role's create, at a time when the log
+// surely has it. If the server ignores the filter by id, CreateOf reads the log from this id on. A
+// log that the bot may not view counts as empty. Errors: [ErrReading], [ErrRefused].
 func (c *Client) CreateOf(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, now time.Time,
 ) (discordclient.AuditEntry, bool, error) {
@@ -227,8 +209,7 @@ func (c *Client) CreateOf(
 	return discordclient.AuditEntry{}, false, nil
 }
 
-// KnownCreate returns [Client.CreateOf]'s cached result. known reports whether there is a valid
-// result. A result without an entry is valid for ten minutes, because entries may appear late.
+// KnownCreate returns the cached result of [Client.CreateOf]. "No entry" expires after ten minutes.
 func (c *Client) KnownCreate(
 	guildID string, action discordgo.AuditLogAction, id string, now time.Time,
 ) (entry discordclient.AuditEntry, found, known bool) {
@@ -239,13 +220,12 @@ func (c *Client) KnownCreate(
 	return a.entry, a.found, true
 }
 
-// RememberGone records that a channel or role is deleted. The record stays true, because Discord
-// does not reuse ids.
+// RememberGone caches that a channel or role is deleted. Discord does not reuse ids.
 func (c *Client) RememberGone(guildID string, action discordgo.AuditLogAction, id string) {
 	c.createsOf(createsKey{guildID, action}).lookups.add(id, answer{gone: true})
 }
 
-// KnownGone reports whether [Client.RememberGone] recorded that the channel or role is deleted.
+// KnownGone reports whether [Client.RememberGone] was called for the channel or role.
 func (c *Client) KnownGone(guildID string, action discordgo.AuditLogAction, id string) bool {
 	a, known := c.createsOf(createsKey{guildID, action}).lookups.get(id)
 	return known && a.gone

@@ -14,8 +14,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The id of an entry contains its time by Discord's clock. If this clock is a minute behind, a
-// late entry looks older than the previous reading.
 func TestALateEntryIsReadThoughDiscordsClockIsBehind(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(o *discordtest.Options, g *guildcache.Options) {

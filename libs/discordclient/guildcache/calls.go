@@ -110,8 +110,7 @@ func (c *Client) CurrentUser(ctx context.Context) (discordclient.User, error) {
 		func(u discordclient.User, _ time.Time) { c.store.Self(u.ID) })
 }
 
-// GetMember calls [discordclient.Client.GetMember]. If the member is the bot, it updates the bot's
-// roles in the guild's view.
+// GetMember calls [discordclient.Client.GetMember]. For the bot, it updates the guild's view.
 func (c *Client) GetMember(ctx context.Context, guildID, userID string) (discordclient.Member, error) {
 	return read(
 		func() (discordclient.Member, error) { return c.Client.GetMember(ctx, guildID, userID) },
@@ -159,8 +158,7 @@ func (c *Client) DeleteChannel(ctx context.Context, channelID, reason string) er
 	}, channelID)
 }
 
-// MoveChannels calls [discordclient.Client.MoveChannels] and updates the guild's view. Discord's
-// response has no channels, so the view gets the new positions from moves.
+// MoveChannels calls [discordclient.Client.MoveChannels] and updates the view from moves.
 func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []discordclient.Move) error {
 	ids := make([]string, 0, len(moves))
 	for _, m := range moves {
@@ -188,8 +186,7 @@ func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason stri
 	})
 }
 
-// KeepWebhook adds a webhook to the view. Use it for a webhook that Discord returns by id but omits
-// in its channel's list.
+// KeepWebhook adds a webhook that Discord returns by id but omits in its channel's list.
 func (c *Client) KeepWebhook(hook discordclient.Webhook) { c.store.KeepWebhook(hook) }
 
 // RenameWebhook calls [discordclient.Client.RenameWebhook] and updates the guild's view.
@@ -207,8 +204,7 @@ func (c *Client) DeleteWebhook(ctx context.Context, webhookID, reason string) er
 	return err
 }
 
-// ListChannelWebhooks calls [discordclient.Client.ListChannelWebhooks] and updates the guild's
-// view.
+// ListChannelWebhooks calls [discordclient.Client.ListChannelWebhooks] and updates the view.
 func (c *Client) ListChannelWebhooks(ctx context.Context, channelID string) ([]discordclient.Webhook, error) {
 	return read(
 		func() ([]discordclient.Webhook, error) { return c.Client.ListChannelWebhooks(ctx, channelID) },

@@ -23,35 +23,28 @@ import (
 // Options configure a [Client]. Only Token is required.
 type Options struct {
 	discordclient.Options
-	// GatewayURL defaults to the address in the API's response. That address must be at the API's
-	// host or, if the API is at discord.com, at gateway.discord.gg.
+	// GatewayURL defaults to the address in the API's response, which must be at the API's host or,
+	// for discord.com, at gateway.discord.gg.
 	GatewayURL string
-	// DisableGateway reports whether to poll guilds by REST without the Gateway.
+	// DisableGateway polls guilds by REST without the Gateway.
 	DisableGateway bool
-	// Resync is the period of polling a guild by REST without the Gateway. Default 5 min.
+	// Resync is the period of polling a guild without the Gateway. Default 5 min.
 	Resync time.Duration
-	// ResyncLive is the approximate period of reading a guild by REST although the Gateway sends
-	// its events. Default 1 h.
+	// ResyncLive is the approximate period of REST reads besides Gateway events. Default 1 h.
 	ResyncLive time.Duration
-	// EventTimeout is the longest wait for the Gateway's event after a write by this Client. If the
-	// event does not come in time, the guild is polled every Resync until an event comes. Default
-	// 15 s.
+	// EventTimeout is the longest wait for the event of an own write. Then the guild is polled
+	// every Resync until an event comes. Default 15 s.
 	EventTimeout time.Duration
-	// Keep reports whether to keep a guild's state from the Gateway before [Client.Guild] is
-	// called. Keep must not block. Default: no guild's state is kept.
+	// Keep reports whether to cache a guild before [Client.Guild]. It must not block. Default: no.
 	Keep func(guildID string) bool
-	// Grace is the wait of a new view before it is polled by REST, because the Gateway may send
-	// the state first. Default 5 s.
+	// Grace is a new view's wait for the Gateway before it is polled by REST. Default 5 s.
 	Grace   time.Duration
 	Metrics *Metrics
-	// Namespace is the value of the label namespace of this bot's gauges. It separates the alerts
-	// of different owners.
+	// Namespace is the label namespace of this bot's gauges.
 	Namespace string
-	// Log receives connects, disconnects, unreadable or missing events and failed reads, never a
-	// secret. Default: discarded.
+	// Log gets connection changes, bad events and failed reads, never a secret. Default: discarded.
 	Log *slog.Logger
-	// Gateway has the pauses and timeouts of Gateway connections. The zero value suits Discord; tests
-	// use shorter times.
+	// Gateway has shorter times for tests. The zero value suits Discord.
 	Gateway gateway.Timing
 }
 
@@ -82,8 +75,7 @@ func isWebsocket(raw string) bool {
 	return err == nil && u.Host != "" && (u.Scheme == "wss" || u.Scheme == "ws")
 }
 
-// gatewayAddress returns the Gateway's address. If the API answers with an address at another host,
-// it returns a *gateway.Fatal, because a user must allow this host in Options.GatewayURL.
+// gatewayAddress refuses another host (*gateway.Fatal), which a user must allow in GatewayURL.
 func (o *Options) gatewayAddress(answered string) (string, error) {
 	if o.GatewayURL != "" {
 		return o.GatewayURL, nil
@@ -107,8 +99,7 @@ func (o *Options) gatewayAddress(answered string) (string, error) {
 	return u.String(), nil
 }
 
-// Client makes the calls of a bot and keeps live views of its guilds in memory. Its calls also
-// update the views.
+// Client makes the calls of a bot and updates the views of its guilds with the responses.
 type Client struct {
 	*discordclient.Client
 	opts          Options
@@ -141,7 +132,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Guild returns the view of a guild. While [Client.Run] runs, the view is kept up to date.
+// Guild returns the view of a guild, which [Client.Run] keeps up to date.
 func (c *Client) Guild(guildID string) *View {
 	v, added := c.store.Want(guildID)
 	if added {
@@ -161,16 +152,14 @@ func (c *Client) Forget(guildID string) {
 	}
 }
 
-// Subscribe returns a channel with the changes that other clients make on Discord. The channel
-// closes when the context ends. An event that equals an unread event is dropped.
+// Subscribe returns events until the context ends. An event that equals an unread one is dropped.
 func (c *Client) Subscribe(ctx context.Context) <-chan Event { return c.store.Events().Subscribe(ctx) }
 
 // Stats describes a Client's health.
 type Stats struct {
 	discordclient.Stats
 	store.Health
-	// TooManyGuilds reports whether the bot is in too many guilds for a Gateway session. The guilds
-	// are then polled by REST.
+	// TooManyGuilds is true if the bot has too many guilds for a Gateway session, and polls them.
 	TooManyGuilds bool
 }
 

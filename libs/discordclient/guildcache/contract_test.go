@@ -24,7 +24,6 @@ import (
 	"jutsu.com/operators/test/discordtest/contract"
 )
 
-// Every request with every field matches Discord's OpenAPI description.
 func TestRequestsKeepTheContract(t *testing.T) {
 	t.Parallel()
 	client, srv, bot, guild := newClient(t)
@@ -137,8 +136,7 @@ func TestRequestsKeepTheContract(t *testing.T) {
 	ok(err)
 }
 
-// carriesAll returns the request. It fails the test if a field of the request's type is missing.
-// The parameter without names the exceptions: the request must not have these fields.
+// carriesAll fails the test if the request lacks a field of its type that is not in without.
 func carriesAll[T any](t *testing.T, request T, without ...string) T {
 	t.Helper()
 	raw, err := json.Marshal(request)
@@ -186,7 +184,6 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 	calls := everyCall(client, guild, c.ID, role.ID, hook)
 	all := []string{"MemberSince"} // only the Client of guildcache has this method
 	for m := range reflect.TypeFor[*discordclient.Client]().Methods() {
-		// These methods ask the rate limiter and send nothing.
 		sends := !slices.Contains([]string{"MayCreateChannel", "MayCreateRole"}, m.Name)
 		if sends && m.Type.NumIn() > 1 && m.Type.In(1) == reflect.TypeFor[context.Context]() {
 			all = append(all, m.Name)
@@ -212,8 +209,7 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 	}
 }
 
-// newClient starts a simulated Discord and makes a Client for it. The test fails if a request of
-// the Client does not match Discord's OpenAPI description.
+// newClient fails the test if a request does not match Discord's OpenAPI description.
 func newClient(t *testing.T) (*guildcache.Client, *discordtest.Server, discordtest.Bot, string) {
 	t.Helper()
 	rules := contract.FromEnv(t)

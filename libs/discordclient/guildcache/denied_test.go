@@ -15,8 +15,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Every event of a guild reconciles its objects, which would repeat a denied call each time. The
-// Client repeats a denied call when the bot's permissions may have changed, and otherwise rarely.
 func TestEventsDoNotRepeatADeniedCall(t *testing.T) {
 	t.Parallel()
 	began := time.Now() // a fixed clock, so that no step is late

@@ -17,8 +17,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// After any fault of the Gateway the Client reconnects, and its view has the changes made
-// meanwhile.
 func TestGatewayComesBack(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]discordtest.GatewayFaults{
@@ -110,8 +108,7 @@ func TestTooManyGuilds(t *testing.T) {
 	}
 }
 
-// After these close codes no connection can succeed. After 4004, Run ends. After the other codes,
-// the Client reports the code, polls, and does not connect again.
+// After 4004, Run ends. After the other codes, the Client polls and does not connect again.
 func TestFatalCloseCodes(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{4004, 4010, 4011, 4012, 4013, 4014} {
@@ -152,7 +149,7 @@ func TestFatalCloseCodes(t *testing.T) {
 
 func TestAMissingAcknowledgementEndsTheConnection(t *testing.T) {
 	t.Parallel()
-	// A heartbeat that is late by some seconds on a busy machine must not end the session.
+	// A heartbeat that is late on a busy machine must not end the session.
 	r := cachetest.New(t, func(o *discordtest.Options, _ *guildcache.Options) { o.HeartbeatInterval = 8 * time.Second })
 	run(r)
 	liveOn(r)
@@ -167,8 +164,6 @@ func TestAMissingAcknowledgementEndsTheConnection(t *testing.T) {
 	liveOn(r)
 }
 
-// A gap in the events' sequence numbers shows that an event was lost. A read by REST then corrects
-// the view.
 func TestMissedEventsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)

@@ -63,7 +63,6 @@ func TestAHiddenChannelStaysInTheView(t *testing.T) {
 	eventually(t, "deleted", func() bool { return !view.Snapshot().Hidden(id) && len(view.Snapshot().All()) == 1 })
 }
 
-// A channel that an own edit hides stays hidden, whether the response or the event comes first.
 func TestAnOwnEditHidesAChannel(t *testing.T) {
 	t.Parallel()
 	for _, answerLast := range []bool{false, true} {

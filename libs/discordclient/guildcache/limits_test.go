@@ -34,16 +34,12 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Sixteen workers create 500 channels under Discord's limits, but with a faster limit for creates.
-// The Client refuses each early call itself and returns the time to wait, so Discord refuses no
-// request.
 func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	t.Parallel()
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
 	r := cachetest.New(t, func(so *discordtest.Options, co *guildcache.Options) {
 		so.Limits = discordtest.DefaultLimits()
-		// The limit allows fewer creates at once than there are workers, so that even a slow machine
-		// comes near the limit.
+		// Fewer creates at once than workers, so that even a slow machine reaches the limit.
 		so.Limits.Routes["POST /guilds/{guild_id}/channels"] = discordtest.Rate{N: 10, Per: 250 * time.Millisecond}
 		co.GlobalPerSecond, co.Transport = 50, wire
 	})
@@ -72,8 +68,7 @@ func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	}
 }
 
-// createAll creates categories and channels with several workers. It returns how often a bucket or
-// the global limit made a worker wait.
+// createAll returns how often a bucket or the global limit made a worker wait.
 func createAll(r *cachetest.Rig, categories, channels, workers int) int64 {
 	work := make(chan discordclient.ChannelCreate, categories+channels)
 	for i := range categories {

@@ -12,16 +12,13 @@ import (
 )
 
 const (
-	// maxMembers limits the members cached for one asker, such as a namespace. Each member counts
-	// as memberWeight plus 1 per role, so 2,500 members with ten roles fit, about 2 MB.
+	// A member counts memberWeight plus 1 per role: 2,500 members with ten roles fit, about 2 MB.
 	maxMembers, memberWeight = 45_000, 8
 	membersSwept             = time.Minute
 )
 
-// membersRead caches members of guilds. It notices only this Client's own changes, because Discord
-// reports other changes only to bots with a privileged intent. Each asker (such as a namespace) has
-// its own set and cannot displace another asker's members. A full set takes no members until some
-// expire.
+// membersRead caches members per asker, such as a namespace, so that no asker displaces another's.
+// It misses changes by others: Discord reports them only with a privileged intent.
 type membersRead struct {
 	mu    sync.Mutex
 	by    map[string]*memberSet
@@ -102,7 +99,6 @@ func (m *membersRead) forget(guildID string) {
 	m.dropIf(func(key memberKey, _ memberRead) bool { return key.guildID == guildID })
 }
 
-// dropIf drops the members for which drop returns true. Its caller must hold the lock.
 func (m *membersRead) dropIf(drop func(memberKey, memberRead) bool) {
 	for asker, s := range m.by {
 		for key, was := range s.last {
@@ -116,9 +112,8 @@ func (m *membersRead) dropIf(drop func(memberKey, memberRead) bool) {
 	}
 }
 
-// MemberSince returns a member as of the time since or later. It caches each result for the same
-// asker (such as a namespace), for about Options.ResyncLive. It also caches an error of ClassGone,
-// which means that the user is not in the guild.
+// MemberSince returns a member as of the time since or later. It caches the result, also ClassGone
+// (the user is not in the guild), for the asker and for about Options.ResyncLive.
 func (c *Client) MemberSince(
 	ctx context.Context, asker, guildID, userID string, since time.Time,
 ) (discordclient.Member, error) {
@@ -134,8 +129,7 @@ func (c *Client) MemberSince(
 	return member, err
 }
 
-// AddMemberRole calls [discordclient.Client.AddMemberRole] and updates the members that
-// [Client.MemberSince] has cached.
+// AddMemberRole also updates the members that [Client.MemberSince] has cached.
 func (c *Client) AddMemberRole(ctx context.Context, guildID, userID, roleID, reason string) error {
 	err := c.Client.AddMemberRole(ctx, guildID, userID, roleID, reason)
 	if err == nil {
@@ -144,8 +138,7 @@ func (c *Client) AddMemberRole(ctx context.Context, guildID, userID, roleID, rea
 	return err
 }
 
-// RemoveMemberRole calls [discordclient.Client.RemoveMemberRole] and updates the members that
-// [Client.MemberSince] has cached.
+// RemoveMemberRole also updates the members that [Client.MemberSince] has cached.
 func (c *Client) RemoveMemberRole(ctx context.Context, guildID, userID, roleID, reason string) error {
 	err := c.Client.RemoveMemberRole(ctx, guildID, userID, roleID, reason)
 	if err == nil {

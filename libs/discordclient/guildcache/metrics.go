@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/store"
 )
 
-// Metrics counts events and calls of all Clients of a process. Make and register one Metrics per
-// process.
+// Metrics counts events and calls of all Clients. Make and register one per process.
 type Metrics struct {
 	prometheus.Collector
 	calls    *discordclient.Metrics
@@ -70,7 +69,6 @@ var (
 
 type gauges struct{ metrics *Metrics }
 
-// Describe implements [prometheus.Collector].
 func (gauges) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descConnected, descClients, descRefused, descRemaining, descInvalid, descViews, descAge,

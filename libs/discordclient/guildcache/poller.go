@@ -28,8 +28,7 @@ func (p *poller) wake() {
 	}
 }
 
-// maxPolls is the number of guilds that are polled at the same time. With several polls, a hanging
-// call does not block other guilds.
+// maxPolls is more than 1, so that a hanging call does not block other guilds.
 const maxPolls = 8
 
 func (p *poller) run(ctx context.Context) {
@@ -72,9 +71,8 @@ func (p *poller) poll(ctx context.Context, guildID string) {
 	}
 }
 
-// Refresh reads a guild, its channels and its roles into its view. If Discord calls the guild
-// unknown, the guild counts as absent only if Discord also refuses to list its channels. A refusal
-// without one of Discord's error codes, as from a proxy, proves nothing.
+// Refresh reads a guild, its channels and its roles into its view. The guild is absent only if
+// Discord, not a proxy, calls it unknown and also refuses to list its channels.
 func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	since := time.Now()
 	guild, err := c.GetGuild(ctx, guildID)
@@ -103,8 +101,8 @@ func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	return nil
 }
 
-// Run keeps the views up to date. It returns nil when the context ends, and an error of
-// ClassBadToken when the token is refused. Call it once, on one replica.
+// Run keeps the views up to date until the context ends (nil) or the token is refused (an error of
+// ClassBadToken). Call it once, on one replica.
 func (c *Client) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -129,8 +127,7 @@ func (c *Client) Run(ctx context.Context) error {
 // https://discord.com/developers/docs/events/gateway#gateway-intents.
 const intents = int(discordgo.IntentGuilds | discordgo.IntentGuildWebhooks)
 
-// runGateway keeps a connection to the Gateway. After a fatal close code, it waits for
-// [gateway.Timing].Closed before it tries again. Meanwhile the views are polled.
+// After a fatal close code, runGateway waits for [gateway.Timing].Closed before it tries again.
 func (c *Client) runGateway(ctx context.Context) {
 	handshake := &http.Client{
 		Transport:     c.opts.Transport,

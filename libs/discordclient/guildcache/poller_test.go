@@ -13,8 +13,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Polling costs one GET of the guild and one GET of its channels, whatever the number of Kubernetes
-// objects.
 func TestPollingCostsTwoCalls(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {
@@ -63,8 +61,6 @@ func TestUnknownGuildIsConfirmed(t *testing.T) {
 	}
 }
 
-// Discord sometimes calls an existing guild unknown. While the Gateway is live, the guild counts as
-// absent only after a second poll.
 func TestALiveGuildIsNotAbsentAfterOnePoll(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
@@ -85,8 +81,7 @@ func TestALiveGuildIsNotAbsentAfterOnePoll(t *testing.T) {
 	}
 }
 
-// heldList delays the response to the next list of channels until release is called. asked waits
-// for the request for this list.
+// heldList delays the next list of channels until release. asked waits for its request.
 func heldList(r *cachetest.Rig) (asked, release func()) {
 	hold := make(chan struct{})
 	r.Discord.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/channels", Times: 1, Action: discordtest.Hold(hold)})

@@ -14,8 +14,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/store"
 )
 
-// A failed poll is retried soon, not only after a whole period. The pauses between further retries
-// grow.
 func TestAPollThatFailsIsRetriedSoon(t *testing.T) {
 	t.Parallel()
 	for name, gateway := range map[string]bool{"polled": false, "live, after a gap": true} {

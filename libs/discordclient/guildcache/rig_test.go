@@ -11,8 +11,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
-// run calls Guild before the Gateway connects. If GUILD_CREATE came first, the guild would have
-// to be read by REST, and the view would not know the bot's roles.
+// run calls Guild before the Gateway connects, so that GUILD_CREATE brings the bot's roles.
 func run(r *cachetest.Rig) (stop func() error) {
 	r.Helper()
 	r.Client.Guild(r.Guild)

@@ -75,7 +75,7 @@ func TestTheViewHasOwnWritesOfRolesImmediately(t *testing.T) {
 	}
 }
 
-// Changes by other clients cost no read of the guild, because events report these changes.
+// Events report changes by other clients, so these changes cost no read of the guild.
 func TestEventsOfRoles(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)

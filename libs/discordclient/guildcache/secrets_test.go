@@ -25,11 +25,9 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// format prints a value with the verbs for any type. Other verbs would print the target of a
-// pointer, which races with a connection in use.
+// Other verbs would print the target of a pointer, which races with a connection in use.
 func format(o *cachetest.Output, v any) { _, _ = fmt.Fprintf(o, "%v\n%+v\n%#v\n", v, v, v) }
 
-// say prints a value in every form that the project's code uses.
 func say(o *cachetest.Output, v any) {
 	format(o, v)
 	_, _ = fmt.Fprintf(o, "%s %q %d %x\n", v, v, v, v)
@@ -42,8 +40,6 @@ func say(o *cachetest.Output, v any) {
 	}
 }
 
-// No failure of any call shows the bot's token or a webhook's URL, even if the response contains
-// them.
 func TestNoFailureShowsASecret(t *testing.T) {
 	t.Parallel()
 	metrics := guildcache.NewMetrics()

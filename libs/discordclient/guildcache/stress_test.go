@@ -16,8 +16,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Own writes, users' edits and Gateway faults (cut connections, late and lost events) happen at the
-// same time. Afterwards the view equals Discord's state.
 func TestViewUnderStress(t *testing.T) {
 	t.Parallel()
 	all := func(string) bool { return true }
@@ -89,8 +87,6 @@ func stress(t *testing.T, loss discordtest.GatewayFaults, heal func(*cachetest.R
 	agrees(r, view)
 }
 
-// lateness returns a function that delays each event by up to 30 ms. The function is not safe for
-// concurrent use: the simulator calls it under its own lock.
 func lateness() func(string) time.Duration {
 	rng := rand.New(rand.NewPCG(1, 1))
 	return func(string) time.Duration { return time.Duration(rng.IntN(30)) * time.Millisecond }
@@ -133,8 +129,6 @@ func writer(r *cachetest.Rig, w int, wrote func()) {
 	}
 }
 
-// users creates, edits and deletes channels by hand, one channel for every two writes of the
-// writers.
 func users(r *cachetest.Rig, view *guildcache.View, turn <-chan struct{}) {
 	for i := range 100 {
 		id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: fmt.Sprintf("hand-%d", i)})

@@ -11,7 +11,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Discord-compatible servers send a guild without its roles.
 func TestAGuildWithoutRolesKeepsTheKnownOnes(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(d *discordtest.Options, c *guildcache.Options) { d.Compatible, c.DisableGateway = true, true })

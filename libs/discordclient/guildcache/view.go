@@ -5,8 +5,7 @@ package guildcache
 import "jutsu.com/operators/libs/discordclient/guildcache/internal/store"
 
 type (
-	// View is the view of one guild, which the Client keeps up to date. It is safe for concurrent
-	// use and never waits for Discord.
+	// View is the live view of one guild, safe for concurrent use. It never waits for Discord.
 	View = store.View
 	// Snapshot is an immutable state of a guild. Do not change the values that its methods return.
 	Snapshot = store.Snapshot
@@ -14,8 +13,7 @@ type (
 	Presence = store.Presence
 	// Mode describes how a view gets its state.
 	Mode = store.Mode
-	// Event reports that another client changed a guild on Discord. Some of this process's own
-	// calls also cause events.
+	// Event reports a change of a guild by another client. Some own calls cause events too.
 	Event = store.Event
 	// EventKind is the subject of an event.
 	EventKind = store.EventKind

@@ -149,8 +149,7 @@ func TestWebhooksAreKnownUntilOthersChangeThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// marker creates a channel and waits for its event, which comes after the events of all earlier
-	// calls.
+	// The marker's event comes after the events of all earlier calls.
 	marker := func() {
 		id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "marker"})
 		expect(t, events, guildcache.Event{Kind: guildcache.EventChannel, GuildID: r.Guild, ChannelID: id})
@@ -196,8 +195,7 @@ func TestBotPermissions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := cachetest.New(t, func(d *discordtest.Options, o *guildcache.Options) {
-				// The test sets ShowHidden, because it reads permissions in a channel that the bot
-				// may not view.
+				// The test reads permissions in a channel that the bot may not view.
 				d.ShowHidden, o.DisableGateway = true, gatewayDown
 			})
 			v := r.Client.Guild(r.Guild) // request the view before the Gateway sends the bot's roles
@@ -252,7 +250,6 @@ func TestPresence(t *testing.T) {
 	eventually(t, "the bot is back", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
 }
 
-// The view shows an own deletion immediately, even if the Gateway does not report the deletion.
 func TestDeletingAGuildShowsInTheView(t *testing.T) {
 	t.Parallel()
 	for name, live := range map[string]bool{"live": true, "polled": false} {

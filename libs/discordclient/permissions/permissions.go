@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package permissions translates Discord's permission bits to names and back.
-//
-// The names are Discord's documented names in CamelCase: ViewChannel for VIEW_CHANNEL. A bit
-// without a documented name has its number in the name, such as "Bit47", so [Bits.Names] and
-// [Parse] are inverse for every value. Source:
+// Package permissions translates Discord's permission bits to names and back. The names are
+// Discord's in CamelCase: ViewChannel for VIEW_CHANNEL. A bit without a documented name is called
+// after its number, such as "Bit47". Source:
 // https://discord.com/developers/docs/topics/permissions, read 2026-08.
 package permissions
 
@@ -61,7 +59,7 @@ var byName = func() map[string]Bits {
 	return m
 }()
 
-// All has every documented permission. Guild owners and administrators hold all of them.
+// All has every documented permission. Guild owners and administrators have them all.
 var All = func() Bits {
 	var all Bits
 	for _, b := range byName {
@@ -89,8 +87,7 @@ func (b Bits) Names() []string {
 	return names
 }
 
-// Parse returns the bit of a documented name, or of a name such as "Bit47". It also returns whether
-// the name is valid.
+// Parse returns the bit of a documented name or of a name such as "Bit47"; false for other names.
 func Parse(name string) (Bits, bool) {
 	if b, ok := byName[name]; ok {
 		return b, true
@@ -107,8 +104,7 @@ func Parse(name string) (Bits, bool) {
 	return 1 << i, true
 }
 
-// Has reports whether all bits of want are set. It does not treat [Administrator] as all
-// permissions, but [Base] does.
+// Has reports whether all bits of want are set. Unlike [Base], it ignores [Administrator].
 func (b Bits) Has(want Bits) bool { return b&want == want }
 
 // Missing returns the bits of want that are not set.
@@ -129,8 +125,7 @@ func (b *Bits) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Base returns a member's permissions in a guild, before overwrites. everyone and roles are the
-// permissions of @everyone and of the member's roles. The owner and administrators hold [All].
+// Base returns a member's permissions before overwrites. Owner and administrators have [All].
 func Base(owner bool, everyone Bits, roles ...Bits) Bits {
 	bits := everyone
 	for _, r := range roles {
@@ -150,9 +145,8 @@ type Overwrite struct {
 	Deny  Bits                              `json:"deny"`
 }
 
-// In returns a member's permissions in a channel. It applies overwrites in Discord's order: first
-// @everyone's, then the overwrites of all the member's roles (allow overrides deny), then the
-// member's own. Overwrites do not bind administrators.
+// In returns a member's permissions in a channel. Overwrites apply in Discord's order: @everyone's,
+// the roles' (allow overrides deny), the member's. They do not bind administrators.
 func In(base Bits, guildID, memberID string, roleIDs []string, overwrites []Overwrite) Bits {
 	if base.Has(Administrator) {
 		return base

@@ -14,17 +14,15 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// roundCalls is the largest number of calls to Discord by one call of recovery.Channel: one each
-// for the channel list, the bot's creates and the bot's user id, and three for matching channels.
+// roundCalls: channel list, own creates, the bot's user id, and three matching channels.
 const roundCalls = 6
 
-// asks has a guild in which other users made channels that match the intent.
 type asks struct {
 	*cachetest.Rig
 
 	intent recovery.Intent
 	now    time.Time
-	// asked has the number of audit log lookups for each channel id.
+	// asked counts the audit log look-ups for each channel id.
 	asked map[string]int
 }
 
@@ -84,8 +82,7 @@ func (a *asks) total() int {
 	return n
 }
 
-// settle repeats round until the outcome is sure, or until a round looks up no channel in the audit
-// log. The test fails if this takes more than the given rounds.
+// settle repeats round until the result is sure, or until a round looks up no channel.
 func (a *asks) settle(in recovery.Intent, rounds int) recovery.Result {
 	a.Helper()
 	var got recovery.Result
@@ -104,8 +101,6 @@ func (a *asks) settle(in recovery.Intent, rounds int) recovery.Result {
 	return got
 }
 
-// The bot looks up each matching channel in the audit log once, whatever the number of matching
-// channels.
 func TestManyMatchesEndAsThreeDo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -142,8 +137,6 @@ func TestManyMatchesEndAsThreeDo(t *testing.T) {
 	}
 }
 
-// Discord may write an audit log entry late. So recovery later looks again for an entry that it has
-// not found.
 func TestALateEntryIsFound(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(o *discordtest.Options, g *guildcache.Options) {
@@ -167,8 +160,6 @@ func TestALateEntryIsFound(t *testing.T) {
 	}
 }
 
-// If a channel is so new that the audit log may lack its entry, recovery looks up the entry only
-// once the entry must exist. Discord's clock may be a minute behind.
 func TestALookupWaitsForTheEntry(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(o *discordtest.Options, g *guildcache.Options) {

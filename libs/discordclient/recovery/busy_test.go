@@ -63,8 +63,6 @@ func TestOthersInTheGuildCostNoCalls(t *testing.T) {
 	}
 }
 
-// All lost creates of a guild share one reading of the audit log. A later call of Channel reads
-// only newer entries.
 func TestLostCreatesShareOneReading(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(_ *discordtest.Options, g *guildcache.Options) { g.DisableGateway = true })
@@ -90,8 +88,7 @@ func TestLostCreatesShareOneReading(t *testing.T) {
 			t.Errorf("%d: %+v", i, got)
 		}
 	}
-	// The first call reads two pages. Each of the nine further intents has a NotBefore that is a
-	// minute earlier, and may cost one more page.
+	// The first call reads two pages. Each earlier NotBefore may cost one more page.
 	if n := r.Discord.RequestCounts()[auditLog]; n > 11 {
 		t.Errorf("the audit log was read %d times for 10 intents", n)
 	}

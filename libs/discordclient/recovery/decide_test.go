@@ -100,8 +100,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// endless responds like a guild whose audit log has more entries, oldest first, than one reading
-// covers.
+// endless answers like a guild with more audit log entries than one reading covers.
 func endless(req *http.Request) (*http.Response, error) {
 	body := any([]discordclient.Channel{})
 	if q := req.URL.Query(); strings.HasSuffix(req.URL.Path, "/audit-logs") {

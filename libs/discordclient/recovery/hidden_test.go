@@ -13,8 +13,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// If Discord hides the channel of a lost create, the outcome is not Absent: creating again would
-// make a second channel.
 func TestAHiddenChannelIsNotAbsent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -47,7 +45,7 @@ func TestAHiddenChannelIsNotAbsent(t *testing.T) {
 			}
 			r.Client = r.NewClient()
 			if c.live {
-				// Call Guild before the Gateway connects: only the Gateway shows hidden channels.
+				// Only the Gateway shows hidden channels, so call Guild before it connects.
 				guild := r.Client.Guild(r.Guild)
 				go func() { _ = r.Client.Run(t.Context()) }()
 				for guild.Snapshot().Mode != guildcache.ModeLive {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recovery finds the object of a create whose response was lost. A create has no
-// idempotency key: look for a channel or role with [Channel] or [Role] before creating it again.
-// The package does not look for webhooks. Find a lost webhook in its channel's list, where Discord
-// shows a webhook's token only to the application that created the webhook, and in the audit log.
+// Package recovery finds the object of a create with a lost response. A create has no idempotency
+// key, so call [Channel] or [Role] before creating again. Find a lost webhook in its channel's
+// list, where only the creating application sees the token, and in the audit log.
 package recovery
 
 import (
@@ -31,10 +30,9 @@ const (
 	Absent Outcome = "absent"
 	// Hidden means: the create's object exists, but Discord hides it from the bot. Do not create.
 	Hidden Outcome = "hidden"
-	// Unsure means: the outcome is not known yet. Look again after [Result.After]. Do not create.
+	// Unsure means: not known yet. Look again after [Result.After]. Do not create.
 	Unsure Outcome = "unsure"
-	// Unproven means: only the audit log could prove a match, and Discord does not show the log to
-	// the bot. Neither adopt nor create; see [Intent.ProofOnly].
+	// Unproven means: a match needs proof by the audit log, which the bot may not view. Do nothing.
 	Unproven Outcome = "unproven"
 )
 
@@ -42,11 +40,9 @@ const (
 type Proof string
 
 const (
-	// ProofAuditLog means: the audit log has an entry for the object with [Intent.Reason]. This
-	// proof is certain.
+	// ProofAuditLog means: an audit log entry of the object has [Intent.Reason], which is certain.
 	ProofAuditLog Proof = "audit-log"
-	// ProofMatch means: the object is the only match that, according to [Intent.Claimed], belongs
-	// to no other object. The audit log does not name it.
+	// ProofMatch means: the object is the only match that [Intent.Claimed] does not claim.
 	ProofMatch Proof = "match"
 )
 
@@ -59,8 +55,7 @@ type Result struct {
 	Why     string        // for a status message
 }
 
-// DefaultPropagation is the time after an attempt to create until the channel list and the audit
-// log surely show the result. No call takes longer.
+// DefaultPropagation is the longest time from a create until list and audit log show its result.
 const DefaultPropagation = 15 * time.Second
 
 const (
@@ -71,9 +66,7 @@ const (
 	refusedRetry     = 5 * time.Second
 	unprovenRetry    = time.Minute
 	tooEarly         = "the result of an earlier create may still appear"
-	// The log is read from provenSkew before Intent.NotBefore, in case the clocks differ. Older
-	// entries do no harm, because each entry names its intent in its reason. They cost at most one
-	// page.
+	// Clocks may differ, so the log is read from provenSkew before Intent.NotBefore.
 	provenSkew = time.Hour
 )
 
@@ -85,21 +78,16 @@ type Intent struct {
 	Name     string // as given to the create
 	// Reason is the audit log reason of the create. It must be unique, such as an object's UID.
 	Reason string
-	// NotBefore is a time before the first attempt to create. Channels that are older by more than
-	// [discordclient.ClockSkew] do not match.
+	// Objects that are older than NotBefore by more than [discordclient.ClockSkew] do not match.
 	NotBefore time.Time
-	// LastAttempt is the latest time at which a create may have been sent: the end of a call with
-	// an unknown outcome, or, after a crash, the start of this process.
+	// LastAttempt is the end of the last create, or the start of this process after a crash.
 	LastAttempt time.Time
-	// Claimed reports whether a channel belongs to another object of the caller. If Claimed is nil,
-	// no channel does.
+	// Claimed reports whether a channel belongs to another object of the caller; nil claims none.
 	Claimed func(channelID string) bool
-	// ProofOnly accepts only the audit log as proof: a matching channel alone never gives Found. If
-	// the whole log lacks the create, the result is Absent.
+	// ProofOnly accepts only the audit log as proof. A whole log without an entry gives Absent.
 	ProofOnly bool
-	// Propagation is the time after LastAttempt until list and audit log are complete. Default
-	// [DefaultPropagation]. Discord's clock, which dates the ids, may be behind Now by at most four
-	// times as long: one minute by default.
+	// Propagation is the time after LastAttempt until list and audit log are complete. Discord's
+	// clock may be behind Now by four times as long. Default [DefaultPropagation].
 	Propagation time.Duration
 	Now         func() time.Time // default time.Now
 
@@ -147,19 +135,16 @@ type evidence struct {
 	lookAt        time.Time // time of the next look-up of an object; zero if none is needed
 }
 
-// LoggedAt returns the time at which list and audit log surely have the object with this id. The id
-// has Discord's time. If Discord's clock is behind, the object is newer than its id says. See
-// [Intent.Propagation].
+// LoggedAt returns the time at which list and audit log surely have the object, even if Discord's
+// clock, which dates the id, is behind. See [Intent.Propagation].
 func LoggedAt(id string, propagation time.Duration) time.Time {
 	return discordclient.CreatedAt(id).Add(skewPropagations*propagation + propagation)
 }
 
 func (in Intent) loggedAt(id string) time.Time { return LoggedAt(id, in.Propagation) }
 
-// completeFor returns the earliest time at which the audit log surely has the creates of the intent
-// and of the channels in fits. A log read earlier may lack the entry of a channel that another
-// client created, and that channel would be mistaken for the intent's channel. If Discord does not
-// show the bot the log, waiting for these entries is of no use.
+// completeFor returns when the audit log surely has the creates of the intent and of fits. In an
+// earlier log, another client's channel could look like the intent's.
 func (in Intent) completeFor(state evidence, fits []string) time.Time {
 	at := in.complete()
 	if state.auditDenied {
@@ -173,10 +158,9 @@ func (in Intent) completeFor(state evidence, fits []string) time.Time {
 	return at
 }
 
-// Channel looks for a channel whose create may have been executed. It lists the channels and reads
-// the bot's own creates in the audit log; all intents of a guild share these two readings. One call
-// of Channel looks up the creators of at most three matching channels in the audit log. If Discord
-// denies the log, that is no error.
+// Channel looks for a channel with a create that may have been executed. All intents of a guild
+// share one reading of its channels and its audit log. A call looks up the creators of at most
+// three matches in the audit log. A denied audit log is no error.
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in = in.withDefaults()
 	snap := c.Guild(in.GuildID).Snapshot()
@@ -306,7 +290,7 @@ func (in Intent) fromSnapshot(snap *guildcache.Snapshot) evidence {
 	return state
 }
 
-// probe asks Discord for an object that the list lacks, because lists omit hidden channels.
+// probe asks Discord for an object that is not in the list, because lists omit hidden channels.
 func (in Intent) probe(ctx context.Context, c *guildcache.Client, state *evidence, id string) (err error) {
 	if in.role {
 		_, err = c.GetRole(ctx, in.GuildID, id)
@@ -379,8 +363,7 @@ func decide(in Intent, state evidence) Result {
 	}
 }
 
-// until returns the time from now to the time at, but at most Propagation, because the intent's own
-// entry may appear earlier.
+// until returns at most Propagation, because the intent's own entry may appear earlier.
 func (in Intent) until(at time.Time) time.Duration {
 	return max(min(at.Sub(in.Now()), in.Propagation), time.Second)
 }
@@ -392,9 +375,7 @@ func abbreviated(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// unproven returns the result of decide if ProofOnly is set and proven has found nothing. The texts
-// of its results name no existing object, because the user may not be allowed to know about the
-// object.
+// The texts of unproven name no existing object, which the user may not be allowed to know.
 func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Result {
 	switch {
 	case !complete:
@@ -418,8 +399,7 @@ func (in Intent) foreign(e discordclient.AuditEntry, self string) bool {
 	return other || in.Reason == "" || e.Reason != discordclient.CutReason(in.Reason)
 }
 
-// proven decides by the audit log entries that have the intent's reason. It ignores an entry if the
-// channel was deleted: a newer list lacks the channel, and Discord does not know its id.
+// proven decides by the entries with the intent's reason. It ignores deleted channels.
 func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	var found, hidden []string
 	unlisted := false

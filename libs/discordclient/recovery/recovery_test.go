@@ -21,8 +21,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// knife dials connections and cuts them after as many bytes as its fields write and read allow. A
-// negative number allows all bytes.
+// knife cuts connections after write and read bytes. A negative number allows all bytes.
 type knife struct {
 	write, read   int64
 	refuse        bool
@@ -103,8 +102,7 @@ func (a *attempt) make(r *cachetest.Rig) {
 	}, "uid-"+a.name)
 }
 
-// cuts returns attempts that cut the connection at every fifth byte of the request and of the
-// response, and at the first and last bytes of both.
+// cuts returns attempts that cut the connection at many bytes of the request and the response.
 func cuts(r *cachetest.Rig) []*attempt {
 	whole := &attempt{name: "whole-0000", knife: &knife{write: -1, read: -1}}
 	whole.make(r)
@@ -118,7 +116,7 @@ func cuts(r *cachetest.Rig) []*attempt {
 			list = append(list, &attempt{name: fmt.Sprintf("write-%04d", i), knife: &knife{write: i, read: 0}})
 		}
 	}
-	// net/http may repeat a call that failed on a reused connection, so cut reused connections too.
+	// net/http may repeat a call that failed on a reused connection.
 	for i := range wrote - int64(len("Connection: close\r\n")) {
 		if i%25 == 0 || i < 3 {
 			list = append(list, &attempt{name: fmt.Sprintf("again-%04d", i), knife: &knife{write: i, read: -1, once: true}, reused: true})
@@ -152,7 +150,6 @@ func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 			t.Errorf("%s ended as %v", a.name, a.err)
 		}
 	}
-	// A restarted process knows only its intents.
 	r.Client = r.NewClient()
 	found := atomic.Int64{}
 	each(cuts, func(a *attempt) {
@@ -204,17 +201,14 @@ type clock struct {
 	wait func(time.Duration)
 }
 
-// realClock waits in real time, for at most half a second.
 var realClock = clock{time.Now, func(d time.Duration) { <-time.After(min(d, 500*time.Millisecond)) }}
 
-// fastClock returns a clock that jumps instead of waiting. Use it if Discord has executed all calls.
+// fastClock jumps instead of waiting. Use it if Discord has executed all calls.
 func fastClock() clock {
 	var ahead time.Duration
 	return clock{func() time.Time { return time.Now().Add(ahead) }, func(d time.Duration) { ahead += d }}
 }
 
-// recovered looks for a lost create until the result is sure. It returns the channel's id, or "" if
-// there is none.
 func recovered(r *cachetest.Rig, name string, notBefore, lastAttempt time.Time, by clock) string {
 	r.Helper()
 	in := recovery.Intent{
@@ -240,8 +234,6 @@ func recovered(r *cachetest.Rig, name string, notBefore, lastAttempt time.Time, 
 	return ""
 }
 
-// Each simulated failure loses the response of a create. The audit log has the create, has lost it,
-// or is forbidden to the bot.
 func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 	t.Parallel()
 	audits := map[string]func(*cachetest.Rig){
@@ -310,7 +302,6 @@ func TestAProxyThatRefusesTheAuditLogProvesNothing(t *testing.T) {
 	}
 }
 
-// Discord may refuse the audit log once although the bot may view the log.
 func TestOneRefusalDoesNotEmptyTheAuditLog(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -407,8 +398,6 @@ func TestADeniedAuditLogDoesNotForgetACreator(t *testing.T) {
 	look(recovery.Absent)
 }
 
-// If this process's clock is ahead of Discord's, a channel looks older than its intent. The audit
-// log still proves the create.
 func TestADifferingClockHidesNoLostCreate(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)

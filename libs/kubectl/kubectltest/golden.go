@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Clock is a clock that always shows the same time. Its tickers tick every millisecond.
+// Clock always shows the same time. Its tickers tick every millisecond.
 type Clock struct {
 	clock.RealClock
 	At time.Time
@@ -50,21 +50,16 @@ func Golden(t *testing.T, update bool, name, text string) {
 }
 
 var (
-	// shown matches a comment with the name of a golden file, and the console block below it.
 	shown = regexp.MustCompile("(?s)<!-- ([a-z-]+) -->\n```console\n.*?```")
 	ends  = regexp.MustCompile(`\[exit code \d+\]\n$`)
 )
 
-// Page is a Markdown page of docs/. Its console blocks are copies of golden files, with the user's
-// input filled in.
+// Page is a Markdown page. Its console blocks are golden files with the user's input filled in.
 type Page struct {
 	File string
-	// Name is the object's name that the user types to confirm a change.
 	Name string
 }
 
-// read returns the page's text, the same text with all console blocks taken from the golden files,
-// and the number of these blocks.
 func (p Page) read() (is, should string, outputs int, err error) {
 	text, err := os.ReadFile(p.File)
 	should = shown.ReplaceAllStringFunc(string(text), func(block string) string {
@@ -80,8 +75,7 @@ func (p Page) read() (is, should string, outputs int, err error) {
 	return string(text), should, outputs, err
 }
 
-// Run runs the tests and returns the exit code. With update, it then copies the golden files into
-// the page.
+// Run runs the tests. With update, it then copies the golden files into the page.
 func (p Page) Run(m *testing.M, update *bool) int {
 	code := m.Run()
 	if *update {
@@ -96,8 +90,7 @@ func (p Page) Run(m *testing.M, update *bool) int {
 	return code
 }
 
-// Check compares the console blocks of the page with their golden files. It fails if a block has no
-// golden file, or if the page has fewer than minBlocks blocks.
+// Check fails if console blocks differ from their golden files, or are fewer than minBlocks.
 func (p Page) Check(t *testing.T, update bool, minBlocks int) {
 	t.Helper()
 	is, should, outputs, err := p.read()

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubectltest is a fake Kubernetes API server for tests of kubectl plugins. It serves
-// objects over HTTP and refuses the requests that a test denies. It does not validate objects. The
-// tests of validation are in the folder specs of each operator, and use a real API server.
+// Package kubectltest is a fake API server for tests of kubectl plugins. It does not validate
+// objects; the specs of each operator test that with a real API server.
 package kubectltest
 
 import (
@@ -35,15 +34,13 @@ import (
 
 // Server is a fake API server. Create it with [New].
 type Server struct {
-	// Logs holds the logs of containers. The keys are NAMESPACE/POD/CONTAINER.
+	// Logs are the logs of containers by NAMESPACE/POD/CONTAINER.
 	Logs map[string]string
-	// Proxy answers requests to the proxy subresource of Services. It may be nil.
+	// Proxy answers requests to the subresource proxy. It may be nil.
 	Proxy http.HandlerFunc
-	// AfterWrite is called after each write. write names the request, such as "PATCH dojos/tokyo".
-	// AfterWrite may change objects with Put.
+	// AfterWrite is called after each write, such as "PATCH dojos/tokyo". It may call Put.
 	AfterWrite func(write string)
-	// Refuse is called before each write, also before a dry run. It returns the message of a 403,
-	// or "" to allow the write. Refuse may be nil.
+	// Refuse returns the message of a 403, or "" to allow a write or a dry run. It may be nil.
 	Refuse func(write string, dryRun bool) string
 	// Lose reports whether the answer to a write gets lost. It may be nil.
 	Lose func(write string) bool
@@ -59,7 +56,7 @@ type Server struct {
 	version int // the last metadata.resourceVersion of a changed object
 }
 
-// New starts a server that serves these kinds and objects. The server stops at the end of the test.
+// New starts a server with these kinds and objects until the end of the test.
 func New(t *testing.T, scheme *runtime.Scheme, kinds []kubectl.Kind, objects ...client.Object) *Server {
 	t.Helper()
 	s := &Server{
@@ -73,8 +70,7 @@ func New(t *testing.T, scheme *runtime.Scheme, kinds []kubectl.Kind, objects ...
 	return s
 }
 
-// Kubeconfig writes a kubeconfig for the server and returns its path. namespace is the default
-// namespace.
+// Kubeconfig writes a kubeconfig for the server, with a default namespace, and returns its path.
 func (s *Server) Kubeconfig(t *testing.T, namespace string) string {
 	t.Helper()
 	return Kubeconfig(t, s.http.URL, namespace)
@@ -93,8 +89,7 @@ contexts: [{name: test, context: {cluster: test, user: test, namespace: %q}}]}`,
 	return file
 }
 
-// Deny makes the server refuse requests with 403. A right is a verb and a resource, such as "list
-// pods", "get pods/log" or "create clusters.postgresql.cnpg.io".
+// Deny makes the server refuse rights with 403, such as "list pods" or "get pods/log".
 func (s *Server) Deny(rights ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +98,7 @@ func (s *Server) Deny(rights ...string) {
 	}
 }
 
-// Uninstall makes the server answer 404 for these resources, such as "clusters.postgresql.cnpg.io",
-// as without their CustomResourceDefinition.
+// Uninstall makes the server answer 404 for resources such as "clusters.postgresql.cnpg.io".
 func (s *Server) Uninstall(resources ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +126,6 @@ func (s *Server) Put(objects ...client.Object) {
 	}
 }
 
-// The caller of store must hold mu. A new object keeps its resourceVersion.
 func (s *Server) store(path string, o *unstructured.Unstructured) {
 	if s.objects[path] != nil {
 		s.version++
@@ -233,8 +226,6 @@ func (s *Server) parse(r *http.Request) (q request, ok bool) {
 	return q, true
 }
 
-// discover answers a discovery request with the kinds of an API version. It returns false for any
-// other request.
 func (s *Server) discover(w http.ResponseWriter, r *http.Request) bool {
 	path := strings.Trim(r.URL.Path, "/")
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"}}

@@ -20,8 +20,7 @@ import (
 // Style adds terminal colours to text. The zero value adds none.
 type Style struct{ Colour bool }
 
-// StyleOf returns a style with colours if out is a terminal and the environment has neither
-// NO_COLOR (https://no-color.org) nor TERM=dumb.
+// StyleOf adds colours on a terminal, unless NO_COLOR (https://no-color.org) or TERM=dumb is set.
 func StyleOf(out io.Writer, env func(string) string) Style {
 	return Style{Colour: IsTerminal(out) && env("NO_COLOR") == "" && env("TERM") != "dumb"}
 }
@@ -56,7 +55,7 @@ func (s Style) Bold(text string) string { return s.paint("1", text) }
 
 var painted = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// Width returns the number of columns that a text fills.
+// Width returns the number of characters of a text without its colours.
 func Width(text string) int { return utf8.RuneCountInString(painted.ReplaceAllString(text, "")) }
 
 // Table aligns columns, with gap spaces between them. No line ends with a space.
@@ -83,7 +82,6 @@ func Table(rows [][]string, gap int) string {
 
 // Node is a line of a tree, with its children.
 type Node struct {
-	// Name fills the first column, after the branches of the tree. Cells fill the next columns.
 	Name     string
 	Cells    []string
 	Children []Node
@@ -104,8 +102,7 @@ func lines(n Node, first, next string) [][]string {
 	return rows
 }
 
-// Wrap breaks a text into lines of at most width columns. The first line begins with the indent.
-// All other lines begin with spaces of the same width.
+// Wrap breaks a text at spaces to fit width. Later lines begin with spaces as wide as indent.
 func Wrap(text, indent string, width int) string {
 	var out strings.Builder
 	line, empty := indent, true
@@ -125,8 +122,7 @@ func Wrap(text, indent string, width int) string {
 	return out.String()
 }
 
-// Age returns how long ago a time was, such as "3d" or "4m". For the zero time it returns
-// "unknown".
+// Age returns the time since at, such as "3d" or "4m", or "unknown" if at is zero.
 func Age(at, now time.Time) string {
 	if at.IsZero() {
 		return "unknown"
@@ -134,8 +130,7 @@ func Age(at, now time.Time) string {
 	return duration.HumanDuration(max(now.Sub(at), 0))
 }
 
-// Moment returns a time in UTC: "02:51" today, "21 Nov 02:51" in this year, "21 Nov 2025 02:51" in
-// any other year. For the zero time it returns "never".
+// Moment returns a UTC time, such as "02:51", with the date unless today. The zero time is "never".
 func Moment(at, now time.Time) string {
 	at, now = at.UTC(), now.UTC()
 	switch {
@@ -163,8 +158,7 @@ func Count(n int, noun string) string {
 // Forest draws trees as the children of a root that is not shown, one line per node.
 func Forest(nodes []Node) string { return Table(lines(Node{Children: nodes}, "", "")[1:], 3) }
 
-// Printable replaces control and format characters by spaces: another user's text could contain
-// escape sequences that overwrite the terminal.
+// Printable replaces control and format characters by spaces, to disable foreign escape sequences.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Of returns stamped, the version that the build has set with -ldflags. If stamped is empty, Of
-// returns the version of `go install MODULE@VERSION`, or "dev".
+// Of returns stamped (set with -ldflags), else the version of `go install MODULE@VERSION` or "dev".
 func Of(stamped string) string {
 	info, _ := debug.ReadBuildInfo()
 	return of(stamped, info)

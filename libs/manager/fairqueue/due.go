@@ -10,8 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// due delays items with client-go's delaying queue. When the delay of an item ends, due adds the
-// item to the queue, unless a worker has received the item meanwhile.
+// due delays items. After the delay, it adds the item, unless a worker has received it meanwhile.
 type due struct {
 	workqueue.TypedInterface[reconcile.Request]
 	delaying workqueue.TypedDelayingInterface[reconcile.Request]
@@ -20,7 +19,6 @@ type due struct {
 	at map[reconcile.Request]time.Time // due times of waiting items
 }
 
-// addAfter delays an item. If the item already waits, the earlier end of the two delays applies.
 func (d *due) addAfter(item reconcile.Request, after time.Duration) {
 	at := time.Now().Add(after)
 	d.mu.Lock()
@@ -37,8 +35,7 @@ func (d *due) forget(item reconcile.Request) {
 	delete(d.at, item)
 }
 
-// Add is called by the delaying queue when an item's delay ends. Meanwhile the item may have been
-// handed out, or may have a later delay.
+// Add is called by the delaying queue at the end of a delay, which may be outdated.
 func (d *due) Add(item reconcile.Request) {
 	d.mu.Lock()
 	at, waits := d.at[item]

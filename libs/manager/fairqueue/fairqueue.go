@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fairqueue is a controller's queue that serves namespaces round-robin: a namespace with
-// ten thousand objects does not delay the others. controller-runtime's queue is first in, first
-// out.
-//
-// The queue hands out items of the highest priority first. Within a priority, namespaces take
-// turns, one item each. client-go's workqueue (TypedQueueConfig.Queue) does the rest: it queues an
-// item once, gives the item to one worker at a time, delays failed items, and has the metrics. As
-// in controller-runtime, handing out an item ends its delay.
+// Package fairqueue is a controller's queue that serves namespaces round-robin within each
+// priority, so a namespace with ten thousand objects does not delay the others.
+// controller-runtime's queue is first in, first out. client-go's workqueue does the rest. As in
+// controller-runtime, the delay of an item ends when a worker receives the item.
 package fairqueue
 
 import (

@@ -30,8 +30,6 @@ func newQueue(t *testing.T) priorityqueue.PriorityQueue[reconcile.Request] {
 	return q
 }
 
-// drain takes all ready items out of the queue. It returns each as "namespace/name", or as
-// "namespace/name:priority" if the priority is not 0.
 func drain(q priorityqueue.PriorityQueue[reconcile.Request]) (all []string) {
 	for q.Len() > 0 {
 		item, priority, _ := q.GetWithPriority()
@@ -45,8 +43,6 @@ func drain(q priorityqueue.PriorityQueue[reconcile.Request]) (all []string) {
 	return all
 }
 
-// However many items other namespaces have, a namespace waits for only one item of each other
-// namespace.
 func TestNamespacesTakeTurns(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
@@ -107,8 +103,6 @@ func TestPrioritiesComeBeforeTheRotation(t *testing.T) {
 	}
 }
 
-// If an item is added while a worker processes it, the queue hands it out once more. The item then
-// has the priority of the second add.
 func TestOneWorkerForAnItem(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
@@ -162,7 +156,6 @@ func TestDelays(t *testing.T) {
 	})
 }
 
-// When the queue hands out an item, the item's delay ends. A delay that begins later remains.
 func TestNoItemComesTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

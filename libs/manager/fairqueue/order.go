@@ -10,8 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// order sorts the ready items of client-go's workqueue. It is safe for concurrent use. Set an
-// item's priority in wanted before the item is added.
+// order sorts the ready items of client-go's workqueue. Set an item's priority before you add it.
 type order struct {
 	mu      sync.Mutex
 	wanted  map[reconcile.Request]int // priority that the next Push or Touch uses
@@ -42,8 +41,7 @@ func (o *order) Push(item reconcile.Request) {
 	delete(o.wanted, item)
 }
 
-// Touch raises the priority of a queued item. The item then has two entries. Pop skips the entry of
-// the lower priority.
+// Touch raises a queued item's priority by a second entry. Pop skips the entry of lower priority.
 func (o *order) Touch(item reconcile.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -67,7 +65,6 @@ func (o *order) Len() int {
 	return len(o.queued)
 }
 
-// Pop returns the next item of the highest priority, and rotates the namespaces.
 func (o *order) Pop() reconcile.Request {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -93,8 +90,6 @@ func (o *order) handedOut(item reconcile.Request) int {
 	return priority
 }
 
-// level has the items of one priority. The items of a namespace are first in, first out. A
-// namespace without items is not in the level.
 type level struct {
 	namespaces []string
 	items      map[string][]reconcile.Request

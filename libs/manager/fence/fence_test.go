@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// lease is a Lease in memory. Each write calls the function takes, which simulates a slow write.
 type lease struct {
 	holder string
 	err    error
@@ -141,7 +140,6 @@ func TestNothingIsFencedWithoutAnElection(t *testing.T) {
 	}
 }
 
-// A process that was frozen and then receives SIGTERM leaves the Lease to its successor.
 func TestOnlyAnOwnLeaseIsReleased(t *testing.T) {
 	t.Parallel()
 	for holder, want := range map[string]string{"me": "", "other": "other"} {

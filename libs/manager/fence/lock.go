@@ -10,16 +10,14 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// Lock is the Lease of the leader election. A renewal opens the fence, and a release closes it.
-// client-go's elector calls Lock from one goroutine.
+// Lock is the Lease. A renewal opens the fence, a release closes it. Use it from one goroutine.
 type Lock struct {
 	resourcelock.Interface
 	fence *Fence
 	other string // holder at the last Get, if it was another process; otherwise empty
 }
 
-// Lock returns a Lock for the fence. Set its field Interface to the Lease before the election
-// begins.
+// Lock returns a Lock. Set its field Interface to the Lease before the election begins.
 func (f *Fence) Lock() *Lock { return &Lock{fence: f} }
 
 // Get implements resourcelock.Interface.
@@ -48,15 +46,13 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	}
 	l.fence.set(time.Time{})
 	if l.other != "" {
-		// client-go does not compare this holder with its own identity before a release. A process
-		// that was frozen and then receives SIGTERM would release its successor's Lease.
+		// If a frozen process receives SIGTERM, client-go would release the Lease of the successor.
 		return fmt.Errorf("the Lease is held by %s", l.other)
 	}
 	return l.Interface.Update(ctx, record)
 }
 
-// renew records the time before it sends a renewal. Other candidates count the lease duration from
-// a later time, when they see the renewal.
+// renew records the time before the request. Other candidates count from when they see the renewal.
 func (l *Lock) renew(write func() error) error {
 	before := l.fence.now()
 	err := write()

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// unfenced are the API groups that a process may write without being the leader: the group of the
-// Lease, and the groups of the metrics endpoint's TokenReviews and SubjectAccessReviews.
+// unfenced are the groups of Leases and of reviews (TokenReview, SubjectAccessReview for metrics).
 var unfenced = []string{"coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
 
 // Transport returns a transport to Kubernetes that refuses writes while the fence is closed.

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package contract compares a client's requests and a server's responses with Discord's own OpenAPI
-// description. The description is not part of this repository. The environment variable
-// DISCORD_OPENAPI has the path of its file. Without this variable, tests that need the description
-// are skipped, or fail if REQUIRE_CONTRACT is set.
-//
-//	c := contract.FromEnv(t)
-//	client := &http.Client{Transport: c.Transport(http.DefaultTransport, func(v contract.Violation) { t.Error(v) })}
-//
-// Divergences lists the places where the description is known to differ from Discord, with
-// evidence.
+// Package contract checks requests and responses against Discord's OpenAPI description, except for
+// known Divergences. The description is not in this repository: DISCORD_OPENAPI has the path of
+// its file. Without this variable, tests are skipped, or fail if REQUIRE_CONTRACT is set.
 package contract
 
 import (
@@ -32,9 +25,7 @@ import (
 // Variable is the environment variable with the path of the description, a JSON file.
 const Variable = "DISCORD_OPENAPI"
 
-// Contract is Discord's compiled OpenAPI description. It is safe for concurrent use. The schemas of
-// messages are compiled only when needed, because their compilation takes five times as long as
-// that of all other schemas.
+// Contract is Discord's compiled OpenAPI description. It is safe for concurrent use.
 type Contract struct {
 	plain, messages func() (validator.Validator, error)
 	fields          *fields
@@ -42,7 +33,6 @@ type Contract struct {
 
 // Violation is a part of a request or response that Discord's OpenAPI description does not allow.
 type Violation struct {
-	// Side is "request" or "response".
 	Side string
 	// Method and Path of the call, without webhook tokens.
 	Method, Path string
@@ -63,8 +53,8 @@ func (v Violation) String() string {
 // fromEnv loads the description once per test binary, because compiling it takes seconds.
 var fromEnv = sync.OnceValues(func() (*Contract, error) { return Load(os.Getenv(Variable)) })
 
-// FromEnv returns the compiled description in the file that DISCORD_OPENAPI names. If
-// DISCORD_OPENAPI is unset, FromEnv skips the test, or fails it if REQUIRE_CONTRACT is set.
+// FromEnv compiles the file that DISCORD_OPENAPI names. Without the variable, FromEnv skips the
+// test, or fails the test if REQUIRE_CONTRACT is set.
 func FromEnv(t testing.TB) *Contract {
 	t.Helper()
 	if os.Getenv(Variable) == "" {
@@ -81,7 +71,7 @@ func FromEnv(t testing.TB) *Contract {
 	return c
 }
 
-// Load compiles Discord's OpenAPI description in a file, for discordtest's routes only.
+// Load compiles the OpenAPI description in a file, for discordtest's routes only.
 func Load(path string) (*Contract, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -101,8 +91,6 @@ func Load(path string) (*Contract, error) {
 	return c, nil
 }
 
-// compile compiles a part of the description. If messages is true, the part has the routes whose
-// schemas contain messages, otherwise all other routes.
 func compile(raw []byte, messages bool) (validator.Validator, error) {
 	pruned, err := prune(raw, messages)
 	if err != nil {
@@ -119,8 +107,7 @@ func compile(raw []byte, messages bool) (validator.Validator, error) {
 	return v, nil
 }
 
-// Warm compiles the schemas of messages, so that the first call with a message need not wait. Under
-// -race, compiling takes half a minute or more.
+// Warm compiles the schemas of messages in advance, which takes half a minute or more under -race.
 func (c *Contract) Warm() error {
 	_, err := c.messages()
 	return err
@@ -143,8 +130,7 @@ func (c *Contract) Response(r *http.Request, status int, header http.Header, bod
 	return c.check("response", r, status, header, body)
 }
 
-// check validates a request or a response. If it finds violations, it rewrites the body to remove
-// the known Divergences and validates again, so that only new violations remain.
+// check ignores the violations that known Divergences explain.
 func (c *Contract) check(side string, r *http.Request, status int, header http.Header, body []byte) []Violation {
 	found := c.validate(side, r, status, header, body)
 	if len(found) == 0 {
@@ -198,8 +184,7 @@ func (c *Contract) validate(side string, r *http.Request, status int, header htt
 
 var version = regexp.MustCompile(`^/api(/v\d+)?/`)
 
-// canonical returns the request as a client would send it to discord.com with API v10, because the
-// description has only this version. It returns nil if the path is not a REST path (/api/...).
+// canonical returns the request with the URL of Discord's API v10, or nil for a path outside /api/.
 func canonical(r *http.Request, body []byte) *http.Request {
 	if !version.MatchString(r.URL.Path) {
 		return nil
@@ -211,7 +196,7 @@ func canonical(r *http.Request, body []byte) *http.Request {
 	return r
 }
 
-// token matches a webhook's token in a path, which reports must not show.
+// token matches the webhook token in a path. Violations must not show the token.
 var token = regexp.MustCompile(`(/webhooks/\d+/)[^/]+`)
 
 // Transport returns a RoundTripper that checks all requests and responses of next.

@@ -40,7 +40,7 @@ func TestTheContractFindsViolations(t *testing.T) {
 		"misspelt error field":    {"GET", "/api/v10/channels/1", "", `{"code":10003,"message":"x","eror":1}`, 404, []string{"response"}},
 		"200 for a create":        {"POST", "/api/v10/guilds/1/channels", `{"name":"a"}`, `{"id":"1","type":0,"guild_id":"1","name":"a","position":0,"flags":0}`, 200, []string{"response"}},
 		"unknown path":            {"GET", "/api/v10/guilds/1/nonsense", "", `{}`, 200, []string{"request", "response"}},
-		// Divergences excuse certain violations in the following cases, but must not excuse others.
+
 		"codes as text":              {"POST", "/api/v10/guilds/1/channels", `{"name":"a"}`, `{"code":50035,"message":"x","errors":{"name":{"_errors":[{"code":"A","message":"b"}]}}}`, 400, nil},
 		"codes as text, no message":  {"POST", "/api/v10/guilds/1/channels", `{"name":"a"}`, `{"code":50035,"message":"x","errors":{"name":{"_errors":[{"code":"A"}]}}}`, 400, []string{"response"}},
 		"bits as text":               {"PUT", "/api/v10/channels/1/permissions/2", `{"type":0,"allow":"1024","deny":"0"}`, ``, 204, nil},

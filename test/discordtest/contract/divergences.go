@@ -10,13 +10,11 @@ import (
 	"strconv"
 )
 
-// Divergence is a place where Discord's OpenAPI description is known to differ from Discord. It has
-// one of two functions. rewrite changes a body so that the description allows it, and the rest of
-// the body can still be checked. excuse reports whether a violation is to be ignored.
+// Divergence is a known difference between Discord and its OpenAPI description. Its rewrite makes
+// a body conform to the description, or its excuse selects the violations to ignore.
 type Divergence struct {
-	// Name is a short description.
 	Name string
-	// Reason states what Discord does, and the evidence for it.
+
 	Reason string
 
 	rewrite func(side string, body any) any
@@ -110,7 +108,6 @@ func onlyIf(ok bool, body any, change func(any) any) any {
 	return change(body)
 }
 
-// numberCodes replaces string codes of nested errors by a number, if the error has a message.
 func numberCodes(body any) any {
 	if m, ok := body.(map[string]any); ok && m["errors"] != nil {
 		eachObject(m["errors"], func(leaf map[string]any) {
@@ -135,8 +132,7 @@ func numberBits(body any) any {
 	return body
 }
 
-// mediaAsForums changes the type of media channels to the type of forums, which the description
-// knows. An object with type 16 and a name must be a channel, because no other object has both.
+// mediaAsForums replaces channel type 16 by 15. Only channels have both type 16 and a name.
 func mediaAsForums(body any) any {
 	const forum, media = "15", "16"
 	eachObject(body, func(o map[string]any) {

@@ -15,10 +15,9 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The schemas allow unknown fields, so validation does not find misspelt optional fields. This file
-// therefore compares the names of fields: at least one branch of an object's unions (anyOf, oneOf,
-// allOf) must declare each field. The validator's own strict mode checks only the first branch of a
-// union, which is wrong for users, channels and the audit log.
+// The schemas allow unknown fields, so validation misses misspelt fields. This file reports
+// each field that no branch of a union (anyOf, oneOf, allOf) declares. The validator's strict mode
+// checks only the first branch, which is wrong for users, channels and the audit log.
 
 type schema = map[string]any
 
@@ -33,7 +32,6 @@ type fieldsOf struct {
 	operation schema
 }
 
-// placeholder matches an escaped variable of a path template, such as \{guild_id\}.
 var placeholder = regexp.MustCompile(`\\\{[a-z_]+\\\}`)
 
 func readFields(raw []byte) (*fields, error) {
@@ -59,8 +57,7 @@ func at(s schema, keys ...string) schema {
 	return s
 }
 
-// unknown returns the JSON paths of the body's fields that the description does not declare. A
-// status of 0 means that the body is a request.
+// unknown returns the paths of undeclared fields. Status 0 means that the body is a request.
 func (f *fields) unknown(r *http.Request, status int, body []byte) (paths []string) {
 	i := slices.IndexFunc(f.routes, func(o fieldsOf) bool {
 		return o.method == r.Method && o.path.MatchString(r.URL.Path)
@@ -91,8 +88,6 @@ func (f *fields) response(op schema, status int) schema {
 	return nil
 }
 
-// visit appends to unknown the paths of all fields in value that no schema in `may` declares.
-// `may` has several schemas if a union with several branches describes the value.
 func (f *fields) visit(path string, may []schema, value any, unknown *[]string) {
 	var branches []schema
 	for _, s := range may {
@@ -121,7 +116,6 @@ func (f *fields) visit(path string, may []schema, value any, unknown *[]string) 
 	}
 }
 
-// branches appends to out the schema s and all branches of its unions, with references resolved.
 func (f *fields) branches(s schema, out []schema) []schema {
 	if ref, ok := s["$ref"].(string); ok {
 		return f.branches(at(f.schemas, ref[strings.LastIndex(ref, "/")+1:]), out)
@@ -141,8 +135,7 @@ func (f *fields) branches(s schema, out []schema) []schema {
 	return out
 }
 
-// inner returns the schemas under a keyword. The value true allows everything, like an empty
-// schema.
+// inner returns the schemas under a keyword. The value true equals an empty schema.
 func inner(branches []schema, keyword string) (out []schema) {
 	for _, s := range branches {
 		switch x := s[keyword].(type) {

@@ -10,11 +10,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// carriesMessages matches paths and path templates whose schemas contain messages.
 var carriesMessages = regexp.MustCompile(`/messages|/webhooks/[^/]+/[^/]+`)
 
-// prune keeps only the paths that discordtest simulates, and the schemas that they need. It keeps
-// either the paths with messages or all other paths.
 func prune(raw []byte, messages bool) ([]byte, error) {
 	var doc, paths, components, schemas map[string]json.RawMessage
 	for _, step := range []struct {

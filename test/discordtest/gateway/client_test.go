@@ -81,8 +81,7 @@ func (w *wire) want(op int, event string) frame {
 	return f
 }
 
-// closed expects the server to close the connection with a code; -1 means an end without a close
-// frame.
+// closed expects a close code. The code -1 means an end without a close frame.
 func (w *wire) closed(code int) {
 	w.t.Helper()
 	for {
@@ -95,8 +94,7 @@ func (w *wire) closed(code int) {
 	}
 }
 
-// send sends a frame. The Gateway requires properties in an IDENTIFY, so send adds missing
-// properties, unless the token is "no properties".
+// send adds the required properties to an IDENTIFY, unless the token is "no properties".
 func (w *wire) send(op int, d any) {
 	w.t.Helper()
 	if m, ok := d.(obj); ok && op == 2 && m["properties"] == nil && m["token"] != "no properties" {

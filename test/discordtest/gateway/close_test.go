@@ -67,7 +67,6 @@ func TestTheGatewayClosesWithACode(t *testing.T) {
 	})
 }
 
-// A RESUME repeats missed events with their original sequence numbers, if the session exists.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -168,7 +167,6 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// Sessions that are never resumed must not use memory forever.
 func TestSessionsDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -21,11 +21,10 @@ import (
 
 const maxFrame = 4096
 
-// largePayload is the minimum size in bytes of compressed payloads, if IDENTIFY sets compress.
+// largePayload is the minimum size in bytes for compression, if IDENTIFY sets compress.
 const largePayload = 1024
 
-// outgoing is a queued frame, or the queued end of the connection if close is true. With code 0,
-// the connection ends without a close frame.
+// outgoing is a frame, or the end of the connection if close is true. Code 0 sends no close frame.
 type outgoing struct {
 	frame    []byte
 	compress bool
@@ -34,9 +33,8 @@ type outgoing struct {
 	reason   string
 }
 
-// conn is one websocket connection. The lock of model.Discord guards it, and only writeTo writes to
-// the socket. The methods open, receive, gone and take acquire the lock. The methods writeTo, write
-// and pack need no lock. Callers of all other methods must hold the lock.
+// conn is one websocket connection. Only writeTo writes to the socket. Callers must lock
+// model.Discord, except for open, receive, gone, take, writeTo, write and pack.
 type conn struct {
 	gateway   *Gateway
 	session   *session
@@ -49,7 +47,6 @@ type conn struct {
 	stopTimer func()
 }
 
-// zstream is the zlib context that all messages of a compress=zlib-stream connection share.
 type zstream struct {
 	buf bytes.Buffer
 	w   *zlib.Writer
@@ -98,9 +95,8 @@ func (c *conn) open(q url.Values) {
 	}
 }
 
-// beat restarts the heartbeat deadline: one and a half heartbeat intervals from now. After a missed
-// deadline, it closes with 4009, so the client must start a new session. Discord also documents
-// that a client may resume its session after missed heartbeats. 4009 is the stricter reaction.
+// beat restarts the heartbeat deadline. After a missed deadline, close code 4009 ends the session.
+// Discord also documents a resume after missed heartbeats. 4009 is the stricter reaction.
 func (c *conn) beat() {
 	c.stopTimer()
 	c.stopTimer = c.gateway.discord.After(c.gateway.opts.HeartbeatInterval*3/2, func() {
@@ -171,7 +167,6 @@ func (c *conn) send(f frame) {
 	c.push(outgoing{frame: model.JSON(f), compress: c.session != nil && c.session.compress})
 }
 
-// close queues the end of the connection. Frames that are already queued are sent before it.
 func (c *conn) close(code int, reason string) {
 	c.push(outgoing{close: true, code: code, reason: reason})
 	c.end(code)
@@ -188,8 +183,7 @@ func (c *conn) push(o outgoing) {
 	}
 }
 
-// end detaches the session from the connection. The session then ends at once if the close code is
-// in endings. Otherwise it lives for Options.SessionLife, so that a RESUME can continue it.
+// end detaches the session. If code is not in endings, the session can be resumed.
 func (c *conn) end(code int) {
 	g, s := c.gateway, c.session
 	c.ended = true
@@ -210,11 +204,9 @@ func (c *conn) end(code int) {
 	})
 }
 
-// endings lists the close codes after which a session cannot be resumed. Either side may send the
-// code.
+// endings are the close codes, from either side, after which a session cannot be resumed.
 var endings = []int{1000, 1001, 4004, 4007, 4009, 4010, 4011, 4012, 4013, 4014}
 
-// gone handles the end of a connection that the client has closed or lost.
 func (c *conn) gone(status websocket.StatusCode) {
 	c.gateway.discord.Lock()
 	defer c.gateway.discord.Unlock()
@@ -226,8 +218,6 @@ func (c *conn) gone(status websocket.StatusCode) {
 	}
 }
 
-// take returns the queued frames and empties the queue. last reports whether the connection has
-// ended, so that no more frames follow.
 func (c *conn) take() (out []outgoing, last bool) {
 	c.gateway.discord.Lock()
 	defer c.gateway.discord.Unlock()
@@ -290,5 +280,5 @@ func (c *conn) pack(o outgoing) (websocket.MessageType, []byte) {
 	return websocket.MessageText, o.frame
 }
 
-// trimBot removes the prefix "Bot ", which some libraries send in front of the token.
+// Some libraries send the token in an IDENTIFY with the prefix "Bot ".
 func trimBot(token string) string { return strings.TrimPrefix(token, "Bot ") }

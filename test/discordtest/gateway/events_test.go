@@ -12,7 +12,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// A session gets only events of its intents. Message content needs the intent MESSAGE_CONTENT.
 func TestIntents(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -25,7 +24,6 @@ func TestIntents(t *testing.T) {
 	}
 }
 
-// A bot gets changes of its own roles without any intent.
 func TestOwnRoles(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -56,8 +54,7 @@ func TestOwnRoles(t *testing.T) {
 	}
 }
 
-// During an outage, GUILD_CREATE has only id and unavailable. A client without the intent GUILDS,
-// or in another shard, gets nothing.
+// During an outage, GUILD_CREATE has only id and unavailable, and needs the intent and the shard.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -10,34 +10,29 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Faults are failures of the Gateway that tests can switch on. The zero value has none.
+// Faults are failures of the Gateway that tests can switch on.
 type Faults struct {
-	// Refuse answers connections with HTTP 503.
 	Refuse bool
-	// WithholdHello sends nothing after a connection opens.
+
 	WithholdHello bool
-	// ReconnectForHello sends op 7 (Reconnect) instead of HELLO. AckForHello sends op 11 (ACK)
-	// instead of HELLO.
+	// ReconnectForHello sends op 7 (Reconnect) instead of HELLO, AckForHello sends op 11 (ACK).
 	ReconnectForHello, AckForHello bool
 	// CloseOnIdentify, if not 0, is a close code that the Gateway sends instead of READY.
 	CloseOnIdentify int
-	// InvalidOnIdentify answers IDENTIFY with op 9 (Invalid Session) and d false: not resumable.
+	// InvalidOnIdentify answers IDENTIFY with op 9 (Invalid Session), not resumable.
 	InvalidOnIdentify bool
 	// WithholdReady sends no READY and no GUILD_CREATE; WithholdGuilds sends no GUILD_CREATE.
 	WithholdReady, WithholdGuilds bool
-	// AckBeforeReady sends op 11 (ACK) before READY. ReconnectBeforeReady sends op 7 (Reconnect)
-	// instead of READY.
+	// AckBeforeReady sends op 11 before READY, ReconnectBeforeReady sends op 7 instead of READY.
 	AckBeforeReady, ReconnectBeforeReady bool
-	// WithholdAcks acknowledges no heartbeat.
+
 	WithholdAcks bool
-	// Miss and LoseOnWire select events that are lost. They run under the simulator's lock. An
-	// event that Miss selects gets no sequence number, so its loss leaves no gap (Discord delivers
-	// events 0 to N times). An event that LoseOnWire selects leaves a gap, and a RESUME repeats it.
+	// Miss and LoseOnWire select lost events, under the simulator's lock. Miss causes no gap in the
+	// sequence (Discord delivers events 0 to N times). A RESUME repeats the events of LoseOnWire.
 	Miss, LoseOnWire func(event string) bool
-	// Delay returns the delay of an event on the simulator's clock. Later events of a session wait
-	// for a delayed event, so that the order stays.
+	// Delay returns an event's delay on the simulator's clock. The session's later events wait too.
 	Delay func(event string) time.Duration
-	// Twice selects events that are sent twice.
+
 	Twice func(event string) bool
 }
 
@@ -48,8 +43,7 @@ func (g *Gateway) SetFaults(f Faults) {
 	g.faults = f
 }
 
-// Drop closes all connections with a close code. Code 0 closes without a close frame. Clients can
-// resume for Options.SessionLife, unless the close code ends sessions.
+// Drop closes all connections with a close code, or without a close frame if code is 0.
 func (g *Gateway) Drop(code int) {
 	g.discord.Lock()
 	defer g.discord.Unlock()
@@ -64,8 +58,7 @@ func (g *Gateway) Reconnect() { g.sendAll(frame{Op: opReconnect}) }
 // RequestHeartbeat asks all clients for an immediate heartbeat (op 1).
 func (g *Gateway) RequestHeartbeat() { g.sendAll(frame{Op: opHeartbeat}) }
 
-// Invalidate sends op 9 (Invalid Session) to all clients. If resumable is false, it also ends all
-// sessions.
+// Invalidate sends op 9 (Invalid Session) to all clients. Unless resumable, it ends all sessions.
 func (g *Gateway) Invalidate(resumable bool) {
 	if !resumable {
 		g.discord.Lock()
@@ -83,8 +76,7 @@ func (g *Gateway) sendAll(f frame) {
 	}
 }
 
-// Outage makes a guild unavailable (GUILD_DELETE with `unavailable`), or available again
-// (GUILD_CREATE).
+// Outage makes a guild unavailable (GUILD_DELETE), or available again (GUILD_CREATE).
 func (g *Gateway) Outage(guildID string, on bool) {
 	g.discord.Lock()
 	defer g.discord.Unlock()

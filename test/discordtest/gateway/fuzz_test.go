@@ -11,7 +11,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Any frame from a client gets a response or a valid close code. It never causes a panic.
 func FuzzGatewayFrame(f *testing.F) {
 	for _, s := range []string{
 		`{"op":1,"d":null}`, `{"op":1,"d":251}`, `{"op":2,"d":{"token":"T","intents":37,"properties":{}}}`, `{"op":2,"d":{"token":"T","intents":37,"shard":[0,1],"properties":{}}}`,

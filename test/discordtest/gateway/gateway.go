@@ -31,7 +31,7 @@ type Options struct {
 	Limits            *limits.Limits
 	HeartbeatInterval time.Duration
 	SessionLife       time.Duration
-	// Compatible changes the channel events that are sent; see discordtest.Options.
+
 	Compatible bool
 }
 
@@ -50,12 +50,11 @@ func (g *Gateway) Mount(mux *http.ServeMux) {
 
 // Stats are numbers of connections, sessions and actions of clients.
 type Stats struct {
-	// Connections counts opened connections, Identifies counts IDENTIFYs that started a
-	// session, Resumes counts successful RESUMEs, and Heartbeats counts heartbeats of clients.
+	// Identifies and Resumes count only successes. Heartbeats counts heartbeats of clients.
 	Connections, Identifies, Resumes, Heartbeats int
-	// Open counts open connections, Sessions the connected and the resumable sessions.
+	// Open counts open connections. Sessions includes disconnected sessions that can be resumed.
 	Open, Sessions int
-	// Intents are the intents of the last successful IDENTIFY.
+
 	Intents int
 }
 
@@ -97,7 +96,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	<-done
 }
 
-// Event sends an event of a guild to all sessions whose intents and permissions allow it.
+// Event sends a guild's event to all sessions with the required intents and permissions.
 func (g *Gateway) Event(gl *model.GuildState, name string, data map[string]any) {
 	for _, s := range g.sessions {
 		if !s.has(gl) {

@@ -118,8 +118,6 @@ func TestGatewayLimits(t *testing.T) {
 	w.closed(4008)
 }
 
-// The query parameter compress=zlib-stream compresses the whole connection. The field compress of
-// IDENTIFY compresses only large payloads.
 func TestCompression(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

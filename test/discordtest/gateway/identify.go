@@ -14,12 +14,11 @@ type identify struct {
 	Intents  *int   `json:"intents"`
 	Compress bool   `json:"compress"`
 	Shard    *[2]int
-	// Properties must be present, as on Discord, but the simulator does not use them.
+	// Discord requires Properties. The simulator does not use them.
 	Properties map[string]any `json:"properties"`
 }
 
-// start handles an IDENTIFY. It makes the checks in Discord's order, then sends READY and one
-// GUILD_CREATE per guild.
+// start makes the checks in Discord's order, then sends READY and one GUILD_CREATE per guild.
 func (c *conn) start(d json.RawMessage) {
 	g, discord := c.gateway, c.gateway.discord
 	var id identify
@@ -118,7 +117,6 @@ func (c *conn) ready(s *session, id identify) {
 	}
 }
 
-// present sends GUILD_CREATE. During an outage, the event has only id and unavailable.
 func (s *session) present(g *model.GuildState) {
 	switch {
 	case s.intents&intentGuilds == 0:
@@ -130,7 +128,7 @@ func (s *session) present(g *model.GuildState) {
 	}
 }
 
-// ofShard reports whether a guild belongs to a shard: (guild_id >> 22) % shards == shard.
+// Discord assigns guilds to shards by this formula: shard = (guild_id >> 22) % shards.
 func ofShard(guildID string, shard *[2]int) bool {
 	if shard == nil {
 		return true
@@ -139,8 +137,7 @@ func ofShard(guildID string, shard *[2]int) bool {
 	return int(n>>22%uint64(shard[1])) == shard[0] //nolint:gosec // G115: 0 <= shard[0] < shard[1] since IDENTIFY
 }
 
-// resume handles a RESUME (op 6). It repeats missed events. It sends op 9 (Invalid Session) if the
-// session is unknown, or no longer has all missed events.
+// resume repeats missed events, or sends op 9 (Invalid Session) if the session no longer has them.
 func (c *conn) resume(d json.RawMessage) {
 	g := c.gateway
 	var r struct {

@@ -11,13 +11,13 @@ const (
 	intentMessages   = 1 << 9
 	intentContent    = 1 << 15
 
-	// intentsKnown are all intents of Discord. An IDENTIFY with other bits gets 4013.
+	// An IDENTIFY with bits outside intentsKnown gets close code 4013.
 	intentsKnown = 1<<17 - 1 | 1<<20 | 1<<21 | 1<<24 | 1<<25
 	// intentsPrivileged must be enabled for the application: members, presences, message content.
 	intentsPrivileged = intentMembers | 1<<8 | intentContent
 )
 
-// intentOf maps an event to the intent that a session needs to get it. Other events need GUILDS.
+// intentOf maps an event to its required intent. Other events need GUILDS.
 var intentOf = map[string]int{
 	"GUILD_MEMBER_UPDATE":          intentMembers,
 	"GUILD_AUDIT_LOG_ENTRY_CREATE": intentModeration, "WEBHOOKS_UPDATE": intentWebhooks,

@@ -12,7 +12,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// keepEvents is the number of newest events that a session keeps for a RESUME.
 const keepEvents = 2000
 
 // session outlives its connection, so that a RESUME can continue it.
@@ -25,18 +24,16 @@ type session struct {
 	conn    *conn
 	gateway *Gateway
 	shard   *[2]int
-	// hidden maps the id of a channel to true if the last event that the client got about the
-	// channel was obfuscated.
+	// hidden maps the id of a channel to true if the client last saw the channel obfuscated.
 	hidden map[string]bool
 	// known has the ids of the channels that existed when the session started.
 	known map[string]bool
-	// compress reports whether large payloads are compressed, as IDENTIFY asked.
+
 	compress bool
-	// late lists the events that wait because of GatewayFaults.Delay. The last event is sent at
-	// lateUntil.
+	// late lists the events that GatewayFaults.Delay delays. The last event is due at lateUntil.
 	late      []event
 	lateUntil time.Time
-	// keep cancels the timer that would end the disconnected session. A RESUME calls it.
+	// keep cancels the timer that ends a disconnected session. A RESUME calls keep.
 	keep func()
 }
 
@@ -69,8 +66,7 @@ func (s *session) wants(g *model.GuildState, event string, data map[string]any) 
 	return true
 }
 
-// view returns the data of an event as the session may see it. Channels that the bot may not view
-// are obfuscated. Without the intent MESSAGE_CONTENT, messages have no content.
+// view obfuscates hidden channels, and removes message content without the intent MESSAGE_CONTENT.
 func (s *session) view(g *model.GuildState, event string, data map[string]any) map[string]any {
 	if strings.HasPrefix(event, "CHANNEL_") {
 		return s.channel(g, event, data)
@@ -83,8 +79,7 @@ func (s *session) view(g *model.GuildState, event string, data map[string]any) m
 	return data
 }
 
-// dispatch sends an event, unless GatewayFaults.Miss selects it. If GatewayFaults.Delay delays an
-// event, later events wait too, so that the events of a session stay in order.
+// dispatch keeps events in order: later events wait for an event that GatewayFaults.Delay delays.
 func (s *session) dispatch(name string, data any) {
 	faults, d := s.gateway.faults, s.gateway.discord
 	if faults.Miss != nil && faults.Miss(name) {
@@ -111,8 +106,7 @@ func (s *session) dispatch(name string, data any) {
 	})
 }
 
-// deliver gives an event its sequence number, stores it for a RESUME and sends it. An event that
-// GatewayFaults.LoseOnWire selects is numbered and stored, but not sent.
+// deliver numbers an event and stores it for a RESUME. LoseOnWire only prevents the sending.
 func (s *session) deliver(e event) {
 	s.seq++
 	n, faults := s.seq, s.gateway.faults

@@ -17,8 +17,7 @@ func (s *session) rememberChannels(g *model.GuildState) {
 	}
 }
 
-// channel returns the data of a channel event as the session may see it. A CHANNEL_DELETE is
-// obfuscated if the channel was obfuscated before.
+// channel obfuscates the events of channels that the bot may not view.
 func (s *session) channel(g *model.GuildState, event string, data map[string]any) map[string]any {
 	gone := &model.Channel{
 		ID: data["id"].(string), GuildID: g.ID, Type: data["type"].(int), Position: data["position"].(int),
@@ -40,9 +39,8 @@ func (s *session) channel(g *model.GuildState, event string, data map[string]any
 	return data
 }
 
-// updateSight sends CHANNEL_UPDATE for each channel that the event has hidden from the bot or made
-// visible to it. A change of roles may affect all channels. A change of a channel may affect its
-// category, because a bot may view a category if it may view one of the category's channels.
+// updateSight sends CHANNEL_UPDATE for each channel that an event has hidden or revealed. A bot may
+// view a category if it may view a channel in the category.
 func (s *session) updateSight(g *model.GuildState, event string, data map[string]any) {
 	all := strings.HasPrefix(event, "GUILD_ROLE_") ||
 		event == "GUILD_MEMBER_UPDATE" && data["user"].(map[string]any)["id"] == s.bot.UserID
@@ -61,9 +59,7 @@ func (s *session) updateSight(g *model.GuildState, event string, data map[string
 	}
 }
 
-// copies returns how many times an event is sent: normally once. With Options.Compatible,
-// CHANNEL_UPDATE and CHANNEL_DELETE are sent twice for channels that existed when the session
-// started, and never for newer channels.
+// copies returns the number of times to send an event; see Options.Compatible.
 func (s *session) copies(event string, data map[string]any) int {
 	changes := event == "CHANNEL_UPDATE" || event == "CHANNEL_DELETE"
 	switch {

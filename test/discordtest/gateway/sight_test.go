@@ -13,7 +13,6 @@ import (
 
 const view = discordtest.PermViewChannel
 
-// deny returns overwrites that deny @everyone VIEW_CHANNEL.
 func deny(r *rig.Rig) []discordtest.Overwrite {
 	return []discordtest.Overwrite{{ID: r.Guild, Deny: view}}
 }
@@ -34,8 +33,6 @@ func obfuscated(r *rig.Rig, id string, kind, position int) obj {
 	return want
 }
 
-// The Gateway obfuscates a channel that the bot may not view. GET, PATCH and DELETE of the channel
-// get 403, and the list of channels omits it.
 func TestHiddenChannel(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -85,14 +82,12 @@ func TestHiddenChannel(t *testing.T) {
 	}
 }
 
-// If a channel becomes hidden or visible, CHANNEL_UPDATE is sent for it and for its category.
 func TestSightChanges(t *testing.T) {
 	t.Parallel()
 	role := func(r *rig.Rig) string { return r.Srv.AddRole(r.Guild, "Sensei", 0) }
 	for name, tc := range map[string]struct {
 		show, hide func(r *rig.Rig, id, group, role string)
-		// event, if not empty, is the event that precedes the CHANNEL_UPDATEs of the channel and
-		// its category. categoryFirst reports whether the category's CHANNEL_UPDATE comes first.
+		// event, if set, precedes the CHANNEL_UPDATEs of the channel and its category.
 		event         string
 		categoryFirst bool
 	}{
@@ -156,8 +151,7 @@ func TestSightChanges(t *testing.T) {
 	}
 }
 
-// If a category becomes hidden from the bot, its synced channels become hidden too. If the only
-// channel that the bot may view in a category is moved or deleted, the category becomes hidden.
+// A hidden category hides its synced channels. A category without a visible channel is hidden.
 func TestSightFollowsCategory(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -189,8 +183,7 @@ func TestSightFollowsCategory(t *testing.T) {
 	next("CHANNEL_UPDATE", group, "___hidden___")
 }
 
-// With Options.ShowHidden, a bot gets hidden channels in events and in the list of channels, as on
-// Discord before 16 November 2026. A GET of a hidden channel still gets 50001.
+// With Options.ShowHidden, events and lists have hidden channels, as until 16 November 2026.
 func TestUnhidden(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.ShowHidden = true })
@@ -207,7 +200,6 @@ func TestUnhidden(t *testing.T) {
 	}
 }
 
-// A bot in too many guilds for one session must use shards. Otherwise the Gateway closes with 4011.
 func TestSharding(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.GuildsPerSession = 3 })
@@ -250,8 +242,7 @@ func TestSpuriousRefusal(t *testing.T) {
 	w.want(0, "READY")
 }
 
-// The invitation of a bot creates a role. A user can take this role from the bot, change the
-// role's permissions, and give the role back. The bot then has the changed permissions.
+// A user can remove the role that a bot's invitation created, change the role, and give it back.
 func TestPermissionsOfARoleTaken(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -266,8 +257,6 @@ func TestPermissionsOfARoleTaken(t *testing.T) {
 	create(201)
 }
 
-// With Options.Compatible, CHANNEL_UPDATE and CHANNEL_DELETE come twice for channels that existed
-// when the session started, and never for newer channels. Audit log entries cause no events.
 func TestCompatibleEvents(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Compatible = true })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package page serves the simulator's web page. It shows guilds, categories, channels and messages
-// as in the Discord app, and follows changes live. Its HTML, CSS and JavaScript are in static/.
+// Package page serves the simulator's web page. It shows guilds, channels and messages as in the
+// Discord app, and follows changes live.
 package page
 
 import (
@@ -18,25 +18,22 @@ import (
 //go:embed static
 var files embed.FS
 
-// interval is the minimum time between two updates of the page, in real time.
 const interval = 100 * time.Millisecond
 
-// keepAlive is the maximum time without data in an event stream, in real time.
 const keepAlive = 15 * time.Second
 
-// shownMessages is the number of newest messages that the page shows of a channel.
 const shownMessages = 100
 
 // Page is the handler of the web page.
 type Page struct {
 	discord *model.Discord
-	// The number of REST calls of each route, and the number of open Gateway connections.
+	// calls counts REST calls by route, connections the open Gateway connections.
 	calls       func() map[string]int
 	connections func() int
 	watchers    map[chan struct{}]bool // one channel per open stream; nil after Close
 }
 
-// New makes a page that shows d, the number of REST calls and the number of Gateway connections.
+// New makes a page that shows d and the numbers of REST calls and Gateway connections.
 func New(d *model.Discord, calls func() map[string]int, connections func() int) *Page {
 	p := &Page{discord: d, calls: calls, connections: connections, watchers: map[chan struct{}]bool{}}
 	d.OnChange = p.changed
@@ -51,8 +48,7 @@ func (p *Page) Mount(mux *http.ServeMux) {
 	}
 	static := http.FileServerFS(files)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		// The page must load nothing from other hosts, even if a message contains a link to an
-		// image.
+		// The page must load nothing from other hosts, even if a message links to an image.
 		w.Header().Set("Content-Security-Policy", "default-src 'self'")
 		w.Header().Set("Cache-Control", "no-cache")
 		static.ServeHTTP(w, r)
@@ -63,14 +59,13 @@ func (p *Page) Mount(mux *http.ServeMux) {
 		w.Header().Set("Location", "/#/"+r.PathValue("place")) // a fragment of this page, never another host
 		w.WriteHeader(http.StatusFound)
 	})
-	// End-to-end tests run in another process and read the numbers of REST calls here.
+	// End-to-end tests read the numbers of REST calls here.
 	mux.HandleFunc("GET /calls", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(model.JSON(p.calls()))
 	})
 }
 
-// live sends the whole content as a server-sent event, at the start and after changes.
 func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	changes, ok := p.watch()
 	if !ok {
@@ -97,8 +92,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaitChange waits for a change. It reports false if the stream ends first. Meanwhile it sends SSE
-// comments, so that proxies keep the stream open and a client that has left is noticed.
+// awaitChange returns false if the stream ends. SSE comments keep the stream open in proxies.
 func awaitChange(ctx context.Context, w http.ResponseWriter, changes <-chan struct{}) bool {
 	for {
 		select {
@@ -114,8 +108,6 @@ func awaitChange(ctx context.Context, w http.ResponseWriter, changes <-chan stru
 	}
 }
 
-// watch registers a stream and returns a channel that receives a value after a change. The returned
-// bool reports whether the page is still open.
 func (p *Page) watch() (chan struct{}, bool) {
 	p.discord.Lock()
 	defer p.discord.Unlock()
@@ -133,7 +125,7 @@ func (p *Page) unwatch(c chan struct{}) {
 	delete(p.watchers, c)
 }
 
-// changed wakes all streams. The caller holds the lock of model.Discord.
+// Callers of changed must lock model.Discord.
 func (p *Page) changed() {
 	for w := range p.watchers {
 		select {
@@ -182,8 +174,6 @@ func (p *Page) view(channel string) map[string]any {
 	return view
 }
 
-// mentions returns the names of members, roles and channels, and the roles' colors. The page shows
-// them in place of mentions such as <@id>.
 func (p *Page) mentions(g *model.GuildState) map[string]any {
 	all := map[string]any{}
 	for _, m := range g.Members {
@@ -223,8 +213,7 @@ func channelView(g *model.GuildState, c *model.Channel) map[string]any {
 	return view
 }
 
-// forumView returns what the page shows of a forum instead of messages. A guild's own emoji appears
-// by its id, because its picture is not simulated.
+// forumView shows a guild's own emoji by its id, because its picture is not simulated.
 func forumView(c *model.Channel) map[string]any {
 	tags := []any{}
 	for _, t := range c.Tags {

@@ -19,11 +19,9 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// screenshots is the folder for screenshots, in the repository's folder out, which git ignores.
 const screenshots = "../../../out/discordtest"
 
-// browser starts a headless Chromium. If Chromium is not installed, browser skips the test, or
-// fails the test if REQUIRE_BROWSER is set.
+// browser starts headless Chromium, or skips the test. With REQUIRE_BROWSER, it fails instead.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	var path string
@@ -97,8 +95,7 @@ func TestPage(t *testing.T) {
 	r.Srv.PostByHand(alerts, r.Srv.AddUser("gojo"), "on my way")
 	ask(ctx, t, chromedp.Poll[bool](`document.querySelector("#messages").textContent.includes("on my way")`))
 
-	// The page must not replace unchanged elements. If it replaced a button between press and
-	// release, the browser would send no click.
+	// The page must keep unchanged elements, or a click on a replaced button would be lost.
 	ask(ctx, t, chromedp.Evaluate[bool](`document.querySelector(".channel").focus(), document.querySelector("article").dataset.seen = "yes", true`))
 	r.Srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"})
 	r.Must(200, "GET", "/users/@me", nil)
@@ -107,7 +104,6 @@ func TestPage(t *testing.T) {
 		t.Error("channels or messages were drawn again though nothing about them has changed")
 	}
 
-	// A phone shows either the channels (after "back") or the messages (after a tap).
 	rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Click("#back"),
 		chromedp.WaitVisible("#channel-list"), chromedp.WaitNotVisible("#messages")))
 	snap(ctx, t, "phone-channels.png")

@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestPicture takes the README's screenshot (`make screenshots`). It shows the channels of
-// deploy/samples/discord, and an alert as Alertmanager posts it.
+// TestPicture takes the screenshot for `make screenshots`, which the docs show.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)

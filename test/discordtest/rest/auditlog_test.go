@@ -23,8 +23,6 @@ func actions(a rig.Answer) (out []int) {
 	return out
 }
 
-// TestAuditLog creates an audit log entry of each action type that concerns channels, webhooks and
-// the guild, and finds the entries with each query parameter.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -116,7 +114,6 @@ func TestAuditEntriesAreKeptFor45Days(t *testing.T) {
 	}
 }
 
-// If other users have written many entries, filters and paging must still find the bot's entry.
 func TestBusyAuditLog(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

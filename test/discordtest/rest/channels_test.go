@@ -44,7 +44,6 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// Everyone must be able to view a channel of the onboarding. The refusal names no field.
 func TestOnboarding(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator)
@@ -90,8 +89,7 @@ func TestChannelLife(t *testing.T) {
 	}
 }
 
-// A new channel without overwrites gets the overwrites of its category. Later changes of the
-// category's overwrites also change the channel, as long as both have the same overwrites.
+// A new channel gets its category's overwrites, and follows later changes of the category.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator)

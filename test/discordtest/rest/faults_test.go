@@ -20,7 +20,6 @@ const create = "POST /guilds/{guild_id}/channels"
 
 func try(r *rig.Rig) (status int, body []byte, err error) { return tryFor(r.T.Context(), r) }
 
-// tryFor creates a channel over a new connection. The client disconnects when ctx ends.
 func tryFor(ctx context.Context, r *rig.Rig) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.Srv.APIURL()+"/guilds/"+r.Guild+"/channels", strings.NewReader(`{"name":"a"}`))
 	rig.Check(r.T, err)
@@ -113,7 +112,6 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// GiveUp and Slow execute the call later, even if its client has left.
 func TestLateEffect(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

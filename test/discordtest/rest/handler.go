@@ -51,7 +51,7 @@ func (h *Handler) serve(rt *route) http.HandlerFunc {
 		fault := h.Faults.Pick(*rec)
 		h.discord.Unlock()
 
-		// A call that has arrived is executed even if its client then leaves.
+		// A received call is executed even if its client then leaves.
 		if !h.Faults.Before(context.WithoutCancel(r.Context()), fault) {
 			panic(http.ErrAbortHandler)
 		}
@@ -60,7 +60,6 @@ func (h *Handler) serve(rt *route) http.HandlerFunc {
 	}
 }
 
-// decide executes the call. A fault may defer or prevent the execution, and replace the response.
 func (h *Handler) decide(c *call.Call, rt *route, rec *call.Request, fault *faults.Fault) call.Answer {
 	h.discord.Lock()
 	defer h.discord.Unlock()

@@ -55,7 +55,6 @@ func TestBucket(t *testing.T) {
 	r.Must(200, "GET", "/channels/"+one, nil)
 }
 
-// A channel's name and topic can change twice in ten minutes. No header shows this limit.
 func TestHiddenLimit(t *testing.T) {
 	t.Parallel()
 	for _, apart := range []bool{false, true} {
@@ -66,8 +65,6 @@ func TestHiddenLimit(t *testing.T) {
 	}
 }
 
-// hiddenLimit tests the limit with one window for name and topic together. If apart is true, name
-// and topic have a window each.
 func hiddenLimit(t *testing.T, apart bool) {
 	t.Helper()
 	topic := map[bool]int{true: 200, false: 429}[apart]
@@ -113,7 +110,6 @@ func hiddenLimit(t *testing.T, apart bool) {
 	}
 }
 
-// The global limit applies to all calls of a bot together, except the execution of webhooks.
 func TestGlobalLimit(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.Global = discordtest.Rate{N: 5, Per: time.Second} })
@@ -135,8 +131,6 @@ func TestGlobalLimit(t *testing.T) {
 	}
 }
 
-// Besides the rate limit of each webhook, all webhooks of a channel share a limit that no header
-// shows.
 func TestWebhookLimits(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.WebhookChannel = discordtest.Rate{N: 3, Per: time.Minute} })
@@ -149,7 +143,6 @@ func TestWebhookLimits(t *testing.T) {
 	}
 }
 
-// Too many 401, 403 and 429 responses ban an IP address. Then calls get a 429 in HTML.
 func TestBan(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -214,8 +207,6 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
-// In a sliding window, each call stops counting 10 s after it was made, so further calls are
-// allowed one by one.
 func TestSlidingWindow(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -243,7 +234,6 @@ func TestSlidingWindow(t *testing.T) {
 	}
 }
 
-// Limits.ChannelCreates and WebhookCreates lead to a 429 although X-RateLimit-Remaining is not 0.
 func TestHiddenCreates(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {

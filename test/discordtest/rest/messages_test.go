@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// A webhook also accepts messages at a path without an API version, which Alertmanager uses.
+// Alertmanager uses a webhook's path without an API version.
 func TestExecute(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -62,7 +62,6 @@ func TestFiveHundred(t *testing.T) {
 	}
 }
 
-// If a channel has the maximum number of overwrites, each overwrite can still be changed.
 func TestOverwriteLimit(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Limits.OverwritesPerChannel = 1 })

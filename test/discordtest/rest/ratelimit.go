@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// admit counts a call for the global limit and for the route's bucket, and sets the X-RateLimit
-// headers. If a limit is reached, it returns the error for a 429.
+// admit applies the global limit and the route's limit, and sets the X-RateLimit headers.
 func (h *Handler) admit(c *call.Call, rt *route, who string) error {
 	limits := h.opts.Limits
 	if !rt.noGlobal {
@@ -47,9 +46,7 @@ func (h *Handler) admit(c *call.Call, rt *route, who string) error {
 	return nil
 }
 
-// major returns Discord's major parameter: the id of the webhook in the path, or else of the
-// channel, or else of the guild. A webhook's token in the path is a part of the parameter. Each
-// value has its own window.
+// major returns Discord's major parameter: each webhook, channel or guild has its own window.
 func major(r *http.Request) string {
 	for _, name := range []string{"webhook_id", "channel_id", "guild_id"} {
 		if v := r.PathValue(name); v != "" {
@@ -59,14 +56,13 @@ func major(r *http.Request) string {
 	return ""
 }
 
-// bucketHash returns the value of X-RateLimit-Bucket. It is the same for all major parameters.
+// bucketHash returns X-RateLimit-Bucket, which is the same for all major parameters.
 func bucketHash(route string) string {
 	sum := sha256.Sum256([]byte(route))
 	return hex.EncodeToString(sum[:16])
 }
 
-// countInvalid counts the 401, 403 and 429 responses to an IP address, also from faults. A 429 with
-// scope shared does not count. If there are too many, it bans the address.
+// countInvalid bans addresses for their 401, 403 and 429 responses, except a 429 of scope shared.
 func (h *Handler) countInvalid(addr string, a call.Answer, now time.Time) {
 	switch {
 	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:

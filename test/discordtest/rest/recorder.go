@@ -10,7 +10,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// recorder remembers the newest calls. The lock of model.Discord guards it.
+// The lock of model.Discord guards the recorder.
 type recorder struct {
 	keep   int
 	all    []*call.Request
@@ -37,7 +37,7 @@ func (rc *recorder) add(c *call.Call, rt *route) *call.Request {
 	return rec
 }
 
-// Requests returns the recorded REST calls, oldest first. Only the newest calls are kept; see New.
+// Requests returns the newest REST calls, oldest first.
 func (h *Handler) Requests() []call.Request {
 	h.discord.Lock()
 	defer h.discord.Unlock()

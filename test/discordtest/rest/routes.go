@@ -15,12 +15,11 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/webhooks"
 )
 
-// route is one REST route. template is its path in Discord's documentation.
 type route struct {
 	method, template string
-	// open reports whether the route needs no Authorization header.
+	// An open route needs no Authorization header.
 	open bool
-	// noGlobal reports whether calls do not count for the global limit (50 calls per second).
+	// Calls of a noGlobal route do not count for the global limit.
 	noGlobal bool
 	handle   func(*call.Call) (status int, body any, err error)
 }
@@ -100,8 +99,7 @@ func Routes() []string {
 	return out
 }
 
-// Mount adds the routes to a mux. Paths with API version v10, with v9 and without a version (as in
-// webhook URLs) lead to the same functions.
+// Mount adds the routes for API v10, v9 and no version (as in webhook URLs) to a mux.
 func (h *Handler) Mount(mux *http.ServeMux) {
 	unknown := func(template string, err error) http.HandlerFunc {
 		return h.serve(&route{method: "*", template: template, open: true,

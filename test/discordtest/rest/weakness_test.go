@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// lasting is the default of Weakness.For. At this time after a write, reads are right again.
+// lasting is the default of Weakness.For.
 const lasting = 2 * time.Second
 
 func weak(t *testing.T, w discordtest.Weakness) *rig.Rig {
@@ -76,8 +76,6 @@ func TestStaleReads(t *testing.T) {
 	}
 }
 
-// With Weakness.Stale, reads after a deletion still find the webhooks of the deleted channel, and
-// channels still have their deleted category as the parent.
 func TestStaleDeletion(t *testing.T) {
 	t.Parallel()
 	r := weak(t, discordtest.Weakness{})
@@ -107,7 +105,6 @@ func TestStaleDeletion(t *testing.T) {
 	}
 }
 
-// With Weakness.Missing, reads and edits do not find an object after a write, but a DELETE works.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	r := weak(t, discordtest.Weakness{})

@@ -32,21 +32,18 @@ import (
 )
 
 const (
-	// soon is the time limit of waits; it allows for a busy machine.
 	soon = 30 * time.Second
-	// startLimit is the time limit of an operator's start. No spec is about the time of a start. On
-	// two slow and busy cores, a start took 24 s until the manager's first log line.
+	// startLimit allows for two slow cores, on which a start took 24 s until the first log line.
 	startLimit = 2 * time.Minute
-	// bound limits a spec and its set-up. Each wait also has its own limit, usually of seconds.
+	// bound limits a spec that has no SpecTimeout.
 	bound = 10 * time.Minute
-	// enforceOwnerReferences enables a plugin of the API server that some clusters use. With it, a
-	// client that sets blockOwnerDeletion needs the permission to update the owner's finalizers.
+	// With this plugin of the API server, a client needs the permission to update the finalizers of
+	// an owner to set blockOwnerDeletion.
 	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 )
 
-// The transformer sets the time limit of each spec to bound, unless the spec has a SpecTimeout.
-// When a spec exceeds its limit, ginkgo prints the goroutines' stacks. The suite has no limit,
-// because its time depends on the machine.
+// If a spec exceeds its limit, ginkgo prints the stacks. The suite has no limit, because its
+// duration depends on the machine.
 var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 	func(node types.NodeType, _ ginkgo.Offset, text string, args []any) (string, []any, []error) {
 		isBound := func(arg any) bool { _, ok := arg.(ginkgo.SpecTimeout); return ok }
@@ -61,14 +58,12 @@ var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 type Operator struct {
 	environment.Operator
 
-	// Plugins are main packages in the operator's folder cmd. Build also builds them.
+	// Plugins are main packages in the operator's folder cmd.
 	Plugins []string
 
-	// Begin sets Env, Cluster, Client and Binary.
-
-	// Env is the environment. The API server of its cluster writes an audit log.
+	// Env is the environment. Its API server writes an audit log.
 	Env *environment.Environment
-	// Cluster is the cluster of Env. Client is a client of its administrator.
+	// Cluster is the cluster of Env, and Client is a client of its administrator.
 	Cluster *testcluster.Cluster
 	Client  client.Client
 	// Binary is the operator's binary, built with the race detector.
@@ -89,15 +84,13 @@ func (o *Operator) RunSpecs(t *testing.T) {
 	gomega.SetDefaultEventuallyTimeout(soon)
 	gomega.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	gomega.SetDefaultConsistentlyDuration(time.Second)
-	// By default, Consistently polls every 10 ms. Four test processes would then make 400 requests
-	// a second.
+	// The default of 10 ms would cause 400 requests per second from four test processes.
 	gomega.SetDefaultConsistentlyPollingInterval(50 * time.Millisecond)
 	gomega.EnforceDefaultTimeoutsWhenUsingContexts()
 	ginkgo.RunSpecs(t, o.Name)
 }
 
-// Build builds the operator and its plugins, once for all test processes. It returns the paths of
-// the binaries, one per line.
+// Build builds the operator and its plugins, and returns their paths, one per line.
 func (o *Operator) Build() []byte {
 	var paths []string
 	for _, name := range append([]string{o.Name}, o.Plugins...) {
@@ -112,8 +105,7 @@ func (o *Operator) Build() []byte {
 // Plugin returns the path of a plugin that Build has built.
 func (o *Operator) Plugin(name string) string { return o.built[name] }
 
-// Begin starts the environment of this test process and installs the operator, but does not start
-// it. The environment ends with the suite.
+// Begin starts the environment of this test process and installs the operator.
 func (o *Operator) Begin(ctx context.Context, paths []byte, options environment.Options) {
 	ginkgo.GinkgoHelper()
 	o.built = map[string]string{}
@@ -146,7 +138,7 @@ func (o *Operator) file(format string) string {
 	return fmt.Sprintf(format, ginkgo.GinkgoParallelProcess())
 }
 
-// LogFile returns the path of the log to which all operator processes of this test process write.
+// LogFile returns the path of the common log of all operator processes of this test process.
 func (o *Operator) LogFile() string { return filepath.Join(o.folder(), o.file("operator-%d.log")) }
 
 // Process is one process of the operator.
@@ -158,17 +150,14 @@ type Process struct {
 // Process returns the process that was started last.
 func (o *Operator) Process() *Process { return o.process }
 
-// Start starts a process with additional flags and waits until it is ready, but not until it leads.
-// It does not end a process that already runs. To end the earlier process later, save the result of
-// Process before the call of Start.
+// Start starts another process with additional flags and waits until it is ready.
 func (o *Operator) Start(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
 	if o.process == nil || !o.process.Running() {
 		o.dropLease(ctx)
 	}
-	// On a busy machine, an operator may not renew its Lease within the default of ten seconds, so
-	// the Lease lasts longer here. The log is verbose, so that specs also find secrets in verbose
-	// messages.
+	// A busy operator can miss the default deadlines of its Lease. With the level debug, specs also
+	// find secrets in debug messages.
 	started, err := o.Env.StartOperator(ctx, o.Operator, o.file("operator-%d.log"), slices.Concat([]string{
 		"--lease-duration=2m", "--lease-renew-deadline=1m", "--shutdown-timeout=25s", "--zap-log-level=debug",
 	}, o.Flags, flags)...)
@@ -179,8 +168,7 @@ func (o *Operator) Start(ctx context.Context, flags ...string) {
 	gomega.Expect(started.AwaitReady(ctx)).To(gomega.Succeed())
 }
 
-// Stop ends the process with SIGTERM, as Kubernetes does. It expects that the process reports
-// neither an error nor a data race.
+// Stop ends the process with SIGTERM, and expects neither an error nor a data race.
 func (p *Process) Stop() {
 	ginkgo.GinkgoHelper()
 	gomega.Expect(p.Process.Stop(soon)).To(gomega.Succeed())
@@ -189,22 +177,20 @@ func (p *Process) Stop() {
 	})
 }
 
-// Stop ends the current process with SIGTERM, as Kubernetes does.
+// Stop ends the current process with SIGTERM.
 func (o *Operator) Stop() {
 	ginkgo.GinkgoHelper()
 	o.process.Stop()
 }
 
-// Kill kills the current process, as a crash would, and deletes the operator's Lease, so that the
-// next process can lead at once.
+// Kill kills the current process and deletes its Lease, so that the next process leads at once.
 func (o *Operator) Kill(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	o.process.Kill()
 	o.dropLease(ctx)
 }
 
-// Restart stops the current process and starts a new one with additional flags. If there are flags,
-// the process is restarted without them when the running spec ends.
+// Restart restarts the process with additional flags until the spec ends.
 func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
 	o.process.Stop()
@@ -218,9 +204,8 @@ func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	}
 }
 
-// Guard fails a spec during which the operator ends unexpectedly, and starts a new process for the
-// next spec. After a failed spec, it keeps the cluster's logs. Call Guard at package level, like
-// Describe.
+// Guard fails a spec if the operator ended during it, and starts a process for the next spec.
+// Call Guard at package level, like Describe.
 func (o *Operator) Guard() bool {
 	ginkgo.AfterEach(func() {
 		if !o.process.Running() {
@@ -239,15 +224,15 @@ func (o *Operator) Guard() bool {
 	})
 }
 
-// dropLease deletes a Lease that its process did not release. Either the process crashed, or it was
-// stopped while it acquired the Lease: client-go releases only a Lease that it knows to hold.
+// dropLease is necessary because client-go does not release a Lease after a crash, or while the
+// process acquires the Lease.
 func (o *Operator) dropLease(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Lease}}
 	gomega.Expect(client.IgnoreNotFound(o.Client.Delete(ctx, lease))).To(gomega.Succeed())
 }
 
-// Leader returns the identity of the process that holds the Lease, or "".
+// Leader returns the holder identity of the Lease, or "".
 func (o *Operator) Leader(ctx context.Context) (string, error) {
 	return o.Operator.Leader(ctx, o.Client)
 }

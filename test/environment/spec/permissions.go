@@ -14,9 +14,8 @@ import (
 	"jutsu.com/operators/test/testcluster/rbacusage"
 )
 
-// UsesItsPermissions fails the suite if the operator has a permission that no spec made it use. It
-// checks this only after a run in which all specs ran and passed. (A missing permission fails the
-// spec that needs it.) Call UsesItsPermissions at package level, like Describe.
+// UsesItsPermissions fails the suite if a permission of the operator is unused after all specs ran
+// and passed. Call UsesItsPermissions at package level, like Describe.
 func (o *Operator) UsesItsPermissions() bool {
 	ginkgo.AfterSuite(func() {
 		if o.process == nil {
@@ -52,9 +51,8 @@ func (o *Operator) usedBy(process int) string {
 	return filepath.Join(o.folder(), fmt.Sprintf("permissions-%d.json", process))
 }
 
-// Proven marks a permission as used. The API server checks some permissions as a part of other
-// requests, so the audit log does not show their use. A spec that calls Proven must show the
-// operator's behaviour without the permission.
+// Proven marks a permission as used. The audit log does not show permissions that the API server
+// checks within other requests, so the calling spec must test the operator without the permission.
 func (o *Operator) Proven(p rbacusage.Permission) {
 	if o.proven == nil {
 		o.proven = rbacusage.Set{}
@@ -62,8 +60,7 @@ func (o *Operator) Proven(p rbacusage.Permission) {
 	o.proven[p] = true
 }
 
-// Without takes a permission from the operator's ClusterRole until the spec ends or restore is
-// called.
+// Without removes a permission from the ClusterRole until the spec ends or restore is called.
 func (o *Operator) Without(ctx context.Context, p rbacusage.Permission) (restore func(context.Context)) {
 	ginkgo.GinkgoHelper()
 	allowed := func(ctx context.Context) (bool, error) {

@@ -18,15 +18,12 @@ import (
 	"jutsu.com/operators/test/testcluster/auditlog"
 )
 
-// rest is the time between two reads by WritesAtRest.
 const rest = 300 * time.Millisecond
 
 type requests struct {
 	sync.Mutex
 	log    *auditlog.Log
 	events []auditv1.Event
-	// writes caches the formatted writes of each namespace, because specs read the writes
-	// repeatedly.
 	writes map[string][]string
 }
 
@@ -63,9 +60,8 @@ func (o *Operator) readRequests() {
 	})).To(gomega.Succeed())
 }
 
-// WritesAtRest returns Writes after five reads without a new write. It waits for two reasons. The
-// API server may log a request after the request's effect. The simulation of CloudNativePG may
-// pause for a second between two steps.
+// WritesAtRest returns Writes after five reads without a new write. The audit log may be late, and
+// the simulated CloudNativePG may pause for a second between two steps.
 func (o *Operator) WritesAtRest(namespace string) []string {
 	ginkgo.GinkgoHelper()
 	writes := o.Writes(namespace)
@@ -78,7 +74,7 @@ func (o *Operator) WritesAtRest(namespace string) []string {
 }
 
 // Writes returns the operator's writes in a namespace, oldest first, as "patch deployments/tokyo"
-// or "patch dojos/tokyo/status". It omits writes of Events.
+// or "patch dojos/tokyo/status", without writes of Events.
 func (o *Operator) Writes(namespace string) []string {
 	ginkgo.GinkgoHelper()
 	o.requests.Lock()
@@ -87,9 +83,8 @@ func (o *Operator) Writes(namespace string) []string {
 	return slices.Clone(o.requests.writes[namespace])
 }
 
-// WriteOf returns a write request in the format of Writes. It returns "" for a read and for a
-// request about Events. It also returns "" for the create of an object that exists already, which
-// changes nothing: on a slow machine, the operator may send it before its cache shows the object.
+// WriteOf formats a write for Writes, and returns "" for reads and Events. It also returns "" for a
+// create that failed with a conflict: an operator with an old cache may send one.
 func WriteOf(e *auditv1.Event) string {
 	if e.ObjectRef == nil || e.ObjectRef.Resource == "events" ||
 		e.Verb == "create" && e.ResponseStatus != nil && e.ResponseStatus.Code == http.StatusConflict ||

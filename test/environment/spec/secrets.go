@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// Secrets holds texts, such as passwords, that may appear only in Secret objects.
+// Secrets are texts, such as passwords, that may appear only in Secret objects.
 type Secrets struct{ environment.Secrets }
 
 // ExpectNotIn expects that a text contains no secret.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package former checks out the former release of an operator: the last release before this
-// checkout. If there is none, it checks out the commit in .ci/baseline. `release former`
-// (tools/release) finds the release.
+// Package former checks out the release of an operator before this checkout, or else the commit in
+// .ci/baseline.
 package former
 
 import (
@@ -15,7 +14,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Release is a former release that is checked out.
+// Release is a checked-out release.
 type Release struct {
 	Version, Commit string
 	// Folder is the root of the checkout.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubectl provides a pinned version of kubectl, so that tests do not depend on the kubectl
-// of the machine.
+// Package kubectl provides a pinned kubectl for tests.
 package kubectl
 
 import (
@@ -12,7 +11,7 @@ import (
 	"jutsu.com/operators/test/testcluster/binaries"
 )
 
-// Path returns the path of the pinned kubectl. It downloads or builds kubectl if it is missing.
+// Path returns the path of the pinned kubectl, and installs kubectl if necessary.
 func Path(t *testing.T) string {
 	t.Helper()
 	paths, err := binaries.Locate(t.Context(), nil, binaries.Kubectl)

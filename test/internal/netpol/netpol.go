@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package netpol evaluates NetworkPolicies as Kubernetes documents them
-// (https://kubernetes.io/docs/concepts/services-networking/network-policies/). Tests use it on
-// clusters that do not enforce NetworkPolicies.
+// Package netpol evaluates NetworkPolicies for tests on clusters that do not enforce them
+// (https://kubernetes.io/docs/concepts/services-networking/network-policies/).
 package netpol
 
 import (
@@ -17,15 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Peer is a pod, and the labels of its namespace.
+// Peer is a pod with the labels of its namespace.
 type Peer struct {
 	Pod             *corev1.Pod
 	NamespaceLabels map[string]string
 }
 
-// Allows reports whether the policies let the peer `from` connect to a TCP port of the peer `to`.
-// It evaluates only ingress rules. It returns an error if a policy has IP addresses or port ranges,
-// because it does not support them.
+// Allows reports whether the ingress rules permit a TCP connection. It fails for IP ranges and port
+// ranges.
 func Allows(policies []networkingv1.NetworkPolicy, from, to Peer, port int32) (bool, error) {
 	selected := false
 	for i := range policies {

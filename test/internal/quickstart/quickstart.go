@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quickstart reads the commands of docs/learn/quickstart.md, so that tests can run the same
-// commands.
+// Package quickstart reads the commands of docs/learn/quickstart.md for tests.
 package quickstart
 
 import (

@@ -18,7 +18,7 @@ type Log struct {
 	partial []byte // a line that is not complete yet
 }
 
-// Open opens the audit log in a file. Each then begins with the first line of the file.
+// Open opens the audit log in a file. Each then begins with the first line.
 func Open(path string) (*Log, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -27,11 +27,9 @@ func Open(path string) (*Log, error) {
 	return &Log{file: file, reader: bufio.NewReaderSize(file, 1<<20)}, nil
 }
 
-// Each calls f with every line completed since the last call. A line is one event in JSON, of type
-// audit.k8s.io/v1 Event, and is valid until f returns. The API server logs a request before it ends
-// the response, but possibly after other clients see the change. If the API server is killed, it
-// may leave half a line. The next line is then appended to this half. If f returns an error, Each
-// stops after that line.
+// Each calls f with every line completed since the last call, until f fails. A line is an
+// audit.k8s.io/v1 Event, valid until f returns. The API server logs a request before it ends the
+// response, possibly after other clients see the change. If killed, it may leave half a line.
 func (l *Log) Each(f func(line []byte) error) error {
 	for {
 		line, err := l.reader.ReadBytes('\n')

@@ -17,17 +17,13 @@ import (
 
 // Environment variables that select the source of binaries.
 const (
-	// AssetsEnv names a folder with ready-made binaries. Each file has the name of its program, as
-	// in the constants from Etcd to Kubectl.
+	// AssetsEnv names a folder of ready-made binaries, named as the constants from Etcd to Kubectl.
 	AssetsEnv = "JUTSU_TESTCLUSTER_ASSETS"
-	// EnvtestAssetsEnv is the variable of setup-envtest. It names a folder with etcd and
-	// kube-apiserver.
+	// EnvtestAssetsEnv is setup-envtest's variable for a folder with etcd and kube-apiserver.
 	EnvtestAssetsEnv = "KUBEBUILDER_ASSETS"
-	// SourceEnv is "auto" (default: download, otherwise build), "build" or "download" (never
-	// build).
+	// SourceEnv is "auto" (download, else build; default), "build" or "download" (never build).
 	SourceEnv = "JUTSU_TESTCLUSTER_SOURCE"
-	// MirrorEnv is the URL of a mirror. The mirror has the file https://HOST/PATH at
-	// MIRROR/HOST/PATH.
+	// MirrorEnv is the URL of a mirror, which has https://HOST/PATH at MIRROR/HOST/PATH.
 	MirrorEnv = "JUTSU_TESTCLUSTER_MIRROR"
 )
 
@@ -54,10 +50,9 @@ const (
 	Alertmanager       = "alertmanager"
 )
 
-// Kubectl runs the commands that messages and docs show. It has the API server's version.
+// Kubectl runs the commands in messages and docs. It has the API server's version.
 const Kubectl = "kubectl"
 
-// binary describes how to download and build a program.
 type binary struct {
 	module  string   // folder below tools/ with the go.mod that pins the version
 	pkg     string   // the program's package main
@@ -109,8 +104,8 @@ func ControlPlane() []string {
 	return []string{Etcd, APIServer, ControllerManager, Scheduler, Kwok}
 }
 
-// Locate returns the paths of the binaries, and downloads or builds missing ones. Other processes
-// that need the same binaries wait. Locate prints progress to w, or to os.Stderr if w is nil.
+// Locate returns the paths of the binaries, and downloads or builds missing ones. If w is nil,
+// progress goes to os.Stderr.
 func Locate(ctx context.Context, w io.Writer, names ...string) (map[string]string, error) {
 	p, err := newProvider(w)
 	if err != nil {
@@ -150,8 +145,6 @@ func (p *provider) locate(ctx context.Context, names []string) (map[string]strin
 	return paths, err
 }
 
-// fromAssets searches the folders in AssetsEnv and EnvtestAssetsEnv. It returns "" if it finds
-// nothing.
 func fromAssets(name string) (string, error) {
 	for _, variable := range []string{AssetsEnv, EnvtestAssetsEnv} {
 		folder := os.Getenv(variable)

@@ -22,7 +22,6 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// pollInterval is the time between two reads of a build's output.
 const pollInterval = 500 * time.Millisecond
 
 type build struct {
@@ -35,8 +34,6 @@ type build struct {
 	target  string // path of the finished binary
 }
 
-// groups puts builds with the same module, version and flags together, in the order of the builds.
-// A group has one folder in the cache.
 func groups(builds []build) (grouped [][]build) {
 	index := map[string]int{}
 	for _, b := range builds {
@@ -51,14 +48,13 @@ func groups(builds []build) (grouped [][]build) {
 	return grouped
 }
 
-// workshop builds binaries in a temporary folder of this process.
 type workshop struct {
 	*provider
 	folder string // in the cache's file system, so that finished binaries can be renamed into the cache
 	reaper *process.Reaper
 }
 
-// buildAll builds one module after the other, in a folder that the reaper removes afterwards.
+// buildAll builds one module after the other, which is faster than parallel builds on few cores.
 func (p *provider) buildAll(ctx context.Context, builds []build) (err error) {
 	folder, err := os.MkdirTemp(builds[0].cache, unfinished)
 	if err != nil {
@@ -84,8 +80,7 @@ func (p *provider) buildAll(ctx context.Context, builds []build) (err error) {
 	return nil
 }
 
-// fetchModules fetches the modules of all builds concurrently.
-// `go list -deps` fetches only imported modules.
+// fetchModules uses `go list -deps`, which fetches only imported modules.
 func (w workshop) fetchModules(ctx context.Context, builds []build) error {
 	groups := groups(builds)
 	stop := progress.Every(w.interval, func(since time.Duration) {
@@ -116,8 +111,6 @@ func (w workshop) fetchedModules() (n int) {
 	return n
 }
 
-// build compiles the binaries of one module with one command. It then moves each binary into the
-// cache by a rename.
 func (w workshop) build(ctx context.Context, group []build) error {
 	began, b := time.Now(), group[0]
 	compile, err := project.Path("tools", "compile")
@@ -152,8 +145,7 @@ func (w workshop) build(ctx context.Context, group []build) error {
 	return nil
 }
 
-// run runs a command in the folder of the module. While the command runs, report gets the lines of
-// its output. The last lines may be missing. report may be nil.
+// report, if not nil, gets the lines of the output, perhaps without the last lines.
 func (w workshop) run(ctx context.Context, b build, step string, cmd *exec.Cmd, report func(line string)) error {
 	cmd.Dir = b.source
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,
@@ -189,7 +181,6 @@ func (w workshop) run(ctx context.Context, b build, step string, cmd *exec.Cmd, 
 	}
 }
 
-// lineReader reads the lines of a growing file.
 type lineReader struct {
 	from *bufio.Reader
 	half string // the beginning of an incomplete line
@@ -217,7 +208,6 @@ func packages(group []build) (paths []string) {
 // majorVersion matches the last element of a module path from version 2 on.
 var majorVersion = regexp.MustCompile(`^v([2-9]|[1-9][0-9]+)$`)
 
-// executable returns the name that the go command gives to the binary of a package.
 func executable(pkg string) string {
 	if majorVersion.MatchString(path.Base(pkg)) {
 		pkg = path.Dir(pkg)

@@ -125,7 +125,6 @@ func builder(w io.Writer) *provider {
 	return &provider{source: onlyBuild, progress: w, interval: progress.Interval}
 }
 
-// hello returns a build from a module with two programs. The build takes a second.
 func hello(t *testing.T) build {
 	t.Helper()
 	const program = "package main\n\nvar gitVersion, gitMajor, gitMinor string\n\n" +
@@ -146,8 +145,6 @@ func hello(t *testing.T) build {
 	}
 }
 
-// sibling returns the build of the module's second program. The binary's name, sibling, differs
-// from the package's.
 func sibling(b build) build {
 	b.name, b.pkg, b.target = "sibling", "example.test/hello/cmd/v2", filepath.Join(filepath.Dir(b.target), "sibling")
 	return b
@@ -235,8 +232,7 @@ func goCommand(t *testing.T, script string) {
 		string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// A script takes the place of the go command. It leaves files, starts a child process as a compiler
-// would be, and never ends.
+// A script replaces the go command. The script leaves files, starts a child process and never ends.
 func TestInterruptedBuildLeavesNothing(t *testing.T) {
 	for name, verb := range map[string]string{"while modules are fetched": "list", "while it compiles": "build"} {
 		t.Run(name, func(t *testing.T) {
@@ -277,8 +273,6 @@ func TestInterruptedBuildLeavesNothing(t *testing.T) {
 	}
 }
 
-// A script takes the place of the go command. It reports downloads and packages, and waits until the
-// test has read its progress.
 func TestBuildReportsProgress(t *testing.T) {
 	b := hello(t)
 	proceed := t.TempDir()

@@ -65,7 +65,6 @@ func (p *provider) cached(b build) string {
 	return ""
 }
 
-// provide downloads or builds all missing binaries. It returns their paths, keyed by name.
 func (p *provider) provide(ctx context.Context, missing []build) (map[string]string, error) {
 	cache := missing[0].cache
 	unlock, err := p.lock(ctx, cache)
@@ -75,8 +74,7 @@ func (p *provider) provide(ctx context.Context, missing []build) (map[string]str
 	defer unlock()
 
 	stale, _ := filepath.Glob(filepath.Join(cache, unfinished+"*")) // the pattern is well-formed
-	// These files and folders are from killed processes, because no other process downloads or
-	// builds while this process holds the lock.
+	// These files are from killed processes: only the process with the lock downloads or builds.
 	for _, path := range stale {
 		_ = os.RemoveAll(path)
 	}
@@ -133,7 +131,6 @@ func (p *provider) lock(ctx context.Context, cache string) (unlock func(), err e
 	return func() { _ = lock.Unlock() }, nil
 }
 
-// titles returns a text such as "etcd v3.7.3, kubernetes v1.37.2".
 func titles(builds []build) string {
 	var names []string
 	for _, group := range groups(builds) {

@@ -25,8 +25,7 @@ type client struct {
 	hosts  *hosts
 }
 
-// unreachable records the hosts that did not respond. All downloads of this process share it, so
-// that an unreachable host costs only one wait.
+// unreachable is common to all downloads, so that an unreachable host costs only one wait.
 var unreachable hosts
 
 func newClient() (client, error) {
@@ -45,7 +44,6 @@ func newClient() (client, error) {
 	return c, nil
 }
 
-// address returns the URL to download from: the official one, or the same file on the mirror.
 func (c client) address(official string) string {
 	if c.mirror == "" {
 		return official
@@ -53,12 +51,10 @@ func (c client) address(official string) string {
 	return c.mirror + "/" + strings.TrimPrefix(official, "https://")
 }
 
-// statusError is the HTTP status of an unsuccessful response.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("%d %s", int(e), http.StatusText(int(e))) }
 
-// stallError is the time for which a server has not sent a byte.
 type stallError time.Duration
 
 func (e stallError) Error() string { return fmt.Sprintf("no byte in %v", time.Duration(e)) }
@@ -72,10 +68,8 @@ type hostError struct {
 func (e *hostError) Error() string { return fmt.Sprintf("%s is unreachable: %v", e.host, e.cause) }
 func (e *hostError) Unwrap() error { return e.cause }
 
-// get requests the bytes of a file that begin at offset, and writes them to the writer that open
-// returns. A server without support for ranges sends the whole file. open therefore gets the offset
-// of the first byte in the response. It also gets the size of the whole file, or -1 if the size is
-// unknown.
+// get writes a file from offset on to the writer that open returns. Servers without ranges send the
+// whole file, so open gets the offset of the first byte. The size is -1 if unknown.
 func (c client) get(ctx context.Context, address string, offset int64,
 	open func(from, size int64) (io.Writer, error)) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -117,8 +111,7 @@ func (c client) get(ctx context.Context, address string, offset int64,
 	return err
 }
 
-// request fails at once if an earlier request found the host unreachable. If this request finds the
-// host unreachable, it cancels all other requests to the host.
+// request fails at once if the host is unreachable. A failure cancels the host's other requests.
 func (c client) request(ctx context.Context, cancel context.CancelCauseFunc, address string, offset int64) (
 	*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -170,13 +163,11 @@ func (w *watched) Read(buffer []byte) (int, error) {
 	return n, err
 }
 
-// hosts maps names to hosts. The zero value is ready to use.
 type hosts struct {
 	mu     sync.Mutex
 	byName map[string]*host
 }
 
-// host is a server that is reachable until lost is closed.
 type host struct {
 	lost  chan struct{}
 	once  sync.Once
@@ -205,7 +196,6 @@ func (h *host) err() error {
 	}
 }
 
-// lose marks the host as unreachable for all requests, and returns a hostError.
 func (h *host) lose(cause error) error {
 	e := &hostError{host: h.name, cause: cause}
 	h.once.Do(func() {

@@ -22,8 +22,7 @@ import (
 	"jutsu.com/operators/test/testcluster/internal/progress"
 )
 
-// downloadAll downloads in parallel all binaries that have pinned checksums. If a download fails,
-// the binary is built later. The failure is an error only if SourceEnv is "download".
+// downloadAll downloads binaries with pinned checksums. Failures are errors only for onlyDownload.
 func (p *provider) downloadAll(ctx context.Context, missing []build) error {
 	var all []download
 	var unpinned []build
@@ -54,8 +53,7 @@ func (p *provider) downloadAll(ctx context.Context, missing []build) error {
 	return nil
 }
 
-// transferAll downloads files in parallel. It prints each failure in one line, and an unreachable
-// host only once.
+// transferAll downloads files in parallel. It prints an unreachable host only once.
 func (p *provider) transferAll(ctx context.Context, all []download) error {
 	if len(all) == 0 {
 		return nil
@@ -100,9 +98,7 @@ func (c *counter) String() string {
 	return fmt.Sprintf("%.1f MB of %.1f MB", float64(c.done.Load())/mega, float64(c.size.Load())/mega)
 }
 
-// transfer completes the .part file, and extracts the binary from it. After an interrupted
-// download, the .part file stays for the next attempt. transfer removes a .part file with a wrong
-// checksum.
+// transfer completes the .part file, which stays after an interruption, and extracts the binary.
 func (p *provider) transfer(ctx context.Context, d download, count *counter) error {
 	if sum, err := sumOf(d.part); err != nil || sum != d.sum { // another process may have completed it
 		err := p.resume(ctx, d, count)

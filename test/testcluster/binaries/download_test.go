@@ -69,8 +69,6 @@ func half(more func(r *http.Request)) http.HandlerFunc {
 
 func untilCancelled(r *http.Request) { <-r.Context().Done() }
 
-// released returns a build with a release. The provider downloads the release from base, and pins
-// the checksum of file.
 func released(t *testing.T, base string, file []byte) (build, *provider, *output) {
 	t.Helper()
 	b := hello(t)
@@ -231,7 +229,6 @@ func TestDownloadOfArchive(t *testing.T) {
 	}
 }
 
-// The second call of provide resumes the download of the first call, as another process would.
 func TestDownloadResumesAfterTruncation(t *testing.T) {
 	t.Parallel()
 	first := true
@@ -342,7 +339,6 @@ func TestSourceDecidesOnMissingBinaries(t *testing.T) {
 	}
 }
 
-// The test asks the server for three files. The server accepts connections but sends nothing.
 func TestUnreachableHostCostsOneWait(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(_ http.ResponseWriter, r *http.Request) { untilCancelled(r) })
@@ -393,7 +389,6 @@ func TestDownloadReportsProgress(t *testing.T) {
 	}
 }
 
-// Only the proxy has the file: the host in the URL does not exist.
 func TestDownloadByProxy(t *testing.T) {
 	t.Parallel()
 	var host string
@@ -414,8 +409,7 @@ func TestDownloadByProxy(t *testing.T) {
 	}
 }
 
-// net/http reads the proxy's environment variables only once per process. The test therefore
-// compares functions instead of setting the variables.
+// net/http reads the proxy's variables only once per process, so the test compares functions.
 func TestClientUsesProxyAndMirror(t *testing.T) {
 	c, err := newClient()
 	if err != nil {

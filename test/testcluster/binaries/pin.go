@@ -24,10 +24,9 @@ var platforms = []string{"linux/amd64", "linux/arm64"}
 
 const sumsHeader = "# SHA-256 sums of official releases; `testcluster pin` writes this file, doc.go describes it.\n"
 
-// Pin writes downloads.txt: the published checksums of all binaries with a release, in the versions
-// of tools/. If a project publishes no checksum, Pin downloads the binary and computes the
-// checksum. Pin skips a file that does not exist (404). After any other failure, downloads.txt
-// stays unchanged.
+// Pin writes the checksums of official releases to downloads.txt. It computes a checksum that the
+// project does not publish, and skips a missing file (404). After any other failure, it writes
+// nothing.
 func Pin(ctx context.Context, w io.Writer) error {
 	p, err := newProvider(w)
 	if err != nil {
@@ -79,8 +78,6 @@ func (p *provider) pin(ctx context.Context, releases []release) ([]byte, error) 
 	return []byte(sumsHeader + strings.Join(lines, "")), nil
 }
 
-// published returns a file's checksum from the project's list. If the project publishes no list,
-// published downloads the file and computes the checksum.
 func (p *provider) published(ctx context.Context, r release) (string, error) {
 	if r.sums == "" {
 		hash := sha256.New()
@@ -97,8 +94,7 @@ func (p *provider) published(ctx context.Context, r release) (string, error) {
 
 var sumOnly = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// findSum returns a file's checksum from the output of sha256sum, or from a list that contains only
-// a checksum.
+// findSum returns a file's checksum from the output of sha256sum, or from a list of one checksum.
 func findSum(list, url string) (string, error) {
 	file := url[strings.LastIndexByte(url, '/')+1:]
 	for line := range strings.Lines(list) {

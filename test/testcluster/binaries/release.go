@@ -35,7 +35,6 @@ func kubernetesRelease(name string) release {
 	return release{url: url, sums: url + ".sha256"}
 }
 
-// of returns the release with the version and the platform, such as "linux/amd64", filled in.
 func (r release) of(version, platform string) release {
 	goos, arch, _ := strings.Cut(platform, "/")
 	fill := strings.NewReplacer("{version}", version, "{os}", goos, "{arch}", arch).Replace
@@ -44,7 +43,6 @@ func (r release) of(version, platform string) release {
 
 const platform = runtime.GOOS + "/" + runtime.GOARCH
 
-// download is one file to download, and the path of its binary.
 type download struct {
 	release
 	title  string // name and version of the binary
@@ -53,7 +51,7 @@ type download struct {
 	target string // path of the finished binary
 }
 
-// download returns the download of a binary, or false if no checksum of the binary is pinned.
+// download returns false if no checksum of the binary is pinned.
 func (p *provider) download(b build) (download, bool) {
 	r := b.release.of(b.version, platform)
 	sum, ok := p.sums[r.url]
@@ -72,7 +70,6 @@ var downloads string
 
 var sumLine = regexp.MustCompile(`^([0-9a-f]{64})  (https://\S+)$`)
 
-// parseSums reads lines of the form "SHA256  URL" and skips comments (#).
 func parseSums(text string) (map[string]string, error) {
 	sums := map[string]string{}
 	for line := range strings.Lines(text) {

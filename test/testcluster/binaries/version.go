@@ -27,8 +27,6 @@ func Version(name string) (string, error) {
 	return b.version, nil
 }
 
-// newBuild reads the version of a binary from tools/. The version is part of the binary's path in
-// the cache.
 func newBuild(name string) (build, error) {
 	spec, ok := table[name]
 	if !ok {
@@ -54,14 +52,12 @@ func newBuild(name string) (build, error) {
 	return b, nil
 }
 
-// path returns the binary's path in the cache. hash comes from the checksum of the download, or is
-// b.hash if the binary is built from source.
+// path returns the binary's path in the cache. hash is from the download's checksum, or is b.hash.
 func (b build) path(hash string) string {
 	folder := strings.Join([]string{b.module, b.version, runtime.GOOS, runtime.GOARCH, hash}, "-")
 	return filepath.Join(b.cache, folder, b.name)
 }
 
-// pin reads the version, and computes a hash of all dependencies and flags.
 func (b *build) pin() error {
 	path := filepath.Join(b.source, "go.mod")
 	mod, err := os.ReadFile(path)
@@ -89,8 +85,7 @@ func (b *build) pin() error {
 	return nil
 }
 
-// ldflags returns linker flags that omit symbols and set the version. Without these flags,
-// Kubernetes has the version v0.0.0-master. Clients that compare versions cannot parse it.
+// ldflags sets the version. Kubernetes would have v0.0.0-master, which clients cannot parse.
 func (b build) ldflags() string {
 	flags := []string{"-s", "-w"}
 	for _, variable := range b.stamp {

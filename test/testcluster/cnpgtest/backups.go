@@ -29,9 +29,7 @@ const (
 	BackupInvalid   BackupPhase = "invalid backup definition"
 )
 
-// Errors of a Backup that cannot begin (checkPrerequisites in
-// internal/controller/backup_controller.go, and invokeStart in
-// pkg/management/postgres/webserver/plugin_backup.go).
+// Errors of a Backup that cannot begin (CloudNativePG's checkPrerequisites and invokeStart).
 const (
 	hibernatedError = "cannot backup a hibernated cluster"
 	noPluginError   = "cannot proceed with the backup as the cluster has no plugin configured"
@@ -44,8 +42,7 @@ const (
 	immediateLabel = "cnpg.io/immediateBackup"
 )
 
-// SetBackups sets the last phase that a Cluster's Backups reach, both running and future ones. The
-// default is completed.
+// SetBackups sets the last phase that a Cluster's Backups reach; default: completed.
 func (s *StandIn) SetBackups(namespace, cluster string, phase BackupPhase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,9 +99,8 @@ func (s *StandIn) playSchedule(ctx context.Context, o *unstructured.Unstructured
 	})
 }
 
-// formerImmediate returns the immediate Backup of an earlier schedule of the same name, or nil. If
-// there is one, CloudNativePG makes no new immediate Backup, even if the earlier schedule and its
-// Cluster were deleted.
+// formerImmediate returns the immediate Backup of an earlier schedule of the same name, or nil.
+// CloudNativePG then makes no new immediate Backup, even if the Cluster was deleted meanwhile.
 func (s *StandIn) formerImmediate(
 	ctx context.Context, o *unstructured.Unstructured,
 ) (*metav1.PartialObjectMetadata, error) {
@@ -120,10 +116,8 @@ func (s *StandIn) formerImmediate(
 	return &first, nil
 }
 
-// mayBegin reports whether CloudNativePG makes the immediate Backup of a schedule. For a volume
-// snapshot, the Cluster must be healthy. With the method plugin, CloudNativePG waits neither for a
-// healthy Cluster nor for pods with the plugin
-// (internal/controller/scheduledbackup_controller.go).
+// mayBegin reports whether an immediate Backup begins. For the method plugin, CloudNativePG
+// does not wait for a healthy Cluster (internal/controller/scheduledbackup_controller.go).
 func (s *StandIn) mayBegin(ctx context.Context, o *unstructured.Unstructured) bool {
 	if method, _, _ := unstructured.NestedString(o.Object, "spec", "method"); method == "plugin" {
 		return true
@@ -155,7 +149,6 @@ func (s *StandIn) createBackup(
 	return client.IgnoreAlreadyExists(s.client.Create(ctx, backup))
 }
 
-// playBackup advances a Backup by one phase.
 func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) error {
 	phase := phaseOf(o)
 	if slices.Contains([]BackupPhase{BackupCompleted, BackupFailed, BackupInvalid}, phase) {
@@ -231,8 +224,7 @@ func phaseOf(backup *unstructured.Unstructured) BackupPhase {
 	return BackupPhase(phase)
 }
 
-// refusal returns the error of a Backup that fails for good, or "". Hibernation also fails a Backup
-// that has started.
+// Hibernation also fails a Backup that has started.
 func (s *StandIn) refusal(backup, cluster *unstructured.Unstructured, phase BackupPhase) string {
 	if cluster == nil {
 		return ""
@@ -251,9 +243,8 @@ func (s *StandIn) refusal(backup, cluster *unstructured.Unstructured, phase Back
 	return ""
 }
 
-// waitsForOther reports whether a Backup must wait for another Backup of the Cluster. The other
-// Backup has not ended, and it is older or started (waitIfOtherBackupsRunning in
-// internal/controller/backup_controller.go).
+// waitsForOther reports whether an older or a started Backup of the Cluster has not ended
+// (waitIfOtherBackupsRunning in internal/controller/backup_controller.go).
 func (s *StandIn) waitsForOther(ctx context.Context, o *unstructured.Unstructured, cluster string) bool {
 	return slices.ContainsFunc(s.list(ctx, "Backup", o.GetNamespace()), func(other unstructured.Unstructured) bool {
 		of, _, _ := unstructured.NestedString(other.Object, "spec", "cluster", "name")
@@ -272,8 +263,8 @@ func (s *StandIn) setLastBackup(
 	})
 }
 
-// forgetBackups deletes a Cluster's completed Backup objects with a former serverName (the name in
-// the object store), as the plugin barman-cloud does. The backups in the object store stay.
+// forgetBackups deletes completed Backups with a former serverName (name in the object store), as
+// the plugin barman-cloud does. The backups in the object store stay.
 func (s *StandIn) forgetBackups(ctx context.Context, cluster *unstructured.Unstructured) error {
 	plugins, _, _ := unstructured.NestedSlice(cluster.Object, "spec", "plugins")
 	if len(plugins) == 0 {
@@ -300,7 +291,6 @@ func (s *StandIn) forgetBackups(ctx context.Context, cluster *unstructured.Unstr
 	return nil
 }
 
-// placeOf returns the name under which a plugin stores a Cluster in the object store.
 func placeOf(plugin map[string]any, cluster string) string {
 	if name, _, _ := unstructured.NestedString(plugin, "parameters", "serverName"); name != "" {
 		return name

@@ -12,19 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// managedBy is the spec.managedBy of simulated Jobs. The Job controller ignores Jobs with this
-// value.
+// managedBy is the spec.managedBy of simulated Jobs. The Job controller ignores such Jobs.
 const managedBy = "jutsu.com/cnpg-stand-in"
 
-// FailBootstrap sets the number of failing pods of the
-// Job that fills a new Cluster. With 0, the Job succeeds.
+// FailBootstrap sets the number of failing pods of the Job that fills a new Cluster.
 func (s *StandIn) FailBootstrap(namespace, cluster string, pods int32) {
 	s.change(namespace, cluster, func(i *instances) { i.failedPods = pods })
 }
 
-// fill simulates the Job that fills a new Cluster from a backup or from another database. It
-// reports whether the Cluster has its data (createPrimaryInstance in
-// internal/controller/cluster_create.go, and pkg/specs/jobs.go).
+// fill simulates the Job that fills a new Cluster. It reports whether the Cluster has its data
+// (createPrimaryInstance in internal/controller/cluster_create.go, and pkg/specs/jobs.go).
 func (s *StandIn) fill(ctx context.Context, o *unstructured.Unstructured) (filled bool, err error) {
 	role := bootstrapRole(o)
 	if primary, _, _ := unstructured.NestedString(o.Object, "status", "currentPrimary"); role == "" || primary != "" {
@@ -57,8 +54,6 @@ func (s *StandIn) fill(ctx context.Context, o *unstructured.Unstructured) (fille
 	return false, s.client.Status().Update(ctx, job)
 }
 
-// bootstrapRole returns the role of the Job that
-// fills a Cluster, or "" if the Cluster begins empty.
 func bootstrapRole(o *unstructured.Unstructured) string {
 	bootstrap, _, _ := unstructured.NestedMap(o.Object, "spec", "bootstrap")
 	if recovery, ok := bootstrap["recovery"].(map[string]any); ok {

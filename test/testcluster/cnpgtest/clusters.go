@@ -19,8 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// The phases of a Cluster (api/v1/cluster_types.go, and ensureNoFailoverOnFullDisk in
-// internal/controller/cluster_controller.go).
+// The phases of a Cluster (api/v1/cluster_types.go, and ensureNoFailoverOnFullDisk).
 const (
 	healthy       = "Cluster in healthy state"
 	hibernated    = "Cluster hibernated"
@@ -50,8 +49,7 @@ type instances struct {
 	failedPods int32 // failed pods of the Job that fills the Cluster
 }
 
-// SetReadyInstances bounds the ready instances of a Cluster. This simulates a slow start, or pods
-// for which there is no node. A negative number removes the bound.
+// SetReadyInstances bounds the ready instances of a Cluster. A negative number removes the bound.
 func (s *StandIn) SetReadyInstances(namespace, cluster string, atMost int) {
 	s.change(namespace, cluster, func(i *instances) {
 		i.atMost = nil
@@ -71,14 +69,12 @@ func (s *StandIn) Promote(namespace, cluster string) {
 	s.change(namespace, cluster, func(i *instances) { i.lost, i.primary = false, i.primary+1 })
 }
 
-// FillDisk fills the primary's volume for the write-ahead log. The primary then ends, and no other
-// instance takes over. With full=false, FillDisk frees the volume.
+// FillDisk fills the primary's volume for the write-ahead log, or frees it. No instance takes over.
 func (s *StandIn) FillDisk(namespace, cluster string, full bool) {
 	s.change(namespace, cluster, func(i *instances) { i.diskFull = full })
 }
 
-// FailArchiving makes the archiving of a Cluster's write-ahead log fail with a reason. With an
-// empty reason, archiving succeeds.
+// FailArchiving makes the archiving of the write-ahead log fail with a reason, or succeed with "".
 func (s *StandIn) FailArchiving(namespace, cluster, reason string) {
 	s.change(namespace, cluster, func(i *instances) { i.archiving = reason })
 }
@@ -156,8 +152,7 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 	return s.setStatus(ctx, o, status)
 }
 
-// haltedBy returns the status of a Cluster with an unknown plugin, or nil. CloudNativePG then
-// changes nothing else, not even the rest of the status.
+// haltedBy returns the status for an unknown plugin, or nil. CloudNativePG changes nothing else.
 func haltedBy(o *unstructured.Unstructured) map[string]any {
 	for _, plugin := range pluginsOf(o) {
 		if plugin != barmanCloud {
@@ -182,15 +177,12 @@ func phaseOfCluster(o *unstructured.Unstructured) string {
 	return phase
 }
 
-// mayHibernate reports whether a Cluster has the annotation for hibernation and is healthy or
-// already hibernated (pkg/reconciler/hibernation/status.go).
+// Only healthy Clusters hibernate (pkg/reconciler/hibernation/status.go in CloudNativePG).
 func mayHibernate(o *unstructured.Unstructured) bool {
 	return o.GetAnnotations()[hibernation] == "on" && slices.Contains([]string{healthy, hibernated}, phaseOfCluster(o))
 }
 
-// hibernationOf returns the Cluster's conditions with an updated condition of hibernation. Without
-// the annotation there is no such condition. At first the reason is DeletingPods, because pods take
-// a moment to end; the next call sets Hibernated.
+// The reason is DeletingPods at first, because pods take a moment to end.
 func hibernationOf(o *unstructured.Unstructured, before string, is bool) []any {
 	switch {
 	case o.GetAnnotations()[hibernation] != "on":
@@ -205,9 +197,7 @@ func hibernationOf(o *unstructured.Unstructured, before string, is bool) []any {
 	return withCondition(o, hibernation, "True", "Hibernated", "Cluster has been hibernated", time.Now())
 }
 
-// archived returns the Cluster's conditions with an updated condition ContinuousArchiving. The
-// instance manager sets this condition even if the Cluster has no archive
-// (getContinuousArchivingCondition in pkg/management/postgres/webserver).
+// CloudNativePG sets the condition ContinuousArchiving even without an archive.
 func (i instances) archived(o *unstructured.Unstructured) []any {
 	const kind = "ContinuousArchiving"
 	if i.archiving != "" {
@@ -256,8 +246,6 @@ func hasCondition(o *unstructured.Unstructured, kind string) bool {
 	return slices.ContainsFunc(all, func(c any) bool { return c.(map[string]any)["type"] == kind })
 }
 
-// createObjects creates the objects that CloudNativePG makes for a Cluster. Kubernetes deletes
-// these objects with the Cluster.
 func (s *StandIn) createObjects(ctx context.Context, cluster *unstructured.Unstructured) error {
 	for _, suffix := range []string{"-rw", "-ro", "-r"} {
 		service := &corev1.Service{
@@ -318,9 +306,7 @@ func (s *StandIn) createApplicationSecret(ctx context.Context, cluster *unstruct
 	return s.createOnce(ctx, cluster, secret)
 }
 
-// writeBudgets writes the PodDisruptionBudgets, and overwrites existing budgets of the same names.
-// It deletes a budget for which the Cluster has too few instances
-// (pkg/specs/poddisruptionbudget.go, and handlePDB in internal/controller/cluster_create.go).
+// writeBudgets overwrites existing PodDisruptionBudgets of the same names, as CloudNativePG does.
 func (s *StandIn) writeBudgets(ctx context.Context, cluster *unstructured.Unstructured) error {
 	wanted, _, _ := unstructured.NestedInt64(cluster.Object, "spec", "instances")
 	for _, b := range []struct {

@@ -25,8 +25,7 @@ import (
 const Image = "ghcr.io/cloudnative-pg/postgresql:18-standin"
 
 const (
-	// interval is the minimum time between two iterations over all objects. An iteration sends six
-	// requests, and about a dozen more per Cluster.
+	// An iteration over all objects sends six requests, and about a dozen more per Cluster.
 	interval = 200 * time.Millisecond
 	// idle is the time between two iterations while no object changes.
 	idle = time.Second
@@ -38,13 +37,11 @@ const (
 	hibernation       = "cnpg.io/hibernation"
 )
 
-// Options configure the simulation. The zero value causes
-// no failures, and has CloudNativePG's RetryInterval.
+// Options configure the simulation. The zero value causes no failures.
 type Options struct {
 	// RetryInterval is the time until a failed object is tried again. 0 means 30 s.
 	RetryInterval time.Duration
-	// Sessions returns the number of open sessions of a database. The argument database is the name
-	// in Postgres. If Sessions is nil, no database has sessions.
+	// Sessions returns the number of open sessions of a database, by its name in Postgres; nil: 0.
 	Sessions func(ctx context.Context, namespace, database string) int
 }
 
@@ -68,8 +65,7 @@ type StandIn struct {
 	copies          map[types.UID]copied            // keyed by Backup
 }
 
-// Start simulates CloudNativePG on the cluster until Stop
-// or the end of ctx. The kinds may be installed later.
+// Start simulates CloudNativePG until Stop or the end of ctx. The kinds may be installed later.
 func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error) {
 	c, err := client.NewWithWatch(config, client.Options{})
 	if err != nil {
@@ -104,9 +100,8 @@ func (s *StandIn) Accepts(namespace, cluster, role, password string) bool {
 	return ok && known == password
 }
 
-// SetRole simulates `ALTER ROLE ... SET ROLE TO ...`: in later sessions, the first role acts as the
-// second. An empty second role removes the setting. A new Cluster of the same name does not have
-// the setting, and CloudNativePG does not restore it.
+// SetRole simulates `ALTER ROLE ... SET ROLE TO ...`. An empty second role removes the setting.
+// CloudNativePG does not restore the setting in a new Cluster of the same name.
 func (s *StandIn) SetRole(ctx context.Context, namespace, cluster, role, other string) {
 	key := s.roleKey(ctx, namespace, cluster, role)
 	s.mu.Lock()
@@ -114,7 +109,7 @@ func (s *StandIn) SetRole(ctx context.Context, namespace, cluster, role, other s
 	s.acting[key] = other
 }
 
-// ActsAs returns the role that runs the SQL of new sessions after a login with the given role.
+// ActsAs returns the role that runs the SQL of new sessions of a login.
 func (s *StandIn) ActsAs(ctx context.Context, namespace, cluster, role string) string {
 	key := s.roleKey(ctx, namespace, cluster, role)
 	s.mu.Lock()
@@ -134,7 +129,6 @@ func actingKey(namespace string, cluster types.UID, role string) string {
 	return fmt.Sprintf("%s/%s/%s", namespace, cluster, role)
 }
 
-// setLogin sets the password of a role. With login=false, the role cannot log in.
 func (s *StandIn) setLogin(role *unstructured.Unstructured, login bool, password string) {
 	name, _, _ := unstructured.NestedString(role.Object, "spec", "name")
 	cluster, _, _ := unstructured.NestedString(role.Object, "spec", "cluster", "name")
@@ -167,8 +161,6 @@ func (s *StandIn) isPaused(namespace, cluster string) bool {
 	return s.paused[namespace+"/"+cluster]
 }
 
-// notify makes the next iteration over all objects begin early, as soon as the minimum time
-// permits.
 func (s *StandIn) notify() {
 	select {
 	case s.changed <- struct{}{}:
@@ -196,8 +188,7 @@ func (s *StandIn) run(ctx context.Context) {
 	}
 }
 
-// watch calls notify after each change of an object of the kind. The kind may be installed or
-// removed at any time.
+// The kind may be installed or removed while watch runs.
 func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, options ...client.ListOption) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -211,8 +202,7 @@ func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, optio
 	}
 }
 
-// wait returns after d, after a value from until, or when ctx ends. It reports false if ctx has
-// ended.
+// wait waits for d or for a value from until. It returns false if ctx has ended.
 func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -224,8 +214,7 @@ func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	return ctx.Err() == nil
 }
 
-// play advances each object by one step. It ignores errors, because objects and kinds may
-// disappear at any time and the next iteration tries again.
+// play ignores errors, because objects and kinds may disappear and the next iteration tries again.
 func (s *StandIn) play(ctx context.Context) {
 	for _, kind := range []struct {
 		name string
@@ -253,13 +242,11 @@ func gvk(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "postgresql.cnpg.io", Version: "v1", Kind: kind}
 }
 
-// get returns an object, or nil if it does not exist or cannot be read.
 func (s *StandIn) get(ctx context.Context, kind, namespace, name string) *unstructured.Unstructured {
 	o, _ := s.read(ctx, kind, namespace, name)
 	return o
 }
 
-// read returns an object, or nil without an error if it does not exist.
 func (s *StandIn) read(ctx context.Context, kind, namespace, name string) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(gvk(kind))

@@ -22,8 +22,6 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// waitLimit is long enough for a busy machine. The simulation usually needs one or two iterations
-// over all objects.
 const waitLimit = time.Minute
 
 func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
@@ -34,8 +32,6 @@ func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	return o
 }
 
-// in returns a function that reads a field of an object's status. If the object cannot be read, the
-// function returns the text of the error.
 func in(ctx context.Context, c client.Client, o *unstructured.Unstructured, field string) func() any {
 	return func() any {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
@@ -75,8 +71,6 @@ func testMember(
 	g.Expect(c.Delete(t.Context(), member)).To(Succeed())
 }
 
-// testRows commits a row as the role "app", which owns the database, with the password "z". It
-// expects errors with a wrong cluster, database, password or role.
 func testRows(t *testing.T, g *WithT, s *StandIn, pg *unstructured.Unstructured) {
 	t.Helper()
 	insert := func(cluster, database, password string) error {
@@ -116,8 +110,6 @@ func TestStandIn(t *testing.T) {
 	t.Run("poolers and upgrades", func(t *testing.T) { t.Parallel(); testPoolersAndUpgrades(t, c, s) })
 }
 
-// testObjects tests Clusters, Databases, DatabaseRoles, ScheduledBackups and Backups. sessions is
-// the number of sessions of every database.
 func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int32) {
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(waitLimit)
@@ -274,8 +266,6 @@ func testRefusedBackups(
 	g.Consistently(backUp("unknown")).WithTimeout(time.Second).Should(BeNil(), "it is retried")
 }
 
-// testInstances causes and then ends faults of a Cluster with three instances. It also checks the
-// objects that CloudNativePG makes for a Cluster.
 func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unstructured.Unstructured) {
 	t.Helper()
 	shows := func() string {
@@ -327,8 +317,6 @@ func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unst
 	}).Should(HaveValue(Equal(intstr.FromInt32(1))), "it takes every budget of this name for its own")
 }
 
-// testBootstrap creates Clusters with data from a backup or from another database. The Jobs that
-// fill them fail at first or do not begin.
 func testBootstrap(t *testing.T, g *WithT, s *StandIn, c client.Client) {
 	t.Helper()
 	from := func(name string, bootstrap map[string]any, external ...any) *unstructured.Unstructured {

@@ -16,8 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// withCondition returns a Cluster's conditions with one condition set. The lastTransitionTime of
-// this condition changes only with its status.
+// withCondition sets a condition. Its lastTransitionTime changes only with its status.
 func withCondition(o *unstructured.Unstructured, kind, status, reason, message string, now time.Time) []any {
 	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	c := map[string]any{
@@ -36,8 +35,6 @@ func withCondition(o *unstructured.Unstructured, kind, status, reason, message s
 	return append(all, c)
 }
 
-// cluster returns the Cluster of an object, or nil. up reports whether the Cluster's primary
-// accepts connections, so that CloudNativePG can act on the object.
 func (s *StandIn) cluster(
 	ctx context.Context, o *unstructured.Unstructured,
 ) (cluster *unstructured.Unstructured, up bool, err error) {
@@ -46,7 +43,6 @@ func (s *StandIn) cluster(
 	return cluster, cluster != nil && s.answers(cluster), err
 }
 
-// answers reports whether the primary of a Cluster accepts connections.
 func (s *StandIn) answers(cluster *unstructured.Unstructured) bool {
 	primary, _, _ := unstructured.NestedString(cluster.Object, "status", "currentPrimary")
 	healthy, _, _ := unstructured.NestedStringSlice(cluster.Object, "status", "instancesStatus", "healthy")
@@ -102,8 +98,6 @@ func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) er
 	})
 }
 
-// release reports in the status of a role or database that the Cluster was deleted, and removes the
-// finalizer.
 func (s *StandIn) release(ctx context.Context, o *unstructured.Unstructured, finalizer string) error {
 	if !slices.Contains(o.GetFinalizers(), finalizer) {
 		return nil
@@ -117,8 +111,7 @@ func (s *StandIn) release(ctx context.Context, o *unstructured.Unstructured, fin
 	return s.finalize(ctx, o, finalizer, false)
 }
 
-// password returns the role's password, and the version of the Secret that CloudNativePG has
-// noticed. why is the text of an error, or "".
+// version is the version of the Secret that CloudNativePG has noticed. why is an error, or "".
 func (s *StandIn) password(
 	ctx context.Context, o *unstructured.Unstructured, role string,
 ) (password, version, why string) {
@@ -190,12 +183,9 @@ func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured
 	})
 }
 
-// contributed are some extensions of Postgres that every image of CloudNativePG has
-// (https://www.postgresql.org/docs/current/contrib.html).
+// Some of Postgres' own extensions: https://www.postgresql.org/docs/current/contrib.html
 var contributed = []string{"pg_trgm", "citext", "hstore", "pgcrypto", "unaccent", "uuid-ossp"}
 
-// extensionsOf returns the states of a Database's extensions, or nil if it has none. missing
-// reports whether the image lacks one of them.
 func extensionsOf(o *unstructured.Unstructured) (status any, missing bool) {
 	wanted, _, _ := unstructured.NestedSlice(o.Object, "spec", "extensions")
 	var all []any
@@ -245,8 +235,6 @@ func (s *StandIn) fail(ctx context.Context, o *unstructured.Unstructured, why st
 	return s.setStatus(ctx, o, map[string]any{"applied": false, "message": why})
 }
 
-// setStatus merges values into the status. A nil value removes the field. If nothing changes,
-// setStatus does not write.
 func (s *StandIn) setStatus(ctx context.Context, o *unstructured.Unstructured, values map[string]any) error {
 	before := o.DeepCopy()
 	for key, value := range values {

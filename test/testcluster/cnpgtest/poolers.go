@@ -19,9 +19,8 @@ const (
 	poolerImage = "ghcr.io/cloudnative-pg/pgbouncer:standin"
 )
 
-// playPooler creates a Pooler's Deployment and Service, which Kubernetes deletes with the Pooler.
-// It does nothing if a Cluster has the Pooler's name. It writes no status if the Deployment or the
-// Service belongs to another owner (internal/controller/pooler_controller.go).
+// playPooler ignores a Pooler with the name of a Cluster. It writes no status if the Deployment or
+// the Service belongs to another owner (internal/controller/pooler_controller.go).
 func (s *StandIn) playPooler(ctx context.Context, o *unstructured.Unstructured) error {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "cluster", "name")
 	if o.GetDeletionTimestamp() != nil || s.isPaused(o.GetNamespace(), name) ||
@@ -72,8 +71,7 @@ func poolerMeta(pooler *unstructured.Unstructured, cluster string) metav1.Object
 	}
 }
 
-// poolerDeployment returns a Deployment whose pods comply
-// with pod security "restricted", as CloudNativePG's do.
+// The pods comply with pod security "restricted", as CloudNativePG's do.
 func poolerDeployment(pooler *unstructured.Unstructured, cluster string) *appsv1.Deployment {
 	meta := poolerMeta(pooler, cluster)
 	return &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{

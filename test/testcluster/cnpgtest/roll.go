@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// roll is the replacement of a Cluster's pods, one after another. It begins after a change of the
-// image, the resources, the plugins, or a parameter that Postgres reads only at its start.
 type roll struct {
 	of   types.UID // the Cluster
 	from string    // image, resources, parameters and plugins of pods that are not replaced yet
@@ -21,8 +19,7 @@ type roll struct {
 	plugins string
 }
 
-// startParameters are common parameters that Postgres reads only at its start: the context
-// postmaster in pg_settings. https://www.postgresql.org/docs/18/view-pg-settings.html
+// Postgres reads these only at its start: https://www.postgresql.org/docs/18/view-pg-settings.html
 var startParameters = []string{
 	"autovacuum_freeze_max_age", "huge_pages", "max_connections", "max_files_per_process", "max_locks_per_transaction",
 	"max_prepared_transactions", "max_replication_slots", "max_wal_senders", "max_worker_processes", "shared_buffers",
@@ -39,8 +36,7 @@ func pluginsOf(o *unstructured.Unstructured) (names []string) {
 	return names
 }
 
-// playRoll replaces the next pod of a healthy Cluster: the standbys first, then the primary. As in
-// CloudNativePG, the status names the new image as soon as the first pod is replaced.
+// As in CloudNativePG, the status names the new image as soon as the first pod is replaced.
 func (s *StandIn) playRoll(o *unstructured.Unstructured, image string, status map[string]any) {
 	before := s.instancesOf(o)
 	after := before.rolled(o, image, status)
@@ -49,9 +45,8 @@ func (s *StandIn) playRoll(o *unstructured.Unstructured, image string, status ma
 	}
 }
 
-// rolled replaces the next pod in the status. With the method switchover, another instance becomes
-// the primary before the former primary's pod is replaced (updatePrimaryPod in
-// internal/controller/cluster_upgrade.go).
+// rolled replaces the next pod. With the method switchover, a standby becomes primary before the
+// former primary's pod is replaced (updatePrimaryPod in internal/controller/cluster_upgrade.go).
 func (i instances) rolled(o *unstructured.Unstructured, image string, status map[string]any) instances {
 	resources, _, _ := unstructured.NestedMap(o.Object, "spec", "resources")
 	parameters, _, _ := unstructured.NestedMap(o.Object, "spec", "postgresql", "parameters")

@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// table is the single table that a simulated database has.
 type table struct {
 	owner string // role that created the table, or ""
 	rows  []row
@@ -31,7 +30,6 @@ type row struct {
 	major int64 // major version of the Postgres that committed the row
 }
 
-// copied has, for each database, the number of rows in a Backup.
 type copied struct {
 	cluster types.UID
 	major   int64
@@ -39,8 +37,7 @@ type copied struct {
 	logged  bool // whether a restore replays the archived write-ahead log
 }
 
-// Insert commits a row to the table of a database, in a session of a login. The first session
-// creates the table. If Postgres refuses, Insert returns an error and nothing is committed.
+// Insert commits a row in a session of the login. The first session creates the table.
 func (s *StandIn) Insert(ctx context.Context, namespace, cluster, database, login, password, text string) error {
 	c := s.get(ctx, "Cluster", namespace, cluster)
 	if c == nil || !s.answers(c) {
@@ -69,8 +66,7 @@ func (s *StandIn) Insert(ctx context.Context, namespace, cluster, database, logi
 	return nil
 }
 
-// Rows returns a database's rows in the data of a Cluster. The rows exist even if Postgres does not
-// start.
+// Rows returns a database's rows in the data of a Cluster, even if Postgres does not start.
 func (s *StandIn) Rows(cluster types.UID, database string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,9 +78,8 @@ func (s *StandIn) Rows(cluster types.UID, database string) (all []string) {
 	return all
 }
 
-// Restorable returns the rows that a restore of a Backup brings back: rows committed before the
-// Backup began. A plugin also restores rows of the same major version from the archived write-ahead
-// log.
+// Restorable returns the rows that a Backup restores. A plugin also restores rows of
+// the Backup's major version from the archived write-ahead log.
 func (s *StandIn) Restorable(backup types.UID, database string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +116,7 @@ func (s *StandIn) createDatabase(cluster types.UID, name string) {
 	}
 }
 
-// dropDatabase removes a database's table. Backups of the database keep their rows.
+// Backups of a dropped database keep their rows.
 func (s *StandIn) dropDatabase(cluster types.UID, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,8 +127,7 @@ func (s *StandIn) dropDatabase(cluster types.UID, name string) {
 	delete(s.tables[cluster], name)
 }
 
-// archive marks all committed rows as archived: an instance archives its write-ahead log at its
-// shutdown.
+// An instance archives its write-ahead log at its shutdown.
 func (s *StandIn) archive(cluster types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +136,6 @@ func (s *StandIn) archive(cluster types.UID) {
 	}
 }
 
-// copyRows records how many rows each table has when a Backup starts.
 func (s *StandIn) copyRows(backup, cluster *unstructured.Unstructured) {
 	method, _, _ := unstructured.NestedString(backup.Object, "spec", "method")
 	data, _, _ := unstructured.NestedMap(cluster.Object, "status", "pgDataImageInfo")
@@ -166,9 +159,8 @@ func (s *StandIn) groupsOf(ctx context.Context, namespace, role string) []string
 	return nil
 }
 
-// PlayLogins simulates the effect of Jobs in a namespace until ctx ends: after a Job has completed,
-// sessions of a login act as another role. The Job's variable OWNER names that role. The variable
-// PGUSER refers to a Secret with the login and the host.
+// PlayLogins simulates Jobs until ctx ends: after a Job has completed, sessions of the login in the
+// Secret of PGUSER act as the role in OWNER.
 func (s *StandIn) PlayLogins(ctx context.Context, namespace string) {
 	go func() {
 		played := map[types.UID]bool{}

@@ -17,16 +17,14 @@ import (
 
 const majorUpgrade = "Upgrading Postgres major version"
 
-// upgradeRole is the role of the upgrade Job, and the name of the Job's container.
 const upgradeRole = "major-upgrade"
 
-// Upgrades selects how a Cluster's upgrades to another major version end, or where they stop.
+// Upgrades selects how a Cluster's upgrades to another major version end.
 type Upgrades int
 
-// By default, upgrades succeed. pg_upgrade renames global/pg_control of the former data before it
-// links the files. The former version cannot start after that (disable_old_cluster in pg_upgrade's
-// controldata.c). A successful Job has replaced the former data (moveDataInPlace in CloudNativePG's
-// internal/cmd/manager/instance/upgrade/execute/cmd.go).
+// pg_upgrade renames global/pg_control of the former data before it links the files. The former
+// version cannot start after that (disable_old_cluster in pg_upgrade's controldata.c). A successful
+// Job has replaced the former data (CloudNativePG's moveDataInPlace).
 const (
 	UpgradesSucceed    Upgrades = iota
 	UpgradesPend                // the pod does not start
@@ -36,7 +34,6 @@ const (
 	UpgradesFailMoved           // the Job fails after it has replaced the former data
 )
 
-// pgData is the effect that Jobs had on the data of a Cluster.
 type pgData struct {
 	of       types.UID // the Cluster
 	linkedBy types.UID // the Job that began to link the files, or ""
@@ -52,7 +49,6 @@ func (s *StandIn) SetUpgrades(namespace, cluster string, outcome Upgrades) {
 	s.change(namespace, cluster, func(i *instances) { i.upgrades = outcome })
 }
 
-// majorOf returns the major version in the tag of an image, or 0 if there is none.
 func majorOf(image string) int64 {
 	image, _, _ = strings.Cut(image, "@")
 	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
@@ -64,11 +60,9 @@ func majorOf(image string) int64 {
 	return major
 }
 
-// playUpgrade upgrades the data of a Cluster to the version of its image, in a Job while no
-// instance runs. It returns the image of the data, and the phase if the Cluster does not run. As in
-// CloudNativePG (pkg/reconciler/majorupgrade/reconciler.go), a completed Job gives the data the
-// version that the spec names at that time. If the spec names the former version again before the
-// Job has completed, playUpgrade deletes the Job, whatever its progress.
+// playUpgrade upgrades a Cluster's data in a Job while no instance runs. As in CloudNativePG
+// (pkg/reconciler/majorupgrade/reconciler.go), a completed Job gives the data the version that the
+// spec names then. If the spec names the former version before that, playUpgrade deletes the Job.
 func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured, image string) (
 	data map[string]any, phase string, err error,
 ) {
@@ -96,8 +90,7 @@ func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured,
 	return map[string]any{"image": image, "majorVersion": wanted}, phase, nil
 }
 
-// upgrade advances a Job to the state that SetUpgrades selected. If another Job began to link the
-// files, the upgrade fails. If an earlier Job has replaced the data, the upgrade can succeed.
+// upgrade fails if another Job began to link the files. If a Job replaced the data, it can succeed.
 func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job *batchv1.Job, to int64) error {
 	i := s.instancesOf(o)
 	outcome, data := i.upgrades, i.data
@@ -137,8 +130,7 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 	return err
 }
 
-// createUpgrade creates the Job with an image that cannot be pulled. The Job's pod therefore does
-// not start on its own; movePods sets the pod's phase.
+// The Job's image cannot be pulled, so that only movePods sets the pod's phase.
 func (s *StandIn) createUpgrade(ctx context.Context, cluster *unstructured.Unstructured, job *batchv1.Job) error {
 	job.Labels["cnpg.io/jobRole"] = upgradeRole
 	job.Spec = batchv1.JobSpec{
@@ -176,8 +168,7 @@ func hasEnded(job *batchv1.Job, how batchv1.JobConditionType) bool {
 	return false
 }
 
-// movePods sets the phase and container state of a Job's
-// pods, as a kubelet would. It reports whether a pod exists.
+// movePods sets the phase of a Job's pods as a kubelet would, and reports whether a pod exists.
 func (s *StandIn) movePods(
 	ctx context.Context, job *batchv1.Job, phase corev1.PodPhase, state corev1.ContainerState,
 ) (bool, error) {

@@ -27,8 +27,7 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// nowhere is an empty namespace. CloudNativePG's manager watches only this namespace, so that only
-// its webhooks have an effect.
+// The manager watches only this empty namespace, so that only its webhooks have an effect.
 const nowhere = "cnpg-system"
 
 // Webhooks are CloudNativePG's own admission webhooks.
@@ -37,11 +36,8 @@ type Webhooks struct {
 	reaper *process.Reaper
 }
 
-// StartWebhooks runs CloudNativePG's manager of tools/cloudnative-pg only for its admission
-// webhooks, and registers the webhooks. Clusters, Backups, ScheduledBackups, Databases and Poolers
-// then have CloudNativePG's own defaults, refusals and limits; DatabaseRole has no webhook.
-// CloudNativePG's kinds must be installed. While the manager is built, lines are printed to
-// progress, or to os.Stderr if progress is nil.
+// StartWebhooks runs CloudNativePG's manager for its admission webhooks only, and registers them.
+// CloudNativePG's kinds must be installed. DatabaseRole has no webhook.
 func StartWebhooks(ctx context.Context, config *rest.Config, progress io.Writer) (*Webhooks, error) {
 	paths, err := binaries.Locate(ctx, progress, binaries.CloudNativePG)
 	if err != nil {
@@ -96,7 +92,6 @@ func (w *Webhooks) start(ctx context.Context, config *rest.Config, binary string
 	return register(ctx, config, address, authority)
 }
 
-// prepare writes the manager's files, and returns the certificate of the manager's webhooks.
 func (w *Webhooks) prepare(config *rest.Config) (authority []byte, err error) {
 	authority, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	if err != nil {
@@ -118,7 +113,6 @@ func (w *Webhooks) prepare(config *rest.Config) (authority []byte, err error) {
 		clientcmd.WriteToFile(kubeconfig, filepath.Join(w.folder, "kubeconfig")))
 }
 
-// register registers the webhooks as CloudNativePG's release does, but at the given address.
 func register(ctx context.Context, config *rest.Config, address string, authority []byte) error {
 	c, err := client.New(config, client.Options{})
 	if err != nil {
@@ -167,8 +161,7 @@ func register(ctx context.Context, config *rest.Config, address string, authorit
 	return nil
 }
 
-// Stop ends the manager. The webhooks stay registered, so the API server then refuses all writes of
-// the kinds that have a webhook.
+// Stop ends the manager. The API server then refuses all writes of the kinds with a webhook.
 func (w *Webhooks) Stop() error {
 	if w.reaper == nil {
 		return os.RemoveAll(w.folder)

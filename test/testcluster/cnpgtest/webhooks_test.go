@@ -32,8 +32,7 @@ func TestWebhooks(t *testing.T) {
 
 	pg := object("Cluster", "pg", map[string]any{"instances": int64(3), "storage": storage})
 	none := object("Cluster", "none", map[string]any{"instances": int64(1), "storage": map[string]any{"size": "none"}})
-	// The API server learns of webhook configurations
-	// late. Before that, it accepts objects unchanged.
+	// Before the API server knows the webhooks, it accepts objects unchanged.
 	g.Eventually(func(g Gomega) {
 		tried := pg.DeepCopy()
 		g.Expect(c.Create(t.Context(), tried, client.DryRunAll)).To(Succeed())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package largest makes objects that cost the most memory within the limits of their
-// CustomResourceDefinition. Tests use them to measure the memory of an operator's cache. The size
-// of the JSON is no measure of that memory, because `{}` may take a hundred bytes in Go.
+// CustomResourceDefinition, for tests of an operator's cache. The size of the JSON is no measure of
+// memory: `{}` may take a hundred bytes in Go.
 package largest
 
 import (
@@ -20,15 +20,14 @@ import (
 // MaxBytes is etcd's limit on an object, in bytes of JSON.
 const MaxBytes = 1536 << 10
 
-// Allowance is the memory that an object may take in addition to four bytes per byte of its JSON.
-// It covers the struct itself and short lists of empty items.
+// Allowance is an object's allowed memory in addition to four bytes per byte of its JSON.
 const Allowance = 16 << 10
 
 type schema = apiextensionsv1.JSONSchemaProps
 
 // Object is the JSON of an object.
 type Object struct {
-	// Name has the path of the large field, and the way it is filled, such as "long strings".
+	// Name has the path of the large field and its filling, such as "long strings".
 	Name string
 	JSON []byte
 }
@@ -44,9 +43,7 @@ type filling struct {
 var fillings = []filling{{name: "empty items"}, {"short strings", false, true}, {"long strings", true, true}}
 
 // Of returns objects of the definition's first version, each as large as its schema, its rules and
-// etcd allow. For each list and map, there are three objects in which only that field is large. In
-// three more objects, all lists and maps are large. The three objects differ in the values of the
-// items (fillings).
+// etcd allow. For each list and map, and for all together, there is one object per filling.
 func Of(crd *apiextensionsv1.CustomResourceDefinition) []Object {
 	version := crd.Spec.Versions[0]
 	root := version.Schema.OpenAPIV3Schema
@@ -78,7 +75,6 @@ func encoded(o map[string]any) []byte {
 	return text
 }
 
-// multiples returns the paths of all fields that are lists or maps.
 func multiples(s *schema, path string) []string {
 	var paths []string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -96,28 +92,25 @@ func multiples(s *schema, path string) []string {
 
 type maker struct {
 	filling
-	// path is the field to fill, with its contents. An empty path means all fields.
+	// An empty path means all fields.
 	path string
-	// remaining is the number of bytes that the object may still take.
+
 	remaining int
 	// keys is the number of keys so far. Each new key contains this number, so keys are unique.
 	keys int
 }
 
-// in reports whether the object fills the field at path. The object fills the field at m.path and
-// the enclosing fields. If m.whole is true, it also fills the fields inside the field at m.path.
+// in reports whether to fill path: m.path, its enclosing fields and, if m.whole, its contents.
 func (m *maker) in(path string) bool {
 	return m.path == "" || within(m.path, path) || (m.whole && within(path, m.path))
 }
 
-// within reports whether path equals other, or is a path below other.
 func within(path, other string) bool {
 	rest, ok := strings.CutPrefix(path, other)
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], ".[{"))
 }
 
-// value makes a value for a schema. around has the schemas of the enclosing fields, innermost
-// first, because their validation rules may also bound the value.
+// around has the schemas of the enclosing fields: their validation rules may also bound the value.
 func (m *maker) value(s *schema, path string, around []*schema) any {
 	around = append([]*schema{s}, around...)
 	switch {
@@ -173,8 +166,6 @@ func (m *maker) entries(s *schema, path string, around []*schema) map[string]any
 	return entries
 }
 
-// most returns the number of items to put into a list or map. It is 1 if the field at path is not
-// to be filled.
 func (m *maker) most(bound *int64, path string, around []*schema) int {
 	switch {
 	case !m.in(path):
@@ -197,7 +188,7 @@ func (m *maker) most(bound *int64, path string, around []*schema) int {
 	return MaxBytes
 }
 
-// maxText is the length in bytes of a long string whose schema has no maxLength.
+// maxText is the length of a long string without maxLength.
 const maxText = 64
 
 func (m *maker) text(s *schema) string {

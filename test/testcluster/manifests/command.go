@@ -20,9 +20,8 @@ type Command struct {
 	Env []string
 }
 
-// CommandOf returns the command of a Deployment's first container, for tests that run the command
-// without a kubelet. An environment variable with valueFrom must refer to a ConfigMap among the
-// objects.
+// CommandOf returns the command of a Deployment's first container. An environment variable with
+// valueFrom must refer to a ConfigMap among the objects.
 func CommandOf(objects []*unstructured.Unstructured, deployment string) (*Command, error) {
 	configs := map[string]*corev1.ConfigMap{}
 	var found *appsv1.Deployment
@@ -54,7 +53,6 @@ func CommandOf(objects []*unstructured.Unstructured, deployment string) (*Comman
 	})
 }
 
-// reference matches a variable in an argument, such as $(NAME).
 var reference = regexp.MustCompile(`\$\(([^)]+)\)`)
 
 func commandOf(c *corev1.Container, config func(*corev1.ConfigMapKeySelector) (string, bool)) (*Command, error) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifests renders kustomizations, applies them like `kubectl apply --server-side -k`, and
-// returns the command of a Deployment in them, for tests.
+// Package manifests renders and applies kustomizations, like `kubectl apply --server-side -k`.
 package manifests
 
 import (
@@ -25,8 +24,7 @@ import (
 // FieldOwner is the field owner of objects that Apply has applied.
 const FieldOwner = "deploy"
 
-// Render returns the objects of the kustomization in a folder, in an order in which they can be
-// applied: Namespaces and CustomResourceDefinitions first.
+// Render returns a folder's kustomization, Namespaces and CustomResourceDefinitions first.
 func Render(folder string) ([]*unstructured.Unstructured, error) {
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionLegacy // namespaces and CustomResourceDefinitions first
@@ -49,15 +47,15 @@ func Render(folder string) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// Without returns the objects whose kind is not among the given kinds.
+// Without returns the objects of all other kinds.
 func Without(objects []*unstructured.Unstructured, kinds ...string) []*unstructured.Unstructured {
 	return slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool {
 		return slices.Contains(kinds, o.GetKind())
 	})
 }
 
-// Apply applies the objects in order by server-side apply, which refuses unknown fields. It takes
-// over fields of other owners.
+// Apply applies the objects by server-side apply, which refuses unknown fields. It also changes
+// fields of other owners.
 func Apply(ctx context.Context, c client.Client, objects []*unstructured.Unstructured,
 	options ...client.ApplyOption) error {
 	options = append([]client.ApplyOption{client.FieldOwner(FieldOwner), client.ForceOwnership}, options...)

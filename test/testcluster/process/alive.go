@@ -7,8 +7,7 @@ import (
 	"os"
 )
 
-// Alive reports whether the process with an id runs. A
-// zombie, which containers often have, does not run.
+// Alive reports whether a process runs. A zombie, which containers often have, does not run.
 func Alive(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat") // "pid (name) state ..."; the name may contain parentheses
 	if err != nil {

@@ -29,8 +29,7 @@ type Process struct {
 	exited    chan struct{}
 }
 
-// Start starts a command. It appends the output to the file
-// log and creates the file's folder. The reaper may be nil.
+// Start starts a command and appends its output to the file log. The reaper may be nil.
 func Start(name, log string, cmd *exec.Cmd, reaper *Reaper) (p *Process, err error) {
 	defer func() {
 		if err != nil {
@@ -103,8 +102,7 @@ func (p *Process) Err() error {
 	return fmt.Errorf("%s has ended: %s; the last lines of its log %s:\n%s", p.name, p.cmd.ProcessState, p.log, p.Tail())
 }
 
-// Tail returns the last lines of the process' output. After a panic or a data race, it returns the
-// first lines of the report instead.
+// Tail returns the last lines of the output, or the first lines of a panic or a data race.
 func (p *Process) Tail() string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
@@ -165,8 +163,7 @@ func (p *Process) Signal(signal syscall.Signal) error {
 	return syscall.Kill(-p.PID(), signal)
 }
 
-// Stop sends SIGTERM, as a rolling update does, and kills the process after the grace period. If
-// the process has ended, Stop does nothing.
+// Stop sends SIGTERM, as a rolling update does, and kills the process after the grace period.
 func (p *Process) Stop(grace time.Duration) error {
 	if !p.Running() {
 		return nil

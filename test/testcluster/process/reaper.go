@@ -9,11 +9,8 @@ import (
 	"syscall"
 )
 
-// reaperScript reads "add PID" and "del PID" lines. When the pipe closes, for whatever reason, the
-// script kills the remaining process groups and removes the reaper's folders. It is POSIX sh, so
-// that nothing has to be built.
-//
-// The script repeats rm, because a killed process may still write a file into a folder during rm.
+// reaperScript kills the added process groups and removes the folders when the pipe closes. It is
+// POSIX sh, so that nothing has to be built. It repeats rm, as a killed process may still write.
 const reaperScript = `
 trap '' HUP INT TERM
 pids=' '
@@ -32,16 +29,13 @@ until rm -rf -- "$@" 2>/dev/null; do
 done
 `
 
-// Reaper is a child process that cleans up after this process. It reads from a pipe whose only
-// write end is in this process. The kernel closes the pipe when this process ends, by exit, panic
-// or SIGKILL. The reaper then kills the added processes and removes its folders.
+// Reaper is a child process that cleans up when its pipe closes, at the end of this process.
 type Reaper struct {
 	cmd  *exec.Cmd
 	pipe io.WriteCloser
 }
 
-// NewReaper starts a reaper. When this process ends or Clean is called, the reaper kills the
-// processes that were started with it, and removes the folders.
+// NewReaper starts a reaper that removes the folders when this process ends or calls Clean.
 func NewReaper(folders ...string) (*Reaper, error) {
 	cmd := exec.Command("/bin/sh", append([]string{"-c", reaperScript, "testcluster-reaper"}, folders...)...)
 	cmd.Dir = "/"
@@ -59,7 +53,6 @@ func NewReaper(folders ...string) (*Reaper, error) {
 // PID returns the reaper's process id.
 func (r *Reaper) PID() int { return r.cmd.Process.Pid }
 
-// add makes the reaper kill the process group of pid when it cleans up. A nil Reaper does nothing.
 func (r *Reaper) add(pid int) error {
 	if r == nil {
 		return nil
@@ -68,8 +61,7 @@ func (r *Reaper) add(pid int) error {
 	return err
 }
 
-// del removes pid, so that the reaper never kills another process that gets the same id. The write
-// fails only if the reaper has ended or is cleaning up.
+// del removes pid, so that the reaper never kills another process that gets the same id.
 func (r *Reaper) del(pid int) {
 	if r != nil {
 		_, _ = fmt.Fprintf(r.pipe, "del %d\n", pid)

@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 )
 
-// TreeEnv is a variable with a digest of the project's files. If a test reads files outside of its
-// module, it must also read TreeEnv. Otherwise the go command does not notice changes of these
-// files: it caches a test's result by the module's files and the variables read (`go help test`).
+// TreeEnv is a variable with a digest of the project's files. A test that reads files outside its
+// module must also read TreeEnv, so that the go command does not use a stale cached result.
 const TreeEnv = "JUTSU_TREE"
 
 // Root returns the nearest folder with go.work and tools/, from the working directory upwards.
@@ -37,7 +36,7 @@ func has(folder, name string) bool {
 	return err == nil
 }
 
-// Path returns the absolute path of a file from its path relative to Root. The file need not exist.
+// Path returns the absolute path of a file from its path relative to Root.
 func Path(elements ...string) (string, error) {
 	root, err := Root()
 	if err != nil {

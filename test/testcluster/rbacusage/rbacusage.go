@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rbacusage finds a ServiceAccount's unused permissions. It compares the permissions that
-// the roles in the manifests grant with the ServiceAccount's requests in the API server's audit
-// log.
+// Package rbacusage finds a ServiceAccount's unused permissions: granted by roles in manifests, but
+// not used in the API server's audit log.
 package rbacusage
 
 import (
@@ -22,11 +21,10 @@ import (
 
 // Permission is one verb on one resource.
 type Permission struct {
-	// Group is the API group, empty for the core group.
 	Group string `json:"group,omitempty"`
 	// Resource is the plural name, with a subresource if there is one: "pods", "dojos/status".
 	Resource string `json:"resource"`
-	// Verb is an RBAC verb: get, list, watch, create, update, patch, delete ...
+
 	Verb string `json:"verb"`
 }
 
@@ -66,9 +64,8 @@ func (s Set) Without(others ...Set) Set {
 	return rest
 }
 
-// Granted returns the permissions that Roles, ClusterRoles and bindings among the objects grant a
-// ServiceAccount. A rule with a wildcard or with nonResourceURLs is an error, because its usage
-// cannot be measured.
+// Granted returns the permissions that the objects grant a ServiceAccount. A wildcard or
+// nonResourceURLs are an error, because their use cannot be measured.
 func Granted(objects []*unstructured.Unstructured, namespace, name string) (Set, error) {
 	granted := Set{}
 	for _, o := range objects {
@@ -121,9 +118,8 @@ func (s Set) add(rules []rbacv1.PolicyRule) error {
 	return nil
 }
 
-// Used returns the permissions that a ServiceAccount has used, from an
-// audit log of testcluster's Options.Audit. A refused request uses no
-// permission. An apply that created an object has also used create.
+// Used returns the permissions of a ServiceAccount's allowed requests in an audit log. An apply
+// that created an object has also used create.
 func Used(auditLog, namespace, name string) (Set, error) {
 	used := Set{}
 	requests, err := Requests(auditLog, namespace, name)

@@ -42,9 +42,8 @@ func Load(path string) (Set, error) {
 	return s, nil
 }
 
-// Withdraw takes a permission out of a ClusterRole. It returns a function that restores the
-// permission and may be called more than once. The API server enforces a change a moment later;
-// Allowed reports whether it already does.
+// Withdraw removes a permission from a ClusterRole, and returns a function to restore it. The API
+// server enforces a change a moment later; see Allowed.
 func Withdraw(ctx context.Context, c client.Client, clusterRole string,
 	p Permission) (restore func(context.Context) error, err error) {
 	role := &rbacv1.ClusterRole{}

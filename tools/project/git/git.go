@@ -15,17 +15,16 @@ import (
 // Clone is the root of a working tree.
 type Clone struct {
 	Root string
-	// Env has variables that git gets in addition to the environment, such as GIT_INDEX_FILE.
+	// Env has additional variables, such as GIT_INDEX_FILE.
 	Env []string
 }
 
-// Run runs git and returns its output without the last line break. The error contains git's error
-// output.
+// Run returns git's output without the last line break. The error contains git's error output.
 func (c Clone) Run(ctx context.Context, args ...string) (string, error) {
 	return c.Pipe(ctx, nil, args...)
 }
 
-// Pipe runs git as Run does, with input as the standard input.
+// Pipe is Run with a standard input.
 func (c Clone) Pipe(ctx context.Context, input []byte, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Stdin = c.Root, bytes.NewReader(input)
@@ -39,7 +38,7 @@ func (c Clone) Pipe(ctx context.Context, input []byte, args ...string) (string, 
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// Lines runs git as Run does, and returns the lines of its output.
+// Lines is Run, split into lines.
 func (c Clone) Lines(ctx context.Context, args ...string) ([]string, error) {
 	out, err := c.Run(ctx, args...)
 	if err != nil || out == "" {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package location reads and writes project.yaml, which has the addresses of the repository and of
-// the images.
+// Package location reads and writes project.yaml: the addresses of the repository and the images.
 package location
 
 import (
@@ -18,14 +17,12 @@ import (
 // File is the name of project.yaml in the project's root.
 const File = "project.yaml"
 
-// nowhere is the registry of a project without an address. It is a placeholder that users replace.
-// The text is in two parts, so that a move of the project does not rewrite it.
+// nowhere is a placeholder for users. In one part, a move of the project would rewrite it.
 const nowhere = "ghcr.io" + "/you"
 
 // Location is the content of project.yaml.
 type Location struct {
-	// Repo is the prefix of the Go modules' paths. Examples are host/name and host/owner/name. The
-	// second form is also the address of the repository.
+	// Repo is the prefix of module paths. In the form host/owner/name, it is also an address.
 	Repo string
 	// Registry is the registry and path of images, as in the image Registry/dojo-operator.
 	Registry string
@@ -36,8 +33,7 @@ var (
 	registries = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)+$`)
 )
 
-// New returns the location of a repository. If registry is empty, New uses the registry of the
-// repository's host, such as ghcr.io for github.com.
+// New derives an empty registry from the repository's host, such as ghcr.io for github.com.
 func New(repo, registry string) (Location, error) {
 	l := Location{Repo: repo, Registry: registry}
 	if !repos.MatchString(repo) {
@@ -71,7 +67,7 @@ func Read(root string) (Location, error) {
 	return Parse(string(text))
 }
 
-// Parse parses the text of a project.yaml, which has comments and lines of the form "key: value".
+// Parse parses the text of a project.yaml.
 func Parse(text string) (l Location, err error) {
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -101,8 +97,7 @@ func (l Location) URL() string {
 	return "https://" + l.Repo
 }
 
-// Files returns the prefix of the addresses of files on the branch main. If the repository has no
-// address, the result is not a working address, so it must not be shown to users.
+// Files returns the address of files on main. It does not work if the repository is not published.
 func (l Location) Files() string {
 	if !l.Published() {
 		return "https://" + l.Repo + "/"
@@ -110,7 +105,7 @@ func (l Location) Files() string {
 	return l.at("branch", "main")
 }
 
-// Docs returns the address of the folder docs at a tag, or "" if the repository has no address.
+// Docs returns the address of the folder docs at a tag, or "".
 func (l Location) Docs(tag string) string {
 	if !l.Published() {
 		return ""
@@ -118,7 +113,6 @@ func (l Location) Docs(tag string) string {
 	return l.at("tag", tag) + "docs"
 }
 
-// at returns the prefix of the addresses of files on a branch or at a tag.
 func (l Location) at(kind, name string) string {
 	host, _, _ := strings.Cut(l.Repo, "/")
 	switch {
@@ -130,7 +124,7 @@ func (l Location) at(kind, name string) string {
 	return l.URL() + "/src/" + kind + "/" + name + "/" // Gitea and Forgejo
 }
 
-// Download returns the address of a file of a release, or "" if the repository has no address.
+// Download returns the address of a file of a release, or "".
 func (l Location) Download(tag, file string) string {
 	host, _, _ := strings.Cut(l.Repo, "/")
 	switch {

@@ -23,9 +23,8 @@ import (
 
 const subject = "release: require the shared modules at "
 
-// Commit makes a commit on top of a revision. In this commit, the modules require each other at a
-// version, and go.sum has the sums of their content. The same revision and version always give the
-// same commit. Branch, index and working tree do not change.
+// Commit makes a commit on top of a revision in which the modules require each other at a version.
+// Equal parameters give equal commits. Branch, index and working tree do not change.
 func Commit(ctx context.Context, c git.Clone, l location.Location, revision, version string) (hash string, err error) {
 	scratch, err := os.MkdirTemp("", "tags-")
 	if err != nil {
@@ -56,7 +55,6 @@ func Commit(ctx context.Context, c git.Clone, l location.Location, revision, ver
 	return commitTree(ctx, c, tree, revision, subject+version)
 }
 
-// commitTree creates a commit of a tree. It copies author, committer and times from the parent.
 func commitTree(ctx context.Context, c git.Clone, tree, parent, message string) (string, error) {
 	found, err := c.Lines(ctx, "log", "-1", "--format=%H%n%an%n%ae%n%aI%n%cn%n%ce%n%cI", parent)
 	if err != nil || len(found) != 7 {
@@ -77,8 +75,7 @@ type pinning struct {
 	sums    map[string][]string // lines of go.sum, keyed by folder
 }
 
-// pin writes a module's go.mod and go.sum into the index, and stores the module's own sums for
-// other modules. The caller must first pin the project's modules that the module requires.
+// pin adds a module's go.mod and go.sum to the index. Its required modules must be pinned first.
 func (p *pinning) pin(ctx context.Context, m Module) error {
 	text, err := m.pinned(p.l, p.version)
 	if err != nil {
@@ -106,8 +103,7 @@ func (p *pinning) pin(ctx context.Context, m Module) error {
 	return err
 }
 
-// pinWorkspace makes go.work replace the required versions by folders. Otherwise the go command
-// would ask a proxy for these versions, even if the module is in the workspace.
+// Otherwise the go command would ask a proxy for the modules of the workspace.
 func (p *pinning) pinWorkspace(ctx context.Context, all []Module) error {
 	const name = "go.work"
 	text, err := p.c.Run(ctx, "cat-file", "blob", ":"+name)
@@ -152,8 +148,6 @@ func (p *pinning) add(ctx context.Context, file string, text []byte) error {
 	return err
 }
 
-// sumsOf returns the two lines of go.sum for a module: the sum of the zip archive that a proxy
-// would serve, and the sum of its go.mod.
 func (p *pinning) sumsOf(ctx context.Context, folder string, mod []byte) ([]string, error) {
 	tree, err := p.c.Run(ctx, "write-tree")
 	if err != nil {

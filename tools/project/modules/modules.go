@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package modules releases the project's Go modules.
-//
-// On a branch, a go.mod requires the project's other modules at v0.0.0 and replaces them by their
-// folders, so that each commit builds alone. Other projects cannot use such a module: `go get`
-// ignores replace directives, and `go install MODULE@VERSION` refuses them. [Commit] therefore
-// makes another commit on top of the released one. In this commit, the modules require each other
-// at a version and replace nothing. The commit is on no branch. It has the tags of the modules and
-// of the operators.
+// Package modules releases the project's Go modules. On a branch, go.mod files replace the other
+// modules by folders, so that each commit builds alone. `go get` ignores and `go install` refuses
+// replacements, so [Commit] adds a commit outside of the branch, in which the modules require each
+// other at a version. Tags are on this commit.
 package modules
 
 import (
@@ -23,11 +19,10 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// Operators lists the operators. Each has its own version.
+// Operators lists the operators, each with its own version.
 var Operators = []string{"dojo-operator", "discord-operator"}
 
-// API is one of the shared modules, which have one version in common. Its newest tag has this
-// version.
+// API is one of the shared modules. Its newest tag is the common version of all shared modules.
 const API = "apis"
 
 // Module is a module of the project at a revision.
@@ -37,15 +32,13 @@ type Module struct {
 	siblings []string // folders of the project's modules that it requires directly
 }
 
-// Shared reports whether the module is not an operator, and so has the common version of the shared
-// modules.
+// Shared reports whether the module has the common version, as all modules but the operators.
 func (m Module) Shared() bool { return !slices.Contains(Operators, m.Folder) }
 
 // Tag returns the tag for a version of the module in a folder.
 func Tag(folder, version string) string { return folder + "/" + version }
 
-// read returns the operators, the API module, and the project's modules that they require. A module
-// comes after the modules that it requires.
+// read returns a module after the modules that it requires.
 func read(ctx context.Context, c git.Clone, l location.Location, revision string) ([]Module, error) {
 	var found []Module
 	visiting := map[string]bool{}
@@ -100,14 +93,12 @@ func (m Module) replaced(l location.Location) bool {
 	return slices.ContainsFunc(m.file.Replace, func(r *modfile.Replace) bool { return strings.HasPrefix(r.Old.Path, l.Repo+"/") })
 }
 
-// Tagged reports whether HEAD is a commit that [Commit] has made.
+// Tagged reports whether HEAD is a commit of [Commit].
 func Tagged(ctx context.Context, c git.Clone, l location.Location) (bool, error) {
 	m, err := readModule(ctx, c, l, "HEAD", Operators[0])
 	return err == nil && !m.replaced(l), err
 }
 
-// pinned returns the text of a go.mod that requires the project's other modules at a version, and
-// does not replace them.
 func (m Module) pinned(l location.Location, version string) ([]byte, error) {
 	for _, r := range slices.Clone(m.file.Replace) {
 		if strings.HasPrefix(r.Old.Path, l.Repo+"/") {

@@ -19,8 +19,7 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// Proxy writes the tagged modules of a clone into a folder. GOPROXY=file://FOLDER serves them as
-// proxy.golang.org would. Proxy returns the number of versions.
+// Proxy writes the tagged modules into a folder for GOPROXY=file://FOLDER and counts them.
 func Proxy(ctx context.Context, c git.Clone, l location.Location, folder string) (n int, err error) {
 	tags, err := c.Lines(ctx, "tag", "--list", "*/v*")
 	if err != nil {

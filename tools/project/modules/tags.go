@@ -19,21 +19,18 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// Release is a commit, and the tags of a release on it.
+// Release is a commit and its tags.
 type Release struct {
-	// Source is the released commit. Commit is made on top of Source, and has the tags.
+	// Source is the released commit. Commit is on top of Source, and has the tags.
 	Source, Commit string
 	// Shared is the version of the shared modules.
 	Shared string
-	// Tags has the tags of the operators. If a shared module has changed, it also has the tags of
-	// all shared modules.
+	// Tags include the tags of all shared modules if one of them has changed.
 	Tags []string
 }
 
-// Plan prepares the release of the commit HEAD as a version of the operators, but creates no tag.
-// Shared modules without a change keep their version. If one has changed, all get the version of
-// the operators. If that is not newer, or its major version is above 1, they get the next version
-// after theirs.
+// Plan prepares a release of HEAD, but creates no tag. If a shared module has changed, all shared
+// modules get the operators' version or, if that is not newer or above v1, their own next version.
 func Plan(ctx context.Context, c git.Clone, l location.Location, operators []string, version string) (r Release, err error) {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
 		return r, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", version)
@@ -85,7 +82,6 @@ func newestShared(ctx context.Context, c git.Clone) (newest string, err error) {
 	return newest, err
 }
 
-// sameShared reports whether the shared modules are equal to the modules at the tags of a version.
 func sameShared(ctx context.Context, c git.Clone, l location.Location, source, version string, all []Module) (string, bool, error) {
 	commit, err := Commit(ctx, c, l, source, version)
 	if err != nil {
@@ -107,10 +103,8 @@ func sameShared(ctx context.Context, c git.Clone, l location.Location, source, v
 	return commit, true, nil
 }
 
-// next returns the version of changed shared modules: the parameter version if possible, and
-// otherwise the version after newest. Its major version is 0 or 1, because a higher major version
-// would change the paths of the modules. After a prerelease comes its release, and after a release
-// the next minor version.
+// next returns version if it is newer than newest and below v2, which would change module paths.
+// Otherwise it returns the release of a prerelease, or the next minor version.
 func next(newest, version string) string {
 	if major := semver.Major(version); (major == "v0" || major == "v1") && semver.Compare(version, newest) > 0 {
 		return version
@@ -148,8 +142,7 @@ func (r Release) Create(ctx context.Context, c git.Clone) error {
 	return nil
 }
 
-// Source returns the released commit. For a commit that [Commit] has made, that is the parent
-// commit. For any other commit, it is the commit itself.
+// Source returns the parent of a commit of [Commit], and any other commit itself.
 func Source(ctx context.Context, c git.Clone, revision string) (string, error) {
 	found, err := c.Lines(ctx, "log", "-1", "--format=%H%n%P%n%s", revision)
 	if err != nil || len(found) != 3 {

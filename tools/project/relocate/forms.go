@@ -8,7 +8,7 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// forms is GitHub's file with the links above the issue forms. These links must be absolute.
+// The links above GitHub's issue forms must be absolute.
 const forms = ".github/ISSUE_TEMPLATE/config.yml"
 
 var links = []struct{ name, page, about string }{
@@ -17,8 +17,6 @@ var links = []struct{ name, page, about string }{
 	{"An alert of an operator", "docs/alerts.md", "What each alert means, and what to do about it."},
 }
 
-// contactLinks returns the text of the file forms. It has no links if the repository has no
-// address.
 func contactLinks(l location.Location) string {
 	var text strings.Builder
 	text.WriteString("# GitHub shows these links above the forms. `make relocate` writes this file.\nblank_issues_enabled: false\n")

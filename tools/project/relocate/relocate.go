@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package relocate moves the project to another repository. It rewrites module paths, imports,
-// links and the names of images.
+// Package relocate moves the project to another repository: module paths, links and images.
 package relocate
 
 import (
@@ -21,9 +20,8 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// Move rewrites the text files that git does not ignore, and returns the names of the changed
-// files. It fails if a file already contains the new address, because a later move back would
-// change that text too.
+// Move rewrites and lists files. It fails if a file already contains the new address, because a
+// later move back would change that text too.
 func Move(ctx context.Context, c git.Clone, to location.Location) (changed []string, err error) {
 	from, err := location.Read(c.Root)
 	if err != nil {

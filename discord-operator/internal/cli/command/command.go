@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command has the commands of kubectl discord. They are thin: they read a DiscordServer
-// with its objects (package world), render them with pure functions (package view), or call Discord
-// (packages cli, export and plan).
+// Package command has the commands of kubectl discord. The commands print Kubernetes objects with
+// package view, or call Discord with the packages cli, export and plan.
 package command
 
 import (
@@ -64,7 +63,6 @@ func (s *session) without(
 
 const nameOfServer = "the name of a DiscordServer"
 
-// forServer returns a command about one DiscordServer. Shell completion completes its name.
 func (s *session) forServer(use, short, long string, run func(context.Context, string) error) *cobra.Command {
 	return s.About(kinds.Server, use+" SERVER", short, long, run)
 }

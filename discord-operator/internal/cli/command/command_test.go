@@ -88,8 +88,7 @@ func meta(namespace, name string) metav1.ObjectMeta {
 	}
 }
 
-// conditionsOf returns the conditions of an object. kind is the condition that reports an issue, or
-// "" if the object is Ready.
+// conditionsOf returns an object's conditions. kind is the true condition; empty means Ready.
 func conditionsOf(kind, reason, message string) []metav1.Condition {
 	condition := func(of string, is bool) metav1.Condition {
 		c := metav1.Condition{
@@ -117,8 +116,6 @@ type school struct {
 	secret *corev1.Secret
 }
 
-// company returns a DiscordServer with objects in three namespaces, to which it has applied the
-// changes.
 func company(changes ...func(*school)) *school {
 	s := &school{}
 	s.server = &v1alpha1.DiscordServer{ObjectMeta: meta("platform", "company")}
@@ -239,7 +236,6 @@ func TestSee(t *testing.T) {
 	}
 }
 
-// voices changes the school so that its objects need many different permissions.
 func voices(s *school) {
 	s.server.Spec.Community = v1alpha1.CommunityEnabled
 	s.tokyo.Spec.Type, s.tokyo.Spec.Webhook = v1alpha1.ChannelTypeVoice, nil

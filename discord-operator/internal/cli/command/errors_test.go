@@ -42,7 +42,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestWrongUse shows that wrong use prints one line, sends no request, and exits with code 2.
+// Wrong use prints one line, sends no request, and exits with code 2.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", "platform")

@@ -35,7 +35,7 @@ func (t *source) bind(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&t.apiURL, "discord-api-url", discordclient.DefaultAPIURL, "the `URL` of Discord's API")
 }
 
-// read returns the token, and says where it comes from. No error has the token.
+// read returns the token and its source. No error contains the token.
 func (t *source) read(ctx context.Context, s *session, server *v1alpha1.DiscordServer) (text, from string, err error) {
 	var content []byte
 	switch {
@@ -180,8 +180,6 @@ func (s *session) checkToken(ctx context.Context, o discordclient.Options, from 
 
 const maxGuilds = 10
 
-// intents lists the bot's privileged intents. The operator needs none; each intent shows the bot
-// more user data.
 func intents(flags discordclient.ApplicationFlags) string {
 	var have []string
 	for _, privileged := range []struct {
@@ -201,7 +199,6 @@ func intents(flags discordclient.ApplicationFlags) string {
 	return "privileged: " + strings.Join(have, ", ") + "; discord-operator needs none of them"
 }
 
-// rightsIn compares the bot's permissions in a server with the permissions that the objects need.
 func rightsIn(
 	ctx context.Context, api *discordclient.Client, user discordclient.User, app discordclient.Application, w *world.World,
 ) ([]finding, error) {

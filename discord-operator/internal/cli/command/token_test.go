@@ -16,8 +16,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// onDiscord is a guild on a simulated Discord, and a fake API server with the DiscordServer of that
-// guild.
 type onDiscord struct {
 	*guildtest.Guild
 	k8s     *kubectltest.Server

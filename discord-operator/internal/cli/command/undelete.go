@@ -24,8 +24,6 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// stepTimeout is the default of --timeout, the limit of each wait for the operator or for
-// Kubernetes.
 const stepTimeout = 2 * time.Minute
 
 type undeleting struct {
@@ -108,9 +106,7 @@ func (s *session) undelete(ctx context.Context, kind kubectl.Kind, name string, 
 	return s.replace(ctx, plan, text, u.timeout)
 }
 
-// serverFor returns the DiscordServer of an object in another namespace, which needs grants of the
-// DiscordServer. It returns nil if both are in the same namespace, or if the DiscordServer is
-// unknown.
+// serverFor returns an object's DiscordServer; nil if unknown or in the object's namespace.
 func (s *session) serverFor(ctx context.Context, o status.Object) (*v1alpha1.DiscordServer, error) {
 	name, ok := recreate.ServerOf(o)
 	if !ok || name.Namespace == o.GetNamespace() {
@@ -167,8 +163,7 @@ func (s *session) replace(ctx context.Context, p *recreate.Plan, text string, ti
 	return s.await(ctx, created, timeout)
 }
 
-// release removes the finalizer. lost reports whether the object may be gone despite the error,
-// because the answer to the patch was lost.
+// release removes the finalizer. lost reports that the patch may have succeeded despite the error.
 func (s *session) release(
 	ctx context.Context, p *recreate.Plan, o status.Object, timeout time.Duration,
 ) (lost bool, err error) {
@@ -212,8 +207,7 @@ func (s *session) removeFinalizer(ctx context.Context, o status.Object) error {
 	}})
 }
 
-// stillHeld reads o again after a conflict. It reports whether o is the same object with the same
-// spec and is still paused, and whether the operator still holds its deletion.
+// stillHeld reads o again. It reports whether the spec is unchanged and the deletion still paused.
 func (s *session) stillHeld(ctx context.Context, o status.Object) bool {
 	uid, generation := o.GetUID(), o.GetGeneration()
 	err := s.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -230,7 +224,6 @@ var (
 		"annotation " + v1alpha1.PausedAnnotation + ", so that the deletion continues")
 )
 
-// late explains an error that occurs before the finalizer is removed.
 func (s *session) late(err error, p *recreate.Plan) error {
 	switch {
 	case apierrors.IsNotFound(err), errors.Is(err, errGone):
@@ -252,8 +245,7 @@ func (s *session) terminating(ctx context.Context) (bool, error) {
 	return namespace.DeletionTimestamp != nil, err
 }
 
-// creatable returns the error with which the API server would refuse the new object. The dry run
-// has the old object's name, so AlreadyExists means that the API server accepts the object.
+// creatable makes a dry run with the old object's name, so AlreadyExists means success.
 func (s *session) creatable(ctx context.Context, p *recreate.Plan) error {
 	err := s.Create(ctx, p.New.DeepCopyObject().(status.Object), client.DryRunAll)
 	if apierrors.IsAlreadyExists(err) || exceedsQuota(err) || dryRunUnsupported(err) {
@@ -262,23 +254,20 @@ func (s *session) creatable(ctx context.Context, p *recreate.Plan) error {
 	return err
 }
 
-// exceedsQuota reports whether a quota refuses an object. The quota may still count the old
-// object, so it may accept the new object later. Source of the texts: k8s.io/apiserver,
-// pkg/admission/plugin/resourcequota.
+// exceedsQuota reports a refusal by a quota, which may still count the old object. Source of the
+// texts: k8s.io/apiserver, pkg/admission/plugin/resourcequota.
 func exceedsQuota(err error) bool {
 	return apierrors.IsForbidden(err) &&
 		(strings.Contains(err.Error(), "exceeded quota: ") || strings.Contains(err.Error(), "status unknown for quota: "))
 }
 
-// dryRunUnsupported reports whether a dry run failed because an admission webhook does not support
-// dry runs. Source of the text: k8s.io/apiserver, pkg/admission/plugin/webhook/errors.
+// The text is from k8s.io/apiserver, pkg/admission/plugin/webhook/errors.
 func dryRunUnsupported(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
-// recreate creates the object as soon as the old object is gone. If another client has created a
-// new object first, recreate adds spec.adopt to that object, so that the object adopts the resource
-// on Discord. If p.Guarded is set, recreate returns errUnguarded instead.
+// recreate creates the object once the old object is gone. If another client was faster, the object
+// of that client adopts the resource, unless p.Guarded is set.
 func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.Duration) (status.Object, error) {
 	created := p.New.DeepCopyObject().(status.Object)
 	s.Print("4. create the object again\n")
@@ -299,8 +288,6 @@ func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.D
 	return created, err
 }
 
-// errUnguarded means that another client has created the new object first. That object may lack the
-// changes that [recreate.Plan.Guarded] reports and that keep the resource from harm.
 var errUnguarded = errors.New("another client has created the object first, and its manifest lacks the changes in " +
 	"the notes above. Make these changes in that manifest, and add spec.adopt")
 
@@ -323,8 +310,7 @@ func (s *session) createOnce(ctx context.Context, p *recreate.Plan, created stat
 	return true, s.merge(ctx, created, map[string]any{"spec": map[string]any{"adopt": adopt}})
 }
 
-// await waits until the new object is Ready, or Degraded for a reason that is not temporary. Then
-// it prints the object's state.
+// await waits until the object is Ready, or Degraded for a reason that is not temporary.
 func (s *session) await(ctx context.Context, o status.Object, timeout time.Duration) error {
 	s.Print("5. wait until the object is Ready\n")
 	state := view.State{}
@@ -346,8 +332,7 @@ func (s *session) await(ctx context.Context, o status.Object, timeout time.Durat
 	return nil
 }
 
-// passing reports whether a Degraded reason is temporary. The operator may still see the old
-// object, or Kubernetes may not have deleted the Secret of the old object's webhook yet.
+// The operator may still see the old object, or the Secret of the old webhook may still exist.
 func passing(reason string) bool {
 	return reason == v1alpha1.ReasonConflict || reason == v1alpha1.ReasonNameConflict
 }

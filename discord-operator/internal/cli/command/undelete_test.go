@@ -20,8 +20,6 @@ import (
 	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
 
-// deleted marks the group, the role and a tenant's channel as being deleted; the finalizers hold
-// them. The server allows the tenant to adopt and to retain resources.
 func deleted(s *school) {
 	at := new(metav1.NewTime(now.Add(-10 * time.Minute)))
 	s.server.Spec.AllowAdoption, s.server.Spec.AllowRetention = true, true
@@ -34,8 +32,6 @@ func deleted(s *school) {
 	s.role.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonRoleTooHigh, "The role is too high.")
 }
 
-// operate simulates the operator and Kubernetes. The operator confirms that a deletion is paused
-// and makes a new object Ready. Kubernetes removes a deleted object that has no finalizer.
 func operate(s *kubectltest.Server) {
 	s.AfterWrite = func(write string) {
 		for _, kind := range kinds.Ours() {
@@ -192,8 +188,7 @@ func TestUndeleteMeanwhile(t *testing.T) {
 	}
 }
 
-// TestUndeleteConflict lets another client write the object after the command has read it for the
-// last time and before the command removes the finalizer.
+// Another client writes the object just before the command removes the finalizer.
 func TestUndeleteConflict(t *testing.T) {
 	t.Parallel()
 	const patch, post = "PATCH discordgroups/alerts", "POST discordgroups/alerts"
@@ -235,8 +230,7 @@ func TestUndeleteConflict(t *testing.T) {
 	}
 }
 
-// TestUndeleteUnguarded shows that undelete does not let another client's object adopt a resource
-// that may belong to another user. That object's deletion policy could delete the resource.
+// Another client's object does not adopt a resource that may belong to another user.
 func TestUndeleteUnguarded(t *testing.T) {
 	t.Parallel()
 	matched := func(s *school) { s.group.Status.Matched = true }
@@ -257,8 +251,6 @@ func TestUndeleteUnguarded(t *testing.T) {
 	}
 }
 
-// TestUndeleteLostAnswer shows what happens if the answer to the patch that removes the finalizer
-// is lost.
 func TestUndeleteLostAnswer(t *testing.T) {
 	t.Parallel()
 	const patch, post = "PATCH discordgroups/alerts", "POST discordgroups/alerts"

@@ -14,22 +14,19 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Adoption names the channel, category or role for which a manifest is printed, and the objects
-// that exist in Kubernetes.
+// Adoption names the resource to adopt and the objects that exist in Kubernetes.
 type Adoption struct {
 	ID       string // of the channel, category or role
 	ServerID string
-	// Server is the DiscordServer's name. Namespace and Name are for the printed object. If Name is
-	// empty, the name is made from the resource's name on Discord.
+	// Server is the DiscordServer's name. If Name is empty, the object is named after the resource.
 	Server, Namespace, Name string
-	// Groups has the existing groups of the server, and Roles the DiscordRoles of Namespace. The
-	// keys are the ids of categories and roles on Discord.
+	// Groups has the groups of the server, and Roles the DiscordRoles of Namespace, by Discord id.
 	Groups map[string]v1alpha1.GroupReference
 	Roles  map[string]string
 }
 
-// Adopt returns the manifest that adopts one resource unchanged. If a channel's category has no
-// object yet, the manifest of the category comes first.
+// Adopt returns the manifest that adopts one resource. The manifest of a channel's category comes
+// first if the category has no object yet.
 func Adopt(ctx context.Context, connection discordclient.Options, a Adoption) ([]byte, error) {
 	api, err := discordclient.New(connection)
 	if err != nil {
@@ -51,8 +48,7 @@ func Adopt(ctx context.Context, connection discordclient.Options, a Adoption) ([
 	return a.only(d)
 }
 
-// only removes all entries of the document except the adopted resource. It keeps the resource's
-// category too if the category has no object yet.
+// only keeps the adopted resource, and its category if the category has no object yet.
 func (a Adoption) only(d *document) ([]byte, error) {
 	kept := -1
 	groups, roles := map[string]int{}, map[string]string{}

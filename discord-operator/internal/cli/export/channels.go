@@ -69,8 +69,7 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 	return result
 }
 
-// webhook returns spec.webhook for the bot's oldest webhook in a channel, because the operator uses
-// the oldest.
+// webhook exports the bot's oldest webhook in a channel, because the operator uses the oldest.
 func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelWebhook {
 	var oldest *discordclient.Webhook
 	count := 0

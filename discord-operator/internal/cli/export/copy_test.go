@@ -28,8 +28,6 @@ const (
 	vaultID    = "1401681709430341811"
 )
 
-// vault returns a server with a category and a channel "safe", which both have the overwrites, a
-// channel "vault" in the category, and a channel "lobby".
 func vault(list ...discordclient.Overwrite) *server {
 	return school(
 		&discordclient.Channel{ID: categoryID, Type: discordgo.ChannelTypeGuildCategory, Name: "Vaults", Overwrites: list},
@@ -39,8 +37,6 @@ func vault(list ...discordclient.Overwrite) *server {
 	)
 }
 
-// written returns the overwrites of the enabled objects of a document, and of the objects that are
-// commented out. The keys are kinds and names of objects.
 func written(t *testing.T, text string) (live, disabled map[string][]v1alpha1.PermissionOverwrite) {
 	t.Helper()
 	live, disabled = map[string][]v1alpha1.PermissionOverwrite{}, map[string][]v1alpha1.PermissionOverwrite{}
@@ -144,8 +140,7 @@ func TestCopyRefersToNoDisabledChannel(t *testing.T) {
 	}
 }
 
-// An export for the same server keeps overwrites that give the bot access, even if the bot has
-// this access only by a role that a user gave to it.
+// Overwrites stay in the manifest if the bot has access only by a role that a user gave to the bot.
 func TestAllRolesOfTheBotGrantItAccess(t *testing.T) {
 	t.Parallel()
 	s := vault(discordclient.Overwrite{ID: everyoneID, Deny: permissions.ViewChannel},

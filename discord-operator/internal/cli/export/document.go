@@ -67,8 +67,7 @@ type manifest struct {
 	Spec              any `json:"spec"`
 }
 
-// yaml returns the document. Its comments quote texts from Discord. A line break in such a text
-// must not end the comment.
+// yaml returns the document. A line break in a text from Discord does not end a comment.
 func (d *document) yaml() ([]byte, error) {
 	var out bytes.Buffer
 	comment(&out, strings.Join(d.head, "\n"))
@@ -101,8 +100,7 @@ func (d *document) yaml() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// toYAML writes a value as YAML, or as JSON if the value has line breaks on which YAML's versions
-// disagree.
+// toYAML writes JSON instead if the value has line breaks on which YAML's versions disagree.
 func toYAML(value any) ([]byte, error) {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

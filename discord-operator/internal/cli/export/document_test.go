@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestToYAML shows that any Unicode text from Discord survives toYAML and a YAML parser unchanged.
+// Any Unicode text from Discord survives toYAML and a YAML parser unchanged.
 func TestToYAML(t *testing.T) {
 	check := func(t interface{ Fatalf(string, ...any) }, text string) {
 		written, err := toYAML(map[string]string{"text": text})

@@ -59,9 +59,7 @@ func (r *rig) export(t *testing.T, args ...string) (stdout, stderr string, err e
 
 const all = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// TestRolesAreListed exports from a compatible server whose guild response has no roles. If the
-// export did not list the roles, it would advise to remove the roles' overwrites, and their removal
-// would open the channel. The URL of the icon has the compatible server's host.
+// Without the roles, the export would advise to remove overwrites that keep a channel private.
 func TestRolesAreListed(t *testing.T) {
 	r := newRigIn(t, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, discordtest.PermAdministrator)
 	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "private", Overwrites: []discordtest.Overwrite{
@@ -136,8 +134,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestHidden shows that an export names the channels that are hidden from the bot, or says why it
-// does not know them.
+// An export names the channels that are hidden from the bot, or says why it does not know them.
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -161,7 +158,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// TestTokenFromEnvironment shows that a token file takes precedence over the environment variable.
+// A token file has precedence over the environment variable.
 func TestTokenFromEnvironment(t *testing.T) {
 	r := newRig(t, all)
 	t.Setenv(cli.TokenVariable, r.bot.Token)

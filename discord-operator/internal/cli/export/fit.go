@@ -18,8 +18,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 )
 
-// fit removes the optional fields that the schema refuses from an object. If the schema still
-// refuses the object, fit comments it out.
+// fit removes optional fields that the schema refuses, or else comments the object out.
 func (e *exporter) fit(of *entry, optional resource.Rows) {
 	spec := map[string]any{}
 	raw, err := json.Marshal(of.spec)
@@ -46,8 +45,6 @@ func (e *exporter) fit(of *entry, optional resource.Rows) {
 	}
 }
 
-// omit removes refused fields from spec if they are optional. It reports whether it has removed a
-// field.
 func omit(of *entry, spec map[string]any, refused field.ErrorList, optional resource.Rows) (changed bool) {
 	for _, problem := range refused {
 		path, _, _ := strings.Cut(strings.TrimPrefix(problem.Field, "spec."), "[")

@@ -60,7 +60,6 @@ func school(channels ...*discordclient.Channel) *server {
 	}
 }
 
-// campus has a resource of each sort that can be exported.
 func campus() *server {
 	s := school(
 		&discordclient.Channel{ID: "1401681709430341810", Type: discordgo.ChannelTypeGuildCategory, Name: "Incidents 🔥",
@@ -98,7 +97,6 @@ func campus() *server {
 	)
 	token := discordclient.NewSecret("a-webhook-token")
 	s.webhooks = []discordclient.Webhook{
-		// A user's webhook, not the bot's.
 		{ID: "1401681709430341903", Type: discordgo.WebhookTypeIncoming, ChannelID: "1401681709430341812", Name: "Grafana"},
 		{ID: "1401681709430341902", Type: discordgo.WebhookTypeIncoming, ChannelID: "1401681709430341812", Name: "newer",
 			ApplicationID: botID, Token: token},
@@ -110,7 +108,6 @@ func campus() *server {
 	return s
 }
 
-// ruins has resources and settings that cannot be exported.
 func ruins() *server {
 	s := school(
 		&discordclient.Channel{ID: "1401681709430341810", Type: discordgo.ChannelTypeGuildText, Name: "General Chat"},
@@ -158,8 +155,7 @@ func render(t *testing.T, s *server, o *options) (text, summary string) {
 	return string(out), d.summary()
 }
 
-// TestGolden compares whole documents and their summaries with files: `go test -run TestGolden
-// -update` updates them.
+// `go test -run TestGolden -update` updates the files.
 func TestGolden(t *testing.T) {
 	for name, test := range map[string]struct {
 		server  *server
@@ -229,7 +225,6 @@ func TestFieldsSurvive(t *testing.T) {
 	}
 }
 
-// An export has every field of the reconcilers' tables of fields, except the fields listed here.
 func TestEveryFieldIsExported(t *testing.T) {
 	t.Parallel()
 	for kind, c := range map[string]struct {

@@ -12,14 +12,11 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxStem is the maximum length of a name without its suffix "-ID". An id has up to 20 digits, and
-// a DNS label has at most 63 characters.
+// maxStem leaves room for "-" and an id of 20 digits in a DNS label of 63 characters.
 const maxStem = 42
 
-// objectNames returns the names of objects. The keys are ids of categories and channels. A
-// channel's name that is not unique gets a prefix: the name of the group or server. If the prefixed
-// name is not unique either, the channel gets its id as a suffix instead. A group's name that is
-// not unique gets only the suffix.
+// objectNames returns names by Discord id. An ambiguous channel name gets its group or server as a
+// prefix. Other ambiguous names get the id as a suffix.
 func objectNames(server string, l layout) (groups, channels map[string]string) {
 	var ofGroups, ofChannels []candidates
 	prefixes := map[string]string{"": stem(server)}
@@ -43,8 +40,7 @@ func roleNames(roles []discordclient.Role) map[string]string {
 	return distinct(all)
 }
 
-// candidates are possible names of an object, in order of preference. The last name ends with the
-// id, so it is unique.
+// candidates are possible names in order of preference. The last name has the id, so it is unique.
 type candidates struct {
 	id    string
 	names []string
@@ -82,8 +78,7 @@ func distinct(all []candidates) map[string]string {
 	}
 }
 
-// stem turns a name into characters that a DNS label allows. The result is empty for names in most
-// alphabets other than Latin.
+// stem makes a DNS label from a name. The result is empty for most alphabets other than Latin.
 func stem(name string) string {
 	var b strings.Builder
 	for _, r := range cases.Fold().String(norm.NFKD.String(name)) {

@@ -17,11 +17,8 @@ import (
 
 const maxOverwrites = 100 // limit of the CustomResourceDefinitions
 
-// overwrites returns the permissionOverwrites for the spec of an exported channel. It leaves them
-// out if the schema cannot express one of them, or if the operator would change them. A copy
-// without overwrites would be open to more users than the original, so disabled reports whether the
-// copy must be commented out instead. If the schema cannot express the overwrites of a copy, the
-// result denies everyone ViewChannel.
+// overwrites returns the permissionOverwrites of a channel; nil if the schema cannot express them
+// or the operator would change them. disabled reports that a copy must be commented out instead.
 func (e *exporter) overwrites(
 	notes *notes, c *discordclient.Channel, needed permissions.Bits,
 ) (list []v1alpha1.PermissionOverwrite, disabled bool) {
@@ -89,8 +86,6 @@ func (e *exporter) overwrite(o discordclient.Overwrite) v1alpha1.PermissionOverw
 	return result
 }
 
-// role returns the name of a role if the name is unique and the schema accepts it, and otherwise
-// the role's id.
 func (e *exporter) role(id string) string {
 	if id == e.guild.ID {
 		return everyone
@@ -131,7 +126,6 @@ func kindOf(o discordclient.Overwrite) string {
 	return "role"
 }
 
-// denied returns the needed permissions that the bot has in the server but lacks in a channel.
 func (e *exporter) denied(c *discordclient.Channel, needed permissions.Bits) permissions.Bits {
 	here := permissions.In(e.bot.permissions, e.guild.ID, e.bot.userID, e.bot.roles, c.Overwrites)
 	return here.Missing(needed) & e.bot.permissions

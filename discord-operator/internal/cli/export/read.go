@@ -24,8 +24,7 @@ type bot struct {
 	permissions                   permissions.Bits // the bot's permissions in the whole server
 }
 
-// read reads a server from Discord. The REST API omits channels that are hidden from a bot without
-// Administrator, so read learns of them from the Gateway.
+// The REST API omits channels that are hidden from the bot, so read gets them from the Gateway.
 func read(ctx context.Context, api *discordclient.Client, serverID string) (*server, error) {
 	var s server
 	user, err := api.CurrentUser(ctx) // first, to distinguish a wrong token from a wrong server
@@ -67,8 +66,6 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 	return &s, err
 }
 
-// hiddenChannels asks the Gateway for the channels that are hidden from the bot. known reports
-// whether the Gateway has answered.
 func hiddenChannels(
 	ctx context.Context, o discordclient.Options, serverID string,
 ) (hidden []*discordclient.Channel, known bool) {

@@ -30,13 +30,12 @@ func All() []kubectl.Kind {
 	return []kubectl.Kind{Server, Group, Channel, Role, Secret, Namespace, kubectl.AccessReview}
 }
 
-// Ours returns the four kinds of discord-operator. The keys are the names that users type.
+// Ours returns the four kinds of discord-operator, by the names that users type.
 func Ours() map[string]kubectl.Kind {
 	return map[string]kubectl.Kind{"server": Server, "group": Group, "channel": Channel, "role": Role}
 }
 
-// Find returns the kind that a user's text names. It accepts each name that kubectl accepts, also
-// without "discord".
+// Find returns the kind for a name that kubectl accepts, with or without "discord".
 func Find(text string) (kubectl.Kind, bool) {
 	short := map[string]string{"dsrv": "server", "dgrp": "group", "dch": "channel", "drole": "role"}
 	text, _, _ = strings.Cut(strings.ToLower(text), ".")
@@ -76,8 +75,7 @@ func Of(o status.Object) kubectl.Kind {
 	return Channel
 }
 
-// RoleWith returns the ClusterRole that grants a verb on one of discord-operator's kinds; empty for
-// other kinds.
+// RoleWith returns the ClusterRole that grants a verb on a kind of discord-operator.
 func RoleWith(verb, resource string) string {
 	switch {
 	case !strings.HasSuffix(resource, "."+v1alpha1.GroupVersion.Group):

@@ -14,9 +14,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// bindAll finds the resources of objects in the order of these constants: by an id in the status,
-// by spec.adopt, by name. So an object with a resource's id in its status has precedence over an
-// object that adopts the resource, and over an object that has the resource's name.
+// An id in the status has precedence over spec.adopt, and spec.adopt has precedence over a name.
 const (
 	byStatus = iota
 	byAdoption
@@ -46,9 +44,7 @@ func (w *world) bindAll(steps []*step) {
 	}
 }
 
-// bind finds an object's resource by an id in the object's status or spec, or else by name. With
-// --before, bind does not search by name for a new object, because the operator will create its
-// resource.
+// With --before, bind does not search by name for a new object: the operator creates its resource.
 func (w *world) bind(s *step) {
 	known := *idOf(s.object)
 	s.named = s.order() == byName
@@ -75,8 +71,7 @@ func (w *world) bind(s *step) {
 	s.binding.Identity = s.kind.Identity(s.object)
 }
 
-// conflict returns the issue of an object whose resource belongs to holder. It never advises a user
-// to delete an object: the operator could delete the resource too.
+// conflict never advises a user to delete an object: the operator could delete the resource too.
 func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 	field, noun := "status", s.kind.Noun
 	remedy := "Remove the status from the manifest of this object"
@@ -93,7 +88,7 @@ func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 		field, noun, id, title(holder), remedy, observe)
 }
 
-// assign writes a resource's id into the object's status, where plans of other objects read it.
+// assign writes a resource's id into the object's status, for the plans of other objects.
 func (w *world) assign(s *step, id string) {
 	*idOf(s.object) = id
 	switch o := s.object.(type) {
@@ -109,8 +104,7 @@ func (w *world) assign(s *step, id string) {
 	}
 }
 
-// simulate adds a planned create to the snapshot, with an id higher than any id of Discord. It also
-// applies a planned new name of a role to the snapshot.
+// simulate adds a planned create (with an id above all others) or new role name to the snapshot.
 func (w *world) simulate(s *step) {
 	w.made++
 	id := strconv.FormatUint(math.MaxUint64-1_000_000+w.made, 10)

@@ -21,13 +21,11 @@ type live struct {
 	hooks        []discordclient.Webhook // read only if a manifest has or had a webhook
 	hooksErr     error
 	hiddenUnread bool // whether the hidden channels are unknown
-	// member returns a member of the server with the member's roles. absent reports whether the
-	// user is not in the server.
+	// member reads a member. absent reports that the user is not in the server.
 	member func(user v1alpha1.UserID) (member discordclient.Member, absent bool, err error)
 }
 
-// read reads a server from Discord. The REST API omits channels that are hidden from a bot without
-// Administrator, so read learns of them from the Gateway.
+// The REST API omits channels that are hidden from the bot, so read gets them from the Gateway.
 func read(ctx context.Context, options discordclient.Options, serverID string, webhooks bool) (*live, error) {
 	api, err := cli.NewClient(options)
 	if err != nil {
@@ -77,11 +75,9 @@ func read(ctx context.Context, options discordclient.Options, serverID string, w
 	return l, nil
 }
 
-// maxWait is the longest rate limit that a plan waits for.
 const maxWait = time.Minute
 
-// patient repeats a call that a rate limit refuses, as soon as the limit ends. It does not wait for
-// the end of a block by Cloudflare, because a block has no known end.
+// patient waits for rate limits of up to maxWait. A block by Cloudflare has no known end.
 func patient[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	for {
 		result, err := call()

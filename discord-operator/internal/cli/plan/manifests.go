@@ -86,8 +86,7 @@ func itemsOf(document []byte) ([]unstructured.Unstructured, error) {
 		return nil, err
 	}
 	var o unstructured.Unstructured
-	// This is the decoder of the API server. It decodes whole numbers as integers, which the CEL
-	// rules require.
+	// The API server's decoder returns whole numbers as integers, which the CEL rules require.
 	if err := json.Unmarshal(text, &o.Object); err != nil || len(o.Object) == 0 {
 		return nil, err
 	}
@@ -109,8 +108,7 @@ func (m manifest) key() key {
 	return key{m.object.GetKind(), types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}}
 }
 
-// admit returns the manifests as typed objects with defaults. The error lists everything that the
-// API server would refuse.
+// admit returns typed objects with defaults, or all reasons why the API server would refuse them.
 func admit(ctx context.Context, kinds schema.Kinds, all, before []manifest) (*objects, error) {
 	replaced := map[key]*unstructured.Unstructured{}
 	for _, m := range before {

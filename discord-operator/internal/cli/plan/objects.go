@@ -72,7 +72,6 @@ func of[T status.Object](o *objects) (some []T) {
 	return some
 }
 
-// Get implements client.Reader.
 func (o *objects) Get(_ context.Context, name client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	missing := apierrors.NewNotFound(schema.GroupResource{Resource: kindOf(into)}, name.String())
 	if metadata, ok := into.(*metav1.PartialObjectMetadata); ok {
@@ -99,7 +98,6 @@ func (o *objects) Get(_ context.Context, name client.ObjectKey, into client.Obje
 	return nil
 }
 
-// List implements client.Reader without field and label selectors.
 func (o *objects) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	var asked client.ListOptions
 	asked.ApplyOptions(options)

@@ -19,8 +19,7 @@ import (
 	"jutsu.com/operators/libs/manager"
 )
 
-// ErrDiffers is the error of a plan with changes. Its exit code, 3, distinguishes such a plan from
-// a failure.
+// ErrDiffers is the error of a plan with changes. Its exit code is 3.
 var ErrDiffers = fmt.Errorf("an apply would change something on Discord: %w", kubectl.ErrIll)
 
 type options struct {

@@ -29,8 +29,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// rig is a simulated Discord with a bot in one server. The server has a category "incidents" with a
-// channel "alerts", a channel "general" and a role "On call".
 type rig struct {
 	srv                                   *discordtest.Server
 	bot                                   discordtest.Bot
@@ -124,8 +122,6 @@ func pictureHash(shade uint8) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(discordtest.PNG(2, 2, shade)))
 }
 
-// created are objects for which the operator would create resources. The objects refer to each
-// other.
 var created = object("DiscordGroup", "team", inServer+"name: Team, permissionOverwrites: [{roleRef: {name: dev}, allow: [SendMessages]}]") +
 	object("DiscordChannel", "dev", "groupRef: {name: team}, name: dev, topic: Hello, webhook: {name: ci}") +
 	object("DiscordRole", "dev", inServer+"name: Dev, hoist: true")
@@ -273,8 +269,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A user may follow an invitation link in the plan. So no object of another namespace may add a
-// permission to the link.
+// Objects of other namespaces must not add a permission to a link that a user may follow.
 func TestLinksIgnoreOtherNamespaces(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.PermViewChannel|discordtest.PermManageChannels)
@@ -318,8 +313,7 @@ func TestPlanOfAnExport(t *testing.T) {
 	}
 }
 
-// The plan of a random server's own export is empty. The plan of a copy for an empty server creates
-// everything, without a problem.
+// The plan of a server's own export is empty. The plan of a copy creates everything.
 func TestPlanOfRandomServers(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
@@ -373,8 +367,7 @@ func (r *rig) createWebhook(t *testing.T, channelID, name string) (id string) {
 	return hook.ID
 }
 
-// The plan shows the deletion of a webhook that the manifests no longer have, because the deletion
-// breaks the webhook's URL for everyone who uses it.
+// A plan shows the deletion of a webhook, because the webhook's URL then stops working.
 func TestPlanOfRemovedWebhooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -411,8 +404,7 @@ func TestPlanOfRemovedWebhooks(t *testing.T) {
 	}
 }
 
-// If the bot may not list webhooks, a plan does not claim that an adopted channel keeps its
-// webhook.
+// If the bot may not list webhooks, the plan reports a problem of the adopted channel.
 func TestPlanOfUnreadableWebhooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all&^discordtest.PermManageWebhooks)
@@ -453,9 +445,7 @@ func TestPlanWithoutPermissions(t *testing.T) {
 	}
 }
 
-// A plan reads more members than the client may read in a second. A rate limit delays the plan. An
-// error of Discord or a block by Cloudflare ends the plan, without a problem of the role. Only an
-// id that Discord refuses is a problem of the role.
+// A rate limit delays a plan. Only an id that Discord refuses is a problem of the role.
 func TestPlanOfManyMembers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -522,8 +512,6 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// messages returns the differences and problems in a plan, except the fields that a create sets.
-// The keys are object names.
 func messages(t *testing.T, stdout string) map[string]string {
 	t.Helper()
 	var report Report
@@ -646,9 +634,7 @@ func TestPlanOfRemovals(t *testing.T) {
 	}
 }
 
-// If two objects name the same channel, the object with the channel's id in its status keeps the
-// channel. The message about the second object has a remedy, and does not advise a user to delete
-// an object.
+// The object with the channel's id in its status keeps the channel.
 func TestPlanOfAConflict(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -676,8 +662,7 @@ func TestPlanOfAConflict(t *testing.T) {
 	}
 }
 
-// The operator reports the differences of an object with managementPolicy Observe, and changes
-// nothing. So the plans of other objects must not assume that the spec of this object is applied.
+// The plans of other objects do not assume that an observed object is applied.
 func TestPlanOfObservers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

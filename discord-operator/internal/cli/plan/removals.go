@@ -21,9 +21,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// planRemovals plans the deletions before all other changes, and removes the deleted resources from
-// the snapshot. It first finds the resources of all objects of --before, so that no two objects
-// have the same resource.
+// planRemovals plans the deletions, and removes the deleted resources from the snapshot. It first
+// finds the resources of all objects of --before, so that no two objects have the same resource.
 func (w *world) planRemovals(ctx context.Context) {
 	w.removals = map[*lifecycle.Kind][]*step{}
 	for _, kind := range kinds {
@@ -87,12 +86,10 @@ func (w *world) planRemoved(s *step) lifecycle.Plan {
 	return lifecycle.Plan{}
 }
 
-// reasonUnidentified is the reason of a removed object whose resource the plan cannot find.
 const reasonUnidentified = "Unidentified"
 
-// unidentified returns an issue if the operator may delete a resource that the plan cannot show. If
-// a manifest has no status, the plan searches for the resource by spec.name. But the operator
-// deletes the resource whose id is in the status of the object in the cluster.
+// unidentified returns an issue if the operator may delete a resource that the plan cannot show:
+// the operator uses the id in the cluster's status, but the plan of a manifest has only the name.
 func (s *step) unidentified() *conditions.Issue {
 	d := s.plan.Delete
 	if d == nil || d.By != nil || d.How == lifecycle.Retained || !s.named || s.binding.Live != nil {
@@ -105,8 +102,7 @@ func (s *step) unidentified() *conditions.Issue {
 		s.kind.Noun, s.kind.Identity(s.object).Name)
 }
 
-// recordClaims records the objects that have the same resource as a removed object. Such an object
-// has the resource's id in its status or, in the same namespace, in spec.adopt.
+// recordClaims records the objects that name a removed object's resource in status or spec.adopt.
 func (w *world) recordClaims(s *step) {
 	id := *idOf(s.object)
 	for _, o := range w.after.ofKind(s.kind) {
@@ -118,8 +114,7 @@ func (w *world) recordClaims(s *step) {
 	}
 }
 
-// freed returns a snapshot in which the community server no longer uses the rules and updates
-// channels that its manifest replaces. These channels can then be deleted.
+// freed returns a snapshot without the ids of rules and updates channels that manifests replace.
 func (w *world) freed() *guildcache.Snapshot {
 	freed := *w.snap
 	hasManifest := func(ref *v1alpha1.ChannelReference, in string) bool {

@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 )
 
-// Report lists the changes that the operator would make on a server after an apply of the
-// manifests.
+// Report lists the changes that the operator would make after an apply of the manifests.
 type Report struct {
 	ServerID string   `json:"serverId"`
 	Objects  []Object `json:"objects"` // with changes or problems
@@ -23,7 +22,7 @@ type Report struct {
 	notes []string
 }
 
-// Object lists the changes that the operator would make for one object.
+// Object lists the changes of one object.
 type Object struct {
 	Kind        string                `json:"kind"`
 	Namespace   string                `json:"namespace,omitempty"`

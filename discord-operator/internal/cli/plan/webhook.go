@@ -24,8 +24,7 @@ func hasWebhook(c *v1alpha1.DiscordChannel) bool {
 	return c.Spec.Webhook != nil || c.Status.Webhook != nil
 }
 
-// webhook returns the state of a channel's webhook for the reconciler's planning function. The
-// Secret is missing, because the plan does not read the cluster.
+// webhook returns the state of a channel's webhook, without the Secret: a plan reads no cluster.
 func (w *world) webhook(s *step, c *v1alpha1.DiscordChannel) webhook.State {
 	state := webhook.State{
 		Guild: s.guild, Channel: resource.Channel(s.binding.Live), Application: w.application.ID, Complete: true,
@@ -50,9 +49,7 @@ func (w *world) hadWebhook(c *v1alpha1.DiscordChannel) bool {
 	return ok && hasWebhook(was)
 }
 
-// assignWebhook finds the webhook of a channel in --before, and writes the webhook's id into the
-// status of that object. If the object also has a new manifest, assignWebhook writes the id there
-// too. The plan then shows whether the operator deletes this webhook.
+// assignWebhook finds the webhook of a channel in --before, so that the plan can show its deletion.
 func (w *world) assignWebhook(s *step) {
 	was, ok := s.object.(*v1alpha1.DiscordChannel)
 	if !ok || s.binding.Live == nil || was.Spec.Webhook == nil || was.Status.Webhook != nil || status.Observed(was) {

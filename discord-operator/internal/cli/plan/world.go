@@ -35,11 +35,10 @@ type world struct {
 	*live
 	serverID      string
 	after, before *objects // before is nil if unknown
-	// snap is the guild after the deletions, creates and renamed roles that are planned so far.
-	// withDeleted also has the deleted resources, because the report needs their names.
+	// snap has the changes planned so far. withDeleted keeps deleted resources for the report.
 	snap, withDeleted *guildcache.Snapshot
 	taken             map[string]status.Object // the objects that have a resource; the keys are the resources' ids
-	// removals are the planned deletions: objects of --before that have no manifest in -f.
+	// removals are the objects of --before without a manifest in -f.
 	removals map[*lifecycle.Kind][]*step
 	presumed []string // DiscordServers without a manifest
 	skipped  int      // number of objects of other servers
@@ -65,8 +64,7 @@ type step struct {
 
 var kinds = []*lifecycle.Kind{&role.Kind, &group.Kind, &channel.Kind}
 
-// compute plans the changes of all objects. It returns an error if Discord could not be read,
-// because such a failure is not a problem of an object.
+// compute returns an error if Discord could not be read: that is no problem of an object.
 func compute(ctx context.Context, l *live, serverID string, after, before *objects) (*Report, error) {
 	w := &world{
 		live: l, serverID: serverID, after: after, before: before, snap: l.snapshot, withDeleted: l.snapshot,
@@ -131,8 +129,7 @@ func idOf(o status.Object) *string {
 	panic(fmt.Sprintf("%T is none of our kinds", o))
 }
 
-// presume adds a DiscordServer for each reference to a server that has no manifest: a folder may
-// have only the objects of one team.
+// presume adds missing DiscordServers, because a folder may have only the objects of one team.
 func (w *world) presume(o *objects) {
 	var names []types.NamespacedName
 	add := func(ref *v1alpha1.ServerReference, namespace string) {
@@ -175,8 +172,7 @@ func (w *world) assignServers(o *objects) {
 	}
 }
 
-// planKind finds the resources of all objects before it plans the first object, because the order
-// of siblings depends on the ids of their resources.
+// planKind first finds all resources, because the order of siblings depends on their ids.
 func (w *world) planKind(ctx context.Context, kind *lifecycle.Kind) {
 	steps := w.begin(ctx, kind, w.after)
 	w.bindAll(steps)
@@ -374,8 +370,7 @@ func beside(a, b client.Object) bool {
 	return false
 }
 
-// planServers runs after the plans of all other kinds, because a server's settings may refer to its
-// channels.
+// planServers runs last, because a server's settings may refer to its channels.
 func (w *world) planServers(ctx context.Context) {
 	servers := of[*v1alpha1.DiscordServer](w.after)
 	if w.before != nil {
@@ -422,9 +417,8 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 	return result
 }
 
-// icon returns the DiscordServer's icon, and the DiscordServer to plan. If the manifests lack the
-// icon's ConfigMap, the returned DiscordServer has no spec.icon. If --before has the former icon,
-// the returned status says that Discord shows that icon.
+// icon returns the icon, and s without spec.icon if the icon's ConfigMap has no manifest. The
+// returned status names the icon of --before.
 func (w *world) icon(ctx context.Context, s *v1alpha1.DiscordServer) (*v1alpha1.DiscordServer, server.Icon) {
 	if s.Spec.Icon == nil {
 		return s, server.Icon{}

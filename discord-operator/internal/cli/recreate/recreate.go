@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recreate plans how to replace an object with a pending deletion by a new object that
-// adopts the same resource on Discord. It does no I/O.
-//
-// The operator deletes a resource on Discord only while the object has its finalizer and is not
-// paused. Only one goroutine at a time reconciles an object, so no delete call is in flight once
-// the status says Paused. The finalizer can then be removed, and Kubernetes removes the object
-// without a change on Discord.
+// Package recreate plans how to replace an object that is being deleted by a new object that adopts
+// the same resource on Discord. It does no I/O. Only one goroutine at a time reconciles an object,
+// so no delete call is in flight once the status says Paused. After the removal of the finalizer,
+// Kubernetes removes the object, and nothing changes on Discord.
 package recreate
 
 import (
@@ -33,15 +30,13 @@ type Plan struct {
 	Old, New status.Object
 	// ID is the id of the resource on Discord.
 	ID string
-	// Guarded reports whether New differs from Old in a field that keeps the resource from harm: the
-	// deletion policy, or the roles of overwrites.
+	// Guarded reports that New changes the deletion policy or an overwrite to protect the resource.
 	Guarded bool
 	notes   []string
 	now     time.Time
 }
 
-// NewPlan plans to replace an object. server is the object's DiscordServer if it is in another
-// namespace, and otherwise nil. The error says why the replacement is not safe, or is useless.
+// NewPlan plans to replace an object. server is nil if it is in the object's namespace.
 func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*Plan, error) {
 	p := &Plan{Old: o, ID: status.ID(o), now: now}
 	what := kinds.Of(o).Kind + " " + o.GetName()
@@ -75,8 +70,7 @@ func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*P
 	return p, nil
 }
 
-// granted returns an error if an object in another namespace than its server may not be replaced.
-// The server must allow objects of other namespaces to retain and to adopt resources.
+// granted refuses roles, and objects that the server does not allow to retain and adopt resources.
 func granted(o status.Object, server *v1alpha1.DiscordServer) error {
 	name := server.Namespace + "/" + server.Name
 	_, role := o.(*v1alpha1.DiscordRole)
@@ -108,7 +102,6 @@ func cleanAnnotations(o metav1.Object) {
 	o.SetAnnotations(annotations)
 }
 
-// clean turns New, a copy of the old object, into an object that can be created.
 func (p *Plan) clean() {
 	old, o := p.Old, p.New
 	o.SetUID("")
@@ -164,8 +157,8 @@ func (p *Plan) clean() {
 	p.notes = append(p.notes, sync+".")
 }
 
-// keepRoles replaces the names of roles by the ids that the status records. The new object has no
-// status, so the name could mean another role, whose members could then view a private channel.
+// keepRoles replaces role names by ids. Without a status, a name could mean another role, and its
+// members could then view a private channel.
 func (p *Plan) keepRoles(spec []v1alpha1.PermissionOverwrite, recorded []v1alpha1.ResolvedRole) {
 	listed := func(id string) bool {
 		return slices.ContainsFunc(spec, func(o v1alpha1.PermissionOverwrite) bool { return o.Role == id })
@@ -181,10 +174,8 @@ func (p *Plan) keepRoles(spec []v1alpha1.PermissionOverwrite, recorded []v1alpha
 	}
 }
 
-// retain sets the deletion policy Retain if the resource was bound without proof, and spec.adopt
-// did not name it. The new object adopts the resource, so with the policy Delete it could delete a
-// resource of another user. retain also adds a note if the object has no policy, because a deletion
-// then leaves an adopted resource on Discord.
+// retain sets the policy Retain for a resource that was bound without proof: the resource may
+// belong to another user, and the policy Delete could delete it.
 func (p *Plan) retain(policy *v1alpha1.DeletionPolicy, adopted *v1alpha1.Adoption, matched bool) {
 	switch {
 	case matched && (adopted == nil || adopted.ID != p.ID):
@@ -200,14 +191,13 @@ func (p *Plan) retain(policy *v1alpha1.DeletionPolicy, adopted *v1alpha1.Adoptio
 	}
 }
 
-// Held reports whether the status has the reason Paused. With this reason, a deletion of the object
-// deletes nothing on Discord.
+// Held reports whether the status says Paused. A deletion then deletes nothing on Discord.
 func Held(o status.Object) bool {
 	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
 	return ready != nil && ready.Reason == v1alpha1.ReasonPaused
 }
 
-// Adopt returns the field spec.adopt of the new object; nil for a server.
+// Adopt returns spec.adopt of the new object; nil for a server.
 func (p *Plan) Adopt() map[string]any {
 	if _, server := p.New.(*v1alpha1.DiscordServer); server {
 		return nil
@@ -215,7 +205,7 @@ func (p *Plan) Adopt() map[string]any {
 	return map[string]any{"id": p.ID}
 }
 
-// Adopted reports whether the spec of an object names the resource in spec.adopt.
+// Adopted reports whether an object's spec.adopt names the resource.
 func (p *Plan) Adopted(o status.Object) bool {
 	var adopt *v1alpha1.Adoption
 	switch o := o.(type) {
@@ -273,8 +263,7 @@ func (p *Plan) Text(style term.Style) string {
 	return out.String()
 }
 
-// ServerOf returns the name of the DiscordServer that an object refers to. It returns false for a
-// DiscordServer and for an object whose DiscordServer is not known.
+// ServerOf returns the name of an object's DiscordServer; false if there is none or it is unknown.
 func ServerOf(o status.Object) (types.NamespacedName, bool) {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordGroup:

@@ -30,8 +30,6 @@ func deleted() metav1.ObjectMeta {
 	}
 }
 
-// planned returns the new object, and the number of notes in its plan that contain a text. It
-// checks that NewPlan does not change the old object.
 func planned(t *testing.T, o status.Object, text string) (n status.Object, notes int) {
 	t.Helper()
 	before := o.DeepCopyObject()
@@ -50,7 +48,7 @@ func planned(t *testing.T, o status.Object, text string) (n status.Object, notes
 	return p.New, notes
 }
 
-// A role name of the old object must mean the same role in the new object, which has no status.
+// A role name must mean the same role in the new object, which has no status.
 func TestNewPlanKeepsRoles(t *testing.T) {
 	t.Parallel()
 	spec := func(roles ...string) (all []v1alpha1.PermissionOverwrite) {
@@ -95,8 +93,7 @@ func TestNewPlanKeepsRoles(t *testing.T) {
 	}
 }
 
-// A resource that was bound without proof may belong to another user. The new object adopts the
-// resource, but never deletes it.
+// The new object never deletes a resource that may belong to another user.
 func TestNewPlanRetainsAGuess(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

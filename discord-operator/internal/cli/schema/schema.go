@@ -40,8 +40,7 @@ type kind struct {
 	rules      *cel.Validator
 }
 
-// Load compiles the CustomResourceDefinitions once per process. The result is safe for concurrent
-// use.
+// Load compiles the CustomResourceDefinitions once per process. Concurrent use is safe.
 var Load = sync.OnceValues(load)
 
 func load() (Kinds, error) {
@@ -87,14 +86,13 @@ func compile(props *apiextensionsv1.JSONSchemaProps) (*kind, error) {
 	return &kind{structural, values, cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
 }
 
-// Admit sets defaults in o, and returns why the API server would refuse o. before is the existing
-// object of an update, and nil for a create.
+// Admit sets defaults in o, and returns all refusals of the API server. before is nil for a create.
 func (k Kinds) Admit(ctx context.Context, o, before *unstructured.Unstructured) error {
 	list, err := k.Problems(ctx, o, before)
 	return errors.Join(err, list.ToAggregate())
 }
 
-// Problems does the same as Admit, but returns each problem with the path of its field.
+// Problems does the same as Admit, but returns the path of each refused field.
 func (k Kinds) Problems(ctx context.Context, o, before *unstructured.Unstructured) (list field.ErrorList, err error) {
 	of := k[o.GroupVersionKind()]
 	if of == nil {

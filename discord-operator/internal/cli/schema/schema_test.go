@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The embedded CustomResourceDefinitions equal those in deploy/. `make generate` copies them.
+// `make generate` keeps the embedded CustomResourceDefinitions equal to deploy/.
 func TestDefinitionsAreInstalled(t *testing.T) {
 	installed, err := filepath.Glob("../../../../deploy/discord-operator/crds/discord.*.yaml")
 	if err != nil || len(installed) != 4 {

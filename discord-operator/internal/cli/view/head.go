@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view describes a server, its objects and the permissions that they need: as text for a
-// user, and as JSON or YAML for programs. It does no I/O.
+// Package view renders a server, its objects and the needed permissions. It does no I/O.
 package view
 
 import (
@@ -30,11 +29,9 @@ const (
 	Degraded    Health = "Degraded"
 )
 
-// notObserved is the reason of an object whose current spec no operator has read in time.
 const notObserved = "NotObserved"
 
-// unseen is the time in which an operator should read a new spec. After this time, the object's
-// health is Unknown.
+// After unseen, an object with an unread spec has the health Unknown.
 const unseen = time.Minute
 
 // State is the health of an object with the reason.
@@ -47,8 +44,7 @@ type State struct {
 	Reason    string    `json:"reason"`
 	Message   string    `json:"message,omitempty"`
 	Since     time.Time `json:"since,omitzero"`
-	// Drift lists the differences on Discord that the operator does not correct, because
-	// managementPolicy is Observe.
+	// Drift lists the differences on Discord that remain because of managementPolicy Observe.
 	Drift []string `json:"drift,omitempty"`
 	// Broken reports whether a user must act.
 	Broken bool `json:"broken"`
@@ -94,7 +90,7 @@ func StateOf(o status.Object, now time.Time) State {
 	return of(Unknown, ready)
 }
 
-// lastWrite returns when a client has last written something other than the status.
+// lastWrite ignores writes of the status.
 func lastWrite(o status.Object) time.Time {
 	last := o.GetCreationTimestamp().Time
 	for _, m := range o.GetManagedFields() {

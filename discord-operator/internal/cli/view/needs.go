@@ -29,9 +29,8 @@ type Need struct {
 
 const maxReasons = 3
 
-// Needs returns the permissions that the bot needs. own are for the DiscordServer and the objects
-// in its namespace; others are the additional permissions for objects in other namespaces. Objects
-// with managementPolicy Observe, and objects that a grant refuses, need no permissions.
+// Needs returns the permissions that the bot needs. others are additional permissions, only for
+// other namespaces. Observed objects, and objects that a grant refuses, need none.
 func Needs(w *world.World) (own, others []Need) {
 	var of, foreign needs
 	if status.Observed(w.Server) {
@@ -72,7 +71,7 @@ func managed(spec v1alpha1.DiscordServerSpec) bool {
 		spec.SystemChannelFlags != nil
 }
 
-// needs has the reasons for each permission. The index is the number of the permission's bit.
+// needs has the reasons by the number of the permission's bit.
 type needs struct{ why [64][]string }
 
 func (n *needs) add(bits permissions.Bits, why string) {
@@ -126,8 +125,7 @@ func (n *needs) bits() (all permissions.Bits) {
 	return all
 }
 
-// Invitation is a link that adds the bot to a server. Asks are the permissions that the link
-// requests for the bot.
+// Invitation is a link that adds the bot with the permissions in Asks.
 type Invitation struct {
 	URL  string `json:"url"`
 	Asks []Need `json:"asks"`
@@ -137,9 +135,7 @@ type Invitation struct {
 	Administrator []string `json:"administrator,omitempty"`
 }
 
-// InvitationOf returns the invitation of a server. If everyone is set, the link also requests the
-// permissions that objects of other namespaces need. If administrator is set, the link also
-// requests Administrator.
+// InvitationOf returns the invitation. everyone adds the permissions for other namespaces.
 func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, error) {
 	var in Invitation
 	in.Asks, in.NotAsked = Needs(w)
@@ -161,8 +157,7 @@ func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, err
 	return in, nil
 }
 
-// withAdministrator requests Administrator if asked is set. Otherwise it removes Administrator from
-// the request, because one object of a tenant must not be enough to request this permission.
+// An object of a tenant must not be enough to request Administrator, so only the flag requests it.
 func (in *Invitation) withAdministrator(asked bool) {
 	of := func(n Need) bool { return n.bit == permissions.Administrator }
 	need := Need{Permission: permissions.Administrator.String(), bit: permissions.Administrator}

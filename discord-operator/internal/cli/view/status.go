@@ -16,7 +16,6 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// width is the number of columns at which texts are wrapped.
 const width = 110
 
 // Report is the status of a server as JSON or YAML.
@@ -135,7 +134,6 @@ type tree struct {
 	style term.Style
 }
 
-// nodes returns the groups with their channels, then the channels without a group, then the roles.
 func (t *tree) nodes() (nodes []term.Node) {
 	in, unread := map[string][]term.Node{}, map[string]bool{}
 	var alone []term.Node
@@ -184,8 +182,6 @@ func (t *tree) node(o status.Object) term.Node {
 	return node
 }
 
-// detail says why an object is not Ready. For a Ready object it returns a fact: a channel's URL, a
-// group's number of namespaces, or a role's number of members.
 func (t *tree) detail(o status.Object, s State) string {
 	if s.Health != Ready {
 		return s.because()

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package world reads a DiscordServer and the objects of all namespaces that refer to it, as far as
-// the user may read them.
+// Package world reads a DiscordServer and its objects, as far as the user may read them.
 package world
 
 import (
@@ -28,8 +27,7 @@ type World struct {
 	Groups   []v1alpha1.DiscordGroup
 	Channels []v1alpha1.DiscordChannel
 	Roles    []v1alpha1.DiscordRole
-	// Hidden has the resources, such as "discordroles.discord.jutsu.com", that the user may not
-	// list in all namespaces. The values are the namespaces that Read listed instead.
+	// Hidden has the kinds that the user may not list everywhere, with the listed namespaces.
 	Hidden map[string][]string
 }
 
@@ -50,8 +48,7 @@ func (w *World) Objects() (all []status.Object) {
 	return all
 }
 
-// Group returns the group of a channel. It returns nil if the channel has no group, or if the user
-// may not read the group.
+// Group returns the group of a channel; nil if there is none or the user may not read it.
 func (w *World) Group(c *v1alpha1.DiscordChannel) *v1alpha1.DiscordGroup {
 	if c.Spec.GroupRef == nil {
 		return nil
@@ -65,9 +62,8 @@ func (w *World) Group(c *v1alpha1.DiscordChannel) *v1alpha1.DiscordGroup {
 	return &w.Groups[i]
 }
 
-// Read reads the objects of a DiscordServer. If the user may not list a kind in all namespaces,
-// Read lists the kind in single namespaces: in the server's namespace, in the namespace of the
-// command line (own), and, if the user may list Namespaces, in all others.
+// Read reads the objects of a DiscordServer. Without the right to list a kind everywhere, Read
+// lists the server's namespace, own, and all other namespaces that the user may list.
 func Read(ctx context.Context, k8s client.Reader, server *v1alpha1.DiscordServer, own string) (*World, error) {
 	w := &World{Server: server, Hidden: map[string][]string{}}
 	r := &reader{Reader: k8s, World: w, own: own}

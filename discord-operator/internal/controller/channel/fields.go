@@ -100,8 +100,6 @@ func isForum(live *channel) bool    { return discordclient.IsForumLike(live.Type
 func isMedia(live *channel) bool    { return live.Type == discordgo.ChannelTypeGuildMedia }
 func hasThreads(live *channel) bool { return !isVoice(live) }
 
-// name returns nil if the channel already has the name that Discord would store for the spec's
-// name.
 func (d desired) name() *string {
 	if discordclient.SameChannelName(d.live.Type, d.Name, d.live.Name, "") {
 		return nil
@@ -130,8 +128,7 @@ func remainingTags(asked []discordclient.Tag, made *channel) *[]discordclient.Ta
 	return new(tags.Identify(asked, made.Tags, nil))
 }
 
-// reaction returns nil if the spec does not set the field, and a pointer to nil if it sets the
-// field to "".
+// reaction returns nil for an unset field, and a pointer to nil for an empty field.
 func (d desired) reaction() **discordclient.Emoji {
 	if d.forum.DefaultReaction == nil {
 		return nil
@@ -143,8 +140,7 @@ func (d desired) reaction() **discordclient.Emoji {
 	return new(new(discordclient.ParseEmoji(string(*d.forum.DefaultReaction))))
 }
 
-// sortOrder returns nil if the spec does not set the field, and a pointer to nil for
-// SortOrderNotSet.
+// sortOrder returns nil for an unset field, and a pointer to nil for SortOrderNotSet.
 func (d desired) sortOrder() **int {
 	number := resource.SortOrders.Number(d.forum.SortOrder)
 	if number != nil && *number == resource.NoSortOrder {
@@ -155,8 +151,7 @@ func (d desired) sortOrder() **int {
 	return &number
 }
 
-// flag returns the field for one bit of the channel's flags. An edit sends all flags together. A
-// create sends no flags, so an edit sets them after the create.
+// flag is one bit of the flags. An edit sends all flags, but a create none, so an edit follows.
 func flag(name string, bit int, at func(*desired) **bool) resource.Field[desired, channel, edit] {
 	return resource.NewPartialField[desired, channel, edit](name, "flags",
 		func(d desired) *int {

@@ -17,8 +17,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Discord refuses an edit as a whole. So the plan leaves out refused fields, and the edit can still
-// send overwrites that make a channel private.
 func TestRefusedFieldBlocksNoOther(t *testing.T) {
 	t.Parallel()
 	closed := []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}}

@@ -20,8 +20,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxChildren is Discord's limit of channels in a category. Source:
-// https://discord.com/developers/docs/resources/channel
+// Discord's limit. Source: https://discord.com/developers/docs/resources/channel
 const maxChildren = 50
 
 // Plan lists the calls for a channel and its webhook.
@@ -30,8 +29,7 @@ type Plan struct {
 	Webhook webhook.Plan
 }
 
-// NewPlan compares the spec with the observed state, and plans the calls for the channel and its
-// webhook.
+// NewPlan plans the calls that make the channel and its webhook match the spec.
 func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	p.Plan = planChannel(c, s)
 	if s.Binding.Live != nil || p.Create != nil {
@@ -70,7 +68,7 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) lifecycle.Plan {
 }
 
 // PlanDeletion plans the deletion of the channel. If the channel stays on Discord, the plan deletes
-// only the webhook that the operator has created in it, unless another object has this webhook too.
+// only a webhook that the operator has created, and that no other object has.
 func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) lifecycle.Plan {
 	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) && !s.WebhookShared {
 		return lifecycle.Plan{Delete: &lifecycle.Deletion{
@@ -81,9 +79,7 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// desiredOverwrites returns nil if the spec manages no overwrites. There is one exception: for a
-// new channel that has not got the overwrites of its category, it returns the category's
-// overwrites.
+// A new channel that lacks the overwrites of its category gets them if the spec has none.
 func desiredOverwrites(
 	c *v1alpha1.DiscordChannel, s State, roles []v1alpha1.ResolvedRole,
 ) ([]discordclient.Overwrite, error) {
@@ -141,8 +137,7 @@ func fullCategory(s State) *conditions.Issue {
 	return issues.Full("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren)
 }
 
-// leaveOutRefused removes the fields that Discord would refuse from the planned edit. Otherwise
-// Discord would refuse the whole edit, and with it overwrites that make the channel private.
+// Discord refuses an edit as a whole, so leaveOutRefused removes fields that Discord would refuse.
 func leaveOutRefused(p *lifecycle.Plan, s State) {
 	if len(p.Fields) == 0 {
 		return

@@ -332,8 +332,7 @@ func set[T any](field *T, change discordclient.Change[T]) {
 	}
 }
 
-// If the bot may not delete a channel, the plan has an issue and no call. Retaining a channel needs
-// no permission.
+// If the bot may not delete a channel, the plan has an issue and no call.
 func TestPlanDeletion(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(s *scene) {
@@ -356,8 +355,7 @@ func TestPlanDeletion(t *testing.T) {
 	}
 }
 
-// The deletion of an object that has adopted a channel deletes the webhook that the operator has
-// created for the object, but never the webhook of another object.
+// A deletion that retains a channel deletes the webhook that the operator created for this object.
 func TestPlanDeletionOfAWebhook(t *testing.T) {
 	t.Parallel()
 	const id = "1401681709430341731"
@@ -386,8 +384,7 @@ func TestPlanDeletionOfAWebhook(t *testing.T) {
 	}
 }
 
-// Discord refuses to delete the rules channel and the updates channel of a community server, so the
-// plan has no call. The message depends on whether the server's spec can name another channel.
+// Discord refuses to delete the rules and updates channels of a community server.
 func TestPlanDeletionInACommunity(t *testing.T) {
 	t.Parallel()
 	ids := map[string]string{}

@@ -48,10 +48,8 @@ type Reconciler struct {
 	Webhooks  *webhook.Webhooks
 }
 
-// The operator deletes no Secret. But if the admission plugin OwnerReferencesPermissionEnforcement
-// is on, setting a Secret's owner reference requires the verb delete. The kustomize component
-// owner-references-permission-enforcement adds that permission.
-//
+// The admission plugin OwnerReferencesPermissionEnforcement requires the verb delete on Secrets,
+// which the kustomize component owner-references-permission-enforcement adds.
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels/status,verbs=patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels/finalizers,verbs=update
@@ -103,7 +101,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 	return result, err
 }
 
-// Results reports what a reconcile has done to the channel and to its webhook.
+// Results reports the changes to the channel and to its webhook.
 type Results struct {
 	lifecycle.Results
 	Webhook webhook.Results
@@ -116,8 +114,7 @@ func (r *Reconciler) observed(c *v1alpha1.DiscordChannel, s State, plan Plan) Re
 	return results
 }
 
-// apply changes the channel and then its webhook. It changes the webhook even if an edit of the
-// channel has failed.
+// apply changes the webhook even if an edit of the channel has failed.
 func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s State, plan Plan) Results {
 	api, calls := s.Guild.Bot.Client, 1
 	if plan.Create != nil && plan.Webhook.Create {

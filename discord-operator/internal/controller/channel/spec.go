@@ -12,8 +12,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// SpecOf returns the spec that matches a live channel, for the export, and the live values that no
-// spec can express. It leaves out the parents, overwrites, position and webhook.
+// SpecOf exports a live channel without parents, overwrites, position and webhook.
 func SpecOf(live *discordclient.Channel) (v1alpha1.DiscordChannelSpec, []resource.Omission) {
 	var d desired
 	omitted := fields.Fill(&d, live)

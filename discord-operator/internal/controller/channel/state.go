@@ -30,8 +30,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// groupRetry is the time after which a channel looks for a missing category again. No event reports
-// that a category with the same id exists again.
+// No event reports that a category with a known id exists again, so the channel looks for it.
 const groupRetry = 5 * time.Second
 
 // State is the observed state of a channel.
@@ -42,8 +41,7 @@ type State struct {
 	Roles    map[string]string   // ids of the DiscordRoles in the overwrites; the keys are object names
 	Names    overwrites.Names
 	Webhook  webhook.State
-	// WebhookShared reports whether this deleted object shares its webhook: the status of another
-	// object, which is not deleted, names the same webhook.
+	// WebhookShared reports whether the status of another, not deleted object names the webhook.
 	WebhookShared bool
 }
 
@@ -75,8 +73,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 	return s, err
 }
 
-// SiblingsBy returns the cache index that lists the DiscordChannels with the same parent (group or
-// server), and the parent's key in this index.
+// SiblingsBy returns the cache index of the channels with the same parent, and the parent's key.
 func SiblingsBy(c *v1alpha1.DiscordChannel) (by, parent string) {
 	if ref := c.Spec.GroupRef; ref != nil {
 		return index.ChannelByGroup, ref.In(c.Namespace).String()
@@ -141,9 +138,7 @@ func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string
 	return id, nil
 }
 
-// noCategory returns the issue of a group without a category. The issue quotes the group's Ready
-// condition only if the group is Degraded or waits for a user. It does not quote a condition that
-// soon changes by itself.
+// noCategory quotes the group's Ready condition, unless the condition soon changes by itself.
 func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 	if !group.DeletionTimestamp.IsZero() {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted and no longer "+
@@ -166,7 +161,7 @@ func lasting(c *metav1.Condition) bool {
 	return false
 }
 
-// Lookup says where to find or create the resource of a channel.
+// Lookup describes the channel for package lifecycle.
 func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: c, GuildID: guild.ID, ParentID: parentID, Types: channelTypes(c.Spec.Type),
@@ -211,9 +206,7 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 
 func retained(c *v1alpha1.DiscordChannel) bool { return Kind.Identity(c).Retained() }
 
-// ownsWebhook reports whether a deletion that retains the channel deletes its webhook. It returns
-// false if the object has stopped managing the channel and only observes it, because another object
-// may have taken the webhook since.
+// If the object only observes the channel, another object may have the webhook.
 func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
 	return c.Spec.DeletionPolicy == "" && !status.Observed(c) && !c.Status.Observed && webhook.Created(c)
 }
@@ -227,8 +220,7 @@ func (r *Reconciler) sharesWebhook(ctx context.Context, c *v1alpha1.DiscordChann
 	}), err
 }
 
-// parentsOf returns the server and the category of a deleted channel. The DiscordServer and the
-// DiscordGroup may no longer exist.
+// parentsOf works even if the DiscordServer and the DiscordGroup no longer exist.
 func (r *Reconciler) parentsOf(
 	ctx context.Context, c *v1alpha1.DiscordChannel,
 ) (server types.NamespacedName, categoryID string, err error) {

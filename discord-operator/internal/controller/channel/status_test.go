@@ -124,8 +124,7 @@ func TestDeletedGroupIsReported(t *testing.T) {
 	}
 }
 
-// If a category is missing, a channel in the group's namespace reports the group's message. A
-// channel in another namespace reports only the group's reason.
+// Only channels in the group's namespace report the group's message; others report its reason.
 func TestDegradedGroupIsReported(t *testing.T) {
 	t.Parallel()
 	group := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "alerts"}}

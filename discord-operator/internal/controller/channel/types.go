@@ -12,8 +12,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// The names "" and "Text" are not in the map. Both mean a text channel, whose type is 0, so the map
-// returns 0 for them.
+// The names "" and "Text" are missing: the zero value is the type of a text channel.
 var typesByName = map[v1alpha1.ChannelType]discordgo.ChannelType{
 	v1alpha1.ChannelTypeAnnouncement: discordgo.ChannelTypeGuildNews,
 	v1alpha1.ChannelTypeVoice:        discordgo.ChannelTypeGuildVoice,
@@ -22,8 +21,8 @@ var typesByName = map[v1alpha1.ChannelType]discordgo.ChannelType{
 	v1alpha1.ChannelTypeMedia:        discordgo.ChannelTypeGuildMedia,
 }
 
-// channelTypes returns the Discord types that an object with this spec.type can manage. A create
-// uses the first type. Discord can convert between text and announcement channels only.
+// channelTypes returns the types that a spec.type can manage; a create uses the first. Discord can
+// convert between text and announcement channels only.
 func channelTypes(name v1alpha1.ChannelType) []discordgo.ChannelType {
 	switch t := typesByName[name]; t {
 	case discordgo.ChannelTypeGuildText:
@@ -70,12 +69,11 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 	return nil
 }
 
-// bitrates has the highest bitrate of a voice channel for each boost level of the server. Source:
+// bitrates has the highest bitrate of a voice channel by boost level. Source:
 // https://docs.discord.com/developers/resources/channel#modify-channel.
 var bitrates = []int{96000, 128000, 256000, 384000}
 
-// refusedBitrate returns an issue if the server's boost level does not allow a bitrate. Stage
-// channels have a lower limit, which the CRD's schema checks.
+// The CRD's schema checks the lower limit of Stage channels.
 func refusedBitrate(s State, want int) *conditions.Issue {
 	guild := s.Guild.Snapshot.Guild
 	most := bitrates[min(max(guild.PremiumTier, 0), len(bitrates)-1)]

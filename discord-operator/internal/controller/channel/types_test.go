@@ -24,7 +24,6 @@ func community(s *scene) {
 	s.Discord.EditGuildByHand(s.ID, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY", "NEWS"} })
 }
 
-// stored merges an edit into a channel as Discord does.
 func stored(t interface{ Fatal(...any) }, live discordclient.Channel, sent any) *discordclient.Channel {
 	fields := map[string]any{}
 	var after discordclient.Channel

@@ -41,16 +41,13 @@ func (r *Reconciler) ofGroups(ctx context.Context, namespace, by, value string) 
 	return all
 }
 
-// ofNamespace returns the DiscordChannels that a change of a namespace's labels may allow or
-// forbid: all DiscordChannels in the namespace, and all that refer to a DiscordGroup in the
-// namespace.
+// New labels may allow or forbid the channels in a namespace, and the channels of its groups.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	name := namespace.GetName()
 	return append(r.requests(ctx, name, "", ""), r.ofGroups(ctx, name, "", "")...)
 }
 
-// ofSecret returns the DiscordChannel that owns a Secret, and the DiscordChannels whose webhook URL
-// belongs in a Secret of this name.
+// ofSecret returns the owner of a Secret, and the channels that need a Secret of this name.
 func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	all := r.requests(ctx, secret.GetNamespace(), index.ChannelBySecret, secret.GetName())
 	owner := metav1.GetControllerOfNoCopy(secret)
@@ -61,8 +58,7 @@ func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []recon
 	return all
 }
 
-// ofCategory enqueues the channels of a changed category, because their status.openTo compares the
-// channel's access with the category's.
+// ofCategory enqueues a category's channels, because status.openTo compares them with the category.
 func (r *Reconciler) ofCategory() handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
 	put := func(
 		ctx context.Context, e event.TypedGenericEvent[guildcache.Event],

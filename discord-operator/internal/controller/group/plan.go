@@ -16,8 +16,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxCategories is the limit of categories in a server. Discord does not document this limit, but
-// users report it.
+// maxCategories is a limit that users report, but that Discord does not document.
 const maxCategories = 50
 
 const manage = permissions.ViewChannel | permissions.ManageChannels
@@ -121,8 +120,7 @@ func fillName(d *desired, live *discordclient.Channel) error {
 	return nil
 }
 
-// SpecOf returns the spec that matches a live category, for the export, and the live values that no
-// spec can express. It leaves out the server, the overwrites and the position.
+// SpecOf exports a live category without server, overwrites and position.
 func SpecOf(live *discordclient.Channel) (v1alpha1.DiscordGroupSpec, []resource.Omission) {
 	var d desired
 	omitted := fields.Fill(&d, live)

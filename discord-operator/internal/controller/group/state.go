@@ -58,7 +58,7 @@ func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s S
 	return s, err
 }
 
-// Lookup says where to find or create the resource of a group.
+// Lookup describes the category for package lifecycle.
 func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: g, GuildID: guild.ID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory},
@@ -67,8 +67,6 @@ func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) lifecycle.Lookup {
 	}
 }
 
-// observeDeletion observes a deleted group. It returns an issue while the group must wait for its
-// channels.
 func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
 	name := g.Spec.ServerRef.In(g.Namespace)
 	noRetention, err := r.NoRetention(ctx, g, name)
@@ -87,8 +85,7 @@ func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGro
 
 func retained(g *v1alpha1.DiscordGroup) bool { return Kind.Identity(g).Retained() }
 
-// dependents returns an issue if DiscordChannels refer to the group and either may use it or are in
-// its category on Discord.
+// dependents returns an issue for channels that refer to the group, and may use it or are in it.
 func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) error {
 	var channels v1alpha1.DiscordChannelList
 	err := index.List(ctx, r.Client, &channels, "", index.ChannelByGroup, client.ObjectKeyFromObject(g).String())
@@ -112,9 +109,7 @@ func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) e
 	return WaitingFor(g, names)
 }
 
-// WaitingFor is the issue of a deleted group whose channels still refer to it. The message first
-// says how to undo the deletion, and then how to continue it. Otherwise a user could delete the
-// named objects by mistake.
+// WaitingFor first says how to undo the deletion, because users may delete the channels by mistake.
 func WaitingFor(g *v1alpha1.DiscordGroup, names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted "+

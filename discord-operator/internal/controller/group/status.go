@@ -15,7 +15,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// statusOf returns the status of a group. Facts that could not be observed keep their last value.
 func statusOf(
 	g *v1alpha1.DiscordGroup, s State, results lifecycle.Results, worst *conditions.Issue,
 ) v1alpha1.DiscordGroupStatus {

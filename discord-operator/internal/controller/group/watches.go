@@ -19,8 +19,7 @@ func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []recon
 	return index.Requests(ctx, r.Client, groups, "", index.GroupByServer, name)
 }
 
-// ofNamespace returns the groups in a namespace, and all groups with a namespace selector. A change
-// of labels may end the wait of a deleted group for channels that may no longer use it.
+// New labels may end the wait of a deleted group that selects namespaces by label.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	requests := func(namespace, by, value string) []reconcile.Request {
 		return index.Requests(ctx, r.Client, &v1alpha1.DiscordGroupList{}, namespace, by, value)
@@ -37,8 +36,7 @@ func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: ref.In(o.GetNamespace())}}
 }
 
-// leavesGroup selects channels for which a deleted group no longer waits: they were deleted, or
-// refer to another group or to none.
+// leavesGroup selects channels for which a deleted group no longer waits.
 var leavesGroup = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {

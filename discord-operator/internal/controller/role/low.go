@@ -17,17 +17,14 @@ import (
 
 var _ lifecycle.Bounds = &LowPlaces{}
 
-// LowPlaces are the allowed positions of roles from namespaces other than the server's. They are
-// below the roles of the server's namespace and below roles that no object manages.
+// LowPlaces keep roles of tenants (namespaces other than the server's) below all other roles.
 type LowPlaces struct {
-	// Own has the ids of the roles of the object's namespace. Others has the ids of the roles of
-	// all other namespaces except the server's. Both lack adopted roles. Roles of Own and of Others
-	// may be in any order, so that no two namespaces move each other's roles.
+	// Own has the role ids of the object's namespace, Others those of other tenants; both lack
+	// adopted roles. Their order is free, so that tenants do not move each other's roles.
 	Own, Others map[string]bool
 }
 
-// LowPlacesOf returns the low places for the DiscordRole o; nil if o is in owner, the server's
-// namespace. bound returns the role id that this process has recorded for an object.
+// LowPlacesOf returns the low places for o; nil if o is in owner, the server's namespace.
 func LowPlacesOf(
 	o client.Object, owner string, all []status.Object, bound func(client.Object) string,
 ) *LowPlaces {
@@ -69,8 +66,7 @@ func (l *LowPlaces) Holds(snap *guildcache.Snapshot, id string) bool {
 	return order.InOrder(resource.Roles.Siblings(snap, nil), l.Ranks(snap, id))
 }
 
-// Ranks implements lifecycle.Bounds. It omits roles that the bot may not move, and roles of other
-// tenants, which this namespace may not move.
+// Ranks implements lifecycle.Bounds. It omits roles that the bot or this namespace may not move.
 func (l *LowPlaces) Ranks(snap *guildcache.Snapshot, id string) order.Ranks {
 	ranks := order.Ranks{}
 	for _, role := range snap.Guild.Roles {

@@ -47,8 +47,7 @@ func TestLowPlacesOf(t *testing.T) {
 	}
 }
 
-// After each namespace has moved its own roles to low places once, no namespace has to move a role
-// again.
+// After each namespace has moved its roles once, no role has to move again.
 func TestLowPlacesAreStable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -94,8 +93,6 @@ func TestLowPlacesAreStable(t *testing.T) {
 	}
 }
 
-// kinds replaces the names of tenants' roles by "tenant", because any order of these roles is
-// correct.
 func kinds(names []string) (all []string) {
 	for _, name := range names {
 		if name[0] != 'o' {
@@ -106,7 +103,6 @@ func kinds(names []string) (all []string) {
 	return all
 }
 
-// lowered returns the guild after one tenant has moved its roles.
 func lowered(snap *guildcache.Snapshot, low *LowPlaces) *guildcache.Snapshot {
 	var moved []discordclient.Role
 	for _, move := range order.Moves(resource.Roles.Siblings(snap, nil), low.Ranks(snap, "")) {

@@ -21,8 +21,7 @@ import (
 
 const absentRetry = 10 * time.Minute
 
-// MemberChanges returns one difference for each user who gets the role or loses it. The parameter
-// read reports a user outside the server as absent.
+// MemberChanges returns one difference for each user who gets or loses the role.
 func MemberChanges(
 	role *v1alpha1.DiscordRole, live *discordclient.Role,
 	read func(v1alpha1.UserID) (member discordclient.Member, absent bool, err error),
@@ -60,9 +59,7 @@ func (r *Reconciler) memberChanges(
 	})
 }
 
-// applyMembers gives the role to the users of the spec. It takes the role from users whom the
-// status records but the spec no longer names. The status records each user before the user gets
-// the role, so a user who got the role by hand keeps it.
+// applyMembers takes the role only from users in the status: users who got it by hand keep it.
 func (r *Reconciler) applyMembers(
 	ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results,
 ) error {
@@ -104,8 +101,7 @@ func (r *Reconciler) applyMembers(
 		"them from the list, or invite them.", strings.Join(absent, ", ")).After(absentRetry)
 }
 
-// member reads the roles of a user at most once per Resync. It reads an absent user again after
-// absentRetry, if that is sooner.
+// member reads a user once per Resync, and an absent user again after absentRetry if sooner.
 func (r *Reconciler) member(
 	ctx context.Context, guild *bot.Guild, user v1alpha1.UserID,
 ) (member discordclient.Member, absent bool, err error) {
@@ -141,8 +137,7 @@ func (r *Reconciler) give(
 	return nil
 }
 
-// takeBack takes the role from recorded users that the spec no longer names. After a failed call,
-// for example because of a rate limit, the users who may still have the role stay in the status.
+// If a call fails, takeBack keeps the users in the status who may still have the role.
 func (r *Reconciler) takeBack(
 	ctx context.Context, role *v1alpha1.DiscordRole, guild *bot.Guild, roleID string,
 ) error {
@@ -158,8 +153,6 @@ func (r *Reconciler) takeBack(
 	return errors.Join(failed, err)
 }
 
-// takeEach takes the role from recorded users who are not wanted, until a call fails. remaining are
-// the recorded users who may still have the role.
 func takeEach(
 	recorded, wanted []v1alpha1.UserID, take func(v1alpha1.UserID) error,
 ) (remaining []v1alpha1.UserID, err error) {

@@ -39,9 +39,7 @@ func NewPlan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
 	return planEdit(p, role.Spec, ceiling, s)
 }
 
-// PlanBounds plans the changes that bring a role within the permissions and positions that the
-// server allows to other namespaces. It plans no other change, and no change of a role in the
-// server's namespace.
+// PlanBounds plans only the changes that bring a tenant's role within the server's limits.
 func PlanBounds(role *v1alpha1.DiscordRole, s State) (p lifecycle.Plan) {
 	ceiling := s.ceiling(role)
 	if !ceiling.Bounded() || s.Binding.Live == nil {
@@ -50,14 +48,12 @@ func PlanBounds(role *v1alpha1.DiscordRole, s State) (p lifecycle.Plan) {
 	return planEdit(p, unchanged(s.live()), ceiling, s)
 }
 
-// unchanged returns a spec that keeps a role's live values. With this spec, the edit only removes
-// permissions above the ceiling (the permissions that the server allows to other namespaces).
+// unchanged keeps the live values, so that an edit only removes permissions above the ceiling.
 func unchanged(live *discordclient.Role) v1alpha1.DiscordRoleSpec {
 	return v1alpha1.DiscordRoleSpec{Name: live.Name}
 }
 
-// mayGive reports whether a role is within the permissions and positions that the server allows, so
-// that users may get it.
+// mayGive reports whether a role is within the server's limits, so that users may get the role.
 func mayGive(role *v1alpha1.DiscordRole, s State, live *discordclient.Role) bool {
 	ceiling := s.ceiling(role)
 	return ceiling.Exceeded(role.Spec.Permissions) == nil && ceiling.Within(live.Permissions) == live.Permissions &&
@@ -156,9 +152,8 @@ var fields = resource.Table[desired, discordclient.Role, discordclient.RoleEdit]
 	row("permissions", "", desired.permissions).Filled(fillPermissions),
 }
 
-// permissions returns the spec's permissions and the live permissions without a documented name.
-// If the spec has no permissions, it returns all live permissions. It omits live permissions that
-// the ceiling of the server for other namespaces forbids.
+// permissions keeps live permissions without a documented name, and all live permissions if the
+// spec has none. It omits live permissions above the ceiling.
 func (d desired) permissions() *permissions.Bits {
 	want := d.ceiling.Within(d.live.Permissions)
 	if d.spec.Permissions != nil {
@@ -167,7 +162,6 @@ func (d desired) permissions() *permissions.Bits {
 	return &want
 }
 
-// colors returns the spec's colors, completed by live colors; nil if the spec has no color.
 func (d desired) colors() *discordclient.RoleColors {
 	spec, live := d.spec, d.live.Colors
 	if spec.Color == nil && spec.SecondaryColor == nil && spec.TertiaryColor == nil {

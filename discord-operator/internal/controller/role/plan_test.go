@@ -205,8 +205,7 @@ func set[T any](change discordclient.Change[T], to *T) {
 	}
 }
 
-// If the bot may not delete a role, the object stays, and its message says how the user can permit
-// the deletion.
+// If the bot may not delete a role, the plan has an issue with the remedy.
 func TestPlanDeletion(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all)
@@ -242,8 +241,7 @@ func guests(ceiling ...v1alpha1.Permission) *v1alpha1.DiscordServer {
 	}
 }
 
-// A role of another namespace has only permissions that the server allows, even if the spec has no
-// permissions or a user has added some on Discord.
+// A role of another namespace has only permissions that the server allows.
 func TestPlanOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all|discordtest.PermAdministrator)

@@ -96,8 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 	return r.updateStatus(ctx, role, state, results)
 }
 
-// reduce removes forbidden permissions that the role still has after Apply. For example, if
-// Discord refuses a color, it refuses the whole edit, and with it the removal of permissions.
+// reduce removes forbidden permissions again, because Discord may have refused the whole edit.
 func (r *Reconciler) reduce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results) {
 	s.Binding.Live = results.Live
 	plan := PlanBounds(role, s)
@@ -110,9 +109,7 @@ func (r *Reconciler) reduce(ctx context.Context, role *v1alpha1.DiscordRole, s S
 	results.Changed, results.Stale = results.Changed || done.Changed, results.Stale || done.Stale
 }
 
-// enforce keeps the role of a paused, observed or deleted object within the permissions and the
-// positions that the server allows to other namespaces. Otherwise a tenant could pause the object
-// to keep forbidden permissions.
+// Without enforce, a tenant could pause or only observe a role to keep forbidden permissions.
 func (r *Reconciler) enforce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results) {
 	plan := PlanBounds(role, s)
 	if plan.Bounds == nil || len(plan.Fields) == 0 && plan.Bounds.Holds(s.Guild.Snapshot, s.Binding.Live.GetID()) {

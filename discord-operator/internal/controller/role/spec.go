@@ -9,8 +9,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// SpecOf returns the spec that matches a live role, for the export, and the live values that no
-// spec can express. It leaves out the server, the position and the members.
+// SpecOf exports a live role without server, position and members.
 func SpecOf(live *discordclient.Role) (v1alpha1.DiscordRoleSpec, []resource.Omission) {
 	var d desired
 	omitted := fields.Fill(&d, live)
@@ -33,8 +32,7 @@ func fillColors(d *desired, live *discordclient.Role) error {
 	return nil
 }
 
-// fillPermissions leaves out permission bits without a documented name, because a spec cannot name
-// them.
+// fillPermissions omits permission bits without a documented name: a spec cannot name them.
 func fillPermissions(d *desired, live *discordclient.Role) error {
 	d.spec.Permissions = append([]v1alpha1.Permission{}, overwrites.Permissions(live.Permissions)...)
 	return nil

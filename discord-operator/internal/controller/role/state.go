@@ -59,10 +59,8 @@ func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s
 	return s, err
 }
 
-// AdoptionRefused says why a DiscordRole may not adopt an existing role; nil if it may. It also
-// refuses an adoption that has already happened. It accepts a spec.adopt with the id of the role
-// that the operator has created for this object, so that the operator keeps this role within the
-// limits of the server.
+// AdoptionRefused says why a DiscordRole may not adopt a role, or keep an adopted role; nil if it
+// may. spec.adopt may name the role that the operator has created for this object.
 func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer) *conditions.Issue {
 	created := role.Status.RoleID != "" && !role.Status.Adopted
 	if adopt := role.Spec.Adopt; adopt == nil || created && adopt.ID == role.Status.RoleID {
@@ -71,7 +69,7 @@ func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer)
 	return grant.RoleAdoptionRefused(client.ObjectKeyFromObject(server), role.Namespace)
 }
 
-// Lookup says where to find or create the resource of a role.
+// Lookup describes the role for package lifecycle.
 func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: role, GuildID: guild.ID,

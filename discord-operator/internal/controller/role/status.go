@@ -17,7 +17,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// statusOf returns the status of a role. Facts that could not be observed keep their last value.
 func statusOf(
 	role *v1alpha1.DiscordRole, s State, results lifecycle.Results, worst *conditions.Issue,
 ) v1alpha1.DiscordRoleStatus {

@@ -24,8 +24,7 @@ func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) [
 	return r.requests(ctx, namespace.GetName(), "", "")
 }
 
-// ofSibling returns the roles that may have to move after a change of a role with a position. It
-// returns nothing while another role will soon be created, because that create causes an event.
+// ofSibling returns nothing while another role will soon be created: that create causes an event.
 func (r *Reconciler) ofSibling(ctx context.Context, o client.Object) []reconcile.Request {
 	role := o.(*v1alpha1.DiscordRole)
 	server := role.Spec.ServerRef.In(role.Namespace).String()

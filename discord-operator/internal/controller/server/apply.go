@@ -16,11 +16,10 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// communityRetry is the delay between enabling Community and sending the settings that Discord
-// accepts only in a community server.
+// communityRetry delays the settings that Discord accepts only in a community server.
 const communityRetry = time.Second
 
-// Results reports what a reconcile has done to the guild.
+// Results reports the changes of a reconcile to the guild.
 type Results struct {
 	lifecycle.Results
 	GuildID string                     // empty until the server manages a guild
@@ -43,8 +42,7 @@ func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, 
 	return results
 }
 
-// observed returns the results of a server that is only observed. It also stores the finalizer, so
-// that the DiscordServer exists as long as objects refer to it.
+// observed stores the finalizer too, so that the DiscordServer exists while objects refer to it.
 func (r *Reconciler) observed(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan,
 ) (results Results) {
@@ -57,7 +55,6 @@ func (r *Reconciler) observed(
 	return results
 }
 
-// edit changes all fields except the icon by one call. editIcon sends the icon.
 func (r *Reconciler) edit(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {
@@ -90,8 +87,7 @@ func (r *Reconciler) edit(
 	return resource.NotApplied(ignored)
 }
 
-// deleter deletes a guild. It ignores the reason for the audit log, because Discord accepts none
-// for this call.
+// Discord accepts no reason for the audit log when a bot deletes a guild.
 type deleter struct{}
 
 func (deleter) Delete(ctx context.Context, api *guildcache.Client, _, id, _ string) error {

@@ -17,8 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// weight orders the DiscordServers that name the same guild. The DiscordServer with the lowest
-// weight manages the guild.
+// weight orders the DiscordServers that name the same guild. The lowest weight manages the guild.
 type weight int
 
 const (
@@ -29,8 +28,7 @@ const (
 	unable                        // the server's bot cannot manage the guild, so the server must not block other servers
 )
 
-// lossGrace is the time for which a server keeps its guild after it is no longer Available. Within
-// this time, a user can replace the token's Secret before another server takes the guild.
+// Within lossGrace, a user can replace the token's Secret before another server gets the guild.
 const lossGrace = 10 * time.Minute
 
 func weightOf(server *v1alpha1.DiscordServer, now time.Time) weight {
@@ -51,8 +49,7 @@ func weightOf(server *v1alpha1.DiscordServer, now time.Time) weight {
 	return unable
 }
 
-// claimants returns the servers that name a guild. It ignores deleted servers that wait only for
-// finalizers of other controllers, because the conditions of these servers never change again.
+// claimants ignores deleted servers without our finalizer, because their conditions never change.
 func (r *Reconciler) claimants(ctx context.Context, guildID string) ([]v1alpha1.DiscordServer, error) {
 	var servers v1alpha1.DiscordServerList
 	err := index.List(ctx, r.Client, &servers, "", index.ServerByGuild, guildID)
@@ -63,8 +60,6 @@ func ended(server *v1alpha1.DiscordServer) bool {
 	return !server.DeletionTimestamp.IsZero() && !status.Finalized(server)
 }
 
-// manager returns the server that manages the guild; nil if there are no servers. All servers name
-// the same guild. Among equal weights, the oldest server wins.
 func manager(servers []v1alpha1.DiscordServer, now time.Time) *v1alpha1.DiscordServer {
 	if len(servers) == 0 {
 		return nil

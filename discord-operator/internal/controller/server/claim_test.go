@@ -15,8 +15,6 @@ import (
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// since returns s with the guild 7 in its status, and with conditions that last changed the given
-// number of minutes ago.
 func since(minutes int, s v1alpha1.DiscordServer) v1alpha1.DiscordServer {
 	s.Status.ServerID = "7"
 	for i := range s.Status.Conditions {
@@ -25,8 +23,7 @@ func since(minutes int, s v1alpha1.DiscordServer) v1alpha1.DiscordServer {
 	return s
 }
 
-// claimant returns a server with an age in minutes, and with the conditions of its last reconcile:
-// can is the availability, and end is the error. If can is empty, the server has no conditions.
+// claimant returns a server. age is in minutes; if can is empty, the server has no conditions.
 func claimant(uid types.UID, age int, can conditions.Availability, end error) v1alpha1.DiscordServer {
 	s := v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{
 		UID: uid, CreationTimestamp: metav1.NewTime(now.Add(-time.Duration(age) * time.Minute)),

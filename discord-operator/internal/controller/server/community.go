@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// communityField is a field of the spec. Discord stores the field as a feature of the guild.
+// Discord stores the field community as a feature of the guild.
 const communityField = "community"
 
 func communityOf(g *discordclient.Guild) v1alpha1.Community {
@@ -23,9 +23,7 @@ func communityOf(g *discordclient.Guild) v1alpha1.Community {
 	return ""
 }
 
-// keepCommunity completes an edit that changes the rules channel or the updates channel of a
-// community server. If the edit changes only one of the two channels, keepCommunity adds the other
-// channel. It also adds the guild's features. Otherwise Discord may ignore the edit.
+// keepCommunity adds the other channel and the features. Otherwise Discord may ignore the edit.
 func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	if !live.IsCommunity() || edit.RulesChannelID.IsZero() && edit.PublicUpdatesChannelID.IsZero() {
 		return
@@ -39,8 +37,6 @@ func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	}
 }
 
-// withoutAdministrator removes the change of Community from the edit if the bot lacks the
-// permission Administrator. It returns the issue of the missing permission; nil for none.
 func (p *Plan) withoutAdministrator(
 	server *v1alpha1.DiscordServer, have permissions.Bits, exact bool,
 ) *conditions.Issue {
@@ -57,8 +53,7 @@ func (p *Plan) withoutAdministrator(
 	return lacking
 }
 
-// editWithCommunity and guildWithCommunity add the JSON field community. With it, the check of
-// Discord's response compares only this one feature, not the guild's other features.
+// The JSON field community lets the check of Discord's response compare only this one feature.
 func editWithCommunity(edit discordclient.GuildEdit) any {
 	var community v1alpha1.Community
 	if !edit.Features.IsZero() {

@@ -19,7 +19,6 @@ type desired struct {
 	objects  map[string]string // for SpecOf: names of DiscordChannels; the keys are ids of channels
 }
 
-// guild is a guild of Discord with the hash of the image that its icon shows.
 type guild struct {
 	discordclient.Guild
 	icon string
@@ -110,8 +109,7 @@ func (d desired) systemFlags() *int {
 	return new(resource.SystemChannelFlags.Bits(d.SystemChannelFlags, d.live.SystemChannelFlags))
 }
 
-// community returns nil until the rules channel and the updates channel exist, because a community
-// server requires both channels.
+// A community server requires a rules channel and an updates channel.
 func (d desired) community() *v1alpha1.Community {
 	_, rules := d.channels["rulesChannelRef"]
 	_, updates := d.channels["publicUpdatesChannelRef"]
@@ -121,8 +119,7 @@ func (d desired) community() *v1alpha1.Community {
 	return &d.Community
 }
 
-// differences compares the spec with the guild. waiting is the issue of a channel that the spec
-// names but that does not exist yet.
+// waiting is the issue of a channel that the spec names but that does not exist yet.
 func differences(
 	server *v1alpha1.DiscordServer, s State, icon *string,
 ) (e edit, d resource.Differences, waiting *conditions.Issue) {

@@ -25,8 +25,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// iconField is the spec's icon. Its edit is separate, so that a refused icon does not block the
-// other fields.
+// The icon has an edit of its own, so that a refused icon does not block the other fields.
 const iconField = "icon"
 
 const animatedIcons = "ANIMATED_ICON"
@@ -41,7 +40,7 @@ type Icon struct {
 	dataURI string // empty if only the Hash is cached
 }
 
-// icons caches the hash of each server's image, so that an image is read once.
+// icons caches the hash of each server's image, so that each image is read once.
 type icons struct {
 	mu    sync.Mutex
 	known map[types.NamespacedName]Icon
@@ -157,8 +156,7 @@ func desiredIcon(server *v1alpha1.DiscordServer, s State) (*string, *conditions.
 	return &s.Icon.Hash, nil
 }
 
-// imageOf returns the hash of the source image if the operator has set the guild's icon. Otherwise
-// it returns Discord's hash of the icon.
+// imageOf returns the source image's hash if the operator has set the icon, or else Discord's hash.
 func imageOf(set *v1alpha1.ServerIconStatus, discordHash string) string {
 	if set != nil && discordHash != "" && set.DiscordHash == truncated(discordHash) {
 		return set.SourceHash
@@ -166,8 +164,7 @@ func imageOf(set *v1alpha1.ServerIconStatus, discordHash string) string {
 	return discordHash
 }
 
-// editIcon uploads the icon. It may upload the same icon again if the operator crashed before the
-// last status update, because only the status records the image's hash.
+// After a crash, editIcon may upload an icon again: only the status records the image's hash.
 func (r *Reconciler) editIcon(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {

@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// withoutKey returns every ConfigMap without keys.
 type withoutKey struct{ client.Reader }
 
 func (withoutKey) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {

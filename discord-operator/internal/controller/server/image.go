@@ -12,11 +12,9 @@ import (
 	"io"
 )
 
-// maxSide is the largest width and height of an icon, in pixels. Source:
-// https://docs.discord.com/developers/resources/guild#modify-guild.
+// In pixels. Source: https://docs.discord.com/developers/resources/guild#modify-guild.
 const maxSide = 1024
 
-// inspect returns Discord's name of an image's format, or why Discord would refuse the image.
 func inspect(data []byte) (format string, animated bool, why string) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
@@ -32,8 +30,7 @@ func inspect(data []byte) (format string, animated bool, why string) {
 	return format, format == "gif" && severalFrames(data), ""
 }
 
-// severalFrames reports whether a GIF has more than one frame. It decodes only the first frame,
-// because a small file may have thousands of frames.
+// severalFrames decodes only the first frame, because a small GIF may have thousands of frames.
 func severalFrames(data []byte) bool {
 	r := bytes.NewReader(data)
 	if _, err := gif.Decode(r); err != nil { // reads up to the end of the first frame

@@ -54,8 +54,6 @@ func TestInvitationAsksForTheManagedObjectsOfItsNamespace(t *testing.T) {
 	}
 }
 
-// A new invitation may replace the permissions of the bot's role, so it must ask for these
-// permissions too.
 func TestInvitationAsksForTheBotsOwnPermissions(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermAdministrator|discordtest.Permissions(permissions.MoveMembers))

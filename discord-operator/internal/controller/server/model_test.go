@@ -16,8 +16,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// history changes the settings of a guild in any order: the spec changes, users change settings on
-// Discord, edits get lost, and a second DiscordServer names the same guild.
+// history applies random events to a guild, such as changes of the spec, lost edits and a rival.
 type history struct {
 	server *v1alpha1.DiscordServer
 	rival  *v1alpha1.DiscordServer // a second DiscordServer, older or younger; nil for none
@@ -70,8 +69,7 @@ func (h *history) Rival(t *rapid.T) {
 	}}
 }
 
-// Reconcile plans an edit, and either sends or loses it. A lost response needs no case of its own:
-// Discord has applied the edit, and the next reconcile observes the result.
+// A lost response is no separate case: the next reconcile observes the edit that Discord applied.
 func (h *history) Reconcile(t *rapid.T) { h.reconcile(rapid.Bool().Draw(t, "carried out")) }
 
 func (h *history) reconcile(carriedOut bool) Plan {
@@ -110,8 +108,6 @@ func (h *history) observe() State {
 	}
 }
 
-// Check tests the invariant: fields that the spec has never named have the values that users last
-// set.
 func (h *history) Check(t *rapid.T) {
 	now, was := h.guild, h.byHand
 	for field, values := range map[string][2]any{
@@ -125,8 +121,7 @@ func (h *history) Check(t *rapid.T) {
 	}
 }
 
-// After any history, one reconcile makes the guild match the spec, and a second one changes
-// nothing. If two DiscordServers name one guild, exactly one of them then manages the guild.
+// After any history, one reconcile makes the guild match the spec, and a second changes nothing.
 func TestAnyHistoryOfAServerEndsWell(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

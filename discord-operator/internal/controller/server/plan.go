@@ -107,8 +107,7 @@ func retained(server *v1alpha1.DiscordServer) bool {
 
 const essential = permissions.ViewChannel | permissions.ManageChannels
 
-// required returns the permissions that the bot needs. With ViewAuditLog, the operator finds the
-// result of a create whose response was lost.
+// ViewAuditLog lets the operator find the result of a create after a lost response.
 func required(server *v1alpha1.DiscordServer, s State, settings bool) permissions.Bits {
 	if status.Observed(server) {
 		return 0

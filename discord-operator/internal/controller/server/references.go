@@ -38,8 +38,7 @@ func referenced(spec *v1alpha1.DiscordServerSpec) (names []string) {
 	return names
 }
 
-// Referenced returns the existing channels that a server's fields refer to. The keys are object
-// names.
+// Referenced returns the existing channels that a server's fields refer to, by object name.
 func Referenced(
 	ctx context.Context, objects client.Reader, server *v1alpha1.DiscordServer,
 ) (map[string]*v1alpha1.DiscordChannel, error) {
@@ -57,9 +56,8 @@ func Referenced(
 	return all, nil
 }
 
-// referenced returns the Discord id of a channel that a field of the spec names. If the channel is
-// being deleted, it returns an issue instead. Discord keeps a rules or updates channel until a
-// user chooses another channel or disables Community. The operator must not undo that choice.
+// referenced returns an issue for a channel that is being deleted: a user may have chosen another
+// rules or updates channel on Discord, and the operator must not undo this choice.
 func (s *State) referenced(field, name string) (string, *conditions.Issue) {
 	c := s.Referenced[name]
 	if c != nil && !c.DeletionTimestamp.IsZero() {

@@ -15,9 +15,7 @@ import (
 // Rows describes the fields of servers.
 var Rows = fields.Rows()
 
-// SpecOf returns the spec that matches a live guild, for the export, and the live values that no
-// spec can express. objects has the names of DiscordChannels; the keys are ids of channels. SpecOf
-// leaves out the icon, because Discord has only its hash.
+// SpecOf exports a live guild without its icon. objects has the DiscordChannels by channel id.
 func SpecOf(live discordclient.Guild, objects map[string]string) (v1alpha1.DiscordServerSpec, []resource.Omission) {
 	d := desired{objects: objects}
 	omitted := fields.Fill(&d, &guild{Guild: live})
@@ -46,8 +44,7 @@ func fillFilter(d *desired, g *guild) (err error) {
 	return err
 }
 
-// fillNoAFKChannel fills afkChannelId only if the server has no AFK channel. An existing AFK
-// channel is filled into afkChannelRef.
+// fillNoAFKChannel leaves an existing AFK channel to afkChannelRef.
 func fillNoAFKChannel(d *desired, g *guild) error {
 	if g.AFKChannelID == "" {
 		d.AFKChannelID = new("")

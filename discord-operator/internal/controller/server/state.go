@@ -130,9 +130,7 @@ func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.Disco
 	return err
 }
 
-// Include adds an object to Groups, Channels or Roles, for which the bot needs permissions. It
-// ignores observed objects. It also ignores objects of other namespaces, because they must not
-// make the bot ask for more permissions.
+// Include ignores other namespaces: their objects must not make the bot ask for more permissions.
 func (s *State) Include(server *v1alpha1.DiscordServer, o status.Object) {
 	if o.GetNamespace() != server.Namespace || status.Observed(o) {
 		return
@@ -147,8 +145,7 @@ func (s *State) Include(server *v1alpha1.DiscordServer, o status.Object) {
 	}
 }
 
-// children returns the groups and channels that the server allows, and others that still have a
-// resource in it.
+// children returns groups and channels that may use the server or still have a resource in it.
 func (r *Reconciler) children(
 	ctx context.Context, server *v1alpha1.DiscordServer,
 ) (groups []v1alpha1.DiscordGroup, channels []v1alpha1.DiscordChannel, err error) {
@@ -233,9 +230,7 @@ func (s *State) invitation() string {
 	return discordclient.InviteURL(s.Bot.WebURL(), s.Application.ID, s.invited(), s.GuildID)
 }
 
-// invited returns the permissions that the bot's invitation asks for: for all features, for the
-// overwrites and for the roles. It includes the permissions of the bot's own role, because a new
-// invitation may replace them. It never includes Administrator.
+// invited includes the permissions of the bot's own role: a new invitation may replace them.
 func (s *State) invited() permissions.Bits {
 	bits, _, _ := s.mentioned()
 	for i := range s.Channels {
@@ -252,8 +247,6 @@ func (s *State) invited() permissions.Bits {
 	return (bits | discordclient.PermissionsOverwrites) &^ permissions.Administrator
 }
 
-// observeDeletion observes a deleted server. It returns an issue while groups, channels or roles
-// still use the server.
 func (r *Reconciler) observeDeletion(ctx context.Context, server *v1alpha1.DiscordServer) (s State, err error) {
 	if err := r.dependents(ctx, server); err != nil || retained(server) {
 		return s, err
@@ -293,9 +286,7 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 	return waitingFor(server, names, deleted)
 }
 
-// waitingFor returns an issue whose message first says how to undo the deletion, and then how to
-// continue it. Otherwise a user could delete the named objects by mistake. deleted reports whether
-// some of these objects are being deleted, too.
+// The message first says how to undo the deletion: users could delete the named objects by mistake.
 func waitingFor(server *v1alpha1.DiscordServer, names []string, deleted bool) *conditions.Issue {
 	so := "Nothing is deleted on Discord yet."
 	if deleted {

@@ -19,7 +19,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// statusOf returns the status of a server. Facts that could not be observed keep their last value.
 func statusOf(
 	server *v1alpha1.DiscordServer, s State, results Results, worst *conditions.Issue,
 ) v1alpha1.DiscordServerStatus {
@@ -58,9 +57,8 @@ func statusOf(
 	return next
 }
 
-// maxName is the CRD schema's limit for a guild's name and an icon's hash. A server that is
-// compatible with Discord may send longer texts, and the API server would then refuse the whole
-// status.
+// maxName is the CRD's limit. A server that is compatible with Discord may send longer texts, and
+// the API server would then refuse the whole status.
 const maxName = 256
 
 func truncated(name string) string {
@@ -70,8 +68,7 @@ func truncated(name string) string {
 	return name
 }
 
-// availability returns the condition Available. It stays true during an issue that resolves without
-// a user, such as a rate limit.
+// Available stays true during an issue that resolves without a user, such as a rate limit.
 func availability(server *v1alpha1.DiscordServer, results Results, worst *conditions.Issue) conditions.Availability {
 	was := server.Status.Conditions
 	switch available := conditions.Unusable(v1alpha1.ReasonNotManageable, "The bot cannot manage the server."); {

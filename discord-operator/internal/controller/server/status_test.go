@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The API server would refuse the whole status if a name were longer than the schema allows.
+// The API server would refuse the whole status if a name were too long.
 func TestLongNameIsTruncated(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -70,8 +70,7 @@ func (r *Reconciler) ofNamespace(ctx context.Context, _ client.Object) []reconci
 	return r.requests(ctx, "", index.BySelector, string(v1alpha1.FromSelector))
 }
 
-// childChanged selects changes of the spec or the Discord id of a group, channel or role. Both can
-// change the server's counts, its needed permissions, and the objects for which its deletion waits.
+// childChanged selects changes that can affect the server's counts, permissions or deletion.
 var childChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || status.ID(e.ObjectOld) != status.ID(e.ObjectNew)
 }}
@@ -88,8 +87,7 @@ func (r *Reconciler) ofConfigMap(ctx context.Context, cm client.Object) []reconc
 	return r.requests(ctx, cm.GetNamespace(), index.ServerByIcon, cm.GetName())
 }
 
-// onEvent delays the reconcile after an event of a channel or role, because such events change only
-// counts and permissions in the status.
+// Events of channels and roles change only the server's status, so onEvent delays the reconcile.
 func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q queue) {
 	var requests []reconcile.Request
 	after := time.Duration(0)

@@ -83,8 +83,7 @@ func (w *Webhooks) provide(
 	return w.deleteDuplicates(ctx, c, api, p, results)
 }
 
-// deleteDuplicates deletes further webhooks that earlier creates for this object made. It runs
-// after the Secret has the URL of the remaining webhook.
+// deleteDuplicates runs after the Secret has the URL of the remaining webhook.
 func (w *Webhooks) deleteDuplicates(
 	ctx context.Context, c *v1alpha1.DiscordChannel, api *guildcache.Client, p Plan, results *Results,
 ) error {
@@ -137,8 +136,7 @@ func (w *Webhooks) reason(c *v1alpha1.DiscordChannel) string {
 	return lifecycle.Reason(w.Status.Kind, c)
 }
 
-// Status returns the status of the webhook. If the webhook was not observed, the status stays the
-// same.
+// Status returns the status of the webhook; the old status if the webhook was not observed.
 func Status(c *v1alpha1.DiscordChannel, results Results, worst *conditions.Issue) *v1alpha1.WebhookStatus {
 	switch {
 	case results.Hook != nil && results.Secret != "":

@@ -23,15 +23,13 @@ import (
 
 const (
 	readingRetry = time.Second
-	// maxUnlisted limits how many webhooks the operator reads by id if the audit log shows them but
-	// the list lacks them. The newest webhooks are enough, because before each create, the status
-	// or the Secret already named the webhook of the previous create.
+	// maxUnlisted limits reads of webhooks that only the audit log shows. The newest suffice:
+	// before each create, the status or the Secret named the previous webhook.
 	maxUnlisted = 3
 )
 
-// observeAudit reads from the audit log for which object each webhook was created. visibleAt is the
-// time from which lists and the audit log show all earlier creates; zero if the operator knows the
-// result of every create.
+// observeAudit reads for which object each webhook was created. From visibleAt on, lists and the
+// audit log show all earlier creates; visibleAt is zero if the result of every create is known.
 func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel, s *State, visibleAt time.Time) error {
 	now, complete, known := w.Status.Clock.Now(), visibleAt, knownWebhook(c, *s)
 	for _, hook := range s.possiblyOwn(c, known) {
@@ -61,9 +59,8 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 	return w.findKnown(ctx, s, s.unlisted())
 }
 
-// loggedAt returns the time at which the audit log has the create of a webhook. If the object's own
-// webhook is known, the operator only looks for duplicates in the log. loggedAt then ignores clock
-// skew: at worst, the log shows a duplicate too late, and the duplicate remains.
+// loggedAt returns when the audit log has the create of a webhook. If the object's webhook is
+// known, loggedAt ignores clock skew: at worst, a duplicate remains.
 func (w *Webhooks) loggedAt(id string, ownKnown bool) time.Time {
 	if ownKnown {
 		return discordclient.CreatedAt(id).Add(w.Records.Wait)
@@ -71,7 +68,6 @@ func (w *Webhooks) loggedAt(id string, ownKnown bool) time.Time {
 	return w.Records.LoggedAt(id)
 }
 
-// possiblyOwn returns this bot's webhooks that may belong to the object, except the known webhook.
 func (s *State) possiblyOwn(c *v1alpha1.DiscordChannel, known *discordclient.Webhook) (all []discordclient.Webhook) {
 	for _, hook := range s.Hooks {
 		if s.own(&hook) && younger(c, hook.ID) && (known == nil || hook.ID != known.ID) {
@@ -94,8 +90,7 @@ func (s *State) auditHidden() bool {
 	return exact && have.Missing(permissions.ViewAuditLog) != 0
 }
 
-// auditError ignores an error if another call is reading the audit log, if Discord refuses the
-// audit log, or if the webhook is known without the audit log.
+// auditError ignores a parallel read, a refusal, and any error if the webhook is already known.
 func (s *State) auditError(c *v1alpha1.DiscordChannel, err error) error {
 	s.Complete, s.RetryAfter = false, issues.MaxTransient
 	switch {
@@ -121,9 +116,8 @@ func (s *State) attribute(entries []discordclient.AuditEntry, reason string) {
 	}
 }
 
-// unlisted returns the newest webhooks that the audit log attributes to the object but the list
-// lacks. It ignores webhooks that are older than the channel, because they belonged to another
-// channel.
+// unlisted returns the newest webhooks that only the audit log shows for the object. Webhooks older
+// than the channel belonged to another channel.
 func (s *State) unlisted() (all []candidate) {
 	for id := range s.Ours {
 		listed := slices.ContainsFunc(s.Hooks, func(h discordclient.Webhook) bool { return h.ID == id })
@@ -135,9 +129,8 @@ func (s *State) unlisted() (all []candidate) {
 	return all[:min(len(all), maxUnlisted)]
 }
 
-// knownWebhook returns the webhook that this process, the status or the Secret names. If only the
-// Secret names the webhook, the webhook must belong to this bot, because a user may have edited the
-// Secret.
+// knownWebhook returns the webhook in the record, the status or the Secret. A user may have edited
+// the Secret, so its webhook must be the bot's. Without a URL, the Secret must be intact.
 func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	inSync := secretInSync(s.Secret, statusID(c))
 	for _, id := range []string{s.Record.ID, statusID(c), s.secretID(c)} {
@@ -153,10 +146,9 @@ func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	return nil
 }
 
-// Own returns the webhook of a channel with spec.webhook; nil for none. It prefers the known
-// webhook, then the oldest webhook that the audit log attributes to this object. Otherwise it
-// returns this bot's oldest webhook with the right name, unless that may belong to another object.
-// In an adopted channel, it may return such a webhook too.
+// Own returns the known webhook, or the oldest webhook that the audit log attributes to the object.
+// Otherwise it returns the bot's oldest webhook with the right name. Only in an adopted channel,
+// that webhook may belong to another object.
 func Own(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	if known := knownWebhook(c, s); known != nil {
 		return known

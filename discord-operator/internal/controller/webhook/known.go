@@ -20,12 +20,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Discord may briefly give wrong answers about webhooks, both in lists and in reads by id. So find
-// trusts a surprising answer only after Discord has repeated it.
-
-// observeHooks reads the channel's webhooks. s.Complete reports whether the list and the audit log
-// are new enough to show the result of every earlier create. Until then, the operator sends no
-// second create.
+// observeHooks reads the channel's webhooks. Until s.Complete is set, Discord may not show the
+// result of every earlier create, so the operator sends no second create.
 func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel, s *State) (err error) {
 	if s.Complete = true; s.Channel == nil {
 		return nil
@@ -55,8 +51,6 @@ type candidate struct {
 	fromSecret bool // whether only the Secret names the webhook; a user may have edited it
 }
 
-// known returns the webhooks that the process's record, the status and the Secret name, in this
-// order.
 func (s *State) known(c *v1alpha1.DiscordChannel) (all []candidate) {
 	candidates := []candidate{{id: s.Record.ID}, {id: statusID(c)}, {id: s.secretID(c), fromSecret: true}}
 	for _, n := range candidates {
@@ -68,9 +62,7 @@ func (s *State) known(c *v1alpha1.DiscordChannel) (all []candidate) {
 	return all
 }
 
-// secretID returns the webhook id in the Secret's annotation; empty if the Secret is unusable. It
-// is also empty if this process knows the results of all creates, because the id is not needed
-// then.
+// secretID is empty if the Secret is unusable, or this process knows the results of all creates.
 func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	if s.Secret == nil || s.Record.Known || !metav1.IsControlledBy(s.Secret, c) || apply.TooLarge(s.Secret) {
 		return ""
@@ -82,9 +74,8 @@ func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	return id
 }
 
-// listSince returns the time from which a list of webhooks is new enough; zero if every list is new
-// enough. The time is not zero if an earlier list lacked a known webhook that Discord returned by
-// id.
+// listSince returns the time from which a list is new enough. It is zero unless an earlier list
+// lacked a known webhook that Discord returned by id.
 func (w *Webhooks) listSince(known []candidate) (since time.Time) {
 	for _, k := range known {
 		if at := w.inconsistent.ConfirmAt(k.id); at.After(since) && !at.After(w.Status.Clock.Now()) {
@@ -110,8 +101,8 @@ func (w *Webhooks) findKnown(ctx context.Context, s *State, known []candidate) (
 	return undecided
 }
 
-// find reports whether a webhook is in the channel. It reports a webhook as missing only after
-// Discord has twice reported it as missing.
+// Discord may briefly give wrong answers about webhooks, in lists and in reads by id. So find
+// trusts a surprising answer only after Discord has repeated it.
 func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool, err error) {
 	if slices.ContainsFunc(s.Hooks, func(h discordclient.Webhook) bool { return h.ID == k.id }) {
 		w.missing.End(k.id)
@@ -127,8 +118,7 @@ func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool,
 	hook, err := s.Guild.Bot.GetWebhook(ctx, k.id)
 	class := discordclient.ClassOf(err)
 	switch {
-	// Discord lets a bot read its own webhooks. So it denies a read only if the webhook belongs to
-	// someone else.
+	// Discord lets a bot read its own webhooks, so a denied webhook is not the bot's.
 	case class == discordclient.ClassGone, class == discordclient.ClassDenied && k.fromSecret:
 		w.inconsistent.End(k.id)
 		return false, confirm(&w.missing, k.id, now)
@@ -147,8 +137,7 @@ func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool,
 	return true, nil
 }
 
-// confirm returns a transient issue until Discord has repeated an answer some seconds later. The
-// first answer stays recorded, so a later read of the same webhook needs no second confirmation.
+// confirm returns a transient issue until Discord has repeated an answer some seconds later.
 func confirm(answers *lifecycle.Missing, id string, now time.Time) error {
 	answers.Begin(id, now)
 	if wait := answers.ConfirmAt(id).Sub(now); wait > 0 {

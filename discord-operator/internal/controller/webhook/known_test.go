@@ -22,7 +22,6 @@ import (
 
 const getWebhook = "GET /webhooks/{webhook_id}"
 
-// An unlisted webhook is gone after two 404s, five seconds apart.
 func TestKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
 	t.Parallel()
 	notFound := discordtest.Action{Status: 404, Body: `{"code": 10015, "message": "Unknown Webhook"}`}

@@ -19,8 +19,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// history applies these events to a channel in any order: the spec changes, users delete webhooks
-// and Secrets, responses get lost, and the operator is killed.
+// history is a channel with changes of the spec, deletions by users, lost responses and restarts.
 type history struct {
 	guild   *bot.Guild
 	channel *v1alpha1.DiscordChannel
@@ -28,25 +27,20 @@ type history struct {
 	secrets map[string]*metav1.PartialObjectMetadata
 	ids     int
 
-	// logged reports whether the audit log shows creates.
 	logged bool
 
-	// record and complete are lost when the process ends. complete reports whether Discord's lists
-	// show the webhook of a create whose response was lost.
+	// A restart loses record and complete. complete means that lists show every create.
 	record   lifecycle.Record
 	complete bool
 
-	// reported has the ids of all webhooks that a status has ever named. forsaken has the ids of
-	// webhooks that no status named before the spec stopped requesting them.
+	// reported: a status has named the webhook. forsaken: the spec dropped the webhook before that.
 	reported, forsaken map[string]bool
-	// twice is the name of a webhook that the operator created although a webhook of that name
-	// existed.
+	// twice is the name of a webhook that the operator created twice.
 	twice string
 }
 
 const ownApplication = "app"
 
-// foreign returns a webhook of a user, and a webhook of another program that uses the same bot.
 func foreign() []discordclient.Webhook {
 	return []discordclient.Webhook{
 		{ID: "1", Type: discordgo.WebhookTypeIncoming, Name: "alerts"},
@@ -71,9 +65,7 @@ func (h *history) observe() State {
 	return s
 }
 
-// reconcile makes a plan and sends its steps in the order of Apply. The parameter most limits the
-// number of steps. If the plan has more steps, reconcile stops early and writes no status. If lost
-// is set, the response to a create does not arrive. reconcile reports whether the plan was empty.
+// reconcile stops after most steps. If lost is set, the response to a create does not arrive.
 func (h *history) reconcile(most int, lost bool) (unchanged bool) {
 	todo := NewPlan(h.channel, h.observe())
 	if todo.Err != nil {
@@ -171,7 +163,6 @@ func (h *history) Kill(t *rapid.T) {
 	h.record, h.complete = lifecycle.Record{}, false
 }
 
-// Wait lets time pass until lists of webhooks show all creates.
 func (h *history) Wait(*rapid.T) { h.complete = true }
 
 func (h *history) HandDelete(t *rapid.T) {
@@ -198,9 +189,7 @@ func (h *history) Check(t *rapid.T) {
 	}
 }
 
-// expectReconciled expects only the webhook and the Secret that the spec asks for. Another webhook
-// may remain (docs/understand/discord.md) if its create was interrupted, and the spec stopped
-// asking for it before the operator could read Discord again.
+// A webhook may remain if the spec dropped it after an interrupted create.
 func (h *history) expectReconciled(t *rapid.T) {
 	for range 4 {
 		h.complete = true
@@ -233,8 +222,7 @@ func (h *history) expectReconciled(t *rapid.T) {
 	}
 }
 
-// Whatever happens, the operator never creates a second webhook of the same name and changes no
-// foreign webhook. In the end, its only webhook and Secret are the requested ones.
+// The operator creates no second webhook of the same name, and changes no foreign webhook.
 func TestAnyHistoryOfAWebhookEndsWell(t *testing.T) {
 	t.Parallel()
 	guild := newGuild(t, all)

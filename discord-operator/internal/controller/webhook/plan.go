@@ -24,8 +24,7 @@ import (
 // FieldOwner is the field manager of server-side apply for the Secrets.
 const FieldOwner = "discord-operator"
 
-// webhookAnnotation names the webhook that a Secret's URL belongs to. The operator thus needs only
-// the Secret's metadata to know whether the URL is right.
+// webhookAnnotation has the id of the webhook, so that the operator needs only a Secret's metadata.
 const webhookAnnotation = "discord.jutsu.com/webhook-id"
 
 // maxWebhooks is Discord's limit of webhooks in a channel: code 30007.
@@ -112,8 +111,7 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	return p
 }
 
-// Created reports whether the operator has created the webhook for this object. A webhook that is
-// older than the object stays, because users may have its URL.
+// Created excludes webhooks that are older than the object, because users may have their URLs.
 func Created(c *v1alpha1.DiscordChannel) bool {
 	return statusID(c) != "" && younger(c, statusID(c))
 }
@@ -146,9 +144,7 @@ func refusedCreate(s State) *conditions.Issue {
 	return cmp.Or(lacks, here)
 }
 
-// secretInSync reports whether the Secret has the URL of the webhook. It reads only the Secret's
-// metadata: if another client has changed the URL, managedFields name that client as the field's
-// owner.
+// secretInSync reads only metadata: managedFields name a client that has changed the URL.
 func secretInSync(secret *metav1.PartialObjectMetadata, webhookID string) bool {
 	return secret != nil && webhookID != "" && secret.Annotations[webhookAnnotation] == webhookID &&
 		apply.SecretInSync(FieldOwner, secret, secretLabels, []string{v1alpha1.WebhookSecretKey})

@@ -32,7 +32,6 @@ func newGuild(t *testing.T, p discordtest.Permissions) *bot.Guild {
 	return &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: g.ID, Snapshot: g.Snapshot(t)}
 }
 
-// live is nil for a channel that does not exist yet.
 func observed(guild *bot.Guild, live *discordclient.Channel) State {
 	return State{Guild: guild, Channel: live, Complete: true, Application: "app"}
 }
@@ -179,8 +178,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// The operator does not delete a webhook that is older than its object, because users may have the
-// webhook's URL.
+// The operator keeps a webhook that is older than its object, because users may have its URL.
 func TestOlderWebhookStays(t *testing.T) {
 	t.Parallel()
 	made := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -28,8 +28,7 @@ type Webhooks struct {
 	Records *lifecycle.Records // the creates that this process has sent
 	Status  *status.Recorder
 
-	// missing has the webhooks that Discord reported as unknown. inconsistent has the webhooks that
-	// Discord returned by id, but in no list.
+	// Discord reported missing webhooks as unknown, and returned inconsistent webhooks only by id.
 	missing, inconsistent lifecycle.Missing
 }
 
@@ -48,14 +47,12 @@ type State struct {
 	Err          error           // why Discord could not be read; it does not block the channel
 }
 
-// Observe returns the state of a channel's webhook and of the webhook's Secret. It reads neither if
-// the spec and the status have no webhook.
+// Observe returns the state of a channel's webhook and of the webhook's Secret.
 func (w *Webhooks) Observe(
 	ctx context.Context, c *v1alpha1.DiscordChannel, guild *bot.Guild, ch *discordclient.Channel,
 ) (s State, err error) {
 	// The first call of Records.Of sets the time until which another process may have sent creates.
-	// Observe calls it even if the spec has no webhook, so that a webhook that a user adds later
-	// need not wait for the results of these creates.
+	// So Observe calls it early, and a webhook that a user adds later need not wait.
 	s = State{Guild: guild, Channel: ch, Record: w.Records.Of(c.UID)}
 	if c.Spec.Webhook == nil && c.Status.Webhook == nil {
 		return s, nil

@@ -11,8 +11,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 )
 
-// If a spec adds a webhook to an existing channel, the operator creates the webhook at once. It
-// does not wait for the result of a create that another process may have sent before.
+// A webhook that a user adds later does not wait for creates of another process.
 func TestRecordsBeginWithTheFirstChannel(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(100, 0)

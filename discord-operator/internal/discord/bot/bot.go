@@ -17,14 +17,13 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// Bot is the bot that a token identifies. All DiscordServers with this token share the Bot.
+// Bot is the connection of one token. All DiscordServers with this token share the Bot.
 type Bot struct {
 	*guildcache.Client
 	token   string
 	started time.Time
 	stop    context.CancelFunc
-	// refusedAt is when Discord refused the token. refusals counts the consecutive earlier
-	// refusals. Bots.mu guards both.
+	// Bots.mu guards refusedAt and refusals, the number of consecutive earlier refusals.
 	refusedAt time.Time
 	refusals  int
 
@@ -33,12 +32,10 @@ type Bot struct {
 	reading     sync.Map   // guild id to *sync.Mutex: one reconcile at a time reads a guild's webhooks
 }
 
-// refusedRetries are the pauses after the first, second and later refusals of a token. The operator
-// tries again, because Discord sometimes refuses a valid token for a moment. The pauses grow,
-// because Discord counts every refused try.
+// Discord sometimes refuses a valid token, so the operator retries. But Discord counts refusals.
 var refusedRetries = []time.Duration{time.Minute, 10 * time.Minute, time.Hour}
 
-// untilRetry returns the time until the next try of a refused token. The caller holds Bots.mu.
+// The caller must lock Bots.mu.
 func (b *Bot) untilRetry(now time.Time) time.Duration {
 	if b.refusedAt.IsZero() {
 		b.refusedAt = now
@@ -73,9 +70,7 @@ func (b *Bot) Application(ctx context.Context) (discordclient.Application, error
 	return app, err
 }
 
-// Webhooks returns a channel's webhooks from a list of the time since or later. If the cached list
-// is older, one call reads the channel's webhooks. If the cached lists of other channels are older
-// too, and the bot may manage webhooks in the whole guild, the call reads the guild's webhooks.
+// Webhooks returns a channel's webhooks, from a cached list not older than since or by a call.
 func (b *Bot) Webhooks(
 	ctx context.Context, guildID, channelID string, since time.Time,
 ) ([]discordclient.Webhook, error) {

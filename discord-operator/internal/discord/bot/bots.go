@@ -37,23 +37,21 @@ const EventTokenRefused guildcache.EventKind = "refused"
 
 // Config is the configuration of all bots.
 type Config struct {
-	// APIURL is the URL of Discord's API.
 	APIURL string
 	// PerSecond is the most calls that a bot makes per second. 0 means Discord's limit.
 	PerSecond int
-	// Resync is the interval between reads of a guild while the Gateway is not connected.
+	// Resync is the interval between reads of a guild without the Gateway.
 	Resync time.Duration
-	// ResyncLive replaces Resync while the Gateway is connected. EventTimeout is the time after
-	// which a guild is stale if no event has reported the operator's own change. 0 means the
-	// default of guildcache.
+	// ResyncLive replaces Resync while the Gateway is connected. If no event reports the operator's
+	// own change within EventTimeout, Resync applies. 0 means the defaults of guildcache.
 	ResyncLive, EventTimeout time.Duration
-	// Guard is called before each mutating call, and its error stops the call. It may be nil.
+	// Guard runs before each mutating call; its error stops the call. It may be nil.
 	Guard func() (until time.Time, err error)
 	// Metrics may be nil.
 	Metrics *guildcache.Metrics
 	// Log receives connects and disconnects.
 	Log logr.Logger
-	// Clock may be nil, which means the real clock.
+	// Clock may be nil, for the real clock.
 	Clock clock.PassiveClock
 }
 
@@ -72,8 +70,6 @@ type Bots struct {
 	outs    []chan Event
 }
 
-// use has the bot of a DiscordServer, the version of the token's Secret, the guilds that the Secret
-// allows, and the guild of the DiscordServer (empty while unknown).
 type use struct {
 	version string
 	bot     *Bot
@@ -81,8 +77,7 @@ type use struct {
 	guild   string
 }
 
-// New returns an empty set of bots, whose connections end when ctx ends. cached reads servers and
-// the metadata of Secrets; live reads the data of Secrets.
+// New returns Bots without a bot. ctx limits all connections, and live reads the data of Secrets.
 func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -93,8 +88,7 @@ func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	}
 }
 
-// Events returns a new channel that receives all changes on Discord. A subscriber must call Events
-// once, before the first call of Of, and must receive every event.
+// Events returns a new channel of all changes. Call it before Of, and receive every event.
 func (b *Bots) Events() <-chan Event {
 	out := make(chan Event)
 	b.mu.Lock()
@@ -126,7 +120,7 @@ func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, er
 		}
 		have = found.(use)
 	}
-	// A user may have replaced the server by another server with the same name and another guild.
+	// A new DiscordServer with this name may be for another guild.
 	if refused := grant.TokenRefused(server, have.allowed, server.Spec.ServerID); refused != nil {
 		return nil, refused
 	}
@@ -136,8 +130,6 @@ func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, er
 	return b.retry(server)
 }
 
-// retry replaces a bot whose token Discord has refused, for all DiscordServers with this token.
-// Before the next try is due, retry returns the issue of the refused token instead.
 func (b *Bots) retry(server *v1alpha1.DiscordServer) (*Bot, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -167,8 +159,7 @@ func (b *Bots) retry(server *v1alpha1.DiscordServer) (*Bot, error) {
 	return again, nil
 }
 
-// Refused returns the issue of a refused token, which requests a reconcile at the time of the next
-// try.
+// Refused returns the issue of a refused token, with a reconcile at the time of the next try.
 func (b *Bots) Refused(server *v1alpha1.DiscordServer) *conditions.Issue {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -179,7 +170,7 @@ func (b *Bots) Refused(server *v1alpha1.DiscordServer) *conditions.Issue {
 	return issue
 }
 
-// HasRefused reports whether a server has a bot whose token is refused.
+// HasRefused reports whether Discord has refused the token of a server's bot.
 func (b *Bots) HasRefused(server types.NamespacedName) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -187,8 +178,6 @@ func (b *Bots) HasRefused(server types.NamespacedName) bool {
 	return bot != nil && bot.Err() != nil
 }
 
-// last returns the bot that a server used last, even if the token's Secret is gone. It returns nil
-// if the server has no bot, or if Discord has refused the bot's token.
 func (b *Bots) last(server types.NamespacedName) *Bot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -233,8 +222,7 @@ func ParseToken(text string) (token string, ok bool) {
 	return token, tokenForm.MatchString(token)
 }
 
-// tokenForm matches bot tokens: id, time and signature, each in base64url. The operator does not
-// send other texts, because Discord would count the refusal.
+// The operator sends only texts of this form, because Discord counts each refusal.
 var tokenForm = regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]+$`)
 
 func replaceToken(server *v1alpha1.DiscordServer) string {
@@ -271,8 +259,7 @@ func (b *Bots) assign(server types.NamespacedName, token string, now use) (use, 
 	return now, nil
 }
 
-// Follow records the guild of a server. The bot stops reading the former guild unless another
-// server needs it.
+// Follow records the guild of a server, and stops the reads of a former guild without servers.
 func (b *Bots) Follow(server types.NamespacedName, guildID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -286,15 +273,13 @@ func (b *Bots) Follow(server types.NamespacedName, guildID string) {
 	b.end(before)
 }
 
-// named reports whether a DiscordServer names this guild. If so, the reconciler will soon call
-// Follow for the guild.
 func (b *Bots) named(guildID string) bool {
 	var servers v1alpha1.DiscordServerList
 	err := index.List(b.ctx, b.cached, &servers, "", index.ServerByGuild, guildID)
 	return err != nil || len(servers.Items) > 0
 }
 
-// Release removes a server. The bot disconnects after its last server is removed.
+// Release removes a server. The bot disconnects when it has no server left.
 func (b *Bots) Release(server types.NamespacedName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -303,9 +288,7 @@ func (b *Bots) Release(server types.NamespacedName) {
 	b.end(before)
 }
 
-// end stops a bot that no server uses any more. It also stops the bot's reads of the former guild
-// if no server uses that guild; otherwise the bot would still poll it and count it in metrics. The
-// caller holds b.mu.
+// end stops a bot that no server uses, or its reads of an unused guild. The caller must lock b.mu.
 func (b *Bots) end(former use) {
 	bot := former.bot
 	used, read := bot == nil, former.guild == ""
@@ -324,8 +307,7 @@ func (b *Bots) end(former use) {
 	bot.stop()
 }
 
-// start connects a bot. If Discord refuses a call that no object has caused, the refusal counts for
-// the given namespace. The caller holds b.mu.
+// start connects a bot. Its own refused calls count for namespace. The caller must lock b.mu.
 func (b *Bots) start(token, namespace string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{

@@ -27,7 +27,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// secrets has the same Secret under every name. A test may change its version and token.
 type secrets struct {
 	client.Reader
 	version, token string
@@ -49,15 +48,12 @@ func (s *secrets) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ 
 	return nil
 }
 
-// A bot reads a guild only as long as one of the bot's servers uses the guild.
 func TestAGuildIsForgottenWithItsLastServer(t *testing.T) {
 	t.Parallel()
 	discord := httptest.NewServer(http.NotFoundHandler())
 	defer discord.Close()
 	secret := &secrets{version: "1", token: "a.bot.token"}
 	bots := bot.New(t.Context(), secret, secret, bot.Config{APIURL: discord.URL, Resync: time.Hour})
-	// about lets a server use a guild, as a reconciler does. It returns a function that counts the
-	// guilds that the server's bot reads.
 	about := func(server, guild string) func() int {
 		t.Helper()
 		o := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: server}}
@@ -93,8 +89,6 @@ func TestAGuildIsForgottenWithItsLastServer(t *testing.T) {
 	want("when a server has got another bot", 1)
 }
 
-// refusing has a simulated Discord that refuses every token, and the bots of servers in one
-// namespace with the same token.
 type refusing struct {
 	t      *testing.T
 	calls  atomic.Int32
@@ -138,8 +132,7 @@ func (r *refusing) reconcile() (issue *conditions.Issue) {
 	return issue
 }
 
-// A refused token causes few calls, even if a user changes its Secret every second. Discord counts
-// each call towards a ban of the IP address that all tenants share.
+// Each call with a refused token counts towards a ban of the IP address of all tenants.
 func TestARefusedTokenIsSeldomTried(t *testing.T) {
 	t.Parallel()
 	r := newRefusing(t)
@@ -174,7 +167,6 @@ func TestMalformedTokenIsNotSent(t *testing.T) {
 	}
 }
 
-// A token is used only for the guilds that the annotation of its Secret allows, even for deletions.
 func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 	t.Parallel()
 	discord := httptest.NewServer(http.NotFoundHandler()) // a 401 would end the bot
@@ -224,8 +216,7 @@ func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 	}
 }
 
-// Objects of other namespaces than the server's may cause at most half of the bot's calls. A
-// namespace with its own DiscordServer for the same bot is exempt from this limit.
+// A namespace without a DiscordServer for the bot gets at most half of the bot's calls.
 func TestANamespaceHasAShareOfAnothersBot(t *testing.T) {
 	t.Parallel()
 	var received atomic.Int32

@@ -30,11 +30,9 @@ import (
 )
 
 const (
-	// arrival is the time after a bot's start in which no status reports that the state of a guild
-	// is missing. The Gateway sends the state within a second, and polling begins after five
-	// seconds.
+	// arrival is long enough for a guild's first state by the Gateway (1 s) or polling (5 s).
 	arrival = 10 * time.Second
-	// arrivalRetry is the delay of a retry; an event usually starts a reconcile earlier.
+	// arrivalRetry rarely matters, because an event starts a reconcile earlier.
 	arrivalRetry = 500 * time.Millisecond
 )
 
@@ -45,16 +43,14 @@ type Guild struct {
 	ID     string
 	// By is the namespace of the object that uses the guild.
 	By string
-	// InviteURL is the link that gives the bot its missing permissions; empty for objects of other
-	// namespaces.
+	// InviteURL gives the bot its missing permissions; empty for objects of other namespaces.
 	InviteURL string
-	// URL is the web page that shows the guild to users.
+	// URL is the guild's web page.
 	URL      string
 	Snapshot *guildcache.Snapshot
 }
 
-// Guild returns the guild of an Available server. by is the namespace of the object that uses the
-// guild. The error may be an issue, which hides the cause from other namespaces.
+// Guild returns the guild of an Available server. The error may be an issue.
 func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by string) (*Guild, error) {
 	if !Available(server) || server.Status.ServerID == "" {
 		return nil, unavailable(server, by, meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady))
@@ -79,9 +75,7 @@ func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by str
 	return g, err
 }
 
-// Referred does the same as Guild, for an object that may already have a resource. hasIn is the
-// guild with that resource; empty for none. If the server now manages another guild, the error is
-// an issue.
+// Referred is like Guild, but fails if the object already has a resource in another guild (hasIn).
 func (b *Bots) Referred(ctx context.Context, server *v1alpha1.DiscordServer, by, hasIn string) (*Guild, error) {
 	guild, err := b.Guild(ctx, server, by)
 	if err == nil && hasIn != "" && hasIn != guild.ID {
@@ -99,7 +93,6 @@ func unavailable(server *v1alpha1.DiscordServer, by string, cause *metav1.Condit
 }
 
 // GuildToDelete returns the guild of a deleted object's resource. The server need not be Available.
-// The error may be a DeletionFailed issue.
 func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, guildID, by string) (*Guild, error) {
 	var server v1alpha1.DiscordServer
 	if err := b.cached.Get(ctx, name, &server); apierrors.IsNotFound(err) {
@@ -119,9 +112,7 @@ func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, gui
 	return g, err
 }
 
-// ToDelete returns the bot that deletes a server's resources. If the token's Secret is gone, it
-// returns the bot that the server used last: the deletion of a namespace may delete the Secret
-// first.
+// ToDelete returns the bot for deletions: the last used bot if the token's Secret is gone.
 func (b *Bots) ToDelete(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
 	return b.toDelete(ctx, server, server.Status.ServerID, server.Namespace)
 }
@@ -172,8 +163,7 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 	return snap, nil
 }
 
-// ServerChanged selects DiscordServers that were created or deleted, and changes of the guild, the
-// availability, spec.tokenSecretRef and the fields that permit something to other namespaces.
+// ServerChanged selects creates, deletes, and updates that affect the objects of a server.
 var ServerChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
 	return before.Status.ServerID != after.Status.ServerID || Available(before) != Available(after) ||
@@ -225,16 +215,13 @@ func (g *Guild) Categories() int {
 	return n
 }
 
-// Lacks is the issue of permissions that the bot lacks in the guild. It is nil if the bot lacks
-// none, or if its permissions are unknown.
+// Lacks is the issue of permissions that the bot lacks in the guild; nil if none or unknown.
 func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue {
 	return Lacks(g.Snapshot, needed, forWhat, g.InviteURL)
 }
 
-// Lacks is the issue of permissions that the bot lacks in the guild of a snapshot. It is nil if the
-// bot lacks none, or if its permissions are unknown. With an inviteURL, the message has a link that
-// also asks for the missing permissions and for the permissions of the bot's own role, because an
-// invitation may replace the role's permissions. The link does not ask for Administrator.
+// Lacks is the issue of permissions that the bot lacks in the guild; nil if none or unknown.
+// Its link also asks for the permissions of the bot's role, which an invitation may replace.
 func Lacks(snap *guildcache.Snapshot, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
 	have, exact := snap.BotPermissions()
 	if !exact || have.Has(needed) {
@@ -249,9 +236,7 @@ func Lacks(snap *guildcache.Snapshot, needed permissions.Bits, forWhat, inviteUR
 	return issues.Lacking(have, exact, needed, forWhat, link)
 }
 
-// LacksIn is the issue of permissions that the bot lacks in a channel or category. It is nil if the
-// bot lacks none, or if its permissions are unknown. The message has no link, because a new
-// invitation does not help.
+// LacksIn is like Lacks for a channel or category, but without a link to an invitation.
 func (g *Guild) LacksIn(ch *discordclient.Channel, needed permissions.Bits, forWhat string) *conditions.Issue {
 	return lacksIn(g.Snapshot, ch, needed, forWhat)
 }
@@ -275,11 +260,9 @@ func (g *Guild) LacksToOverwrite(from, to []discordclient.Overwrite) *conditions
 	return g.Lacks(overwrites.Changed(from, to), "which it needs for the permission overwrites")
 }
 
-// Reserved is the issue of overwrites that only an administrator may change; nil if the bot is an
-// administrator, or if its permissions are unknown. The message advises to remove the permissions,
-// not to make the bot administrator.
-// Rule about ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
-// Administrator cannot be in the overwrites of a channel: https://docs.discord.com/developers/topics/permissions
+// Reserved is the issue of changed overwrites that need an administrator; nil if none or unknown.
+// ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
+// Administrator: https://docs.discord.com/developers/topics/permissions
 func (g *Guild) Reserved(from, to []discordclient.Overwrite) *conditions.Issue {
 	changed := overwrites.Changed(from, to)
 	have, exact := g.Snapshot.BotPermissions()
@@ -297,8 +280,7 @@ func (g *Guild) Reserved(from, to []discordclient.Overwrite) *conditions.Issue {
 	return nil
 }
 
-// LacksInCategory says why the bot may not put a channel into a category; nil if it may, or if the
-// category is unknown.
+// LacksInCategory says why the bot may not put a channel into a category; nil if it may.
 func (g *Guild) LacksInCategory(id string) *conditions.Issue {
 	category, ok := g.Snapshot.Channel(id)
 	if !ok {
@@ -308,9 +290,7 @@ func (g *Guild) LacksInCategory(id string) *conditions.Issue {
 	return g.LacksIn(category, permissions.ViewChannel|permissions.ManageChannels, forWhat)
 }
 
-// required says why nobody may delete a channel that Discord requires in a community server (code
-// 50074); nil for other channels. If the DiscordServer is deleted, only a user can choose another
-// required channel.
+// required is the issue of a channel that Discord requires in a community server (code 50074).
 func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
 	guild := &g.Snapshot.Guild
 	role, field := "", ""

@@ -12,8 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The link in the message adds the missing permissions and the permissions of the bot's own role
-// to inviteURL. It does not add permissions of @everyone or of a role that a user gave to the bot.
+// The link asks for no permissions of @everyone, nor of roles that a user gave to the bot.
 func TestLacks(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel)
@@ -41,7 +40,6 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// Only a permission overwrite helps if the bot's roles have the permission already.
 func TestLacksIn(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageWebhooks)
@@ -66,7 +64,6 @@ func TestLacksIn(t *testing.T) {
 	}
 }
 
-// A message about overwrites never advises to make the bot an administrator.
 func TestReserved(t *testing.T) {
 	t.Parallel()
 	bots := map[string]*Guild{}

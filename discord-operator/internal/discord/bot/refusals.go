@@ -12,19 +12,15 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// namespaceShare divides the refused calls that Discord still tolerates: a namespace may cause one
-// twentieth of them. A wrong token or refused calls of one tenant must not stop other tenants.
+// A namespace may cause 1/20 of the tolerated refusals, so that it cannot stop other tenants.
 const namespaceShare = 20
 
-// refusals counts the calls that Discord has refused. The field shares has a count per namespace.
-// The field whole counts all refusals, because Discord counts all refusals of an IP address
-// together. refusals is safe for concurrent use.
+// refusals counts refused calls per namespace and, as Discord does, per IP address (whole).
 type refusals struct {
 	mu     sync.Mutex
 	whole  *discordclient.InvalidRequests
 	shares map[string]*discordclient.InvalidRequests
-	// kept is the number of counts after the last cleanup. The next cleanup runs at twice this
-	// number.
+	// kept is the number of shares after the last cleanup. At twice this number, the next runs.
 	kept int
 }
 
@@ -34,11 +30,9 @@ func newRefusals(now func() time.Time) *refusals {
 	}
 }
 
-// minShares is the number of counts below which no cleanup runs.
 const minShares = 1000
 
-// of returns the count of a namespace. A cleanup drops counts of 0. A bot may still use a dropped
-// count after its namespace got a new count, which at most doubles the namespace's share.
+// A bot may still use a dropped count, which at most doubles a namespace's share.
 func (r *refusals) of(namespace string) *discordclient.InvalidRequests {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,16 +53,12 @@ func (r *refusals) of(namespace string) *discordclient.InvalidRequests {
 	return share
 }
 
-// Caused returns a context for the calls that an object causes. A refused call counts for the
-// object's namespace, even if another namespace's bot sent it. Every call counts in the namespace's
-// share of the bot's calls.
+// Caused returns a context that counts calls and refusals for the object's namespace.
 func (b *Bots) Caused(ctx context.Context, o client.Object) context.Context {
 	ctx = discordclient.WithTenant(ctx, o.GetNamespace())
 	return discordclient.WithRefusals(ctx, b.refusals.of(o.GetNamespace()))
 }
 
-// owns reports whether a namespace has a DiscordServer with a token. Without such a DiscordServer,
-// the namespace gets at most half of the calls of the token's bot.
 func (b *Bots) owns(namespace, token string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

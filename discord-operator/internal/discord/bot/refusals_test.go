@@ -8,8 +8,6 @@ import (
 	"time"
 )
 
-// The operator drops the counts of namespaces without refusals, so that deleted namespaces take no
-// memory.
 func TestCountsOfNamespacesAreDropped(t *testing.T) {
 	t.Parallel()
 	r := newRefusals(time.Now)

@@ -29,7 +29,7 @@ func New(t testing.TB, p discordtest.Permissions) *Guild {
 	return g
 }
 
-// Client returns a client of the bot whose cache follows the guild's Gateway events.
+// Client returns a client of the bot with a cache that follows the guild's Gateway events.
 func (g *Guild) Client(t testing.TB) *guildcache.Client {
 	t.Helper()
 	c, err := guildcache.New(guildcache.Options{Options: discordclient.Options{

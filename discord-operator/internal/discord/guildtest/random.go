@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Needed are the permissions of a bot that manages what Populate creates.
+// Needed are the permissions of a bot that manages the result of Populate.
 const Needed = discordtest.PermManageChannels | discordtest.PermManageGuild | discordtest.PermViewAuditLog |
 	discordtest.PermViewChannel | discordtest.PermManageRoles | discordtest.PermManageWebhooks |
 	discordtest.PermConnect | granted
@@ -30,9 +30,7 @@ type random struct {
 	roles []string
 }
 
-// Populate creates roles, channels and settings of every kind that the operator supports, as a user
-// does, and webhooks, as the bot does. It creates nothing unsupported, such as overwrites that keep
-// the bot out. The same seed gives the same result.
+// Populate creates all that the operator supports, at random. The same seed gives the same result.
 func Populate(ctx context.Context, srv *discordtest.Server, guild string, bot discordtest.Bot, seed uint64) error {
 	r := &random{rand.New(rand.NewPCG(seed, 0)), srv, guild, bot, nil} //nolint:gosec // G404: a test's
 	Community(srv, guild)
@@ -95,16 +93,13 @@ func (r *random) role() discordtest.Role {
 	return role
 }
 
-// overwrites returns nil if a channel inherits from its category. Some overwrites hide a channel
-// from everyone except the bot.
 func (r *random) overwrites() []discordtest.Overwrite {
 	if r.IntN(3) == 0 {
 		return nil
 	}
 	all := []discordtest.Overwrite{}
 	if r.IntN(3) == 0 {
-		// access lacks ManageRoles, because only an administrator may put ManageRoles into an
-		// overwrite.
+		// Only an administrator may put ManageRoles into an overwrite.
 		const access = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermConnect |
 			discordtest.PermManageWebhooks
 		all = append(all, discordtest.Overwrite{ID: r.guild, Deny: discordtest.PermViewChannel},
@@ -185,8 +180,7 @@ func (r *random) webhooks(ctx context.Context, channels []string) error {
 	return nil
 }
 
-// Portrait describes a guild without ids and members, so that guilds can be compared. A reference
-// is written as the position of its target in Discord's order.
+// Portrait describes a guild for comparisons: without members, and with positions in place of ids.
 func Portrait(g discordtest.Guild) (all []string) {
 	names := map[string]string{g.ID: "@everyone"}
 	for _, r := range g.RankedRoles() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package issues turns discordclient's errors into issues.
+// Package issues converts errors of discordclient into issues for the status of objects.
 package issues
 
 import (
@@ -24,21 +24,16 @@ import (
 )
 
 const (
-	// MaxTransient is the longest rate limit that no status reports: it ends before users could
-	// read about it.
+	// MaxTransient is the longest rate limit that no status reports, because it ends so soon.
 	MaxTransient = 5 * time.Second
-	// maxQueued is the longest wait in the bot's own call queue that no status reports, because
-	// such a wait surely ends.
+	// maxQueued is the longest wait in the bot's call queue that no status reports.
 	maxQueued = 30 * time.Second
-	// deniedRetry is the longest delay after a denied call. It is long, because each try counts
-	// towards Discord's limit of invalid requests.
+	// deniedRetry is long, because each try counts towards Discord's limit of invalid requests.
 	deniedRetry = 10 * time.Minute
-	// firstDeniedRetry is the delay after the first denial. It is shorter than deniedRetry, because
-	// Discord sometimes denies a permitted call.
+	// firstDeniedRetry is short, because Discord sometimes denies a permitted call.
 	firstDeniedRetry = time.Minute
 	deletionRetry    = time.Minute
-	// notLeadingRetry is the delay after the fence has refused a call. The fence stops all calls of
-	// a process that may no longer be the leader.
+	// notLeadingRetry follows a call that the fence stopped, as the process may not lead.
 	notLeadingRetry = time.Second
 	fullRetry       = time.Minute
 )
@@ -56,8 +51,7 @@ func IsTransient(issue *conditions.Issue) bool {
 	return issue != nil && issue.Transient
 }
 
-// Of returns the issues of an error. If the error does not come from Discord, the operator retries
-// with the workqueue's back-off.
+// Of returns the issues of an error. Errors that are not from Discord use the workqueue's back-off.
 func Of(err error, now time.Time) []conditions.Issue {
 	if issue := of(err, now); issue != nil {
 		return []conditions.Issue{*issue}
@@ -88,8 +82,7 @@ func of(err error, now time.Time) *conditions.Issue {
 	case discordclient.ClassInvalid:
 		return invalid(refused)
 	case discordclient.ClassGone:
-		// The operator retries, because no event reports that the user of an overwrite has joined
-		// the server.
+		// No event reports that the user of an overwrite has joined the server, so retry.
 		switch discordclient.CodeOf(err) {
 		case discordgo.ErrCodeUnknownOverwrite, discordgo.ErrCodeUnknownRole:
 			return invalid(refused).After(deniedRetry)
@@ -108,8 +101,7 @@ func failure(e *discordclient.Error) string {
 	return fmt.Sprintf("%s (HTTP %d)", e.Message, e.Status)
 }
 
-// Unverified returns an issue for an object that cannot be compared with Discord now. The object's
-// own back-off delays the retry.
+// Unverified returns an issue for an object that cannot be compared with Discord now.
 func Unverified(reason, format string, args ...any) *conditions.Issue {
 	issue := conditions.Progressing(reason, format, args...)
 	issue.Unverified = true
@@ -120,8 +112,7 @@ func invalid(refused *discordclient.Error) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonRefused, "%s", sentence("Discord refuses the request: "+refused.Error()))
 }
 
-// rateLimited rounds the reported end of the limit up to a minute. Hundreds of delayed objects then
-// need only one status update each.
+// rateLimited rounds the end up to a minute, so that each object needs one status update.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
 	switch {
 	case l.Queued() && l.After <= maxQueued: // lifecycle.CallQueue usually starts the retry earlier
@@ -155,9 +146,7 @@ func Unpermitted(message string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
 }
 
-// Lacking is the issue of needed permissions that are missing in have; nil if none is missing. It
-// is also nil if exact is false, because have is then uncertain. An empty inviteURL means that a
-// new invitation does not help.
+// Lacking is the issue of needed permissions missing in have; nil if none, or if exact is false.
 func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
 	missing := have.Missing(needed)
 	if !exact || missing == 0 {
@@ -170,8 +159,7 @@ func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat
 	return Unpermitted(lacking(missing, forWhat, "Give", "to a role of the bot"+again))
 }
 
-// Denied is the issue of permissions that the permission overwrites of a channel or category take
-// from the bot. The bot's roles have them, so only an overwrite can give them back.
+// Denied is the issue of permissions that only an overwrite can give back to the bot.
 func Denied(missing permissions.Bits, forWhat string) *conditions.Issue {
 	return Unpermitted(lacking(missing, forWhat, "Allow",
 		"to the bot or to one of its roles, in the permission overwrites of that channel or category on Discord."))
@@ -199,16 +187,14 @@ func IsHidden(err error) bool {
 	return ok && issue.Reason == v1alpha1.ReasonHiddenFromBot
 }
 
-// DeletionFailed is the issue of a failed deletion. OfDeletion adds to its message how to leave the
-// resource on Discord.
+// DeletionFailed is the issue of a failed deletion.
 func DeletionFailed(why string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonDeletionFailed, "Deletion on Discord failed: %s", why).After(deletionRetry)
 }
 
 func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
 
-// Worst returns the issue to report; nil for none. It returns a transient issue only if there is no
-// other issue.
+// Worst returns the issue to report; nil for none. Transient issues count only without others.
 func Worst(list []conditions.Issue) *conditions.Issue {
 	brief := func(i conditions.Issue) bool { return IsTransient(&i) }
 	if lasting := slices.DeleteFunc(slices.Clone(list), brief); len(lasting) > 0 {
@@ -217,9 +203,7 @@ func Worst(list []conditions.Issue) *conditions.Issue {
 	return conditions.Worst(list)
 }
 
-// Unreported returns the delay before the next reconcile if the status need not report the worst
-// issue, and 0 if the status must report it. For its first seconds, an object that waits for its
-// parents reports nothing, which saves a status update.
+// Unreported returns the delay before the next reconcile; 0 if the status must report the issue.
 func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.Duration) time.Duration {
 	switch {
 	case IsTransient(worst):
@@ -233,8 +217,7 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 // deletionGrace is the time between the first failure of a deletion and the reason DeletionFailed.
 const deletionGrace = 20 * time.Second
 
-// Retry returns the delay before the next reconcile; 0 if unknown. After a denied call, the delay
-// doubles with each retry, up to deniedRetry.
+// Retry returns the delay before the next reconcile. It doubles after denials, up to deniedRetry.
 func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) time.Duration {
 	if worst.RequeueAfter != deniedRetry {
 		return worst.RequeueAfter
@@ -246,16 +229,14 @@ func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) 
 	return min(max(now.Sub(was.LastTransitionTime.Time), firstDeniedRetry), deniedRetry)
 }
 
-// Fails reports whether a deletion with this worst issue has failed. A wait for other objects, a
-// rate limit and a missing grant are no failures.
+// Fails reports whether a deletion has failed. A wait or a missing grant is no failure.
 func Fails(worst *conditions.Issue) bool {
 	return worst != nil && worst.Reason != v1alpha1.ReasonWaitingForDependents &&
 		worst.Reason != v1alpha1.ReasonRateLimited && worst.Reason != v1alpha1.ReasonNotAllowed
 }
 
-// OfDeletion turns the issue of a failed deletion into DeletionFailed: a Degraded issue at once,
-// and any other issue after deletionGrace. The message then names the annotation that leaves the
-// resource on Discord.
+// OfDeletion converts a Degraded issue at once, and others after deletionGrace, to DeletionFailed.
+// The message names the annotation that leaves the resource on Discord.
 func OfDeletion(o client.Object, worst *conditions.Issue, failing time.Duration) *conditions.Issue {
 	worst = ofDeletion(worst, failing)
 	if worst.Reason == v1alpha1.ReasonDeletionFailed {
@@ -289,7 +270,7 @@ func Describe(kind string, o metav1.Object) string {
 		strings.ToLower(kind), v1alpha1.GroupVersion.Group, o.GetName(), o.GetNamespace())
 }
 
-// Undelete returns the command that takes back the deletion of an object.
+// Undelete returns the command that restores a deleted object.
 func Undelete(o client.Object) string {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(resource(o), "discord"), "s.")
 	return fmt.Sprintf("kubectl discord undelete %s %s -n %s", kind, o.GetName(), o.GetNamespace())
@@ -307,8 +288,7 @@ func resource(o client.Object) string {
 	return "discordchannels.discord.jutsu.com"
 }
 
-// Name returns an object's name for a message in a namespace. It includes the object's namespace if
-// the two namespaces differ.
+// Name returns an object's name for messages in a namespace; with its own namespace if it differs.
 func Name(o metav1.Object, namespace string) string {
 	if o.GetNamespace() == namespace {
 		return o.GetName()

@@ -101,7 +101,6 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// The message of a failed deletion says how to end the deletion, whichever call failed.
 func TestOfDeletion(t *testing.T) {
 	t.Parallel()
 	failed := v1alpha1.ReasonDeletionFailed
@@ -182,7 +181,7 @@ func TestIsTransient(t *testing.T) {
 	}
 }
 
-// In ranks, each issue is worse than all issues in earlier lines.
+// Each issue in ranks is worse than the issues in earlier lines.
 func TestWorst(t *testing.T) {
 	t.Parallel()
 	ranks := [][]error{

@@ -14,9 +14,7 @@ type Parent struct {
 	metav1.Object
 }
 
-// WaitFor returns the issue of an object that waits for its parent. by is the object's namespace.
-// fact says what the parent lacks. cause is the parent's condition; nil if unknown. Only objects
-// in the parent's namespace show the message of cause.
+// WaitFor returns the issue of a wait for the parent. Other namespaces do not see cause.Message.
 func (p Parent) WaitFor(reason, by, fact string, cause *metav1.Condition) *conditions.Issue {
 	name, foreign := Name(p.Object, by), by != p.GetNamespace()
 	switch {

@@ -23,7 +23,7 @@ import (
 
 const arrangeRetry = 200 * time.Millisecond // delay while another reconcile sorts the same siblings
 
-// Results report what a reconcile has done to a resource.
+// Results report the effects of a reconcile on a resource.
 type Results struct {
 	Live             resource.Resource     // the resource after the reconcile; nil for none
 	Created, Changed bool                  // whether the reconcile created or changed the resource
@@ -34,8 +34,7 @@ type Results struct {
 	Stale            bool                  // whether the cache lags behind; if so, only reconcile again
 }
 
-// Fail adds the issues of an error, or sets Stale if the error shows an outdated cache. It reports
-// whether the error is not nil.
+// Fail adds the issues of an error, or sets Stale if the cache is outdated. It reports err != nil.
 func (r *Results) Fail(err error, now time.Time) bool {
 	if errors.Is(err, apply.ErrStale) || conditions.Conflict(err) {
 		r.Stale = true
@@ -86,9 +85,7 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 	return results
 }
 
-// ensureFinalizer stores the finalizer. Before a create, it stores the finalizer only if Discord's
-// limits permit the create. Otherwise each retry would search Discord for the result of a create
-// that was never sent.
+// Each retry with a finalizer searches for a create, so Discord's limits are checked first.
 func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) error {
 	if status.Finalized(b.Object) {
 		return nil
@@ -106,8 +103,6 @@ func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client,
 	return err
 }
 
-// create sends the create. The caller must have stored the finalizer, and Bind must have found no
-// resource.
 func (r *Resources) create(
 	ctx context.Context, api *guildcache.Client, b Binding, create resource.Create, results *Results,
 ) error {
@@ -168,8 +163,7 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 	results.Changed = true
 }
 
-// edit sends all fields in one call. If Discord refuses some fields, edit sends the remaining
-// fields again, so that a refused field does not block the permission overwrites.
+// edit resends without refused fields, so that they do not block the permission overwrites.
 func (r *Resources) edit(
 	ctx context.Context, api *guildcache.Client, b Binding, edit resource.Edit, fields []string, results *Results,
 ) error {

@@ -25,7 +25,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
-// transientRetry is the delay before a retry while the guild cache lags behind Discord.
 const transientRetry = time.Second
 
 // Kind is a kind of object with a resource on Discord.
@@ -42,8 +41,7 @@ type Kind struct {
 	Identity     func(client.Object) Identity
 }
 
-// Identity has the fields of an object that determine its resource. StatusID is the resource's id
-// in the status.
+// Identity has the fields of an object that determine its resource.
 type Identity struct {
 	Name     string // the desired name
 	StatusID string
@@ -56,9 +54,7 @@ type Identity struct {
 	Released bool // whether the status says that the resource was only observed; another object may manage it
 }
 
-// Retained reports whether a deletion leaves the resource on Discord. Without a deletion policy, a
-// deletion leaves an adopted resource, but deletes a resource that has replaced the adopted
-// resource.
+// Retained reports whether a deletion leaves the resource. By default, an adopted resource stays.
 func (i Identity) Retained() bool {
 	if i.Observed || i.guessed(i.StatusID) {
 		return true
@@ -83,7 +79,7 @@ func (i Identity) claims() []string {
 	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
 }
 
-// Resources manages the external resources of all objects of one kind.
+// Resources manages the Discord resources of all objects of one kind.
 type Resources struct {
 	Kind    Kind
 	Cache   client.Reader
@@ -95,28 +91,25 @@ type Resources struct {
 	missing   missing
 }
 
-// Lookup says where to find or create the external resource of an object.
+// Lookup says where to find or create the resource of an object.
 type Lookup struct {
 	Object            status.Object
 	GuildID, ParentID string
 	Types             []discordgo.ChannelType // the allowed types of a channel; a create uses the first one
-	// Foreign reports whether the object is in another namespace than its server. If so, only the
-	// audit log proves that the object's create made a resource.
+	// Foreign means that the server is in another namespace: only the audit log proves a create.
 	Foreign     bool
 	NoAdoption  *conditions.Issue // why the object may not adopt; nil if it may
 	NoRetention *conditions.Issue // why a deleted object may not leave its resource; nil if it may
 }
 
-// Binding relates an object to its external resource. If Live and Absent are zero, it is unknown
-// whether the resource exists.
+// Binding relates an object to its resource. If Live and Absent are zero, its existence is unknown.
 type Binding struct {
 	Lookup
 	Identity
 	Live     resource.Resource
 	Stored   resource.StoredForms // the values that Discord stores in another form
 	Inherits bool                 // whether the channel is new and lacks overwrites of its category
-	// Adopted reports whether this reconcile binds an existing resource. Recovered reports whether
-	// it binds the result of a create whose response was lost.
+	// Adopted: this reconcile binds an existing resource. Recovered: its create had no response.
 	Adopted, Recovered bool
 	Guessed            bool              // whether this or an earlier reconcile recovered Live without proof
 	Absent             bool              // whether certainly no resource exists, so that a create is safe
@@ -126,23 +119,19 @@ type Binding struct {
 	ClaimedHere        bool              // whether all other objects that name the resource are in this namespace
 }
 
-// Claim records that another object claims the resource too. The parameter by names that object,
-// and here reports whether that object is in the same namespace. Binding keeps only one claim: the
-// first claim of another namespace or, without such a claim, the last claim.
+// Claim records another object (by) that claims the resource. Other namespaces take precedence.
 func (b *Binding) Claim(by string, here bool) {
 	if b.ClaimedBy == "" || b.ClaimedHere {
 		b.ClaimedBy, b.ClaimedHere = by, here
 	}
 }
 
-// Reason returns the reason for the audit log in an object's calls. By the UID in the reason, the
-// operator finds the result of a create whose response was lost.
+// Reason returns the audit log reason for calls. By its UID, Bind finds creates without response.
 func Reason(kind string, o client.Object) string {
 	return fmt.Sprintf("%s %s %s", kind, o.GetUID(), client.ObjectKeyFromObject(o))
 }
 
-// Bind finds the external resource of an object. It sends no call if the guild cache has the
-// resource.
+// Bind finds the resource of an object. It sends no call if the guild cache has the resource.
 func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	uid := l.Object.GetUID()
 	if status.Finalized(l.Object) {
@@ -182,8 +171,7 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 	return r.recover(ctx, api, b, record)
 }
 
-// BindDeleted does the same as Bind, for a deleted object. If the resource is not the object's own,
-// BindDeleted does not bind it, and Mismatch says why.
+// BindDeleted is like Bind for a deleted object, but puts a Degraded issue into Mismatch.
 func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	b, err := r.Bind(ctx, api, l)
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() && !issues.IsHidden(err) {
@@ -192,15 +180,13 @@ func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l L
 	return b, err
 }
 
-// Owns reports whether the object has, or may have, a resource. It ignores the finalizer and the
-// spec, because a user may have written them.
+// Owns reports whether the object may have a resource. It ignores all that users can write.
 func (r *Resources) Owns(o status.Object) bool {
 	return r.Kind.Identity(o).StatusID != "" || r.Records.Has(o.GetUID())
 }
 
-// Position returns the desired place of an object among its siblings in its namespace; nil if the
-// spec has no position. Siblings in other namespaces count as unmanaged, so that no namespace can
-// move the resources of another namespace.
+// Position returns the desired place of an object; nil if the spec has none. Only siblings of its
+// namespace count: no namespace can move the resources of another.
 func (r *Resources) Position(ctx context.Context, o client.Object, by, value string) (*Position, error) {
 	if r.Kind.Identity(o).Position == nil {
 		return nil, nil
@@ -209,8 +195,7 @@ func (r *Resources) Position(ctx context.Context, o client.Object, by, value str
 	return r.Kind.PositionAmong(o, siblings), err
 }
 
-// Listed returns the objects that have a value in an index. An empty namespace means all
-// namespaces.
+// Listed returns the objects with a value in an index. An empty namespace means all namespaces.
 func (r *Resources) Listed(ctx context.Context, namespace, by, value string) (all []status.Object, err error) {
 	list := r.Kind.List()
 	if err := index.List(ctx, r.Cache, list, namespace, by, value); err != nil {
@@ -233,8 +218,7 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 	}
 	uid := b.Object.GetUID()
 	if len(claims) > 0 {
-		// An object may observe a resource that its own namespace manages. It must not learn which
-		// resources other namespaces manage.
+		// An object must not learn which resources other namespaces manage.
 		shared := func(owner claim) bool { return b.Observed && owner.name.Namespace == b.Object.GetNamespace() }
 		if owner := winner(claims); owner.uid != uid && !shared(owner) {
 			return unbound, conditions.Degraded(v1alpha1.ReasonConflict,

@@ -36,7 +36,6 @@ import (
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermViewAuditLog
 
-// rig has a simulated guild, its client, and the objects that name channels by id.
 type rig struct {
 	*guildtest.Guild
 	client    *guildcache.Client
@@ -66,7 +65,6 @@ var aChannel = Kind{
 	},
 }
 
-// newResources returns Resources of channels. claims fakes the cached objects that name an id.
 func newResources(clock clock.PassiveClock, claims func(id string) ([]claim, error)) *Resources {
 	return resourcesOf(aChannel, clock, claims)
 }
@@ -83,8 +81,6 @@ type noEvents struct{}
 
 func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 
-// objects is a client.Reader that lists the objects which name an id. Without a selector, it lists
-// the objects for the empty id.
 type objects struct {
 	client.Reader
 	claims func(id string) ([]claim, error)
@@ -142,7 +138,6 @@ func (r *rig) bind(t *testing.T, l Lookup) (Binding, error) {
 	return b, err
 }
 
-// make creates a channel with the client, so that the client's view shows the channel.
 func (r *rig) make(t *testing.T, name, reason string) *discordclient.Channel {
 	t.Helper()
 	ch, err := r.client.CreateChannel(t.Context(), r.ID, discordclient.ChannelCreate{Name: name}, reason)
@@ -212,7 +207,6 @@ func reasonOf(err error) string {
 func TestBind(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		// scene prepares the guild and returns the lookup and the expected id.
 		scene  func(*testing.T, *rig) (Lookup, string)
 		found  Binding // without Live
 		reason string
@@ -432,8 +426,6 @@ func TestBindMakesNoCallForKnownChannels(t *testing.T) {
 	}
 }
 
-// If Discord refuses to show a channel, the operator reads the channel again only after a while,
-// because each refusal counts towards a limit.
 func TestRefusedChannelIsSeldomAskedFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -460,8 +452,6 @@ func isTransient(err error) bool {
 	return ok && issues.IsTransient(issue)
 }
 
-// Without proof in the audit log, two objects with the same name may find the same channel at the
-// same time. Only one of them binds the channel.
 func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -481,8 +471,7 @@ func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 	}
 }
 
-// Only two 404s in a row confirm that a channel is gone. A call that finds the channel in between
-// resets the count.
+// A call that finds the channel between two 404s resets their count.
 func TestFoundChannelEndsALoss(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -554,7 +543,6 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// If the bot gets access to the audit log, Bind reads the log again.
 func TestReadableAuditLogProves(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -21,8 +21,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// An object that waits for Discord's global rate limit is reconciled as soon as its calls are
-// admitted, before objects that were already in the queue.
 func TestCallQueue(t *testing.T) {
 	t.Parallel()
 	discord := discordtest.Run(t, discordtest.Options{Limits: discordtest.NoRateLimits()})

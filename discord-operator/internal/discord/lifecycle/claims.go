@@ -24,8 +24,6 @@ type claim struct {
 	deleted  bool
 }
 
-// nameFor returns the object's name for a message in a namespace. It hides the name of an object of
-// another namespace.
 func (c claim) nameFor(namespace string) string {
 	if c.name.Namespace != namespace {
 		return "an object of another namespace"
@@ -33,9 +31,6 @@ func (c claim) nameFor(namespace string) string {
 	return c.name.String()
 }
 
-// winner returns the claim of the object that manages the resource. It prefers an object with the
-// resource in its status, then an object that has not released it, then an object with a finalizer,
-// then the oldest object.
 func winner(claims []claim) claim {
 	return slices.MinFunc(claims, func(a, b claim) int {
 		age := a.created.Compare(b.created)
@@ -54,9 +49,7 @@ func trueFirst(a, b bool) int {
 	return 1
 }
 
-// claims returns the objects with the resource in their status, and the objects of the namespace
-// with the resource in their spec. It ignores the specs of other namespaces; otherwise a tenant
-// could block other tenants by a spec. It ignores objects that only observe the resource.
+// claims ignores specs of other namespaces, so that a tenant cannot block others.
 func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, error) {
 	all, err := r.Listed(ctx, "", r.Kind.ByID, id)
 	var claims []claim
@@ -77,8 +70,7 @@ func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, 
 	return claims, err
 }
 
-// Released reports whether an object has released its resource: its spec only observes the
-// resource, or its status already says so and this reconcile has not bound the resource again.
+// Released is true for an object that only observes its resource, until a reconcile binds it again.
 func (k *Kind) Released(o status.Object, results Results) bool {
 	i := k.Identity(o)
 	return i.Observed || i.Released && results.Live == nil

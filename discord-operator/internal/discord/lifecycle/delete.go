@@ -17,9 +17,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Delete deletes the resource of a deleted object, and then removes the object's finalizer. If the
-// deletion fails, Delete keeps the finalizer, unless a user has set the force-delete annotation.
-// With plan.NoRetention, the annotation has no effect.
+// Delete deletes the resource of a deleted object, then the finalizer. After a failure, only the
+// force-delete annotation removes the finalizer, and only if plan.NoRetention is nil.
 func Delete(
 	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o status.Object, plan Plan,
 ) Results {
@@ -53,8 +52,6 @@ func Delete(
 	return Results{Deleted: true}
 }
 
-// attempt sends the plan's deletion to Discord. It returns how the resource ended, a note for an
-// event, and the worst issue.
 func attempt(
 	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o status.Object, plan Plan,
 ) (how, note string, worst *conditions.Issue) {

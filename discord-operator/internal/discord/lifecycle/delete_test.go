@@ -38,8 +38,6 @@ func (writes) Patch(context.Context, client.Object, client.Patch, ...client.SubR
 	return nil
 }
 
-// forced has a DiscordChannel that a user deleted long ago. Its force-delete annotation leaves the
-// channel on Discord if Discord does not delete it.
 type forced struct {
 	t        *testing.T
 	clock    *clocktesting.FakePassiveClock
@@ -71,8 +69,6 @@ func (f *forced) set(c *v1alpha1.DiscordChannel, worst *conditions.Issue) {
 	conditions.Set(&c.Status.Conditions, c.Generation, conditions.Usable("OnDiscord", ""), worst)
 }
 
-// reconcile simulates a reconcile that ends with an issue. It reports whether the operator gave up:
-// the deletion of the object is complete, and its channel stays on Discord.
 func (f *forced) reconcile(issue *conditions.Issue) (abandoned bool) {
 	f.t.Helper()
 	results := Delete(f.t.Context(), nil, f.recorder, f.channel, Plan{Issues: []conditions.Issue{*issue}})
@@ -88,9 +84,7 @@ func (f *forced) reconcile(issue *conditions.Issue) (abandoned bool) {
 	return false
 }
 
-// With the force-delete annotation, the operator gives up a deletion that has failed for 20
-// seconds. The 20 seconds begin with the first failure, not with the deletion. Rate limits and
-// waits for other objects are no failures.
+// The time counts from the first failure. Rate limits and waits are no failures.
 func TestForceCountsFromTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	fails := func() *conditions.Issue { return issues.Unverified(conditions.ReasonRetrying, "502") }
@@ -145,9 +139,7 @@ func TestForceCountsFromTheFirstFailure(t *testing.T) {
 	}
 }
 
-// The message of a failed deletion advises the force-delete annotation to a user who wants to leave
-// the resource on Discord. So the operator then sends no delete, even if Discord answers again.
-// Without a reported failure, the operator sends the delete.
+// The reported failure advises the annotation for leaving the resource, so no delete follows it.
 func TestForceSendsNoDeleteAfterAReportedFailure(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,8 +11,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Differences describes the changes that a plan would make to the resources in snap. names is a
-// snapshot with the names of all resources that the description mentions.
+// Differences describes the changes of a plan. names is a snapshot with the names of all resources.
 func (p *Plan) Differences(kind Kind, b Binding, snap, names *guildcache.Snapshot) (all []resource.Difference) {
 	if p.Create != nil || b.Absent {
 		return append([]resource.Difference{{Action: resource.ActionCreate}}, resource.Creates(p.Changes, names)...)
@@ -35,7 +34,6 @@ func (p *Plan) Differences(kind Kind, b Binding, snap, names *guildcache.Snapsho
 	return all
 }
 
-// move returns where the plan would move a resource to; empty if it stays.
 func (k *Kind) move(snap *guildcache.Snapshot, position Position, live resource.Resource) string {
 	ranks, siblings := k.ranks(snap, position, live), k.Calls.Siblings(snap, live)
 	moved := func(m discordclient.Move) bool { return m.ID == live.GetID() }

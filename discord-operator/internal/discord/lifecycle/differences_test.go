@@ -79,7 +79,6 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// The lines of a status fit its schema, whatever the number of differences.
 func TestFormatDifferences(t *testing.T) {
 	t.Parallel()
 	all := []resource.Difference{{Action: resource.ActionCreate}, {Action: resource.ActionSet, Field: "name", To: "a"}}

@@ -12,8 +12,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Locate finds the resource of an object in a snapshot, without the calls and records of Bind.
-// known is the id of the object's resource; empty for none.
+// Locate finds the resource of an object in a snapshot, without calls and records.
 func (k *Kind) Locate(snap *guildcache.Snapshot, l Lookup, known string) (Binding, error) {
 	b := Binding{Lookup: l, Identity: k.Identity(l.Object)}
 	var live resource.Resource
@@ -54,8 +53,7 @@ func (k *Kind) adoptee(snap *guildcache.Snapshot, l Lookup, id string) (resource
 	return live, nil
 }
 
-// PositionAmong returns the desired place of an object among siblings; nil if the spec has no
-// position.
+// PositionAmong returns the desired place of an object; nil if the spec has no position.
 func (k *Kind) PositionAmong(o client.Object, siblings []status.Object) *Position {
 	rank := k.Identity(o).Position
 	if rank == nil {

@@ -17,13 +17,10 @@ import (
 )
 
 const (
-	// Discord sometimes reports an existing channel as unknown. So the operator believes such a
-	// report only if Discord repeats it goneDelay later
-	// (https://github.com/discord/discord-api-docs/issues/8445).
+	// Discord sometimes reports existing channels as unknown; it must repeat that after goneDelay:
+	// https://github.com/discord/discord-api-docs/issues/8445
 	goneDelay = issues.MaxTransient
-	// Without an event, the operator checks a resource again after hiddenRetry if the Gateway hides
-	// the resource. If Discord refused a call, the first delay is refusedRetry; it doubles with
-	// each further refusal, up to hiddenRetry.
+	// hiddenRetry is for resources that the Gateway hides, and limits the doubling of refusedRetry.
 	hiddenRetry  = time.Hour
 	refusedRetry = time.Minute
 )
@@ -34,11 +31,9 @@ type Missing struct {
 	since map[string]time.Time
 }
 
-// If there are more than maxKept entries, Begin removes entries older than keptFor.
 const maxKept, keptFor = 64, time.Hour
 
-// Begin records that Discord reports a resource as unknown, and returns the time of the first
-// report.
+// Begin records a report of an unknown resource, and returns the time of the first report.
 func (m *Missing) Begin(id string, now time.Time) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,8 +49,7 @@ func (m *Missing) Begin(id string, now time.Time) time.Time {
 	return m.since[id]
 }
 
-// ConfirmAt returns the time from which a second report confirms that a resource is unknown; zero
-// if there was no first report.
+// ConfirmAt returns the time from which a second report counts; zero if there was no first report.
 func (m *Missing) ConfirmAt(id string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,7 +71,6 @@ type missing struct {
 	refused map[string]refusal
 }
 
-// refusal delays the next read of a resource that Discord has refused to show.
 type refusal struct {
 	at   time.Time
 	wait time.Duration
@@ -106,9 +99,8 @@ func (m *missing) untilRetry(id string, now time.Time) time.Duration {
 	return last.wait - now.Sub(last.at)
 }
 
-// confirmGone returns nil if a resource is gone: the Gateway has reported the deletion, or Discord
-// has reported the resource as unknown twice and a later list lacks it too. The operator must not
-// create a hidden or temporarily unknown resource again.
+// confirmGone returns nil only if the Gateway reported a deletion, or two reads and a later list
+// lack the resource. A hidden or temporarily unknown resource must not be created again.
 func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *Binding, id string) error {
 	view, now := api.Guild(b.GuildID), r.Status.Clock.Now()
 	switch snap := view.Snapshot(); {
@@ -130,8 +122,7 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 		return r.confirmUnknown(ctx, api, b.GuildID, id)
 	case discordclient.ClassNone:
 		r.missing.End(id)
-		// The guild cache lags behind, or the resource is in another guild. After the refresh, the
-		// next reconcile can distinguish these cases.
+		// The cache is outdated, or the resource is in another guild.
 		return errors.Join(api.Refresh(ctx, b.GuildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
 			"The %s %s exists, but Discord does not list it in this server.", r.Kind.Noun, id).After(issues.MaxTransient))
 	default:

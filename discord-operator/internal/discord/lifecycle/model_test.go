@@ -31,10 +31,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The model has a few objects, and two of them have resources of the same name. Users create and
-// delete resources of that name too. The operator binds and creates resources, its calls fail in
-// any way, and it is killed at any moment. All of this runs with the fake time of testing/synctest,
-// and only rapid's draws are random.
+// Users and the operator create and delete resources of one name. Calls fail, and the operator is
+// killed at any moment. Time is fake (testing/synctest), and only rapid's draws are random.
 const (
 	modelName = "alerts"
 	enough    = 24 // number of reconciles, half a minute apart, that finish all work
@@ -42,7 +40,6 @@ const (
 	auditDelay, auditJitter = 500 * time.Millisecond, 5 * time.Second
 )
 
-// inProcess carries requests to the simulator without a network. A cut connection becomes an error.
 type inProcess struct{ handler http.Handler }
 
 func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err error) {
@@ -59,7 +56,6 @@ func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err erro
 	return answer.Result(), nil
 }
 
-// thing is a Kubernetes object as the API server stores it.
 type thing struct {
 	uid       types.UID
 	created   time.Time
@@ -69,11 +65,9 @@ type thing struct {
 	deleted   bool
 }
 
-// endless is the context of all calls. rapid's own context cannot be used, because it is outside
-// the synctest bubble.
+// rapid's own context is outside the synctest bubble.
 var endless = context.Background()
 
-// subject is a kind of resource, channels or roles, with the functions that the model needs for it.
 type subject struct {
 	kind    Kind
 	types   []discordgo.ChannelType
@@ -81,8 +75,7 @@ type subject struct {
 	routes  []string // routes to fail; "" for all
 	object  func(meta metav1.ObjectMeta, o *thing) status.Object
 	create  func(name string) resource.Create
-	// live returns the ids of existing resources. makeOne and deleteOne act as a user. makeOne uses
-	// the name that objects want.
+	// live lists existing resources. makeOne and deleteOne act as a user; makeOne uses modelName.
 	live      func(g discordtest.Guild) []string
 	makeOne   func(d *discordtest.Server, guild string) (id string)
 	deleteOne func(d *discordtest.Server, guild, id string)
@@ -177,14 +170,12 @@ func newMachine(t *rapid.T, of subject) *machine {
 	return m
 }
 
-// restart simulates a new process: stored objects stay, and the memory is lost.
 func (m *machine) restart() {
 	m.connect()
 	m.resources = resourcesOf(m.kind, clock.RealClock{}, m.claims)
 	_ = m.client.Refresh(endless, m.guild) // a failure only leaves the guild unknown
 }
 
-// connect makes a client for a new process, or after Discord has refused the token.
 func (m *machine) connect() {
 	client, err := guildcache.New(guildcache.Options{Options: discordclient.Options{
 		Token: discordclient.NewSecret(m.bot.Token), APIURL: m.discord.APIURL(), Transport: inProcess{m.discord},
@@ -212,8 +203,6 @@ func (m *machine) lookup(name string, o *thing) Lookup {
 	return Lookup{Object: object, GuildID: m.guild, Types: m.types}
 }
 
-// reconcile reconciles an object, but stops after the given number of steps as if the operator were
-// killed. It reports whether there was nothing to do.
 func (m *machine) reconcile(name string, stop int) (unchanged bool) {
 	if m.client.Err() != nil {
 		m.connect()
@@ -268,8 +257,6 @@ func (m *machine) delete(name string) bool {
 	return true
 }
 
-// origins maps the UID of each object to the ids of the existing resources that the bot created for
-// the object.
 func (m *machine) origins() map[types.UID][]string {
 	guild, made := m.discord.Guild(m.guild), map[types.UID][]string{}
 	for _, e := range guild.Audit {
@@ -281,8 +268,6 @@ func (m *machine) origins() map[types.UID][]string {
 	return made
 }
 
-// Check checks these invariants: an object has at most one resource, a deleted object has none, no
-// two objects have the same resource, and no user's resource is bound or deleted.
 func (m *machine) Check(t *rapid.T) {
 	for uid, ids := range m.origins() {
 		if len(ids) > 1 {
@@ -349,13 +334,10 @@ func (m *machine) Reconcile(t *rapid.T) {
 
 func (m *machine) Kill(*rapid.T) { m.restart() }
 
-// Wait advances the time. After a short wait, the result of a lost create may still be invisible;
-// after the longest wait, it is visible.
 func (m *machine) Wait(t *rapid.T) {
 	<-time.After(time.Duration(rapid.SampledFrom([]int{100, 600, 3000, 16000}).Draw(t, "ms")) * time.Millisecond)
 }
 
-// garbled is an unreadable answer to a successful call.
 var garbled = func() discordtest.Action {
 	a := discordtest.Garbage()
 	a.Effect = true
@@ -404,7 +386,6 @@ func (m *machine) Foreign(t *rapid.T) {
 	m.discord.FillAuditLog(m.guild, rapid.IntRange(1, 150).Draw(t, "creates of another bot"))
 }
 
-// settle ends all failures, and then expects that every object has its resource.
 func (m *machine) settle(t *rapid.T) {
 	m.discord.Faults().Clear()
 	m.discord.Weaken(discordtest.Weakness{})
@@ -441,8 +422,7 @@ func (m *machine) calls() (all int) {
 	return all
 }
 
-// Calls fail and the process is killed at any time. Still, no object has two resources or another
-// object's resource, and deleted objects leave none. In the end every object has its own resource.
+// Each object ends with its own resource, whatever fails, and a deleted object leaves none.
 func TestEveryObjectHasOneOfItsKind(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]subject{"channel": someChannels, "role": someRoles} {
@@ -460,16 +440,14 @@ func TestEveryObjectHasOneOfItsKind(t *testing.T) {
 	}
 }
 
-// inBubble runs do in a synctest bubble, in which waiting costs no time. rapid ends a check by a
-// panic. inBubble recovers the panic and repeats it outside the bubble.
+// rapid ends a check by a panic, which inBubble repeats outside the synctest bubble.
 func inBubble(t *testing.T, do func()) {
 	var ended any
 	synctest.Test(t, func(*testing.T) {
 		defer func() { ended = recover() }()
 		do()
 	})
-	// rapid distinguishes failures by the line of the panic, so an invalid draw needs a line of its
-	// own.
+	// rapid distinguishes failures by the line of the panic.
 	if fmt.Sprintf("%T", ended) == "rapid.invalidData" {
 		panic(ended)
 	}

@@ -25,15 +25,14 @@ type RoleNames struct {
 	Clock   clock.PassiveClock
 }
 
-// resolvesRoles is implemented by DiscordGroups and DiscordChannels.
 type resolvesRoles interface {
 	status.Object
 	GetRoles() []v1alpha1.ResolvedRole
 	SetRoles(roles []v1alpha1.ResolvedRole)
 }
 
-// Observe returns the input for resolving role names. The caller must take the snapshot first, so
-// that the cache already has the DiscordRole of each role in the snapshot.
+// Observe returns the input for resolving role names. Take the snapshot first, so that the cache
+// has the DiscordRoles of all its roles.
 func (r *RoleNames) Observe(
 	ctx context.Context, o resolvesRoles, spec []v1alpha1.PermissionOverwrite, server types.NamespacedName,
 	snap *guildcache.Snapshot,
@@ -57,8 +56,7 @@ func (r *RoleNames) boundRole(uid types.UID) string {
 	return r.Records.Of(uid).ID
 }
 
-// recordRoles stores the resolved role names before the overwrites are sent, so that the operator
-// cannot resolve the names to other roles after a restart.
+// recordRoles runs before the overwrites are sent, because names may mean other roles later.
 func (r *Resources) recordRoles(ctx context.Context, b Binding, plan Plan) error {
 	o, ok := b.Object.(resolvesRoles)
 	if !ok || equality.Semantic.DeepEqual(o.GetRoles(), plan.Roles) {

@@ -45,8 +45,7 @@ func truncate(line string) string {
 	return line
 }
 
-// Observe returns the results of an object whose spec.managementPolicy is Observe. It changes
-// nothing on Discord.
+// Observe returns the results for spec.managementPolicy Observe. It changes nothing on Discord.
 func (r *Resources) Observe(b Binding, snap *guildcache.Snapshot, plan Plan) Results {
 	r.Records.Release(b.Object.GetUID())
 	return Results{
@@ -55,8 +54,7 @@ func (r *Resources) Observe(b Binding, snap *guildcache.Snapshot, plan Plan) Res
 	}
 }
 
-// ObservedIssues returns the issues of an object that is only observed. It omits missing
-// permissions that only a change would need.
+// ObservedIssues omits planned issues about permissions that only a change needs.
 func (k *Kind) ObservedIssues(b Binding, snap *guildcache.Snapshot, planned []conditions.Issue) []conditions.Issue {
 	list := slices.DeleteFunc(slices.Clone(planned), requiredToChange)
 	if b.Absent {
@@ -65,8 +63,8 @@ func (k *Kind) ObservedIssues(b Binding, snap *guildcache.Snapshot, planned []co
 	return list
 }
 
-// Pause returns the results of a paused object. It removes the finalizer of an object without a
-// resource: otherwise a search after a restart could bind a resource that a user has made since.
+// Pause returns the results of a paused object. Without a resource, it removes the finalizer: after
+// a restart, a search could otherwise bind a resource that a user has made since.
 func (r *Resources) Pause(ctx context.Context, b Binding, plan Plan, pending bool) Results {
 	results := Results{Issues: slices.Concat(status.PausedIssue(b.Object, pending), plan.Issues)}
 	if b.Absent && b.StatusID == "" && status.Finalized(b.Object) {
@@ -97,9 +95,7 @@ func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *condition
 			"existing %[1]s, or set spec.managementPolicy to Manage, which creates a new %[1]s.", k.Noun, hint, advice)
 }
 
-// FindByName returns the id of the resource with this name that has the object's parent and type.
-// It ignores the resources in the map taken. The id is empty if no resource or more than one
-// matches.
+// FindByName returns the only matching resource with this name; empty if none or several match.
 func (k *Kind) FindByName(
 	snap *guildcache.Snapshot, want Lookup, name string, taken map[string]status.Object,
 ) (id string) {

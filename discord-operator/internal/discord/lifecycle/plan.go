@@ -35,9 +35,7 @@ type Bounds interface {
 type Position struct {
 	Rank  int32
 	Ranks order.Ranks // ranks of the siblings with a desired position, keyed by id
-	// AwaitsSiblings reports whether another sibling will soon be created. This object then does
-	// not sort the siblings: Discord chooses the position of each new role, so the last created
-	// role sorts all of them.
+	// AwaitsSiblings leaves the sorting to a later create, because Discord places each new role.
 	AwaitsSiblings bool
 }
 
@@ -62,8 +60,7 @@ const (
 	deleted   = "deleted"
 	gone      = "gone"
 	abandoned = "abandoned" // by the force-delete annotation, the resource stays on Discord
-	// Retained means that the resource stays on Discord, because the deletion policy says so,
-	// another object names the same resource, or the resource may belong to another user.
+	// Retained means that the resource stays: by policy, for another object, or without proof.
 	Retained = "retained"
 )
 

@@ -21,8 +21,7 @@ type Records struct {
 	mu      sync.Mutex
 	since   time.Time // time of the first use, after the leader election; a former leader may have sent creates before
 	records map[types.UID]Record
-	// foreign has the time when this process first saw a finalizer that another process had stored.
-	// The other process may have sent its last create just before.
+	// foreign has the time at which another process's finalizer was first seen.
 	foreign           map[types.UID]time.Time
 	holders           map[string]types.UID // UID of the object that has a resource, by resource id
 	guesses           map[types.UID]string
@@ -48,12 +47,10 @@ func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 	}
 }
 
-// LoggedAt returns the time at which Discord's lists and audit log surely have the resource with
-// this id.
+// LoggedAt returns the time at which Discord's lists and audit log surely have the resource.
 func (r *Records) LoggedAt(id string) time.Time { return recovery.LoggedAt(id, r.Wait) }
 
-// Of returns the record of an object. Without a record, LastAttempt is the latest time at which
-// another process may have sent a create.
+// Of returns the record of an object, or else the latest time of a create by another process.
 func (r *Records) Of(uid types.UID) Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,9 +66,8 @@ func (r *Records) Of(uid types.UID) Record {
 	return Record{LastAttempt: r.since}
 }
 
-// Finalized records that an object has a finalizer. Call it before Of. If this process has no
-// record of the object, another process has stored the finalizer: a former leader, or a process
-// that has not noticed the loss of its Lease. That process may have sent a create just before.
+// Finalized records that an object has a finalizer; call it before Of. Without a record, another
+// process stored the finalizer, and may have sent a create just before.
 func (r *Records) Finalized(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,8 +85,7 @@ func (r *Records) Has(uid types.UID) bool {
 	return ok
 }
 
-// Absent records that Discord has no resource of the object, except a resource that the status
-// names.
+// Absent records that the object has no resource except the one in its status.
 func (r *Records) Absent(uid types.UID) { r.put(uid, Record{Known: true}) }
 
 // Bound records an object's only resource.
@@ -99,8 +94,7 @@ func (r *Records) Bound(uid types.UID, id string) { r.put(uid, Record{Known: tru
 // Unknown records a create without response.
 func (r *Records) Unknown(uid types.UID) { r.put(uid, Record{LastAttempt: r.clock.Now()}) }
 
-// Claim does the same as Bound, but returns false if another object has the resource: two
-// concurrent searches may find the same resource.
+// Claim is like Bound, but fails if a concurrent search has bound the resource to another object.
 func (r *Records) Claim(uid types.UID, id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +198,6 @@ func (r *Records) set(uid types.UID, record Record) {
 	}
 }
 
-// release removes the object's entry from holders. The caller holds r.mu.
 func (r *Records) release(uid types.UID) {
 	if id := r.records[uid].ID; r.holders[id] == uid {
 		delete(r.holders, id)

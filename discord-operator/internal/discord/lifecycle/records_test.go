@@ -54,9 +54,6 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// A finalizer that this process has not stored shows that another process works on the object. The
-// other process may have sent its last create just before this process first saw the finalizer, so
-// LastAttempt is that time.
 func TestRecordsOfAForeignFinalizer(t *testing.T) {
 	t.Parallel()
 	begin := time.Unix(100, 0)

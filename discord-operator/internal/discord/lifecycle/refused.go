@@ -14,12 +14,9 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxResends limits the resends of a refused edit. Few resends are enough, because one response
-// names all refused fields.
+// maxResends is small, because one response names all refused fields.
 const maxResends = 3
 
-// refusedFields returns the fields to omit from a failed edit; none if omitting fields does not
-// help.
 func refusedFields(rows resource.Rows, err error, fields []string) []string {
 	if !rows.Guarded() {
 		return nil
@@ -62,7 +59,7 @@ func refusedFields(rows resource.Rows, err error, fields []string) []string {
 
 func guards(r resource.Row) bool { return r.Guard }
 
-// LeaveOut removes fields from the planned edit.
+// LeaveOut removes fields, by their names in the spec, from the planned edit.
 func (k *Kind) LeaveOut(p *Plan, fields ...string) {
 	p.Edit, p.Fields = p.Edit.Without(k.Fields.Wires(fields)...), without(p.Fields, fields...)
 	if len(p.Fields) == 0 {
@@ -70,8 +67,7 @@ func (k *Kind) LeaveOut(p *Plan, fields ...string) {
 	}
 }
 
-// LeaveOutForbidden removes the guard (the overwrites) from an edit that the bot may not make. If
-// the bot may not make the remaining edit either, LeaveOutForbidden removes all fields.
+// LeaveOutForbidden removes the overwrites, or if necessary all fields, from a forbidden edit.
 func (k *Kind) LeaveOutForbidden(p *Plan, forbidden func(resource.Edit) *conditions.Issue) {
 	if !p.Report(forbidden(p.Edit)) {
 		return
@@ -82,7 +78,7 @@ func (k *Kind) LeaveOutForbidden(p *Plan, forbidden func(resource.Edit) *conditi
 	}
 }
 
-// Withhold removes a deletion from the plan if Discord would refuse it, and adds the issue.
+// Withhold removes a deletion that Discord would refuse from the plan, and adds the issue.
 func (p Plan) Withhold(forbidden func() *conditions.Issue) Plan {
 	if p.Delete != nil && p.Delete.By != nil && p.Report(forbidden()) {
 		p.Delete = nil

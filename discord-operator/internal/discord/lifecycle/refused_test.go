@@ -69,9 +69,7 @@ func TestRefusedFields(t *testing.T) {
 	}
 }
 
-// Discord refuses to hide a channel of the onboarding, and its error names no field. The operator
-// then does not send the other fields without the overwrites, because everyone could read a topic
-// that is meant for a few users.
+// Without the refused overwrites, everyone could read a topic that is meant for a few users.
 func TestNothingIsShownIfTheOverwritesAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -122,7 +120,6 @@ func TestNothingIsShownIfTheOverwritesAreRefused(t *testing.T) {
 	}
 }
 
-// LeaveOut takes the names of fields in the spec, not the names in Discord's API.
 func TestLeaveOut(t *testing.T) {
 	t.Parallel()
 	edit := discordclient.ChannelEdit{

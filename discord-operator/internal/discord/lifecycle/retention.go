@@ -8,9 +8,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// NoRetention returns refused, the issue of an object that may not leave its resource on Discord.
-// It returns nil instead if the object has no resource, if it adopted the resource, or if the
-// resource is only a guess (see Identity.guessed).
+// NoRetention returns refused; nil if the resource is adopted, bound without proof, or missing.
 func (r *Resources) NoRetention(o status.Object, refused *conditions.Issue) *conditions.Issue {
 	if i := r.Kind.Identity(o); i.Adopted || i.guessed(i.StatusID) || !r.Owns(o) {
 		return nil
@@ -24,10 +22,8 @@ func (b *Binding) IsAdopted(results Results) bool {
 	return live != nil && !results.Created && (b.Adopted || b.Identity.Adopted && b.StatusID == live.GetID())
 }
 
-// unretained returns the issue of a deletion that would leave a resource on Discord although the
-// DiscordServer does not allow that. It also returns an issue if another object of the namespace
-// claims the resource. The resource would then stay for the other object, and a later deletion of
-// that object could leave it on Discord.
+// unretained returns an issue if the resource would stay although the server forbids that: now, or
+// after the deletion of another object of the namespace that claims it.
 func (k *Kind) unretained(retained bool, b Binding) *conditions.Issue {
 	switch {
 	case b.NoRetention == nil || b.Guessed || b.Mismatch != nil || b.Live == nil:

@@ -15,8 +15,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// An object needs a permission only to retain a resource that the operator has certainly created
-// for it. A created resource does not count as adopted if spec.adopt names it later.
+// A resource that the operator created does not count as adopted if spec.adopt names it later.
 func TestNoRetention(t *testing.T) {
 	t.Parallel()
 	refused := conditions.Degraded(v1alpha1.ReasonNotAllowed, "No.")
@@ -69,8 +68,6 @@ func TestIsAdopted(t *testing.T) {
 	}
 }
 
-// If the server allows no retention, the force-delete annotation cannot retain a resource, whatever
-// blocks the deletion.
 func TestForceDoesNotBypassRetention(t *testing.T) {
 	t.Parallel()
 	limited := *conditions.Progressing(v1alpha1.ReasonRateLimited, "Later.").After(time.Hour)

@@ -10,8 +10,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 )
 
-// StoredForms returns the values that Discord stores in another form than requested. An ignored
-// value is requested again after resource.NotAppliedRetry, or if the spec changes.
+// StoredForms returns the values that Discord stores in another form. Ignored values are requested
+// again after resource.NotAppliedRetry, or if the spec changes.
 func (r *Records) StoredForms(o client.Object) resource.StoredForms {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -22,7 +22,7 @@ func (r *Records) StoredForms(o client.Object) resource.StoredForms {
 	return stored
 }
 
-// Answered records how Discord has stored fields. It returns the changed and the ignored fields.
+// Answered records Discord's forms of fields. It returns the changed and the ignored fields.
 func (r *Records) Answered(
 	o client.Object, rows resource.Rows, fields []string, asked, before, after any,
 ) (changed, ignored []string) {

@@ -34,8 +34,6 @@ func (e edited) differ(live *discordclient.Channel, stored resource.StoredForms)
 	return some.Differ(e, live, stored)
 }
 
-// If Discord's response differs from the request, the operator does not request the value again. It
-// reports a value that Discord has ignored.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	private := []discordclient.Overwrite{{ID: "1", Deny: 1024}}
@@ -119,8 +117,6 @@ func TestIgnoredChangeIsRepeatedAfterAChange(t *testing.T) {
 	again(asked, live, true)
 }
 
-// If a guild has ignored a value, such as a description without Community, the operator requests
-// the value again once the guild has other features.
 func TestIgnoredChangeIsRepeatedWithOtherFeatures(t *testing.T) {
 	t.Parallel()
 	records := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)), time.Minute)

@@ -24,13 +24,12 @@ import (
 
 const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
 
-// roleChangeDelay batches changes of roles, because each change enqueues all objects of the guild.
+// Each change of a role enqueues all objects of the guild, so roleChangeDelay batches changes.
 const roleChangeDelay = time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// OfEvent enqueues the objects with the changed channel or role in their status or in spec.adopt. A
-// changed role also enqueues all objects of its guild.
+// OfEvent enqueues the objects of a channel or role, and for a role all objects of its guild.
 func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
 	put := func(ctx context.Context, e event.TypedGenericEvent[guildcache.Event], q queue) {
 		switch e := e.Object; {
@@ -40,8 +39,7 @@ func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[
 			r.enqueueClaims(ctx, e.RoleID, q)
 			r.enqueueGuild(ctx, e.GuildID, ofServer, q, roleChangeDelay)
 		default:
-			// The event of a refused token has no guild. Objects learn of the refused token from
-			// the status of their server.
+			// An event of a refused token has no guild; the server's status reports the refusal.
 			r.enqueueGuild(ctx, e.GuildID, ofServer, q, 0)
 		}
 	}
@@ -66,8 +64,7 @@ func (r *Resources) enqueueGuild(ctx context.Context, id string, of handler.MapF
 	}
 }
 
-// Rivals maps an object that has released its resource to all objects with this resource in their
-// status or in spec.adopt.
+// Rivals maps an object that has released its resource to all objects that claim this resource.
 func (r *Resources) Rivals(ctx context.Context, o client.Object) (all []reconcile.Request) {
 	for _, id := range r.Kind.Identity(o).claims() {
 		all = append(all, index.Requests(ctx, r.Cache, r.Kind.List(), "", r.Kind.ByID, id)...)
@@ -75,8 +72,7 @@ func (r *Resources) Rivals(ctx context.Context, o client.Object) (all []reconcil
 	return all
 }
 
-// Released selects objects that have released a resource: deleted objects, and objects that now
-// have another resource or only observe their resource.
+// Released selects objects that were deleted, have another resource, or now only observe theirs.
 func (r *Resources) Released() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -87,8 +83,7 @@ func (r *Resources) Released() predicate.Predicate {
 	}
 }
 
-// OnDelete returns a handler that only calls these functions with the UID of each deleted object.
-// The operator needs it because a user may remove the finalizer of an object.
+// OnDelete calls functions with the UID of each deleted object, even without its finalizer.
 func OnDelete(forget ...func(types.UID)) handler.EventHandler {
 	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) {
 		for _, f := range forget {
@@ -97,8 +92,7 @@ func OnDelete(forget ...func(types.UID)) handler.EventHandler {
 	}}
 }
 
-// Bound selects objects that have a new resource id in the cached status. They need a reconcile,
-// because earlier events of the resource could not be mapped to them.
+// Bound selects objects with a new resource id. They missed earlier events of the resource.
 func (r *Resources) Bound() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -110,8 +104,7 @@ func (r *Resources) Bound() predicate.Predicate {
 	}
 }
 
-// RoleBound selects DiscordRoles that were deleted, have another role id, or have their first
-// conditions.
+// RoleBound selects DiscordRoles that are deleted, or have a new role id or first conditions.
 var RoleBound = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -121,12 +114,12 @@ var RoleBound = predicate.Funcs{
 	},
 }
 
-// OfRole maps a DiscordRole to the objects whose overwrites name it.
+// OfRole maps a DiscordRole to the objects with overwrites for it.
 func (r *Resources) OfRole(ctx context.Context, role client.Object) []reconcile.Request {
 	return index.Requests(ctx, r.Cache, r.Kind.List(), role.GetNamespace(), index.ByRole, role.GetName())
 }
 
-// Options returns the options of all controllers. The queue serves namespaces in turn.
+// Options returns the options of all controllers. The queue serves namespaces round-robin.
 func Options(workers int) controller.Options {
 	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff)
 	return controller.Options{MaxConcurrentReconciles: workers, RateLimiter: backoff, NewQueue: fairqueue.New}

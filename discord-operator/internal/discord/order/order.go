@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package order sorts siblings: the channels, categories or roles with the same parent. A sibling
-// is managed if its object's spec has a position. The package sorts the managed siblings by these
-// positions, and moves few unmanaged siblings. It does no I/O.
-//
-// Discord's positions may repeat and have gaps. Discord orders siblings by position, then by id,
-// and a user who drags one sibling changes many positions. So the package compares only the order
-// of the managed siblings, not their positions.
+// Package order sorts channels, categories or roles with the same parent. It does no I/O. Siblings
+// with a position in a spec are managed. As positions on Discord may repeat and have gaps, the
+// package compares only the order of managed siblings. Equal positions are in order of ids.
 package order
 
 import (
@@ -19,15 +15,14 @@ import (
 // Ranks maps the ids of managed siblings to their desired positions.
 type Ranks map[string]int32
 
-// Sibling is a channel, category or role with a position on Discord.
+// Sibling is a channel, category or role. Functions need siblings in Discord's order.
 type Sibling struct {
 	ID       string
 	Position int
 	Unknown  bool // whether Discord did not report the position
 }
 
-// InOrder reports whether the managed siblings are sorted by rank. It also returns true if a
-// position is unknown. The siblings must be in Discord's order.
+// InOrder reports whether managed siblings are in rank order. Unknown positions count as sorted.
 func InOrder(siblings []Sibling, ranks Ranks) bool {
 	if slices.ContainsFunc(siblings, func(s Sibling) bool { return s.Unknown }) {
 		return true
@@ -41,17 +36,15 @@ func managed(siblings []Sibling, ranks Ranks) []Sibling {
 		func(c Sibling) bool { _, ok := ranks[c.ID]; return !ok })
 }
 
-// Sorted returns the managed siblings, sorted by rank. The siblings must be in Discord's order.
-// Siblings of the same rank keep their order.
+// Sorted returns the managed siblings by rank. Siblings of the same rank keep their order.
 func Sorted(siblings []Sibling, ranks Ranks) []Sibling {
 	sorted := managed(siblings, ranks)
 	slices.SortStableFunc(sorted, func(a, b Sibling) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
 	return sorted
 }
 
-// Moves returns the new positions that sort siblings, which must be in Discord's order; nil if they
-// are sorted. Managed siblings exchange their places. An unmanaged sibling gets a new position only
-// if it would otherwise lose its place.
+// Moves returns the new positions that sort siblings; nil if they are sorted. Managed siblings
+// exchange places, and an unmanaged sibling moves only if it would lose its place.
 func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	if InOrder(siblings, ranks) {
 		return nil
@@ -72,10 +65,8 @@ func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	return moves
 }
 
-// Initial returns the position for a new sibling. It is the rank if that position keeps the
-// siblings in order, and otherwise the position of the managed sibling above. The new sibling is
-// then below that sibling: Discord sorts siblings with the same position by id, and the new
-// sibling has the highest id.
+// Initial returns a new sibling's position: rank if that keeps the order, else the position of the
+// sibling above. Discord then sorts by id, and the new id, the highest, is below.
 func Initial(siblings []Sibling, ranks Ranks, rank int32) *int {
 	above, below := -1, -1 // positions of the neighbours
 	for _, c := range managed(siblings, ranks) {

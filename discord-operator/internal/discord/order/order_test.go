@@ -23,7 +23,6 @@ func siblings(positions ...int) []Sibling {
 	return list
 }
 
-// If the position of one sibling is unknown, no sibling is moved.
 func TestUnknownPositions(t *testing.T) {
 	t.Parallel()
 	list := []Sibling{{ID: "102", Unknown: true}, {ID: "100", Position: 4}, {ID: "101", Position: 7}}
@@ -79,8 +78,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// For all positions and ranks, one request sorts the managed siblings, and the unmanaged siblings
-// keep their order. Then nothing remains to move.
+// One request sorts the managed siblings and keeps the order of the unmanaged siblings.
 func TestMovesSort(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

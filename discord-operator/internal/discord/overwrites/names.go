@@ -17,13 +17,12 @@ import (
 )
 
 const (
-	// recentRole is an age: a younger role may be the result of a create whose id no status has yet.
+	// A role younger than recentRole may come from a create that no status shows yet.
 	recentRole  = time.Minute
 	recentRetry = 2 * time.Second
 )
 
-// idPattern matches Discord's ids. A text in a spec that matches is always an id, never a name.
-// Otherwise a new role, named after the id of a deleted role, could take the deleted role's place.
+// A text like an id is never a name; otherwise a new role could replace the role with this id.
 var idPattern = regexp.MustCompile(`^[1-9][0-9]{16,19}$`)
 
 // Names resolves role names in a spec. The zero value has no recorded roles.
@@ -33,16 +32,14 @@ type Names struct {
 	Others   Others                  // roles of DiscordRoles in other namespaces
 }
 
-// Others has the ids of the roles that DiscordRoles of other namespaces manage on Discord. A role
-// name must not resolve to one of these roles.
+// Others has the roles of DiscordRoles in other namespaces. A role name must not resolve to them.
 type Others struct {
 	ids     map[string]bool
 	pending bool // whether some DiscordRole may have created a role whose id no status has yet
 	now     time.Time
 }
 
-// OthersOf returns the roles of DiscordRoles in other namespaces. The function bound returns the
-// role id that this process has recorded for an object.
+// OthersOf returns the roles of other namespaces. bound returns the id in this process's records.
 func OthersOf(
 	roles []v1alpha1.DiscordRole, server types.NamespacedName, namespace string,
 	bound func(types.UID) string, now time.Time,
@@ -72,8 +69,7 @@ func IsName(o v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot) bool {
 	return !exists
 }
 
-// Unrecorded reports whether the spec has a role name that the status lacks. Resolving such a name
-// needs Others.
+// Unrecorded reports whether the spec has a role name that the status lacks.
 func Unrecorded(
 	spec []v1alpha1.PermissionOverwrite, recorded []v1alpha1.ResolvedRole, snap *guildcache.Snapshot,
 ) bool {
@@ -82,8 +78,7 @@ func Unrecorded(
 	})
 }
 
-// Resolve returns the roles behind the names in a spec. The error is a *conditions.Issue. A
-// recorded role stays, even if it was renamed or deleted, so that no other role takes its place.
+// Resolve returns the roles of names. A recorded role stays, even if it was renamed or deleted.
 func (n Names) Resolve(
 	spec []v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot,
 ) (roles []v1alpha1.ResolvedRole, err error) {

@@ -17,8 +17,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// roleAt returns a role whose age at testNow is the duration ago. Its id ends with the byte last,
-// so that roles of the same age have different ids.
 func roleAt(name string, ago time.Duration, last byte) discordclient.Role {
 	id := []byte(discordclient.SnowflakeAt(testNow.Add(-ago)))
 	id[len(id)-1] = last
@@ -31,7 +29,6 @@ func snapshotOf(roles ...discordclient.Role) *guildcache.Snapshot {
 	return (&guildcache.Snapshot{Guild: discordclient.Guild{ID: "1"}}).With(nil, roles)
 }
 
-// TestNames resolves role names for an object in the namespace team-a.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	dev, twin := roleAt("Dev", 48*time.Hour, '1'), roleAt("Dev", 24*time.Hour, '2')

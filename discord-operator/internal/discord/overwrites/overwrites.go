@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package overwrites converts and compares permission overwrites. It does no I/O.
-//
-// Overwrites of a spec replace all overwrites on Discord. But undocumented permission bits stay,
-// and the bot keeps the access that it needs to edit the channel again.
+// Package overwrites converts and compares permission overwrites. It does no I/O. A spec replaces
+// all overwrites on Discord, except undocumented bits and the bot's own access.
 package overwrites
 
 import (
@@ -21,9 +19,8 @@ import (
 // maxOverwrites is Discord's limit for a create or an edit. Source: Discord's OpenAPI description.
 const maxOverwrites = 100
 
-// Resolve returns the overwrites of a spec, sorted by id. live is the channel or category on
-// Discord; nil if it does not exist yet. The bot keeps the permissions in needed. WithRoleIDs must
-// have resolved the roles. The error is a *conditions.Issue.
+// Resolve returns the overwrites of a spec, sorted by id, after WithRoleIDs has resolved the roles.
+// live is nil for a create. The bot keeps the permissions in needed.
 func Resolve(
 	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *guildcache.Snapshot,
 	needed permissions.Bits,
@@ -66,7 +63,7 @@ func target(
 		"The server has no role with the id %q. Name another one.", o.Role)
 }
 
-// Bits returns the bits of permission names. The schema allows documented names only.
+// Bits returns the bits of documented permission names.
 func Bits(names []v1alpha1.Permission) permissions.Bits {
 	var all permissions.Bits
 	for _, name := range names {
@@ -100,9 +97,6 @@ func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channe
 	return want
 }
 
-// allowBot changes or adds the overwrite for the bot if the overwrites in want deny the bot a
-// needed permission, or, in a polled snapshot, could deny it. allowBot does not add permissions
-// that the bot lacks in the guild.
 func allowBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, snap *guildcache.Snapshot, needed permissions.Bits,
 ) []discordclient.Overwrite {
@@ -129,10 +123,7 @@ func allowBot(
 	return append(want, discordclient.Overwrite{ID: self, Type: discordgo.PermissionOverwriteTypeMember, Allow: denied})
 }
 
-// protectBot adds the bot's own live overwrite to want if want has no overwrite for the bot. It is
-// for a polled snapshot, in which the bot's roles may be outdated, so each role in want may be a
-// role of the bot. denied has all permissions that the result could deny the bot; 0 if the result
-// equals the live overwrites.
+// A polled snapshot may have outdated roles of the bot, so each role in want may be the bot's.
 func protectBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, self string,
 ) (result []discordclient.Overwrite, denied permissions.Bits) {
@@ -168,9 +159,7 @@ func Same(a, b []discordclient.Overwrite) bool {
 	return slices.Equal(slices.SortedFunc(slices.Values(a), byID), slices.SortedFunc(slices.Values(b), byID))
 }
 
-// Exposes reports whether the first list gives more access than the second: for some role or user,
-// it allows a permission that the second list does not allow, or lacks a denial that the second
-// list has.
+// Exposes reports whether the first list gives any role or user more access than the second.
 func Exposes(list, than []discordclient.Overwrite) bool {
 	byID := map[string]discordclient.Overwrite{}
 	for _, o := range than {
@@ -191,8 +180,7 @@ func Exposes(list, than []discordclient.Overwrite) bool {
 	return false
 }
 
-// Changed returns the permissions in which two lists differ. The bot needs these permissions to
-// replace the first list by the second.
+// Changed returns the permissions in which two lists differ, which the bot needs for the change.
 func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	before := map[string]discordclient.Overwrite{}
 	for _, o := range from {
@@ -210,11 +198,9 @@ func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	return all
 }
 
-// Inherited returns the category's overwrites, to send in the request that creates a channel. It
-// returns nil if the bot may not send them; without them in the request, Discord copies them. A
-// request may have at most 100 overwrites and no permission that the bot lacks. Only an
-// administrator may set ManageRoles. Source:
-// https://discord.com/developers/docs/resources/guild#create-guild-channel.
+// Inherited returns a category's overwrites for the request that creates a channel, or nil if the
+// bot may not send them; Discord then copies them. Only an administrator may set ManageRoles.
+// https://discord.com/developers/docs/resources/guild#create-guild-channel
 func Inherited(category *discordclient.Channel, snap *guildcache.Snapshot) []discordclient.Overwrite {
 	have, _ := snap.BotPermissions()
 	list, needed := category.Overwrites, Changed(nil, category.Overwrites)

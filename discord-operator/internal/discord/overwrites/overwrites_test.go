@@ -115,7 +115,6 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// resolveNamed resolves a spec of an object whose status has no roles yet.
 func resolveNamed(list []spec, on *discordclient.Channel, snap *guildcache.Snapshot) ([]live, error) {
 	roles, err := Names{}.Resolve(list, snap)
 	if err != nil {
@@ -139,7 +138,6 @@ func TestUnknownBotAddsNothing(t *testing.T) {
 	}
 }
 
-// TestPolled resolves overwrites in a polled snapshot, which may have outdated roles of the bot.
 func TestPolled(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)
@@ -184,7 +182,6 @@ func TestPolled(t *testing.T) {
 	}
 }
 
-// polled returns the snapshot as it would be without the Gateway.
 func polled(snap *guildcache.Snapshot) *guildcache.Snapshot {
 	s := *snap
 	s.Mode = guildcache.ModePolled
@@ -239,8 +236,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// For all specs and channels, the bot keeps its access, and a second resolution returns the same
-// overwrites.
+// The bot keeps its access, and a second resolution returns the same overwrites.
 func TestResolveIsIdempotent(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)
@@ -264,8 +260,7 @@ func TestResolveIsIdempotent(t *testing.T) {
 	})
 }
 
-// For all channels, specs and roles of the bot, a resolution in a polled snapshot denies the bot no
-// permission that it needs. A second resolution returns the same overwrites.
+// In a polled snapshot, no spec denies the bot a permission that it needs.
 func TestNoChangeLocksTheBotOut(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)

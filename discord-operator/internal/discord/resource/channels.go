@@ -63,8 +63,7 @@ func (c channels) Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibli
 	return c.Places(snap, live.ParentID, live.Type)
 }
 
-// Places returns the siblings of a channel or category. Voice channels are siblings of voice
-// channels only, because Discord shows voice channels below all other channels.
+// Discord shows voice channels below all others, so only voice channels are their siblings.
 func (c channels) Places(
 	snap *guildcache.Snapshot, parentID string, of discordgo.ChannelType,
 ) (all []order.Sibling) {
@@ -119,7 +118,7 @@ func (channels) Recover(
 	return recovery.Channel(ctx, api, intent)
 }
 
-// Move ignores the reason, because Discord accepts no reason for this call.
+// Move ignores the reason, because Discord accepts none for this call.
 func (channels) Move(
 	ctx context.Context, api *guildcache.Client, guildID string, moves []discordclient.Move, _ string,
 ) error {
@@ -158,9 +157,8 @@ type ChannelCreate struct {
 	Asked discordclient.ChannelEdit `json:"-"` // the edit that sets the same fields
 }
 
-// NewChannelCreate returns a create with all fields, including the overwrites, so that a private
-// channel is never public. blank is an empty channel of the right type, and want must use it as the
-// live channel.
+// NewChannelCreate returns a create with all fields, so that a private channel is never public.
+// blank is an empty channel of the right type, which want must use as the live channel.
 func NewChannelCreate[S any](
 	fields Table[S, discordclient.Channel, discordclient.ChannelEdit], want S, blank *discordclient.Channel,
 	name string, overwrites []discordclient.Overwrite,
@@ -176,8 +174,7 @@ func (*ChannelCreate) CheckLimits(ctx context.Context, api *guildcache.Client, g
 	return api.MayCreateChannel(ctx, guildID)
 }
 
-// Answered implements Create. It returns only the fields with texts, because Discord may store
-// texts in another form.
+// Answered implements Create. It returns only texts, which Discord may store in another form.
 func (*ChannelCreate) Answered(made Resource, _ []string) (fields []string, before any) {
 	fields = []string{"name"}
 	if Channel(made).Topic != "" {
@@ -186,8 +183,7 @@ func (*ChannelCreate) Answered(made Resource, _ []string) (fields []string, befo
 	return fields, discordclient.Channel{}
 }
 
-// Remaining implements Create. If the new channel lacks overwrites of its category, the edit adds
-// them.
+// Remaining implements Create. It adds the category's overwrites if the channel lacks any of them.
 func (c *ChannelCreate) Remaining(
 	snap *guildcache.Snapshot, made Resource, stored StoredForms, inherits Inheritance,
 ) (Edit, []string) {
@@ -205,10 +201,8 @@ func (c *ChannelCreate) Remaining(
 	return ChannelEdit{edit}, fields
 }
 
-// Send implements Create. If the spec has no overwrites, the request has the category's overwrites:
-// some APIs that are compatible with Discord's do not copy them, so the channel would be public at
-// first. If Discord refuses these overwrites, Send creates the channel without them, so that
-// Discord copies them.
+// Send implements Create. It sends the category's overwrites, as some compatible APIs create a
+// public channel without them. If Discord refuses them, Send omits them, and Discord copies them.
 func (c *ChannelCreate) Send(
 	ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance,
 ) (Resource, error) {
@@ -230,8 +224,7 @@ func (c *ChannelCreate) Send(
 	return OfChannel(made), err
 }
 
-// inherited returns the category's overwrites. If the guild is polled, the cache may be outdated,
-// and the new channel would keep outdated overwrites. So inherited then reads the category first.
+// The cache of a polled guild may be outdated, so inherited reads the category from Discord.
 func inherited(
 	ctx context.Context, api *guildcache.Client, guildID, categoryID string,
 ) ([]discordclient.Overwrite, error) {

@@ -17,8 +17,7 @@ import (
 // NotAppliedRetry is the delay before the operator requests an ignored change again.
 const NotAppliedRetry = 10 * time.Minute
 
-// StoredForms maps fields that Discord normalises or ignores to the values that it stores.
-// Requesting such a field again changes nothing.
+// StoredForms maps fields that Discord stores in another form, or ignores, to the stored values.
 type StoredForms map[string]StoredForm
 
 // StoredForm has the requested and the stored value, in JSON.
@@ -30,8 +29,7 @@ type StoredForm struct {
 	Generation    int64 // generation of the requesting object
 }
 
-// WithFeatures drops ignored changes if the guild's features, such as COMMUNITY, have changed
-// since.
+// WithFeatures drops ignored changes if the guild's features, such as COMMUNITY, have changed.
 func (s StoredForms) WithFeatures(features []string) StoredForms {
 	maps.DeleteFunc(s, func(_ string, v StoredForm) bool {
 		return v.Ignored && v.Features != "" && v.Features != inJSON(features)
@@ -53,9 +51,7 @@ type Differences struct {
 	Changes         []Change // changes of the fields in Fields
 }
 
-// differ compares the live value of a field with the desired value (want). It adds a field with a
-// difference to d.Fields, or to d.Ignored if Discord is known to ignore the change. It adds nothing
-// if Discord is known to store the desired value in this form.
+// differ adds a field that needs an edit to d.Fields, or to d.Ignored if Discord ignores it.
 func differ[T any](
 	d *Differences, field string, words Text, want *T, live T, edit *discordclient.Change[T],
 ) {
@@ -97,8 +93,7 @@ type Answer struct {
 	Changed, Ignored []string    // compared with the state before the request
 }
 
-// Compare compares Discord's response (after) with the requested fields (asked) and with the state
-// before the request.
+// Compare compares Discord's response with the requested fields and the state before the request.
 func (r Rows) Compare(fields []string, asked, before, after any) (a Answer) {
 	want, was, is := values(asked), values(before), values(after)
 	a.Stored = StoredForms{}
@@ -134,7 +129,6 @@ func values(v any) map[string]string {
 	return all
 }
 
-// inJSON returns a value in JSON. Empty texts, ids and lists are null.
 func inJSON(v any) string {
 	raw, _ := json.Marshal(v)
 	if s := string(raw); s != `""` && s != "[]" {
@@ -143,8 +137,7 @@ func inJSON(v any) string {
 	return "null"
 }
 
-// sameLetters reports whether two texts differ at most in white space, punctuation and case, which
-// Discord normalises.
+// sameLetters ignores white space, punctuation and case, which Discord normalises.
 func sameLetters(a, b string) bool {
 	letters := func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -44,13 +44,12 @@ func (r Rows) Select(fields []string, accept func(Row) bool) []string {
 	return slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return !accept(r.row(f)) })
 }
 
-// Guards reports whether the fields include the guard, which decides who may view the resource.
+// Guards reports whether the fields include one that decides who may view the resource.
 func (r Rows) Guards(fields []string) bool {
 	return slices.ContainsFunc(fields, func(f string) bool { return r.row(f).Guard })
 }
 
-// Guarded reports whether the kind has a guard, which is a field that decides who may view the
-// resource.
+// Guarded reports whether the kind has a field that decides who may view the resource.
 func (r Rows) Guarded() bool { return slices.ContainsFunc(r, func(row Row) bool { return row.Guard }) }
 
 func (r Rows) row(name string) Row {
@@ -60,8 +59,7 @@ func (r Rows) row(name string) Row {
 	return Row{Name: name, Wire: name}
 }
 
-// Field compares a field of the spec S with the live resource L, and writes the difference into the
-// PATCH request E. In the other direction, it fills the spec from the live resource.
+// Field relates a field of the spec S to the live resource L and to the PATCH request E.
 type Field[S, L, E any] struct {
 	Row
 	differ    func(d *Differences, row *Field[S, L, E], s S, live *L, edit *E)
@@ -74,8 +72,7 @@ type Field[S, L, E any] struct {
 // Text formats a value for users. The snapshot has the names of channels and roles.
 type Text func(value any, names *guildcache.Snapshot) string
 
-// NewMember returns a field for a member of the spec's struct. The form as converts between the
-// member and Discord's value.
+// NewMember returns a field for a member of the spec's struct.
 func NewMember[S, L, E, M, T any](name, wire string, at func(*S) *M, as Form[M, T]) Field[S, L, E] {
 	from := Member[L, T](cmp.Or(wire, name))
 	return NewField[S, L, E](name, wire, func(s S) *T { return as.Value(*at(&s)) }).
@@ -85,14 +82,12 @@ func NewMember[S, L, E, M, T any](name, wire string, at func(*S) *M, as Form[M, 
 		}).Format(as.Text)
 }
 
-// NewField returns a field. wire is the field's name in Discord's JSON; empty if it equals name.
-// The function want returns nil if the spec does not manage the field.
+// NewField returns a field. wire defaults to name. want returns nil for an unmanaged field.
 func NewField[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E] {
 	return NewPartialField[S, L, E](name, wire, want, nil)
 }
 
-// NewPartialField returns a field that a create may set only in part. After the create, an edit
-// sets the value that remaining returns.
+// NewPartialField returns a field that a create sets in part. An edit then sets the rest.
 func NewPartialField[S, L, E, T any](
 	name, wire string, want func(S) *T, remaining func(asked T, made *L) *T,
 ) Field[S, L, E] {
@@ -114,8 +109,7 @@ func NewPartialField[S, L, E, T any](
 	return f
 }
 
-// NewFieldAt returns a field that a create never sets. The function at returns the live value and
-// the edit's member for the field.
+// NewFieldAt returns a field that a create never sets. at returns its live value and its change.
 func NewFieldAt[S, L, E, T any](
 	name string, want func(S) *T, at func(*L, *E) (T, *discordclient.Change[T]),
 ) Field[S, L, E] {
@@ -129,8 +123,7 @@ func NewFieldAt[S, L, E, T any](
 	}
 }
 
-// Member returns a function that finds a member of S by its JSON name. It panics if S has no such
-// member of the type M.
+// Member finds a member of S by its JSON name and its type M. It panics if there is none.
 func Member[S, M any](name string) func(*S) *M {
 	of, kind := reflect.TypeFor[S](), reflect.TypeFor[M]()
 	for _, f := range reflect.VisibleFields(of) {
@@ -141,15 +134,13 @@ func Member[S, M any](name string) func(*S) *M {
 	panic(fmt.Sprintf("%s has no member %s of the type %s", of, name, kind)) // at start, when tables are made
 }
 
-// Filled returns the field with fill, which sets the spec to the live value. The error of fill says
-// why the spec cannot have the value.
+// Filled adds fill, which sets the spec to the live value, or returns why it cannot.
 func (f Field[S, L, E]) Filled(fill func(s *S, live *L) error) Field[S, L, E] {
 	f.Path, f.fill = f.Name, fill
 	return f
 }
 
-// Of limits the field to the resources that a function accepts. The specs of other resources lack
-// the field.
+// Of limits the field to some resources. The specs of other resources lack the field.
 func (f Field[S, L, E]) Of(has func(live *L) bool) Field[S, L, E] {
 	if all := f.has; all != nil {
 		f.has = func(live *L) bool { return all(live) && has(live) }
@@ -165,13 +156,13 @@ func (f Field[S, L, E]) Format(text Text) Field[S, L, E] {
 	return f
 }
 
-// Guard returns the field marked as the guard, which decides who may view the resource.
+// Guard marks the field as deciding who may view the resource.
 func (f Field[S, L, E]) Guard() Field[S, L, E] {
 	f.Row.Guard = true
 	return f
 }
 
-// Limited returns the field marked as having a rate limit of its own on Discord.
+// Limited marks the field as having a rate limit of its own on Discord.
 func (f Field[S, L, E]) Limited() Field[S, L, E] {
 	f.Row.Limited = true
 	return f
@@ -188,8 +179,7 @@ func (t Table[S, L, E]) Rows() (rows Rows) {
 	return rows
 }
 
-// In moves the fields below a member of the spec, and limits them to the resources that a function
-// accepts.
+// In moves the fields below a member of the spec, and limits them to some resources.
 func (t Table[S, L, E]) In(parent string, has func(live *L) bool) Table[S, L, E] {
 	t = slices.Clone(t)
 	for i, f := range t {
@@ -225,8 +215,7 @@ func (t Table[S, L, E]) Differ(s S, live *L, stored StoredForms) (edit E, d Diff
 	return edit, d
 }
 
-// Remaining compares a new resource with asked, the edit that has the values of the create. It
-// returns the edit of the fields that the create has not set, and the names of these fields.
+// Remaining returns the edit for the requested values that the create has not set.
 func (t Table[S, L, E]) Remaining(asked E, made *L, stored StoredForms) (edit E, fields []string) {
 	d := Differences{Stored: stored}
 	for i := range t {
@@ -235,8 +224,7 @@ func (t Table[S, L, E]) Remaining(asked E, made *L, stored StoredForms) (edit E,
 	return edit, d.Fields
 }
 
-// Overwrites returns the field of permission overwrites. want returns the desired overwrites and
-// the live channel.
+// Overwrites returns the field of permission overwrites. want returns them and the live channel.
 func Overwrites[S any](
 	want func(S) ([]discordclient.Overwrite, *discordclient.Channel),
 ) Field[S, discordclient.Channel, discordclient.ChannelEdit] {

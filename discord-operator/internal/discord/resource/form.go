@@ -69,13 +69,12 @@ func Seconds() Form[*metav1.Duration, int] {
 	}
 }
 
-// Form returns the form of a member whose values are the words of n.
+// Form returns the form of a member that has the words of n as values.
 func (n Enum[T]) Form() Form[T, int] {
 	return Form[T, int]{Value: n.Number, Member: n.Of, Text: n.Word}
 }
 
-// Of returns the spec's word for one of Discord's numbers. The error says that the number has no
-// word.
+// Of returns the word of a number, or an error if the number has no word.
 func (n Enum[T]) Of(number int) (T, error) {
 	word, known := n[number]
 	if !known {

@@ -12,7 +12,7 @@ import (
 // Enum maps Discord's numbers to the words that a spec uses for them.
 type Enum[T ~string] map[int]T
 
-// Number returns the number of a word; nil if n does not have the word.
+// Number returns the number of a word; nil if n lacks the word.
 func (n Enum[T]) Number(word T) *int {
 	for number, name := range n {
 		if name == word {
@@ -39,15 +39,15 @@ var (
 )
 
 // VideoQualities of voice and stage channels. Source:
-// https://docs.discord.com/developers/resources/channel#channel-object-video-quality-modes.
+// https://docs.discord.com/developers/resources/channel#channel-object-video-quality-modes
 var VideoQualities = Enum[v1alpha1.VideoQuality]{1: v1alpha1.VideoQualityAuto, 2: v1alpha1.VideoQualityFull}
 
 // NoSortOrder is the number in SortOrders for Discord's null.
 const NoSortOrder = -1
 
 // SortOrders and ForumLayouts of forums. Sources:
-// https://docs.discord.com/developers/resources/channel#channel-object-sort-order-types and
-// https://docs.discord.com/developers/resources/channel#channel-object-forum-layout-types.
+// https://docs.discord.com/developers/resources/channel#channel-object-sort-order-types
+// https://docs.discord.com/developers/resources/channel#channel-object-forum-layout-types
 var (
 	SortOrders = Enum[v1alpha1.SortOrder]{
 		NoSortOrder: v1alpha1.SortOrderNotSet, 0: v1alpha1.SortOrderLatestActivity, 1: v1alpha1.SortOrderCreationDate,
@@ -57,15 +57,14 @@ var (
 	}
 )
 
-// AutoArchives maps minutes to the archive times of threads. Source:
-// https://discord.com/developers/docs/resources/channel.
+// AutoArchives maps minutes to words: https://discord.com/developers/docs/resources/channel
 var AutoArchives = Enum[v1alpha1.AutoArchive]{
 	60: v1alpha1.AutoArchiveOneHour, 1440: v1alpha1.AutoArchiveOneDay,
 	4320: v1alpha1.AutoArchiveThreeDays, 10080: v1alpha1.AutoArchiveOneWeek,
 }
 
 // SystemChannelFlags maps bits to system messages that are not posted. Source:
-// https://discord.com/developers/docs/resources/guild#guild-object-system-channel-flags.
+// https://discord.com/developers/docs/resources/guild#guild-object-system-channel-flags
 var SystemChannelFlags = Enum[v1alpha1.SystemChannelFlag]{
 	1 << 0: v1alpha1.SuppressJoinNotifications, 1 << 1: v1alpha1.SuppressPremiumSubscriptions,
 	1 << 2: v1alpha1.SuppressGuildReminderNotifications, 1 << 3: v1alpha1.SuppressJoinNotificationReplies,
@@ -73,8 +72,7 @@ var SystemChannelFlags = Enum[v1alpha1.SystemChannelFlag]{
 	1 << 5: v1alpha1.SuppressRoleSubscriptionPurchaseNotificationReplies,
 }
 
-// Bits returns live with the bits of these words set, and the bits of all other words of n cleared.
-// Bits without a word stay as in live.
+// Bits returns live with exactly these words set. Bits without a word stay as in live.
 func (n Enum[T]) Bits(words []T, live int) int {
 	for bit, word := range n {
 		if live &^= bit; slices.Contains(words, word) {

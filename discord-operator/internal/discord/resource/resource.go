@@ -34,12 +34,10 @@ type Calls interface {
 	// Mismatch says why an object cannot manage a resource; nil if it can.
 	Mismatch(live Resource, guildID string, types []discordgo.ChannelType) *conditions.Issue
 	NotFound(id string) *conditions.Issue // the issue that no resource has the id of spec.adopt
-	// Get reads a resource into the cache. Hidden reports whether an error of Get means that the
-	// bot may not view the resource.
+	// Get reads a resource into the cache. Hidden reports whether Get's error means missing access.
 	Get(ctx context.Context, api *guildcache.Client, guildID, id string) error
 	Hidden(err error) bool
-	// List reads all resources into the cache. ListedAt returns the time at which the last list was
-	// requested.
+	// List reads all resources into the cache. ListedAt returns the time of the last list request.
 	List(ctx context.Context, api *guildcache.Client, guildID string) error
 	ListedAt(snap *guildcache.Snapshot) time.Time
 	Recover(ctx context.Context, api *guildcache.Client, intent recovery.Intent) (recovery.Result, error)
@@ -55,14 +53,11 @@ type Deleter interface {
 type Create interface {
 	// CheckLimits returns an error if a limit of Discord would refuse the create now.
 	CheckLimits(ctx context.Context, api *guildcache.Client, guildID string) error
-	// Send creates the resource. If its error leaves open whether Discord has created the resource,
-	// do not call Send again.
+	// If Send's error leaves open that Discord has created the resource, do not call Send again.
 	Send(ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance) (Resource, error)
-	// Answered returns the fields to compare with Discord's response, and an empty resource as the
-	// state before the create.
+	// Answered returns the fields to compare with Discord's response, and an empty resource.
 	Answered(made Resource, planned []string) (fields []string, before any)
-	// Remaining returns the edit of the fields that the create has not set, and the names of these
-	// fields.
+	// Remaining returns the edit of the fields that the create has not set, and their names.
 	Remaining(snap *guildcache.Snapshot, made Resource, stored StoredForms, inherits Inheritance) (Edit, []string)
 }
 
@@ -72,8 +67,8 @@ type Edit interface {
 	Without(wires ...string) Edit
 }
 
-// Inheritance records whether a new channel lacks overwrites of its category (Inherit), and whether
-// Discord has refused to create the channel with these overwrites (Refuse).
+// Inheritance records that a new channel lacks overwrites of its category (Inherit), and that
+// Discord has refused to create the channel with them (Refuse).
 type Inheritance interface {
 	Refused() bool // whether Discord has refused a create with the category's overwrites
 	Refuse()

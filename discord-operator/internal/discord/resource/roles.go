@@ -43,7 +43,7 @@ func (roles) Candidates(snap *guildcache.Snapshot, _ string) (all []Resource) {
 	return all
 }
 
-// Siblings implements Calls. It omits @everyone, which is always the lowest role.
+// Siblings omits @everyone, which is always the lowest role.
 func (roles) Siblings(snap *guildcache.Snapshot, _ Resource) (all []order.Sibling) {
 	for _, role := range snap.RankedRoles() {
 		if role.ID != snap.Guild.ID {
@@ -53,8 +53,7 @@ func (roles) Siblings(snap *guildcache.Snapshot, _ Resource) (all []order.Siblin
 	return all
 }
 
-// Ranks implements Calls. It omits roles that the bot may not move. It negates the ranks, because
-// Discord counts roles from the bottom.
+// Ranks omits roles that the bot may not move. Discord counts from the bottom.
 func (roles) Ranks(snap *guildcache.Snapshot, ranks order.Ranks) order.Ranks {
 	below := order.Ranks{}
 	for id, rank := range ranks {
@@ -117,8 +116,7 @@ func (e RoleEdit) Send(ctx context.Context, api *guildcache.Client, guildID, id,
 	return &role, err
 }
 
-// Without implements Edit. It removes no field. Other resources need it so that a refused field
-// does not block their overwrites, but roles have no overwrites.
+// Without implements Edit. It omits nothing, because roles have no overwrites to protect.
 func (e RoleEdit) Without(...string) Edit { return e }
 
 // RoleCreate creates a role.

@@ -226,8 +226,7 @@ func tagsText(list []discordclient.Tag) string {
 	return shorten(cmp.Or(strings.Join(all, ", "), unset))
 }
 
-// harmless returns a text without control characters, which a terminal could obey. It quotes only a
-// text that has such characters.
+// harmless quotes a text with control characters, which a terminal could obey.
 func harmless(s string) string {
 	if strings.ContainsFunc(s, unicode.IsControl) {
 		return Quoted(s)

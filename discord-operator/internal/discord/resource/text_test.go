@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Texts of Discord reach terminals and the logs of CI. A user of Discord must not control these.
 func TestTextsHaveNoControlCharacters(t *testing.T) {
 	t.Parallel()
 	const evil = "\x1b[2J\n::error::x"

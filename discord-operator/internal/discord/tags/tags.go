@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tags matches the tags of a forum with the tags on Discord. It does no I/O.
-//
-// Posts refer to their tags by id, and an edit replaces all tags: a tag without its id becomes a
-// new tag, and posts lose the old one. A spec has only names, so tags match by name. The remaining
-// tags count as renamed, and match in order, if their numbers are equal: the number of tags in the
-// spec without a match, and the number of recorded tags that exist on Discord but match no tag of
-// the spec.
+// Package tags finds the Discord ids of a spec's forum tags. It does no I/O. Posts lose a tag that
+// an edit sends without its id. Tags match by name; if equally many tags of the spec and of the
+// status remain, they count as renamed, in order.
 package tags
 
 import (
@@ -102,8 +98,7 @@ func has(list []discordclient.Tag, id string) bool {
 	return slices.ContainsFunc(list, func(t discordclient.Tag) bool { return t.ID == id })
 }
 
-// Record returns the names and ids of a spec's tags for the status. It returns the former record
-// until Discord has all tags of the spec.
+// Record returns a spec's tags for the status; the former record until Discord has all of them.
 func Record(
 	spec []v1alpha1.ForumTag, live []discordclient.Tag, before []v1alpha1.ForumTagStatus,
 ) (statuses []v1alpha1.ForumTagStatus) {

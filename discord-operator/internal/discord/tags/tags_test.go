@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// named parses tags in the form "id:name", or "name" for a tag without an id.
 func named(text string) (list []discordclient.Tag) {
 	for _, word := range strings.Fields(text) {
 		id, name, ok := strings.Cut(word, ":")
@@ -98,8 +97,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// Identify gives no id twice and keeps all names. After the tags were sent to Discord, Identify
-// finds them again.
+// Identify gives no id twice, and finds the same tags again after an edit.
 func TestIdentifyIsSound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package grant decides which objects a namespace may use in other namespaces. Only Reader does
-// I/O.
+// Package grant decides which objects a namespace may use in other namespaces.
 package grant
 
 import (
@@ -25,7 +24,6 @@ type Namespace struct {
 }
 
 // Allows reports whether objects of one namespace (by) may refer to an object of another (owner).
-// allowed has the namespaces that the spec of this object allows.
 func Allows(owner string, allowed *v1alpha1.AllowedNamespaces, by Namespace) bool {
 	switch {
 	case by.Name == owner:
@@ -41,9 +39,8 @@ func Allows(owner string, allowed *v1alpha1.AllowedNamespaces, by Namespace) boo
 	return err == nil && selector.Matches(by.Labels)
 }
 
-// Uses reports whether a namespace (by) may use a server: directly if group is nil, and otherwise
-// through the group in the namespace via. A group cannot pass on a grant: the server must allow
-// both namespaces.
+// Uses reports whether a namespace may use a server. A group cannot pass on a grant: the server
+// must allow the namespace of the group (via) and of the user (by).
 func Uses(server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, via, by Namespace) bool {
 	owner, allowed := server.Namespace, server.Spec.AllowedNamespaces
 	if group == nil {
@@ -59,8 +56,7 @@ type Guilds struct {
 	limited bool
 }
 
-// GuildsOf returns the guilds that an annotation of the token's Secret lists. Without this
-// annotation, the token may be used for all guilds.
+// GuildsOf returns the guilds that an annotation of the token's Secret allows; all by default.
 func GuildsOf(annotations map[string]string) Guilds {
 	list, limited := annotations[v1alpha1.AllowedServersAnnotation]
 	ids := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
@@ -70,13 +66,12 @@ func GuildsOf(annotations map[string]string) Guilds {
 // Allow reports whether the token may be used for a guild.
 func (g Guilds) Allow(id string) bool { return !g.limited || slices.Contains(g.ids, id) }
 
-// The fields of a spec that let other namespaces refer to the object.
 const (
 	fieldNamespaces = "spec.allowedNamespaces"
 	fieldRoles      = "spec.allowedRoles"
 )
 
-// refused returns an issue that does not reveal whether the object exists.
+// refused does not reveal whether the object exists.
 func refused(kind string, name types.NamespacedName, field, by string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "%s %s does not exist, or does not allow the namespace %s in "+
 		"%s. Ask its owner, or create a new object with another reference.", kind, name, by, field)
@@ -90,8 +85,7 @@ func Refused(err error) *conditions.Issue {
 	return nil
 }
 
-// AdoptionRefused returns an issue if objects of a namespace may not adopt existing resources of a
-// server; otherwise nil.
+// AdoptionRefused returns an issue if a namespace may not adopt a server's resources, or nil.
 func AdoptionRefused(server *v1alpha1.DiscordServer, by string) *conditions.Issue {
 	if by == server.Namespace || server.Spec.AllowAdoption {
 		return nil
@@ -102,8 +96,7 @@ func AdoptionRefused(server *v1alpha1.DiscordServer, by string) *conditions.Issu
 		server.Namespace, server.Name)
 }
 
-// TokenRefused returns an issue if the server's token may not be used for the guild with the id;
-// otherwise nil.
+// TokenRefused returns an issue if the server's token may not be used for a guild, or nil.
 func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *conditions.Issue {
 	if guilds.Allow(id) {
 		return nil
@@ -114,9 +107,6 @@ func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *con
 		v1alpha1.AllowedServersAnnotation, server.Spec.TokenSecretRef.Name, id)
 }
 
-// selectorUnusable returns an issue if the selector in a field can select no namespace; otherwise
-// nil. The text unread says why the labels of namespaces are unknown; it is empty if they are
-// known.
 func selectorUnusable(field string, allowed *v1alpha1.AllowedNamespaces, unread string) *conditions.Issue {
 	if allowed == nil || allowed.From != v1alpha1.FromSelector {
 		return nil

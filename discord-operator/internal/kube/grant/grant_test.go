@@ -33,7 +33,6 @@ func selecting(s metav1.LabelSelector) *v1alpha1.AllowedNamespaces {
 	return &v1alpha1.AllowedNamespaces{From: v1alpha1.FromSelector, Selector: &s}
 }
 
-// unread is team-a before the operator has read the namespace's labels.
 var (
 	platform = Namespace{Name: "platform", Labels: labels.Set{}}
 	teamA    = Namespace{Name: "team-a", Labels: labels.Set{"discord": "yes"}}
@@ -129,8 +128,6 @@ func TestUsesRoles(t *testing.T) {
 	}
 }
 
-// A ceiling allows only the listed permissions: no permission implies another, and no undocumented
-// permission is allowed.
 func TestCeilingIsAList(t *testing.T) {
 	t.Parallel()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"}}
@@ -185,8 +182,6 @@ func TestGuildsOfAToken(t *testing.T) {
 	}
 }
 
-// objects is a client.Reader. Each namespace in the map allowed has a server and a group with any
-// name. All Namespaces have the same label.
 type objects struct {
 	client.Reader
 	allowed map[string]*v1alpha1.AllowedNamespaces
@@ -211,7 +206,6 @@ func (o objects) Get(_ context.Context, key client.ObjectKey, into client.Object
 	return nil
 }
 
-// A namespace without a grant gets the same message for an existing object as for a missing one.
 func TestReferencesRevealNothing(t *testing.T) {
 	t.Parallel()
 	read := func(r *Reader, kind, namespace string) error {

@@ -18,7 +18,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Texts for messages: why the operator does not know the labels of namespaces.
 const (
 	namespaced = "the operator watches only some namespaces (--watch-namespaces). Instead of Selector, use Same, or " +
 		"All for all watched namespaces."
@@ -33,8 +32,7 @@ type Reader struct {
 	Unread  string        // why the cache lacks the labels, for messages
 }
 
-// NewReader returns a Reader of a cache. namespaces are the watched namespaces; empty means all. If
-// selectors is true, the cache must have the labels of all Namespaces.
+// NewReader returns a Reader. selectors means that the cache has the labels of all Namespaces.
 func NewReader(cached client.Reader, namespaces []string, selectors bool) *Reader {
 	switch {
 	case len(namespaces) > 0:
@@ -45,14 +43,12 @@ func NewReader(cached client.Reader, namespaces []string, selectors bool) *Reade
 	return &Reader{Objects: cached, Unread: unlabelled}
 }
 
-// watched reports objects in unwatched namespaces as missing. The cache itself would return another
-// error.
+// Unlike the cache, watched returns NotFound for objects in unwatched namespaces.
 type watched struct {
 	client.Reader
 	namespaces []string
 }
 
-// Get implements client.Reader.
 func (w watched) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if !slices.Contains(w.namespaces, key.Namespace) {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.String())
@@ -74,8 +70,7 @@ func (r *Reader) namespace(ctx context.Context, name string) (Namespace, error) 
 	return found, nil
 }
 
-// Server returns a server if a namespace (by) may refer to it: directly if group is nil, and
-// otherwise through the group. The error may be a *conditions.Issue.
+// Server returns a server if a namespace may use it, as Uses decides.
 func (r *Reader) Server(
 	ctx context.Context, name types.NamespacedName, group *v1alpha1.DiscordGroup, by string,
 ) (*v1alpha1.DiscordServer, error) {
@@ -84,8 +79,7 @@ func (r *Reader) Server(
 	return server, r.get(ctx, reference{"DiscordServer", name, fieldNamespaces}, server, by, allowed, noServer(name))
 }
 
-// ServerOfRoles returns a server if a namespace (by) may have roles there. Roles need their own
-// grant (spec.allowedRoles). The error may be a *conditions.Issue.
+// ServerOfRoles returns a server if the namespace by may have roles there (spec.allowedRoles).
 func (r *Reader) ServerOfRoles(
 	ctx context.Context, name types.NamespacedName, by string,
 ) (*v1alpha1.DiscordServer, error) {
@@ -99,8 +93,7 @@ func noServer(name types.NamespacedName) *conditions.Issue {
 		v1alpha1.ReasonWaitingForServer, "DiscordServer %s does not exist. Create the DiscordServer.", name.Name)
 }
 
-// Group returns a group if channels of a namespace (by) may refer to it. The error may be a
-// *conditions.Issue.
+// Group returns a group if the channels of a namespace may refer to it.
 func (r *Reader) Group(ctx context.Context, name types.NamespacedName, by string) (*v1alpha1.DiscordGroup, error) {
 	group := &v1alpha1.DiscordGroup{}
 	allowed := func() (bool, error) { return r.InGroup(ctx, group, by) }
@@ -115,8 +108,7 @@ type reference struct {
 	field string
 }
 
-// get reports a missing object as missing only to the object's own namespace. Other namespaces get
-// the issue of a refused reference, so they cannot find out which objects exist.
+// get returns the same issue for missing and forbidden objects, to hide which objects exist.
 func (r *Reader) get(
 	ctx context.Context, to reference, o client.Object, by string,
 	allowed func() (bool, error), missing *conditions.Issue,
@@ -160,8 +152,7 @@ func (r *Reader) InGroup(ctx context.Context, group *v1alpha1.DiscordGroup, by s
 	return err == nil && Allows(group.Namespace, group.Spec.AllowedNamespaces, user), err
 }
 
-// Roles returns the ids on Discord of the DiscordRoles that overwrites refer to. The keys are the
-// names of the DiscordRoles. The error may be a *conditions.Issue.
+// Roles returns the Discord ids of the DiscordRoles in overwrites, by DiscordRole name.
 func (r *Reader) Roles(
 	ctx context.Context, namespace string, snap *guildcache.Snapshot, spec []v1alpha1.PermissionOverwrite,
 ) (map[string]string, error) {
@@ -198,8 +189,7 @@ func waitForRole(namespace, name string, exists bool) *conditions.Issue {
 		"DiscordRole %s does not exist. Create it, or name another one in roleRef.", name)
 }
 
-// SelectorUnusable returns an issue if the selector of allowedNamespaces can select no namespace;
-// otherwise nil.
+// SelectorUnusable returns an issue if allowedNamespaces has an unusable selector, or nil.
 func (r *Reader) SelectorUnusable(allowed *v1alpha1.AllowedNamespaces) *conditions.Issue {
 	return selectorUnusable(fieldNamespaces, allowed, r.Unread)
 }

@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// RetentionRefused returns an issue if a deleted object of a namespace (by) may not leave its
-// resource on Discord; otherwise nil. noun names the resource.
+// RetentionRefused returns an issue if deleted objects may not leave resources on Discord, or nil.
 func RetentionRefused(server *v1alpha1.DiscordServer, by, noun string) *conditions.Issue {
 	if retains(server, by) {
 		return nil
@@ -29,8 +28,7 @@ func RetentionRefused(server *v1alpha1.DiscordServer, by, noun string) *conditio
 		server.Namespace, server.Name, noun, deletes)
 }
 
-// RetainRefused returns an issue if the server does not allow the object's deletion policy;
-// otherwise nil. The operator creates nothing on Discord for an object with this issue.
+// RetainRefused returns an issue if the server forbids the object's deletion policy, or nil.
 func RetainRefused(server *v1alpha1.DiscordServer, by string, policy v1alpha1.DeletionPolicy) *conditions.Issue {
 	if policy != v1alpha1.DeletionPolicyRetain || retains(server, by) {
 		return nil
@@ -45,8 +43,7 @@ func retains(server *v1alpha1.DiscordServer, by string) bool {
 	return by == server.Namespace || server.Spec.AllowRetention
 }
 
-// RetentionRefused calls the function RetentionRefused with the server from the cache. A server
-// that no longer exists refuses nothing.
+// RetentionRefused calls the function RetentionRefused. A deleted server refuses nothing.
 func (r *Reader) RetentionRefused(
 	ctx context.Context, name types.NamespacedName, by, noun string,
 ) (*conditions.Issue, error) {

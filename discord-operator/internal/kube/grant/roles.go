@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// UsesRoles reports whether objects in a namespace may have roles in a server (spec.allowedRoles).
-// The grant for groups and channels (spec.allowedNamespaces) does not include roles.
+// UsesRoles reports whether spec.allowedRoles of a server allows roles of a namespace.
 func UsesRoles(server *v1alpha1.DiscordServer, by Namespace) bool {
 	return Allows(server.Namespace, roleNamespaces(server), by)
 }
@@ -32,8 +31,7 @@ type Ceiling struct {
 	bounded bool
 }
 
-// CeilingOf returns the ceiling for the DiscordRoles of a namespace
-// (spec.allowedRoles.permissions). DiscordRoles in the server's own namespace have no ceiling.
+// CeilingOf returns the ceiling for DiscordRoles of a namespace. The server's own has no ceiling.
 func CeilingOf(server *v1alpha1.DiscordServer, by string) Ceiling {
 	return Ceiling{server, by != server.Namespace}
 }
@@ -41,9 +39,7 @@ func CeilingOf(server *v1alpha1.DiscordServer, by string) Ceiling {
 // Bounded reports whether there is a ceiling.
 func (c Ceiling) Bounded() bool { return c.bounded }
 
-// Within returns the bits that the ceiling allows; all bits if there is no ceiling. In a ceiling,
-// Administrator implies no other permission. A ceiling never allows a bit without a documented
-// name.
+// Within returns the bits that the ceiling allows. Administrator implies no other permission.
 func (c Ceiling) Within(bits permissions.Bits) permissions.Bits {
 	if !c.bounded {
 		return bits
@@ -63,8 +59,7 @@ func (c Ceiling) listed() []v1alpha1.Permission {
 	return c.server.Spec.AllowedRoles.Permissions
 }
 
-// Exceeded returns the issue that lists the asked permissions above the ceiling, or nil if there
-// are none.
+// Exceeded returns the issue of the asked permissions above the ceiling; nil if there are none.
 func (c Ceiling) Exceeded(asked []v1alpha1.Permission) *conditions.Issue {
 	var above []string
 	for _, name := range asked {
@@ -80,8 +75,7 @@ func (c Ceiling) Exceeded(asked []v1alpha1.Permission) *conditions.Issue {
 		c.server.Namespace, c.server.Name, strings.Join(above, ", "))
 }
 
-// RoleAdoptionRefused returns an issue if DiscordRoles of a namespace may not adopt roles of a
-// server; otherwise nil.
+// RoleAdoptionRefused returns an issue if a namespace may not adopt a server's roles, or nil.
 func RoleAdoptionRefused(server types.NamespacedName, by string) *conditions.Issue {
 	if by == server.Namespace {
 		return nil

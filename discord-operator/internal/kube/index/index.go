@@ -119,7 +119,6 @@ func selector(allowed *v1alpha1.AllowedNamespaces) []string {
 	return []string{string(allowed.From)}
 }
 
-// by returns an index without empty values. Of equal values in a row, it keeps the first.
 func by[T client.Object](kind T, name string, values func(T) []string) index {
 	return index{kind, name, func(o client.Object) []string {
 		return slices.Compact(slices.DeleteFunc(values(o.(T)), func(v string) bool { return v == "" }))

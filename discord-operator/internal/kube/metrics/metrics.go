@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package metrics has the operator's metrics. Only the leader reports gauges, so that each series
-// has one source. No label has a Discord id as its value.
+// has one source. No label is a Discord id.
 package metrics
 
 import (
@@ -25,8 +25,7 @@ type Metrics struct {
 	timeToReady *prometheus.HistogramVec
 }
 
-// New registers the metrics. The channel elected closes when this process becomes the leader. The
-// gauges read objects only after that.
+// New registers the metrics. The gauges report nothing until elected closes.
 func New(registry prometheus.Registerer, objects client.Reader, elected <-chan struct{}) *Metrics {
 	auto := promauto.With(registry)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -71,12 +70,10 @@ func (m *Metrics) Drift(kind, namespace, field string) {
 	m.drift.WithLabelValues(kind, namespace, field).Inc()
 }
 
-// Created counts a resource on Discord that an object now manages. how is "created", "adopted" or
-// "recovered" (found after an interrupted create).
+// Created counts a resource that an object now manages. how is "created", "adopted" or "recovered".
 func (m *Metrics) Created(kind, how string) { m.creates.WithLabelValues(kind, how).Inc() }
 
-// Deleted counts a deleted object. how says what happened to the object's resource on Discord:
-// "deleted", "retained", "gone" or "abandoned".
+// Deleted counts a deleted object. how is "deleted", "retained", "gone" or "abandoned".
 func (m *Metrics) Deleted(kind, how string) { m.deletes.WithLabelValues(kind, how).Inc() }
 
 // Ready observes the time from an object's creation until it was Ready for the first time.
@@ -103,7 +100,6 @@ type gauges struct {
 	elected <-chan struct{}
 }
 
-// Describe implements prometheus.Collector.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- conditionDesc
 	out <- channelsDesc
@@ -111,7 +107,6 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- transitionDesc
 }
 
-// Collect implements prometheus.Collector.
 func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	select {
 	case <-g.elected:

@@ -37,8 +37,6 @@ func scheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// school returns a server with two channels, a Progressing group, and a Degraded channel and role.
-// The Degraded channel is observed and has two differences.
 func school() []client.Object {
 	meta := metav1.ObjectMeta{Namespace: "school", Name: "tokyo"}
 	server := &v1alpha1.DiscordServer{ObjectMeta: meta}

@@ -14,9 +14,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// DeletionFailing returns how long a deletion has failed without interruption, or 0 if the last
-// attempt has not failed. The status has the time of the first failure, so a restart does not reset
-// the duration.
+// DeletionFailing returns how long a deletion has failed, from the status; 0 if it has not.
 func DeletionFailing(o Object, now time.Time) time.Duration {
 	if failing := deletionFailing(o); failing != nil {
 		return now.Sub(failing.LastTransitionTime.Time)
@@ -24,8 +22,7 @@ func DeletionFailing(o Object, now time.Time) time.Duration {
 	return 0
 }
 
-// DeletionFailure returns the message of a deletion that the status reports as failed; empty if no
-// deletion has failed.
+// DeletionFailure returns the message of the failed deletion in the status; empty for none.
 func DeletionFailure(o Object) string {
 	c := meta.FindStatusCondition(o.GetConditions(), conditions.TypeDegraded)
 	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonDeletionFailed {
@@ -34,8 +31,7 @@ func DeletionFailure(o Object) string {
 	return c.Message
 }
 
-// deletionFailing returns the condition of a failing deletion, or nil. It ignores a condition of an
-// older generation, which is from before the deletion.
+// A condition of an older generation is from before the deletion.
 func deletionFailing(o Object) *metav1.Condition {
 	c := meta.FindStatusCondition(o.GetConditions(), v1alpha1.TypeVerified)
 	if c == nil || c.Status != metav1.ConditionFalse || c.ObservedGeneration != o.GetGeneration() {

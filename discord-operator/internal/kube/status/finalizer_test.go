@@ -18,8 +18,7 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// removing answers patches as the API server does: if a patch removes the last finalizer, the
-// response has the former resourceVersion.
+// If a patch removes the last finalizer, the API server responds with the former resourceVersion.
 type removing struct {
 	client.Client
 	err error

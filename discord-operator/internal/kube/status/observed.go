@@ -13,16 +13,14 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Observed reports whether the operator only observes an object's resource and changes nothing on
-// Discord (managementPolicy Observe).
+// Observed reports whether spec.managementPolicy is Observe.
 func Observed(o interface {
 	GetManagementPolicy() v1alpha1.ManagementPolicy
 }) bool {
 	return o.GetManagementPolicy() == v1alpha1.ManagementPolicyObserve
 }
 
-// setObserved sets the condition InSync of an observed object. Ready stays True despite
-// differences, so that clients that wait for Ready do not wait forever.
+// setObserved keeps Ready True despite differences; otherwise clients could wait for Ready forever.
 func setObserved(o Object) {
 	conds := slices.Clone(o.GetConditions())
 	defer func() { o.SetConditions(conds) }()

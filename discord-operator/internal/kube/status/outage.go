@@ -20,16 +20,13 @@ import (
 )
 
 const (
-	// The operator asks Discord again after firstRetry. After each further failure it waits twice
-	// as long, up to lastRetry.
 	firstRetry  = 500 * time.Millisecond
 	lastRetry   = time.Minute
 	retryJitter = 0.2 // the fraction by which the waits vary
 )
 
-// outages counts the failed reconciles of each object. The workqueue's back-off does not fit: any
-// reconcile without an error resets it, and each error is logged with its stack. A restart resets
-// the counts, so the next retry comes earlier.
+// outages counts the failed reconciles of each object. The workqueue's back-off does not fit: each
+// reconcile without an error resets it, and each error is logged with its stack.
 type outages struct {
 	mu      sync.Mutex
 	objects map[types.UID]outage
@@ -64,8 +61,7 @@ func (o *outages) reset(uid types.UID) {
 	delete(o.objects, uid)
 }
 
-// unverified keeps a Ready object Ready for UnverifiedPeriod while Discord does not answer. A
-// Degraded issue ends this period, because it shows that Discord answers again.
+// unverified keeps a Ready object Ready for UnverifiedPeriod while Discord does not answer.
 func (r *Recorder) unverified(ctx context.Context, report *Report) {
 	worst, uid := report.Worst, report.Before.GetUID()
 	deleted := !report.Before.GetDeletionTimestamp().IsZero()

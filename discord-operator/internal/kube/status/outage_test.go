@@ -46,8 +46,6 @@ func newOutageWorld(t *testing.T) *outageWorld {
 	return w
 }
 
-// reconcile simulates a reconcile that ends with an issue. It returns the time until the next
-// reconcile.
 func (w *outageWorld) reconcile(worst *conditions.Issue) time.Duration {
 	w.t.Helper()
 	after := w.channel.DeepCopy()
@@ -126,8 +124,6 @@ func TestNewObjectIsNotReady(t *testing.T) {
 	w.want("a new spec", conditions.TypeReady, metav1.ConditionFalse)
 }
 
-// Discord sometimes denies a permitted call. So the first retries follow soon, and later retries
-// are rarer.
 func TestFirstRefusalIsRetriedSoon(t *testing.T) {
 	t.Parallel()
 	refused := &discordclient.Error{Class: discordclient.ClassDenied, Status: 403, Code: 50001, Message: "Missing Access"}

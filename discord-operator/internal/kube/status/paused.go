@@ -19,8 +19,7 @@ func resume(o client.Object) string {
 // Paused reports whether a user has paused an object.
 func Paused(o client.Object) bool { return o.GetAnnotations()[v1alpha1.PausedAnnotation] == "true" }
 
-// PausedIssue returns an issue if a paused object has pending changes or no finalizer; otherwise
-// nil. Without the finalizer, the operator has not created the object's resource.
+// PausedIssue returns an issue if a paused object has pending changes or no finalizer, or nil.
 func PausedIssue(o client.Object, pending bool) []conditions.Issue {
 	if Finalized(o) && !pending {
 		return nil

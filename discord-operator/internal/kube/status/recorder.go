@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status writes finalizers, statuses and events. It records which of its own writes the
-// cache does not show yet.
+// Package status writes finalizers, statuses and events, and tracks writes that the cache lacks.
 package status
 
 import (
@@ -47,15 +46,13 @@ func (r *Recorder) key(o client.Object) expectations.Key {
 // Satisfied reports whether the cache shows our last write to the object.
 func (r *Recorder) Satisfied(o client.Object) bool { return r.Expectations.Satisfied(r.key(o), o) }
 
-// Relevant returns a predicate that passes a new spec, new annotations, and all writes of other
-// clients.
+// Relevant passes a new spec, new annotations, and all writes of other clients.
 func (r *Recorder) Relevant() predicate.Predicate {
 	return predicate.Or(
 		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Expectations.ByOthers(r.Kind))
 }
 
-// Finalized reports whether the object has our finalizer. If so, the operator may have sent a
-// create to Discord.
+// Finalized reports whether the object has our finalizer, so that a create may have been sent.
 func Finalized(o client.Object) bool {
 	return controllerutil.ContainsFinalizer(o, v1alpha1.CleanupFinalizer)
 }
@@ -65,9 +62,8 @@ func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
 	return r.patch(ctx, o, controllerutil.AddFinalizer)
 }
 
-// RemoveFinalizer removes the finalizer. It then expects the cache to show the deletion, not a new
-// resourceVersion: if the last finalizer is removed, the response has the former resourceVersion
-// (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
+// RemoveFinalizer expects a deletion: after the last removal, the response has the old
+// resourceVersion (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
 func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
 	r.outages.reset(o.GetUID())
 	err := r.patch(ctx, o, controllerutil.RemoveFinalizer)
@@ -120,8 +116,7 @@ func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 	r.Normal(o, "DriftCorrected", "Corrected drift on Discord: %s.", strings.Join(fields, ", "))
 }
 
-// Recreated warns that a resource was deleted on Discord, and that the operator created it again
-// without its content. The text what names the resource, and the text lost names the content.
+// Recreated warns that a resource was created again without its content (lost).
 func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, oldID, newID, lost string) {
 	r.Metrics.Drift(r.Kind, o.GetNamespace(), "existence")
 	message := fmt.Sprintf("A user or another program deleted %s (%s) on Discord, and the operator created it again "+
@@ -134,6 +129,5 @@ func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, oldID, 
 // Bound counts a resource that an object now manages. how is "created", "adopted" or "recovered".
 func (r *Recorder) Bound(how string) { r.Metrics.Created(r.Kind, how) }
 
-// Deleted counts a deleted object. how says what happened to the object's resource on Discord:
-// "deleted", "retained", "gone" or "abandoned".
+// Deleted counts a deleted object. how is "deleted", "retained", "gone" or "abandoned".
 func (r *Recorder) Deleted(how string) { r.Metrics.Deleted(r.Kind, how) }

@@ -42,9 +42,8 @@ type Report struct {
 	Stale         bool              // whether the cache lags behind; if so, Update reports nothing
 }
 
-// Update writes the status if it has changed, and returns when to reconcile again. Only the worst
-// issue decides the time: an earlier reconcile for a lesser issue would also repeat the request of
-// the worst issue, which Discord has refused.
+// Update writes a changed status, and returns when to reconcile again. Only the worst issue counts:
+// each reconcile repeats its request, which Discord has refused.
 func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result, error) {
 	if report.Stale {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
@@ -80,21 +79,18 @@ func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result,
 	return result, nil
 }
 
-// Record writes a status before a call to Discord, so that the status survives a crash after the
-// call.
+// Record writes a status before a call to Discord, so that it survives a crash after the call.
 func (r *Recorder) Record(ctx context.Context, before, after Object) error {
 	return r.write(ctx, Report{Before: before, After: after})
 }
 
-// write patches the status. It returns ErrStale if another client has written at the same time.
 func (r *Recorder) write(ctx context.Context, report Report) error {
 	if equality.Semantic.DeepEqual(report.Before, report.After) {
 		return nil
 	}
 	after, former, conds := report.After, report.Before.GetConditions(), report.After.GetConditions()
 	done := r.Expectations.Writing(r.key(after))
-	// The patch needs the resourceVersion, because a status update does not check the UID: without
-	// the version, the patch could change a new object of the same name.
+	// A status patch checks no UID; the resourceVersion protects a new object of the same name.
 	patch := client.MergeFromWithOptions(report.Before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Status().Patch(ctx, after, patch); err != nil {
 		done("")
@@ -125,15 +121,12 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 	return nil
 }
 
-// news has the objects that were not Ready when their status got its first id, and are not Ready
-// yet. A restart forgets these objects, so becomeReady does not report them.
+// news has objects that were not Ready when their status got its first id. A restart forgets them.
 type news struct {
 	mu      sync.Mutex
 	unready map[types.UID]bool
 }
 
-// becomeReady reports whether an object is Ready for the first time. isNew reports whether its
-// status has just got its first id.
 func (n *news) becomeReady(uid types.UID, isNew, ready bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -155,8 +148,7 @@ func (n *news) forget(uid types.UID) {
 	delete(n.unready, uid)
 }
 
-// Available returns the availability that the former conditions report, or unknown if there are
-// none. Use it while the operator cannot read the resource.
+// Available returns the last reported availability, for a resource that cannot be read now.
 func Available(was []metav1.Condition, unknown conditions.Availability) conditions.Availability {
 	c := meta.FindStatusCondition(was, conditions.TypeAvailable)
 	switch {
@@ -168,8 +160,7 @@ func Available(was []metav1.Condition, unknown conditions.Availability) conditio
 	return conditions.Unusable(c.Reason, c.Message)
 }
 
-// Reconciled reports whether the object was Ready with its current spec. If so, a difference on
-// Discord is drift.
+// Reconciled reports whether the object was Ready with its current spec: differences are drift.
 func Reconciled(o Object) bool {
 	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == o.GetGeneration()

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apitest has a simulated API server, and a Dojo with its objects, for the tests of kubectl
-// dojo.
+// Package apitest provides a simulated API server and the objects of a test Dojo.
 package apitest
 
 import (
@@ -30,7 +29,7 @@ import (
 // Server simulates the API server.
 type Server = kubectltest.Server
 
-// New starts a Server with these objects. It stops the Server at the end of the test.
+// New starts a Server with the given objects, and stops it at the end of the test.
 func New(t *testing.T, objects ...client.Object) *Server {
 	t.Helper()
 	return kubectltest.New(t, kinds.Scheme(), kinds.All(), objects...)
@@ -72,7 +71,7 @@ func Condition(kind, status, reason, message string, since metav1.Time) metav1.C
 	}
 }
 
-// Sendai returns a Dojo that is Ready, with a Cluster of its own, backups and alerts.
+// Sendai returns a ready Dojo with its own Cluster, backups and alerts.
 func Sendai(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	d := &corev1api.Dojo{ObjectMeta: meta("sendai")}
 	d.Spec = corev1api.DojoSpec{
@@ -119,8 +118,7 @@ func Sendai(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	return d
 }
 
-// Set returns a change that sets a condition in a Dojo's status. It replaces the condition of the
-// same type, if there is one.
+// Set returns a change that adds a status condition, or replaces the one of the same type.
 func Set(c metav1.Condition) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) {
 		for i := range d.Status.Conditions {
@@ -133,7 +131,7 @@ func Set(c metav1.Condition) func(*corev1api.Dojo) {
 	}
 }
 
-// Lost sets the conditions of a Dojo whose Cluster was deleted.
+// Lost sets the conditions that a Dojo has after the loss of its Cluster.
 func Lost(d *corev1api.Dojo) {
 	const reason = corev1api.ReasonDatabaseLost
 	const message = "The Cluster team-a/sendai-db is gone, with the data of the Dojo, and no empty one is created in " +
@@ -146,7 +144,7 @@ func Lost(d *corev1api.Dojo) {
 		"Requests cannot reach Postgres.", since))(d)
 }
 
-// Children returns the objects that belong to a healthy Dojo.
+// Children returns the objects of a healthy Dojo.
 func Children(d *corev1api.Dojo) []client.Object {
 	replicas := new(int32(1))
 	ready := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
@@ -213,8 +211,7 @@ func monitoringObject(d *corev1api.Dojo, kind kinds.Kind) client.Object {
 	return o
 }
 
-// Database returns the CloudNativePG objects of a Dojo, and the barman-cloud ObjectStore with its
-// backups.
+// Database returns a Dojo's CloudNativePG objects, and the ObjectStore with its backups.
 func Database(d *corev1api.Dojo) []client.Object {
 	next := at(25, 1, 0)
 	instance := &corev1.Pod{
@@ -266,7 +263,7 @@ func Cluster(d *corev1api.Dojo) *cnpgv1.Cluster {
 	}
 }
 
-// Backup returns a completed Backup in the ObjectStore backups.
+// Backup returns a completed Backup in the ObjectStore named backups.
 func Backup(name string, ended metav1.Time) *cnpgv1.Backup {
 	m := meta(name)
 	m.CreationTimestamp = ended
@@ -284,8 +281,8 @@ func Backup(name string, ended metav1.Time) *cnpgv1.Backup {
 	}
 }
 
-// Store returns the ObjectStore backups. windows maps the name under which a Cluster archives
-// (serverName) to two times: the first recoverable time, and the time of the last backup.
+// Store returns the ObjectStore named backups. windows maps a serverName to the first recoverable
+// time and the time of the last backup.
 func Store(windows map[string][2]metav1.Time) *unstructured.Unstructured {
 	o := kinds.ObjectStore.Object()
 	o.SetNamespace(Namespace)

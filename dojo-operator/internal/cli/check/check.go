@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package check finds out what the Dojos in a namespace lack: kinds in the API server, operators,
-// matching selectors of Prometheus, and rights of the user. It does no I/O.
+// Package check finds missing API kinds, operators, Prometheus selectors and rights, without I/O.
 package check
 
 import (
@@ -31,43 +30,41 @@ type Mark string
 // The results of a check.
 const (
 	OK Mark = "ok"
-	// Fix means that a user has to do something.
+	// Fix requires an action by a user.
 	Fix Mark = "fix"
-	// None means that the subject, such as an operator, is absent and nothing in the namespace
-	// needs it.
+	// None marks something absent or unsuitable that requires no action.
 	None Mark = "--"
-	// Unseen means that the user lacks the right to read the subject.
+	// Unseen marks something that the user may not read.
 	Unseen Mark = "?"
 )
 
-// Line is the result of one check, which the command prints as one line.
+// Line is the result of one check.
 type Line struct {
 	Mark    Mark   `json:"mark"`
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
-	// Do is the remedy for the problem, such as a command.
+	// Do is the remedy, such as a command.
 	Do string `json:"do,omitempty"`
 }
 
-// Facts holds everything that was read from the cluster, the input of [Lines].
+// Facts is the input of [Lines], read from the cluster.
 type Facts struct {
 	Namespace string
 	// Labels are the labels of the namespace; nil if the user may not read them.
 	Labels map[string]string
 	Dojos  []corev1api.Dojo
-	// Absent is keyed by resource, and is true for each kind that the API server does not serve.
+	// Absent is true for each resource that the API server does not serve.
 	Absent map[string]bool
-	// Deployments holds the operators' Deployments in all namespaces, keyed by the value of the
-	// label app.kubernetes.io/name. Blind reports whether the user lacks the right to list
-	// Deployments.
+	// Deployments maps the label app.kubernetes.io/name to the operators' Deployments of all
+	// namespaces. Blind is true if the user may not list them.
 	Deployments map[string][]appsv1.Deployment
 	Blind       bool
-	// Prometheuses and Alertmanagers are from all namespaces; nil if the user may not list them.
+	// Prometheuses and Alertmanagers are of all namespaces; nil if the user may not list them.
 	Prometheuses, Alertmanagers []unstructured.Unstructured
-	// Scraped reports whether a ServiceMonitor scrapes the operator's own metrics; nil if unknown.
+	// Scraped reports whether a ServiceMonitor scrapes the operator's metrics; nil if unknown.
 	Scraped *bool
 	Classes []storagev1.StorageClass
-	// Rights has one item for each group of commands.
+
 	Rights []Right
 }
 
@@ -75,11 +72,11 @@ type Facts struct {
 type Right struct {
 	Commands string
 	Lacks    []string
-	// Needed reports whether kubectl dojo is of no use without these rights.
+	// Needed is true if kubectl dojo is useless without these rights.
 	Needed bool
 }
 
-// The values of the label app.kubernetes.io/name on the Deployments of the operators.
+// The values of the label app.kubernetes.io/name on the operators' Deployments.
 const (
 	DojoOperator    = "dojo-operator"
 	DiscordOperator = "discord-operator"
@@ -89,8 +86,7 @@ const (
 // Operators are the names of all operators.
 var Operators = []string{DojoOperator, DiscordOperator, CloudNativePG}
 
-// Lines runs all checks on the facts. Each line is ok, names a remedy, or says that its subject is
-// absent or not readable.
+// Lines runs all checks on the facts.
 func Lines(f Facts) (all []Line) {
 	all = append(all, f.kindLine("Dojo", "needed", true, kinds.Dojo), f.operatorLine(DojoOperator, true))
 	postgres := f.some(func(d *corev1api.Dojo) bool { return d.Spec.Postgres != nil })
@@ -128,7 +124,6 @@ var install = map[string]string{
 	"prometheus-operator": "install it: https://prometheus-operator.dev",
 }
 
-// kindLine checks whether the API server serves all kinds of a project, such as CloudNativePG.
 func (f Facts) kindLine(subject, use string, needed bool, all ...kinds.Kind) Line {
 	var absent []string
 	for _, k := range all {
@@ -227,7 +222,7 @@ func (f Facts) rightLines() (all []Line) {
 	return all
 }
 
-// Text renders the lines as a table. A remedy is in the row below its problem.
+// Text renders the lines as a table, with the remedy below each problem.
 func Text(lines []Line, style term.Style) string {
 	var rows [][]string
 	for _, line := range lines {
@@ -248,12 +243,11 @@ func Text(lines []Line, style term.Style) string {
 	return term.Table(rows, 2)
 }
 
-// Failed reports whether a user has to do something.
+// Failed reports whether a line has the mark Fix.
 func Failed(lines []Line) bool {
 	return slices.ContainsFunc(lines, func(l Line) bool { return l.Mark == Fix })
 }
 
-// monitored returns the labels of the Dojo's ServiceMonitor, PrometheusRule and AlertmanagerConfig.
 func monitored(d *corev1api.Dojo) labels.Set {
 	set := labels.Set(ownership.Labels(d, ownership.Application))
 	if d.Spec.Monitoring != nil {
@@ -262,9 +256,7 @@ func monitored(d *corev1api.Dojo) labels.Set {
 	return set
 }
 
-// selects reports whether the selector in a field of the spec of a Prometheus or Alertmanager
-// selects these labels. If the spec has no such selector, or another value in its place, selects
-// returns the parameter missing.
+// selects matches labels against a selector in spec. Without the selector, it returns missing.
 func selects(o *unstructured.Unstructured, field string, of labels.Set, missing bool) bool {
 	raw, found, err := unstructured.NestedMap(o.Object, "spec", field)
 	if err != nil || !found {

@@ -47,8 +47,7 @@ func (f Facts) scrapeLine(needed bool) Line {
 	return line
 }
 
-// selection has the names of two fields in the spec of a Prometheus or Alertmanager: objects is the
-// selector of objects of a kind, and namespaces is the selector of the namespaces of these objects.
+// selection names the spec fields that select objects of a kind, and the objects' namespaces.
 type selection struct{ objects, namespaces, kind string }
 
 func (f Facts) selectorLines(subject string, servers []unstructured.Unstructured, needed bool, by ...selection) []Line {
@@ -104,8 +103,7 @@ func (f Facts) selectorLine(subject string, server *unstructured.Unstructured, b
 	return Line{Mark: OK, Subject: subject, Text: fmt.Sprintf("%s selects the objects of Dojos in %s", name, f.Namespace)}
 }
 
-// watched returns the Dojos with monitoring. If there are none, it returns a made-up Dojo, to check
-// whether Prometheus would select the objects of a new Dojo.
+// watched returns the Dojos with monitoring, or else a made-up Dojo to check the selectors with.
 func (f Facts) watched() (all []corev1api.Dojo) {
 	for _, d := range f.Dojos {
 		if monitoring.Monitored(&d) {

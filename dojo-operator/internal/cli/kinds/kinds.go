@@ -60,7 +60,7 @@ var (
 	Schedule = From(cnpg.ScheduleKind)
 	Backup   = From(cnpg.BackupKind)
 	Pooler   = From(cnpg.PoolerKind)
-	// ObjectStore is a kind of the barman-cloud plugin.
+
 	ObjectStore = kubectl.KindOf(
 		schema.GroupVersion{Group: "barmancloud.cnpg.io", Version: "v1"}, "ObjectStore", "objectstores")
 
@@ -89,8 +89,7 @@ func All() []Kind {
 	}
 }
 
-// Of returns the Kind with this GroupVersionKind. If All lacks the kind, the plural name is only a
-// copy of the kind.
+// Of returns the Kind of a GroupVersionKind. For an unknown kind, Plural equals Kind.
 func Of(gvk schema.GroupVersionKind) Kind {
 	for _, k := range All() {
 		if k.GroupVersionKind == gvk {
@@ -100,8 +99,7 @@ func Of(gvk schema.GroupVersionKind) Kind {
 	return Kind{GroupVersionKind: gvk, Plural: gvk.Kind}
 }
 
-// New returns an empty object of a kind. The object has the Go type that Scheme registers for the
-// kind. Without such a type, it is unstructured.
+// New returns an empty object with the Go type in Scheme, or else an unstructured one.
 func New(gvk schema.GroupVersionKind) client.Object {
 	if o, err := Scheme().New(gvk); err == nil {
 		return o.(client.Object)
@@ -109,6 +107,6 @@ func New(gvk schema.GroupVersionKind) client.Object {
 	return Kind{GroupVersionKind: gvk}.Object()
 }
 
-// Scheme returns the scheme with the Go types of all kinds that the plugin decodes.
+// Scheme returns the scheme of all kinds with Go types.
 var Scheme = kubectl.SchemeOf(
 	corev1api.AddToScheme, clientgoscheme.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme)

@@ -32,16 +32,15 @@ type Change struct {
 	Action Action `json:"action"`
 	Kind   string `json:"kind"`
 	Name   string `json:"name"`
-	// Unknown reports whether the name ends with a hash that the plan cannot know yet.
+	// Unknown is true if the name ends with a hash that the plan cannot know yet.
 	Unknown bool `json:"nameUnknown,omitempty"`
-	// Fields are the changed fields, sorted by path.
+	// Fields are sorted by path.
 	Fields []Field `json:"fields,omitempty"`
 
 	before, after *object
 }
 
-// Field is a changed field. Old is empty if the change adds the field, and New is empty if the
-// change removes it.
+// Field is a changed field. Old is empty for a new field, New for a removed field.
 type Field struct {
 	Path string `json:"path"`
 	Old  string `json:"old,omitempty"`
@@ -51,12 +50,11 @@ type Field struct {
 const (
 	hiddenValue  = "(not shown)"
 	unknownValue = "(known later)"
-	// maxValue is the maximum length in bytes of a value in the report. Longer values are cut.
+	// maxValue is the length in bytes at which the report cuts a value.
 	maxValue = 160
 )
 
-// compare returns the change from the object before to the object after, or nil. It ignores the
-// status, and metadata that only the API server writes.
+// compare returns nil if nothing changes. It ignores the status and the API server's own metadata.
 func compare(before, after *object) *Change {
 	c := &Change{Action: Update, before: before, after: after}
 	named := after
@@ -100,8 +98,7 @@ func fieldsOf(before, after *object) (all []Field) {
 	return all
 }
 
-// hideHashes replaces hashes that the plan cannot know. They depend on the time of a later write,
-// or on the UID of an object that does not exist yet.
+// hideHashes replaces hashes of a later time, or of the UID of an object that does not exist yet.
 func (c *Change) hideHashes(newDatabase bool) {
 	for i := range c.Fields {
 		f := &c.Fields[i]
@@ -115,8 +112,7 @@ func (c *Change) hideHashes(newDatabase bool) {
 
 var (
 	isValue = regexp.MustCompile(`^(?:data|stringData)\.`)
-	// isSecret matches the paths of fields whose values may be secret: environment variables with
-	// names such as API_TOKEN, and kubectl's last applied manifest.
+	// isSecret matches variables with names such as API_TOKEN, and kubectl's last applied manifest.
 	isSecret = regexp.MustCompile(`(?i)\[[^\]]*(?:pass|pwd|token|secret|key|cred|auth|dsn|webhook)[^\]]*\]\.value$|` +
 		`^metadata\.annotations\[kubectl\.kubernetes\.io/last-applied-configuration\]$`)
 )
@@ -128,8 +124,6 @@ func hidden(value string) string {
 	return hiddenValue
 }
 
-// readable returns a value as the report shows it. It replaces made-up UIDs and versions of the
-// plan, removes text that looks like a secret, and cuts long values.
 func readable(hide *redact.Redactor, path, value string) string {
 	if strings.Contains(value, plannedUID) || strings.Contains(value, "/"+plannedVersion) ||
 		strings.Contains(value, unknownImage) {
@@ -145,7 +139,6 @@ func readable(hide *redact.Redactor, path, value string) string {
 	return value
 }
 
-// flat returns the fields of an object that clients write, and their values, keyed by path.
 func flat(o *object) map[string]string {
 	all := map[string]string{}
 	if o == nil {
@@ -172,7 +165,6 @@ func flat(o *object) map[string]string {
 	return all
 }
 
-// plain matches a field name that needs no brackets in a path.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 func flatten(path string, value any, into map[string]string) {
@@ -203,8 +195,6 @@ func flatten(path string, value any, into map[string]string) {
 
 var unescape = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
-// nameOf returns the value of the field "name" of a list item, or the item's index if it has no
-// such field.
 func nameOf(item any, at int) string {
 	fields, _ := item.(map[string]any)
 	if name, ok := fields["name"].(string); ok && name != "" {

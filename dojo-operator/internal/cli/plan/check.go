@@ -18,32 +18,28 @@ import (
 
 // Request is a write to send as a dry run.
 type Request struct {
-	// Verb is an RBAC verb: create, patch or delete.
+	// Verb is create, patch or delete.
 	Verb    string
 	Desired *object
-	// If Apply is true, the request is a server-side apply of Desired. Otherwise a request with the
-	// verb patch sends Patch.
+	// Apply selects a server-side apply of Desired. Otherwise the verb patch sends Patch.
 	Apply bool
 	Patch client.Patch
 	Owner string
-	// OfMetadata reports whether Patch changes only metadata.
+	// OfMetadata is true if Patch changes only metadata.
 	OfMetadata bool
 }
 
-// Checker asks the API server, by a dry run, whether it would accept a write.
+// Checker sends writes to the API server as dry runs.
 type Checker interface {
-	// Check returns the API server's refusal, if any. For an accepted patch, answer is the object
-	// that the API server would store. asked reports whether the user has the right to send the dry
-	// run.
+	// Check sends a dry run. asked is false if the user lacks a right for it. answer is the result
+	// of an accepted patch. refusal is the API server's error.
 	Check(ctx context.Context, r Request) (asked bool, answer *object, refusal error)
-	// Defaults returns the object as the API server would create it, with its defaults. It returns
-	// nil if the user may not create the object or the API server refuses it.
+	// Defaults returns the object with the API server's defaults, or nil if no dry run succeeds.
 	Defaults(ctx context.Context, desired *object) *object
 }
 
-// check sends a write as a dry run, and returns the API server's answer, or nil. It sends no write
-// to an object that only the model has created or changed: the API server does not have this
-// version. It never sends the values of a Secret.
+// check sends a write as a dry run, unless the API server lacks the model's version of the object.
+// It never sends a Dojo, or the values of a Secret. answer may be nil.
 func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, refusal error) {
 	if m.checker == nil || m.made[k] || k.Kind == kinds.Dojo.Kind || k.Kind == kinds.Secret.Kind && !r.OfMetadata ||
 		m.written[k] && !sameContent(m.original[k], m.objects[k]) {
@@ -59,13 +55,11 @@ func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, re
 	return answer, refusal
 }
 
-// checkApply sends a server-side apply as a dry run. The object after is the result that the model
-// expects. The API server's result may differ, because an admission policy may change fields back.
+// checkApply returns the result of a dry run, which an admission policy may change, or else after.
 func (m *Model) checkApply(ctx context.Context, k key, live, after *object, r Request) (*object, error) {
 	if m.written[k] || k.Kind == kinds.Secret.Kind {
-		// Here the dry run sends a patch instead of an apply, for one of two reasons: the API server
-		// does not know that an earlier write of the plan has moved fields to the apply's field
-		// manager, or an apply of a Secret would send the Secret's values.
+		// Send a patch: the API server does not know that an earlier write of the plan has moved
+		// fields to this field manager, and an apply of a Secret would send its values.
 		patch := client.MergeFrom(bare(live))
 		data, err := patch.Data(bare(after))
 		if err != nil {
@@ -85,8 +79,7 @@ func (m *Model) checkApply(ctx context.Context, k key, live, after *object, r Re
 	return next, nil
 }
 
-// sameContent reports whether two objects are equal, apart from the status, managed fields,
-// resource version and generation.
+// sameContent ignores the status, managed fields, resource version and generation.
 func sameContent(a, b *object) bool {
 	return a != nil && b != nil && equality.Semantic.DeepEqual(bare(a).Object, bare(b).Object)
 }
@@ -122,8 +115,7 @@ type namespacedRight struct {
 func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, answer *object, refusal error) {
 	k := keyOf(r.Desired)
 	rights := kubectl.To(r.Verb, kinds.Of(k.GroupVersionKind))
-	// The admission plugin OwnerReferencesPermissionEnforcement requires this right, if it is
-	// enabled.
+	// The admission plugin OwnerReferencesPermissionEnforcement, if enabled, requires this right.
 	if len(r.Desired.GetOwnerReferences()) > 0 && r.Verb != "delete" {
 		rights = append(rights, kubectl.Right{Verb: "update", Kind: kinds.Dojo, Subresource: "finalizers"})
 	}
@@ -139,8 +131,7 @@ func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, answer *obje
 	return true, answer, refusal
 }
 
-// Defaults implements [Checker]. The dry run creates the object under a random name, because an
-// object with the real name may exist.
+// Defaults implements [Checker]. It uses a random name, because the object may exist.
 func (d *DryRun) Defaults(ctx context.Context, desired *object) *object {
 	kind := kinds.Of(desired.GroupVersionKind())
 	may, err := d.may(ctx, desired.GetNamespace(), kubectl.Right{Verb: "create", Kind: kind})

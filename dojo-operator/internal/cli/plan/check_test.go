@@ -19,7 +19,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 )
 
-// answers is a [Checker] whose function replaces the API server.
 type answers func(Request) (answer *object, refusal error)
 
 func (a answers) Check(_ context.Context, r Request) (bool, *object, error) {
@@ -39,8 +38,7 @@ func changed(t *testing.T, m *Model, checker Checker, change func(*corev1api.Doj
 	return planOf(t, p, d)
 }
 
-// TestRefusalOfTheFirstApply lets the API server refuse the first apply of an object. Before this
-// apply, a patch moved the fields to the apply's field manager.
+// TestRefusalOfTheFirstApply refuses an apply after a patch that moved fields to its field manager.
 func TestRefusalOfTheFirstApply(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo(ownCluster))
@@ -100,8 +98,7 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// TestConflictOfTheModel shows that a plan ignores a conflict over a made-up resource version,
-// which the API server cannot know.
+// TestConflictOfTheModel asserts that a plan ignores a conflict over a made-up resource version.
 func TestConflictOfTheModel(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo(ownCluster))
@@ -134,8 +131,6 @@ func TestNotWatched(t *testing.T) {
 	}
 }
 
-// TestChannelWithoutWebhook shows that a plan reports a DiscordChannel without a webhook even
-// before the channel exists on Discord.
 func TestChannelWithoutWebhook(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo(inGroup))

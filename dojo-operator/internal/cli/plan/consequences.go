@@ -63,7 +63,6 @@ func (j *judge) add(effect Effect, format string, args ...any) {
 	})
 }
 
-// changed reports whether a field at or below one of the paths changes.
 func (c Change) changed(paths ...string) bool {
 	for _, path := range paths {
 		fields := strings.Split(path, ".")

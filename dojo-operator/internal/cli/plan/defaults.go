@@ -9,13 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// When the operator creates an object by POST, the API server sets defaults. It records the
-// operator as their owner (libs/apply). A later apply lacks these defaults, so the API server
-// removes them and sets them again. The simulated cluster of the plan must also set them again.
-// Otherwise the plan would show their removal.
-
-// usual holds the defaults of Kubernetes' own kinds, keyed by field name (pkg/apis/*/*/defaults.go
-// in k8s.io/kubernetes). The plan uses them if no dry run returns the defaults.
+// usual has Kubernetes' defaults by field name (pkg/apis/*/*/defaults.go in k8s.io/kubernetes).
 var usual = map[string][]any{
 	"dnsPolicy": {"ClusterFirst"}, "restartPolicy": {"Always"}, "schedulerName": {"default-scheduler"},
 	"terminationMessagePath": {"/dev/termination-log"}, "terminationMessagePolicy": {"File"},
@@ -26,7 +20,9 @@ var usual = map[string][]any{
 	"terminationGracePeriodSeconds": {int64(30)}, "progressDeadlineSeconds": {int64(600)}, "enableServiceLinks": {true},
 }
 
-// restore sets the defaults that an apply has removed, as the API server would.
+// restore sets defaults again that an apply has removed, as the API server does. The operator owns
+// the API server's defaults after a POST (libs/apply/doc.go), and a later apply lacks them. Without
+// restore, the plan would show their removal.
 func (m *Model) restore(ctx context.Context, before, after, desired *object) {
 	was, now := before.Object["spec"], after.Object["spec"]
 	if !drops(was, now) {
@@ -41,7 +37,6 @@ func (m *Model) restore(ctx context.Context, before, after, desired *object) {
 	restoreFields(was, now, defaults, defaults != nil)
 }
 
-// drops reports whether the new value (now) lacks a field of the former value (was).
 func drops(was, now any) bool {
 	switch was := was.(type) {
 	case map[string]any:
@@ -71,9 +66,7 @@ func itemOf(list []any, name string) (any, bool) {
 	return nil, false
 }
 
-// restoreFields copies a field from the former value (was) to the new value (now) if now lacks the
-// field and the field had its default. If known is true, the defaults come from a dry run,
-// otherwise from usual.
+// restoreFields copies default values from was to now. Unless known is true, usual has them.
 func restoreFields(was, now, defaults any, known bool) {
 	switch now := now.(type) {
 	case map[string]any:

@@ -15,9 +15,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// fieldManagers compute the result of a write as the API server does, with managed fields. For
-// Kubernetes' own kinds, they use the API server's schemas. For a custom resource, they deduce a
-// schema in which each list is atomic, so its writer owns the whole list.
+// fieldManagers compute writes with managed fields as the API server does. For custom resources,
+// they deduce a schema in which each list is atomic, so the writer owns the whole list.
 type fieldManagers struct {
 	of map[managed]*managedfields.FieldManager
 }
@@ -31,8 +30,7 @@ func newFieldManagers() *fieldManagers {
 	return &fieldManagers{of: map[managed]*managedfields.FieldManager{}}
 }
 
-// builtin parses the schemas of Kubernetes' own kinds on first use, because this takes a tenth of a
-// second.
+// builtin parses the schemas on first use, because this takes a tenth of a second.
 var builtin = sync.OnceValue(func() managedfields.TypeConverter {
 	return applyconfigurations.NewTypeConverter(clientgoscheme.Scheme)
 })
@@ -62,7 +60,6 @@ func (f *fieldManagers) manager(gvk schema.GroupVersionKind, subresource string)
 	return made, err
 }
 
-// update returns the object after a POST, a PUT or a patch. For a POST, live is nil.
 func (f *fieldManagers) update(live, desired *object, subresource, owner string) (*object, error) {
 	fields, err := f.manager(desired.GroupVersionKind(), subresource)
 	if err != nil {
@@ -75,7 +72,6 @@ func (f *fieldManagers) update(live, desired *object, subresource, owner string)
 	return after.(*object), nil
 }
 
-// apply returns the object after a server-side apply that forces conflicts.
 func (f *fieldManagers) apply(live, desired *object, owner string) (*object, error) {
 	fields, err := f.manager(desired.GroupVersionKind(), "")
 	if err != nil {
@@ -97,8 +93,7 @@ func orEmpty(live, like *object) *object {
 	return empty
 }
 
-// oneVersion is for objects that have a single version, so it converts nothing. It sets no
-// defaults, because the Model does (setDefaults and restore).
+// oneVersion converts nothing. It sets no defaults, because the Model does (setDefaults, restore).
 type oneVersion struct{}
 
 func (oneVersion) Default(runtime.Object) {}

@@ -38,45 +38,38 @@ func keyOf(o *object) key {
 	return key{o.GroupVersionKind(), types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
 }
 
-// listed identifies a list request: a kind and a namespace.
 type listed struct {
 	schema.GroupVersionKind
 	namespace string
 }
 
-// Model simulates the cluster: the live objects, and the writes of the plan in memory. It reads
-// each live object only once, so that the whole plan sees the same state. It is not safe for
-// concurrent use.
+// Model simulates the cluster: live objects, and the writes of the plan in memory. It reads each
+// live object once, so that a plan sees one state. It is not safe for concurrent use.
 type Model struct {
 	live    client.Reader
 	checker Checker
 	fields  *fieldManagers
 	indexes map[schema.GroupVersionKind]map[string]client.IndexerFunc
 
-	// objects holds every object that was read or written. A value is nil if the object does not
-	// exist.
+	// objects has all objects that were read or written; nil if an object does not exist.
 	objects map[key]*object
-	// original holds the live objects, as they were before the plan's first write.
+	// original has the live objects before the plan's first write.
 	original map[key]*object
-	// metadata holds Secrets that were read without their data, and all objects that Put and conjure
-	// have added.
+	// metadata has Secrets that were read without data, and all objects that Put or conjure added.
 	metadata map[key]*object
 	lists    map[listed]bool
-	// written marks objects that a write has changed. made marks objects that exist only in the
-	// model, because a write has created them.
+	// written marks changed objects. made marks objects that the live cluster lacks.
 	written, made map[key]bool
 	writes        []Write
-	// transferred is the length of writes just after the last patch that only moved fields to
-	// another field manager.
+	// transferred is len(writes) after the last patch that only moved fields to another manager.
 	transferred int
 	version     int
 	uidPrefix   string
 
-	// hidden has the kinds and namespaces that the user may not read. The plan shows no changes of
-	// these objects.
+	// hidden has kinds and namespaces that the user may not read. The plan omits their changes.
 	hidden map[listed]bool
 	stand  standIn
-	// elsewhere reports whether the user lacks the right to list Dojos in other namespaces.
+	// elsewhere is true if the user may not list the Dojos of other namespaces.
 	elsewhere bool
 	unchecked map[string]bool
 	failed    error
@@ -122,7 +115,6 @@ func (m *Model) Get(ctx context.Context, name client.ObjectKey, into client.Obje
 	return fill(into, o)
 }
 
-// read returns an object, or nil. If metadataAlone is true, it reads only the metadata.
 func (m *Model) read(ctx context.Context, k key, metadataAlone bool) (*object, error) {
 	if o, known := m.objects[k]; known {
 		return o, nil
@@ -147,7 +139,7 @@ func (m *Model) read(ctx context.Context, k key, metadataAlone bool) (*object, e
 	return o, nil
 }
 
-// hideable reports whether a plan is possible without the right to read objects of this kind.
+// hideable reports whether a plan is possible without reading this kind.
 func hideable(k key) bool {
 	return slices.ContainsFunc([]kinds.Kind{
 		kinds.Secret, kinds.ServiceMonitor, kinds.Rule, kinds.Route, kinds.HTTPRoute, kinds.Channel,
@@ -211,8 +203,7 @@ func (m *Model) List(ctx context.Context, list client.ObjectList, opts ...client
 	return meta.SetList(list, items)
 }
 
-// readList reads all objects of a kind in a namespace. It uses no field selector, because only the
-// operator's cache has the indexes.
+// readList uses no field selector, because only the operator's cache has the indexes.
 func (m *Model) readList(ctx context.Context, of listed) error {
 	if m.elsewhere && of.namespace == "" && of.Kind == kinds.Dojo.Kind {
 		of.namespace = m.stand.dojo.Namespace
@@ -282,7 +273,7 @@ func (m *Model) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, 
 	return apiutil.GVKForObject(o, kinds.Scheme())
 }
 
-// IsObjectNamespaced implements [client.Client]. Every kind that the operator writes is namespaced.
+// IsObjectNamespaced implements [client.Client]. The operator writes only namespaced kinds.
 func (m *Model) IsObjectNamespaced(runtime.Object) (bool, error) { return true, nil }
 
 func content(o runtime.Object) (*object, error) {

@@ -44,8 +44,7 @@ func nestedInt(o *object, fields ...string) int64 {
 
 func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// answer simulates the other controllers that act on the objects of a Dojo. It assumes that they
-// succeed. It describes what they have done, such as "the Cluster tokyo-db is ready".
+// answer simulates the success of the other controllers. happened describes their work.
 func (m *Model) answer(ctx context.Context, dojo *corev1api.Dojo) (happened []string) {
 	byName := func(a, b key) int { return strings.Compare(a.Kind+a.Name, b.Kind+b.Name) }
 	for _, k := range slices.SortedFunc(maps.Keys(m.objects), byName) {
@@ -70,8 +69,6 @@ func (m *Model) answer(ctx context.Context, dojo *corev1api.Dojo) (happened []st
 	return happened
 }
 
-// answerOf returns the status that the object's controller would set on success, and a description
-// such as "is ready".
 func (m *Model) answerOf(dojo *corev1api.Dojo, k key, o *object) (status map[string]any, what string) {
 	switch k.GroupVersionKind {
 	case kinds.Deployment.GroupVersionKind:
@@ -129,8 +126,6 @@ func (m *Model) setStatus(k key, o *object, fields map[string]any) bool {
 	return true
 }
 
-// withConditions adds conditions (next) to a list (present). It replaces a condition of the same
-// type only if the status or the reason differs.
 func withConditions(present any, next []any) []any {
 	all, _ := present.([]any)
 	all = slices.Clone(all)
@@ -177,8 +172,6 @@ func rolledOut(o *object, now time.Time) map[string]any {
 	}
 }
 
-// endPods removes the pods that a finished rollout of the Deployment has replaced, or all pods if
-// the Deployment has no replicas.
 func (m *Model) endPods(dojo *corev1api.Dojo, deployment *object) {
 	template, _, _ := nestedMap(deployment, "spec", "template", "metadata", "annotations")
 	desired := nestedInt(deployment, "spec", "replicas")
@@ -194,8 +187,7 @@ func (m *Model) endPods(dojo *corev1api.Dojo, deployment *object) {
 	}
 }
 
-// conditionsOfReady also sets the condition of an ended hibernation to False. CloudNativePG itself
-// removes this condition.
+// conditionsOfReady sets the condition of an ended hibernation to False. CloudNativePG removes it.
 func conditionsOfReady(o *object, now time.Time) []any {
 	all := []any{condition("Ready", "True", "ClusterIsReady", now)}
 	if isTrue(o, cnpg.HibernationAnnotation) {
@@ -248,8 +240,6 @@ func readyCluster(o *object, now time.Time) (status map[string]any, what string)
 	return status, "is ready"
 }
 
-// loadedPlugins returns status.pluginStatus after CloudNativePG has loaded the plugins of a
-// Cluster's spec. It returns nil if the status already lists them.
 func loadedPlugins(o *object) (all []any) {
 	plugins, _, _ := unstructured.NestedSlice(o.Object, "spec", "plugins")
 	known, _, _ := unstructured.NestedSlice(o.Object, statusOf, "pluginStatus")
@@ -266,7 +256,6 @@ func loadedPlugins(o *object) (all []any) {
 	return all
 }
 
-// unknownImage replaces the name of an image that only CloudNativePG knows.
 const unknownImage = "(the image that CloudNativePG chooses)"
 
 func (m *Model) applied(k key, o *object) map[string]any {
@@ -284,8 +273,7 @@ func (m *Model) applied(k key, o *object) map[string]any {
 	return status
 }
 
-// postable returns the status of a DiscordChannel that exists on Discord. If its spec has a
-// webhook, postable also creates the Secret with the webhook's URL.
+// postable returns the status of a channel on Discord, and creates the Secret of its webhook.
 func (m *Model) postable(k key, o *object) map[string]any {
 	status := map[string]any{
 		"channelID": "1401681709430341704",

@@ -56,8 +56,7 @@ var testConfig = dojo.Config{
 	Monitoring:  monitoring.Config{ProgressDeadline: 2 * time.Minute, WebhookBase: "https://discord.com/api"},
 }
 
-// converged plans a new Dojo. It returns the Model in which the Dojo is Ready and has all its
-// children.
+// converged returns a Model in which the Dojo is Ready and has all its children.
 func converged(t *testing.T, d *corev1api.Dojo) *Model {
 	t.Helper()
 	other := dojotest.Source(func(s *corev1.Secret) { s.Name = "pg-other" })
@@ -319,8 +318,7 @@ func jsonOf(t *testing.T, r *Report) string {
 	return string(text)
 }
 
-// TestRefusal shows that a refusal by the API server ends a plan, as it would end the operator's
-// reconcile.
+// TestRefusal asserts that a refusal ends a plan, as it ends the operator's reconcile.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -345,8 +343,6 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestUnreadableSecrets shows that a user who may not read Secrets gets the same plan, except for
-// changes of Secrets.
 func TestUnreadableSecrets(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]func(*corev1api.Dojo){
@@ -380,8 +376,7 @@ func (r withoutSecrets) Get(ctx context.Context, k client.ObjectKey, o client.Ob
 	return r.Reader.Get(ctx, k, o, opts...)
 }
 
-// TestPlannedIsWritten runs the operator's Reconciler on a simulated API server, and compares its
-// writes with the first stage of the plan. The simulated API server has the schemas of Kubernetes.
+// TestPlannedIsWritten compares the first stage of a plan with the writes of the Reconciler.
 func TestPlannedIsWritten(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*corev1api.Dojo){
@@ -427,8 +422,7 @@ func TestPlannedIsWritten(t *testing.T) {
 	}
 }
 
-// TestDefaults shows that restore sets a removed field again only if its former value was a
-// default.
+// TestDefaults asserts that restore sets a removed field again only if it had its default.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	spec := func(fields map[string]any) *object { return &object{Object: map[string]any{"spec": fields}} }

@@ -12,11 +12,10 @@ import (
 
 // Report is the result of `kubectl dojo plan`.
 type Report struct {
-	// OperatorVersion is the version of the operator whose writes are planned.
 	OperatorVersion string  `json:"operatorVersion"`
 	Dojos           []*Dojo `json:"dojos"`
 	Summary         Summary `json:"summary"`
-	// Notes are assumptions that apply to the plans of all Dojos.
+	// Notes are assumptions that apply to all Dojos.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -25,31 +24,28 @@ type Dojo struct {
 	Namespace string  `json:"namespace"`
 	Name      string  `json:"name"`
 	Stages    []Stage `json:"stages"`
-	// Consequences has the consequences of all stages, each once.
+	// Consequences are the consequences of all stages, without duplicates.
 	Consequences []Consequence `json:"consequences,omitempty"`
-	// Problems are the errors and refusals that prevent the Dojo from reaching its desired state.
+	// Problems are the errors and refusals that keep the Dojo from its desired state.
 	Problems []string `json:"problems,omitempty"`
-	// Waits is the reason and message of the condition Progressing if the Dojo is not Ready at the
-	// end of the plan.
+	// Waits is the reason and message of Progressing if the Dojo does not become Ready.
 	Waits string `json:"waits,omitempty"`
-	// Ready reports whether the Dojo is Ready at the end of the plan.
+	// Ready is true if the Dojo is Ready at the end of the plan.
 	Ready bool `json:"ready"`
-	// Unknown lists what the plan cannot determine, because the user lacks rights.
+	// Unknown lists the gaps of the plan that missing rights cause.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// Stage has the changes that the operator makes until it must wait for another controller.
+// Stage has the operator's changes until it must wait for another controller.
 type Stage struct {
-	// After describes what other controllers have done before this stage. It is empty for the first
-	// stage.
+	// After describes the work of other controllers before this stage; empty for the first stage.
 	After   []string `json:"after,omitempty"`
 	Changes []Change `json:"changes"`
 	// Writes are the operator's requests to the API server.
 	Writes []Write `json:"writes,omitempty"`
 }
 
-// Summary counts changed objects, and Dojos with problems. If several stages change an object, it
-// counts each of these changes.
+// Summary counts changes and Dojos with problems. An object counts once per stage that changes it.
 type Summary struct {
 	Create   int `json:"create"`
 	Change   int `json:"change"`
@@ -173,8 +169,7 @@ func (f Field) line(action Action) string {
 	return f.Path + ": " + or(f.Old) + " -> " + or(f.New)
 }
 
-// highlights lists path prefixes of the most important fields, by kind. For a new object, the text
-// shows only these fields. The JSON output has all fields.
+// highlights lists the path prefixes that the text shows of a new object. JSON shows all fields.
 var highlights = map[string][]string{
 	kinds.Dojo.Kind:       {"spec."},
 	kinds.Deployment.Kind: {"spec.replicas", "spec.template.spec.containers[dojo].image"},

@@ -30,19 +30,15 @@ import (
 )
 
 const (
-	// maxRounds is the maximum number of reconciles in a stage. An upgrade of Postgres takes seven
-	// reconciles.
+	// maxRounds limits the reconciles of a stage. An upgrade of Postgres takes seven.
 	maxRounds = 30
-	// maxStages is the maximum number of stages. Between two stages, the model simulates the other
-	// controllers.
 	maxStages = 20
 )
 
 // Input is the input of [New].
 type Input struct {
-	// Live reads the cluster with the user's rights.
 	Live client.Reader
-	// Checker sends each write as a dry run. If it is nil, the plan uses no dry runs.
+	// Checker may be nil; then the plan uses no dry runs.
 	Checker Checker
 	// Served reports whether the cluster has an optional kind.
 	Served func(optionalkinds.Kind) bool
@@ -59,12 +55,11 @@ type Planner struct {
 	model      *Model
 	reconciler *dojo.Reconciler
 	clock      *stageClock
-	// before holds the live versions of the Dojos that the user applies. A value is nil for a new
-	// Dojo.
+	// before has the live versions of the applied Dojos; nil for a new Dojo.
 	before map[key]*object
 }
 
-// New returns a Planner. It does not send any request.
+// New returns a Planner. It sends no request.
 func New(ctx context.Context, in Input) (*Planner, error) {
 	m := NewModel(in.Live, in.Checker)
 	m.stand = standIn{now: in.Now, webhookBase: in.Config.Monitoring.WebhookBase}
@@ -88,20 +83,17 @@ func (s served) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error
 	return s(kind), nil
 }
 
-// stageClock shows the same time within a stage, so that a second reconcile of the same objects
-// writes nothing.
+// stageClock shows one time per stage, so that a repeated reconcile writes nothing.
 type stageClock struct{ now time.Time }
 
-// stageTime is the simulated time between two stages. It is longer than package backup waits after
-// the last change of a Cluster.
+// stageTime is the simulated time between two stages. It must exceed noticeTime of package backup.
 const stageTime = time.Minute
 
 func (c *stageClock) Now() time.Time { return c.now }
 
 func (c *stageClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
-// Apply adds an object to the simulated cluster, as if the user had applied it. live is the object
-// in the real cluster, or nil.
+// Apply adds an object as if the user had applied it. live is nil if the cluster lacks the object.
 func (p *Planner) Apply(live, applied *object) {
 	p.model.Put(applied)
 	if k := keyOf(applied); k.GroupVersionKind == kinds.Dojo.GroupVersionKind {
@@ -169,9 +161,8 @@ func (p *Planner) dojo(ctx context.Context, k key) (*corev1api.Dojo, error) {
 	return d, p.model.Get(ctx, k.NamespacedName, d)
 }
 
-// settle reconciles the Dojo until a reconcile writes nothing. It returns an error if a read fails,
-// for example because the user lacks a right. problem is an error that the operator would retry, or
-// says that the reconciles do not come to an end.
+// settle reconciles the Dojo until a reconcile writes nothing. err is a failed read. problem is an
+// error that the operator would retry, or says that the reconciles do not end.
 func (p *Planner) settle(ctx context.Context, k key) (problem string, err error) {
 	for range maxRounds {
 		d, err := p.dojo(ctx, k)
@@ -195,8 +186,7 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 	return fmt.Sprintf("The operator would still write after %d reconciles; the plan ends here.", maxRounds), nil
 }
 
-// stage compares the written objects with their former versions in the map before. It also returns
-// the requests that the Model has recorded since the index writes.
+// stage returns the changes since before, and the requests since the index writes.
 func (p *Planner) stage(before map[key]*object, writes int, after []string) Stage {
 	m := p.model
 	stage := Stage{After: after}
@@ -232,9 +222,7 @@ func order(k key) string {
 	return "1"
 }
 
-// nameUnknown reports whether the name of a new object ends with a hash that the plan cannot know.
-// The hash depends on the time of an upgrade, or on the UID that the API server will give to
-// another new object.
+// nameUnknown reports whether a new name ends with a hash of a later time or of a future UID.
 func (m *Model) nameUnknown(k key) bool {
 	switch {
 	case !m.made[k]:
@@ -246,8 +234,6 @@ func (m *Model) nameUnknown(k key) bool {
 		k.Kind == kinds.Job.Kind && m.makes(k.Namespace, kinds.Dojo)
 }
 
-// upgradeBackup matches the names of the Backups that the operator makes before and after an
-// upgrade.
 var upgradeBackup = regexp.MustCompile(`-(?:before|after)-[0-9a-f]{8}$`)
 
 func (m *Model) newDatabase(namespace string) bool {

@@ -17,15 +17,9 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// standIn makes up objects that the user may not read, or that other controllers would write.
-//
-// If the user may not read a Secret, the plan assumes that the Secret has not changed:
-//   - If another program writes the Secret, standIn makes up its values.
-//   - If the operator writes the Secret, the model begins without the Secret, and the operator
-//     creates it in the model. The new Secret gets the revision that the Deployment has recorded
-//     of the real Secret with credentials, or the resourceVersion that the DatabaseRole has
-//     recorded of the real Secret of its login. So the plan changes neither the Deployment nor the
-//     DatabaseRole.
+// standIn makes up objects that the user may not read, or that other controllers would write. It
+// treats unreadable Secrets as unchanged. The operator creates its own Secrets again in the model,
+// with the revision in the Deployment or the resourceVersion in the DatabaseRole.
 type standIn struct {
 	now time.Time
 	// webhookBase is the prefix of Discord's webhook URLs.
@@ -43,8 +37,7 @@ func (s *standIn) owns(k key) bool {
 	return s.dojo != nil && k.Namespace == s.dojo.Namespace && slices.Contains(ownSecrets(s.dojo), k.Name)
 }
 
-// unreadable makes up a Secret that the user may not read. It returns nil for other kinds, and for
-// Secrets that the operator itself writes.
+// unreadable makes up a Secret. It returns nil for other kinds, and for Secrets of the operator.
 func (s *standIn) unreadable(k key) *object {
 	if k.GroupVersionKind != kinds.Secret.GroupVersionKind || s.owns(k) {
 		return nil
@@ -68,9 +61,7 @@ func (s *standIn) webhook() string {
 		"planned-planned-planned-planned-planned-planned-planned-planned-planned0"
 }
 
-// created copies the credentials revision from the Deployment to o, if o is the Secret with the
-// Dojo's credentials and the user may not read the real Secret. Otherwise the plan would show a
-// rollout of the pods.
+// created copies the Deployment's credentials revision to o, so that the plan shows no rollout.
 func (s *standIn) created(m *Model, k key, o *object) {
 	if !m.hides(k) || !s.owns(k) || k.Name != credentials.Name(s.dojo) {
 		return
@@ -87,8 +78,7 @@ func (s *standIn) created(m *Model, k key, o *object) {
 	}
 }
 
-// recorded returns the resourceVersion of a login's Secret that CloudNativePG has recorded in the
-// DatabaseRole. It returns "" for other objects, and for a Secret that the user may read.
+// recorded returns the resourceVersion of an unreadable login Secret that its DatabaseRole has.
 func (s *standIn) recorded(m *Model, k key) string {
 	if !m.hides(k) || !s.owns(k) {
 		return ""

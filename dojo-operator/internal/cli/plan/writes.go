@@ -26,12 +26,11 @@ const statusOf = "status"
 
 // Write is a request of the operator, such as "patch deployments/tokyo".
 type Write struct {
-	// Verb is the RBAC verb.
 	Verb string `json:"verb"`
-	// Resource is the plural name of the kind. Name is the object's name.
+	// Resource is the plural name of the kind.
 	Resource string `json:"resource"`
 	Name     string `json:"name"`
-	// Unknown reports whether Name ends with a hash that the plan cannot know yet.
+	// Unknown is true if Name ends with a hash that the plan cannot know yet.
 	Unknown bool `json:"nameUnknown,omitempty"`
 }
 
@@ -185,8 +184,7 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, config)
 }
 
-// Delete implements [client.Writer]. If the object has finalizers, Delete only sets a deletion
-// timestamp. Model.answer removes the object later.
+// Delete implements [client.Writer]. An object with finalizers stays until answer removes it.
 func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteOption) error {
 	k, _, live, err := m.existing(ctx, o)
 	if err != nil {
@@ -221,7 +219,6 @@ func (m *Model) prepare(ctx context.Context, o client.Object) (k key, desired, l
 	return k, desired, live, err
 }
 
-// existing is like prepare, but returns NotFound if the model has no object with this key.
 func (m *Model) existing(ctx context.Context, o client.Object) (k key, desired, live *object, err error) {
 	if k, desired, live, err = m.prepare(ctx, o); err == nil && live == nil {
 		err = apierrors.NewNotFound(resourceOf(k), k.Name)
@@ -229,8 +226,7 @@ func (m *Model) existing(ctx context.Context, o client.Object) (k key, desired, 
 	return k, desired, live, err
 }
 
-// store puts the object after into the model and records a write. It records no write if verb is
-// empty, or if the model already has an equal object.
+// store records no write if verb is empty or the object does not change.
 func (m *Model) store(k key, verb string, after *object, into client.Object) error {
 	if before := m.objects[k]; before != nil {
 		if equal(before, after) {
@@ -255,7 +251,7 @@ func (m *Model) store(k key, verb string, after *object, into client.Object) err
 	return fill(into, m.objects[k])
 }
 
-// equal reports whether two objects are equal. It ignores the times in the managed fields.
+// equal ignores the times in the managed fields.
 func equal(a, b *object) bool {
 	bare := func(o *object) *object {
 		o = o.DeepCopy()
@@ -283,8 +279,7 @@ func (m *Model) storeStatus(k key, live, after *object, into client.Object) erro
 	return fill(into, next)
 }
 
-// plannedVersion is the prefix of the resource versions that the model makes up. They are higher
-// than any resource version of the API server.
+// plannedVersion starts the made-up resource versions. The API server's versions are all lower.
 const plannedVersion = "46116860184"
 
 func (m *Model) next(o *object) *object {
@@ -293,7 +288,6 @@ func (m *Model) next(o *object) *object {
 	return o
 }
 
-// plannedUID is the prefix of the UIDs that the model makes up for new objects.
 const plannedUID = "planned-"
 
 func (m *Model) identify(o *object) {
@@ -303,8 +297,7 @@ func (m *Model) identify(o *object) {
 	o.SetGeneration(1)
 }
 
-// setDefaults sets spec.replicas of a Deployment. No other default influences the operator's
-// decisions.
+// setDefaults sets spec.replicas. No other default influences the operator's decisions.
 func setDefaults(o *object) {
 	if o.GroupVersionKind() == kinds.Deployment.GroupVersionKind {
 		spec, _ := o.Object["spec"].(map[string]any)
@@ -325,13 +318,12 @@ func resourceOf(k key) schema.GroupResource {
 	return schema.GroupResource{Group: k.Group, Resource: kinds.Of(k.GroupVersionKind).Plural}
 }
 
-// Update implements [client.Writer]. It returns an error, because the operator never sends a PUT.
+// Update implements [client.Writer]. It fails, because the operator never sends a PUT.
 func (m *Model) Update(context.Context, client.Object, ...client.UpdateOption) error {
 	return errUnsupported
 }
 
-// DeleteAllOf implements [client.Writer]. It returns an error, because the operator deletes objects
-// one by one.
+// DeleteAllOf implements [client.Writer]. It fails: the operator deletes objects one by one.
 func (m *Model) DeleteAllOf(context.Context, client.Object, ...client.DeleteAllOfOption) error {
 	return errUnsupported
 }

@@ -24,7 +24,6 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// copy plans a new Dojo, named r.As, with the restored data. The original Dojo continues to run.
 func (p *Plan) copy(w *world.World, r Request, from source) error {
 	if r.As == w.Dojo.Name {
 		return fmt.Errorf("--as names %s itself: to restore in place, leave --as out", r.As)
@@ -32,8 +31,7 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	d := &corev1api.Dojo{Spec: *w.Dojo.Spec.DeepCopy()}
 	d.Namespace, d.Name = w.Dojo.Namespace, r.As
 	d.Spec.Replicas, d.Spec.Suspend, d.Spec.DeletionProtection = new(int32(0)), false, false
-	// The new Dojo gets no hosts, no alerts channel and no autoscaler, because the original Dojo
-	// uses them.
+	// The original Dojo uses these hosts, this alerts channel and this autoscaler.
 	d.Spec.Exposure, d.Spec.Alerts, d.Spec.Autoscaling = nil, nil, nil
 	pg := d.Spec.Postgres.Cluster
 	pg.Bootstrap = &corev1api.Bootstrap{Recovery: from.recovery(w.Dojo, r.To)}
@@ -59,8 +57,7 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	return nil
 }
 
-// version sets the Postgres version in the spec to the version of the restored data. It keeps an
-// image in the spec, unless the image is known to have another version.
+// version sets the version of the restored data. It replaces an image only if its version differs.
 func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	major := cmp.Or(from.major, currentMajor(w))
 	image := images.Major(images.VersionOf(pg.ImageName))
@@ -73,8 +70,6 @@ func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	}
 }
 
-// majorOf returns the major version of the data in the live Cluster, or of the Cluster that
-// replaces a lost one; 0 if it is not known.
 func majorOf(d *corev1api.Dojo, live *cnpgv1.Cluster, r Request) (major int) {
 	if live != nil {
 		_, _, major = images.Majors(d, live, images.Input{Catalog: r.catalog()})
@@ -118,8 +113,6 @@ func describe(pg *corev1api.PostgresCluster, image string) string {
 	return strings.Join(words, ", ")
 }
 
-// inPlace plans a new Cluster that replaces the Dojo's own Cluster. The Dojo itself stays, with its
-// Service and its alerts channel.
 func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 	if err := busy(w); err != nil {
 		return err
@@ -187,8 +180,7 @@ func (p *Plan) stepsInPlace() {
 		Step{Serve, "start the application: " + term.Count(int(p.Replicas), "replica")})
 }
 
-// clusterFor returns the Cluster as the operator would create it, with a bootstrap by which
-// CloudNativePG restores the data from the source.
+// clusterFor returns the Cluster as the operator creates it, with a bootstrap from the source.
 func clusterFor(
 	w *world.World, d *corev1api.Dojo, live *cnpgv1.Cluster, from source, r Request,
 ) (*unstructured.Unstructured, error) {
@@ -200,8 +192,7 @@ func clusterFor(
 		return nil, fmt.Errorf("%s", step.Blocks.Message)
 	}
 	change := step.Change
-	// The operator rejects a Cluster whose annotation with the origin of its data differs from
-	// spec.postgres.cluster.bootstrap.
+	// The operator rejects a Cluster with another origin than spec.postgres.cluster.bootstrap.
 	if origin := bootstrap.Origin(d); origin != "" {
 		change.Annotations[corev1api.OriginAnnotation] = origin
 	}
@@ -228,8 +219,7 @@ func clusterFor(
 	return desired, nil
 }
 
-// NextServerName returns a serverName under which no Cluster of the Dojo has archived. It knows
-// only the backups and ObjectStores in w, and the Dojo's spec.
+// NextServerName returns a serverName that is new to the Dojo's spec, Backups and ObjectStores.
 func NextServerName(w *world.World, d *corev1api.Dojo) string {
 	last := 0
 	see := func(server string) {
@@ -256,8 +246,7 @@ func NextServerName(w *world.World, d *corev1api.Dojo) string {
 	return fmt.Sprintf("%s-%d", cnpg.ObjectName(d), last+1)
 }
 
-// number returns the number at the end of a serverName of the Dojo. The serverName of the first
-// Cluster has no number, and counts as 1.
+// number returns the number at the end of a Dojo's serverName. A name without a number counts as 1.
 func number(d *corev1api.Dojo, server string) (n int, ok bool) {
 	rest, ok := strings.CutPrefix(server, cnpg.ObjectName(d))
 	if !ok || rest == "" {

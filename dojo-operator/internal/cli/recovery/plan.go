@@ -19,22 +19,20 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 )
 
-// Request describes which data to restore, and where.
+// Request selects the data to restore, and the target.
 type Request struct {
-	// To is the point in time to restore to. The zero time means the latest data.
+	// To is the point in time. The zero time means the latest data.
 	To time.Time
-	// Backup is the name of the Backup to restore. If it is empty, New chooses a backup.
+	// Backup is the name of the Backup to restore. If it is empty, New chooses the source.
 	Backup string
 	// As is the name of a new Dojo for the data. If it is empty, the restore is in place.
 	As string
 	// Image is the Postgres image of a Cluster that replaces a lost Cluster. If the version of an
-	// archive is unknown, the tag of Image says the version. Without a tag, Image is the repository
-	// of the images, as in the operator's flag --postgres-image. If Image is empty, the built-in
-	// repository is used.
+	// archive is unknown, the tag is the version. Without a tag, Image is a repository of images.
+	// If it is empty, the built-in repository is used.
 	Image string
 }
 
-// catalog returns the Postgres images for a Cluster that replaces a lost Cluster.
 func (r Request) catalog() images.Catalog {
 	if images.VersionOf(r.Image) != "" {
 		return images.BuiltIn("")
@@ -45,22 +43,16 @@ func (r Request) catalog() images.Catalog {
 // Action is the kind of a step.
 type Action int
 
-// The steps of a restore, in their order.
+// The steps of a restore, in order: stop the application, back up the current data, delete the
+// Cluster, set a new serverName in the Dojo's spec, create the Cluster or Dojo, wait for the data
+// and the operator's SQL, start the application.
 const (
-	// Stop scales the application to 0, and waits until its pods have ended.
 	Stop Action = iota
-	// Save takes a backup of the current data, and waits until it has completed.
 	Save
-	// Remove deletes the Cluster with the current data, and waits until it is gone.
 	Remove
-	// Turn sets a new serverName in the Dojo's spec, so that the new Cluster archives apart from
-	// the old one.
 	Turn
-	// Create creates a Cluster or a Dojo with the restored data.
 	Create
-	// Verify waits until the data is restored and the operator's SQL has run in it.
 	Verify
-	// Serve scales the application to its former number of replicas.
 	Serve
 )
 
@@ -72,29 +64,26 @@ type Step struct {
 
 // Plan is the plan of a restore.
 type Plan struct {
-	// Source describes the origin of the data. Window is the time window that contains the restored
-	// state; nil if the user named a Backup.
+	// Source describes the origin of the data. Window is nil if the origin is a Backup.
 	Source string
 	Window *Window
-	// Backup is the name of the Backup to restore; "" if the data comes from a window.
+	// Backup is empty if the data comes from a window.
 	Backup string
-	// To is the point in time to restore to. The zero time means the latest data.
+	// To is the point in time. The zero time means the latest data.
 	To time.Time
-	// Target is the name of the Dojo that gets the data. InPlace reports whether Target is the
-	// original Dojo. Replaces reports whether the restore deletes a live Cluster.
+	// Target is the Dojo that gets the data. Replaces is true if the restore deletes a Cluster.
 	Target            string
 	InPlace, Replaces bool
-	// Object is the object to create: a Cluster if InPlace is true, or else a Dojo.
+	// Object is the Cluster to create, or the Dojo if InPlace is false.
 	Object *unstructured.Unstructured
-	// ServerName is the serverName under which the restored Cluster archives. It is empty if no
-	// plugin makes the backups.
+	// ServerName is the serverName of the restored Cluster; empty if no plugin makes backups.
 	ServerName string
-	// Replicas is the number of replicas after the restore.
+	// Replicas are the replicas after the restore.
 	Replicas int32
 	Steps    []Step
 	// Notes are warnings for the user.
 	Notes []string
-	// about describes the new Cluster or the new Dojo for the user.
+
 	about string
 }
 
@@ -105,7 +94,7 @@ func (p *Plan) ClusterName() string {
 	return cnpg.ObjectName(target)
 }
 
-// New plans a restore. Its error says why the data cannot be restored.
+// New plans a restore, or returns an error with the cause that prevents a restore.
 func New(w *world.World, r Request) (*Plan, error) {
 	if err := refused(w.Dojo); err != nil {
 		return nil, err
@@ -136,12 +125,10 @@ func New(w *world.World, r Request) (*Plan, error) {
 	return p, nil
 }
 
-// SizeAnnotation on a Dojo records the number of replicas before a restore in place stops the
-// application. If a user repeats an interrupted restore, the application still gets this number.
+// SizeAnnotation records the replicas of a Dojo before a restore, in case of an interruption.
 const SizeAnnotation = "core.jutsu.com/replicas-before-restore"
 
-// size returns the number of replicas to start after the restore. If an interrupted restore has
-// stopped the application, this is the number in SizeAnnotation.
+// size prefers SizeAnnotation if an interrupted restore has stopped the application.
 func size(d *corev1api.Dojo) int32 {
 	now := ptr.Deref(d.Spec.Replicas, 1)
 	if before, err := strconv.ParseInt(d.Annotations[SizeAnnotation], 10, 32); err == nil && now == 0 {
@@ -170,8 +157,8 @@ func databaseOf(d *corev1api.Dojo) string {
 	return cnpg.SQLName(d)
 }
 
-// Restorable reports whether any data of the Dojo can be restored. former reports whether the
-// newest restorable data is in a former archive, which lacks all later writes.
+// Restorable reports whether data of the Dojo can be restored. former is true if the newest data is
+// in a former archive, which lacks all later writes.
 func Restorable(w *world.World) (ok, former bool) {
 	if refused(w.Dojo) != nil {
 		return false, false
@@ -202,8 +189,7 @@ func busy(w *world.World) error {
 
 func ours(d *corev1api.Dojo, c *cnpgv1.Cluster) bool { return c == nil || ownership.Holds(d, c) }
 
-// ArchivesApart reports whether the Dojo needs a new serverName for a new Cluster, and for an
-// upgrade to another major version of Postgres. The plugin barman-cloud requires a new one.
+// ArchivesApart reports whether barman-cloud needs a new serverName for a new Cluster or version.
 func ArchivesApart(d *corev1api.Dojo) bool {
 	now := archive(d)
 	return now != nil && now.Plugin == cnpg.BarmanCloud

@@ -113,7 +113,6 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestPlan shows manifests that are not in the golden files of the commands.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	d := apitest.Sendai
@@ -218,7 +217,6 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestOthers shows that a restore in place deletes no Cluster with data of others.
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	last, others := apitest.Backup("last", apitest.At(24, 1, 0)), []string{"Database reports", "Dojo kyoto"}
@@ -249,9 +247,7 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestEndOfTheLog shows that a restore in place to a moment after the known end of the log is
-// refused, because it would delete the live Cluster. A copy and the restore of a lost Cluster are
-// allowed.
+// TestEndOfTheLog asserts that a restore in place beyond the known end of the WAL is refused.
 func TestEndOfTheLog(t *testing.T) {
 	t.Parallel()
 	turned := func(d *corev1api.Dojo) {
@@ -302,9 +298,7 @@ func TestEndOfTheLog(t *testing.T) {
 	}
 }
 
-// TestUnknownVersion shows that a restore deletes no live Cluster if the archive's version of
-// Postgres is unknown. In most cases the Dojo was upgraded, and barman-cloud has deleted the
-// Backups of the former version.
+// TestUnknownVersion asserts that a restore from an archive of unknown version deletes no Cluster.
 func TestUnknownVersion(t *testing.T) {
 	t.Parallel()
 	upgraded := func(d *corev1api.Dojo) {

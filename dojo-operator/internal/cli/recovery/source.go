@@ -17,7 +17,6 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// source is where the restored data comes from: a window or a Backup.
 type source struct {
 	window *Window
 	backup *cnpgv1.Backup
@@ -35,7 +34,6 @@ func (s source) words(d *corev1api.Dojo) string {
 	return fmt.Sprintf("%s (serverName %s)", p.Plugin, p.ServerName)
 }
 
-// find returns the window or the Backup from which the requested data can be restored.
 func find(w *world.World, r Request) (s source, err error) {
 	if r.To.After(w.Now) {
 		return s, fmt.Errorf("%s is in the future", term.Exact(r.To))
@@ -63,7 +61,6 @@ func find(w *world.World, r Request) (s source, err error) {
 	return s, nothing(w, r, windows)
 }
 
-// lastIn returns the name of the last usable Backup in a place, or "".
 func lastIn(w *world.World, place Place) string {
 	for _, b := range Completed(w) {
 		if b.Usable && b.Place != nil && b.Place.equal(place) {
@@ -73,15 +70,12 @@ func lastIn(w *world.World, place Place) string {
 	return ""
 }
 
-// withoutLog reports whether a backup has no WAL archive, so that only the state at its end can be
-// restored.
+// withoutLog reports whether only the state at the end of a backup can be restored.
 func withoutLog(d *corev1api.Dojo, b Backup) bool {
 	now := archive(d)
 	return b.Snapshot() || b.Place != nil && now != nil && b.Place.equal(*now) && !archivesLog(d)
 }
 
-// nothing returns the error if no window and no Backup has the requested data. The error lists what
-// can be restored instead.
 func nothing(w *world.World, r Request, windows []Window) error {
 	if w.Unreadable(kinds.Backup) && w.Unreadable(kinds.ObjectStore) {
 		return fmt.Errorf("you may not list %s and %s in the namespace %s, so it is unknown what can be restored",
@@ -105,7 +99,7 @@ func nothing(w *world.World, r Request, windows []Window) error {
 		w.Dojo.Name, term.Exact(r.To), strings.Join(can, ", or "))
 }
 
-// Words describes a window for the user, such as "21 Nov 02:00 to 24 Nov 02:51".
+// Words describes a window, such as "21 Nov 02:00 to 24 Nov 02:51".
 func (w Window) Words(now time.Time) string {
 	to := term.Moment(w.To, now)
 	switch {
@@ -144,8 +138,7 @@ func findBackup(w *world.World, r Request) (s source, err error) {
 		r.Backup, w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
 }
 
-// majorIn returns the major version of the last backup in a place before a moment. Without such a
-// backup, it returns the version of the first backup in the place, or 0.
+// majorIn returns the version of the last backup before to, or else of the first backup, or 0.
 func majorIn(w *world.World, place Place, to time.Time) (major int) {
 	for _, b := range Completed(w) {
 		if b.Place == nil || !b.Place.equal(place) || b.Major == 0 {
@@ -158,7 +151,7 @@ func majorIn(w *world.World, place Place, to time.Time) (major int) {
 	return major
 }
 
-// place returns where the plugin stores the source; nil for a volume snapshot.
+// place returns nil for a volume snapshot.
 func (s source) place() *Place {
 	if s.window != nil {
 		return &s.window.Place
@@ -166,7 +159,7 @@ func (s source) place() *Place {
 	return backupOf(s.backup).Place
 }
 
-// until returns the moment to which the WAL archive of the source is known to reach.
+// until returns the known end of the source's WAL archive.
 func (s source) until(w *world.World) time.Time {
 	if s.window != nil {
 		return s.window.To
@@ -180,18 +173,16 @@ func (s source) until(w *world.World) time.Time {
 	return until
 }
 
-// former reports whether the source is an archive to which the Dojo's Cluster no longer archives.
+// former reports whether the Dojo no longer archives to the place of the source.
 func (s source) former(d *corev1api.Dojo) bool {
 	place, now := s.place(), archive(d)
 	return place != nil && (now == nil || !place.equal(*now))
 }
 
-// version returns the major version of the source, or 0 if only CloudNativePG knows it. The version
-// of a former archive is unknown if the Backup objects are gone. The archive is then usually of a
-// former version: barman-cloud deletes the Backup objects after an upgrade, but not after a
-// restore, which gives the Cluster another UID (plugin-barman-cloud, retention.go,
-// useSameBackupLocation). A Cluster of another version cannot start. So the user must name an image
-// of the right version, and a restore from such an archive never deletes a live Cluster.
+// version returns 0 if only CloudNativePG knows the version of the source. barman-cloud deletes
+// Backup objects after an upgrade, but not after a restore (plugin-barman-cloud, retention.go,
+// useSameBackupLocation). A former archive without Backup objects thus usually has another version,
+// and a Cluster cannot start on it. So the user must name an image, and no live Cluster is deleted.
 func (s source) version(w *world.World, r Request) (int, error) {
 	if s.major > 0 || !s.former(w.Dojo) {
 		return s.major, nil

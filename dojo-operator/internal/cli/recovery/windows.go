@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recovery determines which states of a Dojo's database can be restored, and plans a
-// restore. It does no I/O.
+// Package recovery finds restorable states of a Dojo's database and plans a restore, without I/O.
 package recovery
 
 import (
@@ -24,38 +23,35 @@ import (
 )
 
 const (
-	// storeKey is the parameter of barman-cloud with the name of an ObjectStore. serverKey is the
-	// parameter, of any plugin, with the name under which a Cluster archives.
+	// storeKey names barman-cloud's ObjectStore; serverKey names the archive, for all plugins.
 	storeKey, serverKey = "barmanObjectName", "serverName"
-	// archiveInterval is the longest time after which CloudNativePG archives a WAL segment that is
-	// not full (archive_timeout in pkg/postgres/configuration.go).
+	// archiveInterval is CloudNativePG's archive_timeout (pkg/postgres/configuration.go).
 	archiveInterval = 5 * time.Minute
 )
 
-// Place identifies where a plugin stores the base backups and the WAL archive of one Cluster.
+// Place is the location of the base backups and the WAL archive of one Cluster.
 type Place struct {
 	Plugin string `json:"plugin"`
-	// Parameters are the plugin's parameters except serverName.
+	// Parameters omit serverName.
 	Parameters map[string]string `json:"parameters,omitempty"`
 	ServerName string            `json:"serverName"`
 }
 
-// Store returns the name of barman-cloud's ObjectStore, or "" if the parameters name none.
+// Store returns the name of barman-cloud's ObjectStore, or "".
 func (p Place) Store() string { return p.Parameters[storeKey] }
 
 func (p Place) equal(other Place) bool {
 	return p.Plugin == other.Plugin && p.ServerName == other.ServerName && maps.Equal(p.Parameters, other.Parameters)
 }
 
-// placeOf returns the place that a plugin's parameters describe. Without serverName, a Cluster
-// archives under its own name.
+// placeOf uses the name of the Cluster if the parameters have no serverName, as plugins do.
 func placeOf(plugin string, parameters map[string]string, cluster string) Place {
 	p := Place{Plugin: plugin, Parameters: maps.Clone(parameters), ServerName: cmp.Or(parameters[serverKey], cluster)}
 	delete(p.Parameters, serverKey)
 	return p
 }
 
-// archive returns the place to which the Dojo's spec sends backups; nil if no plugin makes them.
+// archive returns the present place of the Dojo's backups; nil if no plugin makes backups.
 func archive(d *corev1api.Dojo) *Place {
 	policy := d.BackupPolicy()
 	if policy == nil || policy.Plugin == nil {
@@ -64,36 +60,32 @@ func archive(d *corev1api.Dojo) *Place {
 	return ptr.To(placeOf(policy.Plugin.Name, policy.Plugin.Parameters, cnpg.ObjectName(d)))
 }
 
-// archivesLog reports whether the plugin that makes the backups also archives the WAL.
 func archivesLog(d *corev1api.Dojo) bool {
 	policy := d.BackupPolicy()
 	return policy != nil && policy.Plugin != nil && ptr.Deref(policy.Plugin.WALArchiver, true)
 }
 
-// Window is a time window: the database can be restored to any moment in it.
+// Window is a span of time. The database can be restored to any moment in it.
 type Window struct {
 	Place
 	From time.Time `json:"from"`
-	// To is the last moment to which a restore is known to be possible.
+	// To is the last moment that is known to be restorable.
 	To time.Time `json:"to"`
-	// Live reports whether the Cluster currently archives to this place, so that the window grows.
+	// Live is true while the Cluster archives to this place, so that the window grows.
 	Live bool `json:"live"`
-	// Sure reports whether To is the end of a backup. Otherwise the WAL archive ends at about To.
+	// Sure is true if To is the end of a backup. Otherwise the WAL archive ends at about To.
 	Sure bool `json:"sure"`
-	// backupsOnly reports whether the place has no WAL archive: only the ends of its backups can be
-	// restored.
+	// backupsOnly is true without a WAL archive: only the ends of backups can be restored.
 	backupsOnly bool
 }
 
-// Contains reports whether the database can perhaps be restored to a moment. If To is only the end
-// of the last backup and the Cluster no longer archives here, the WAL archive may continue after
-// To. So Contains then returns true for all later moments.
+// Contains reports whether a moment may be restorable. If the Cluster no longer archives here and
+// To is the end of a backup, the WAL archive may continue, so all later moments count.
 func (w Window) Contains(at time.Time) bool {
 	return !at.Before(w.From) && (!at.After(w.To) || w.Sure && !w.Live) && !w.backupsOnly
 }
 
-// Windows returns the windows of the Dojo's own Cluster, and of its former Clusters. The window
-// with the latest end comes first.
+// Windows returns the windows of the Dojo's present and former Clusters, the latest end first.
 func Windows(w *world.World) (all []Window) {
 	for _, b := range Completed(w) {
 		if b.Place == nil {
@@ -118,8 +110,7 @@ func Windows(w *world.World) (all []Window) {
 	return all
 }
 
-// storeStatus is the part of an ObjectStore's status that this package reads (plugin-barman-cloud,
-// api/v1/objectstore_types.go).
+// storeStatus is a part of ObjectStore.status (plugin-barman-cloud, api/v1/objectstore_types.go).
 type storeStatus struct {
 	ServerRecoveryWindow map[string]struct {
 		First *metav1.Time `json:"firstRecoverabilityPoint,omitempty"`
@@ -127,10 +118,8 @@ type storeStatus struct {
 	} `json:"serverRecoveryWindow,omitempty"`
 }
 
-// addStores adds the windows in the status of ObjectStores. A window stays in the status after a
-// Cluster has switched to another serverName, although barman-cloud then deletes the Backup
-// objects. Other Dojos may use the same ObjectStore, so addStores adds only windows with a
-// serverName of this Dojo.
+// addStores adds this Dojo's windows in the status of ObjectStores, which Dojos may share. After a
+// change of serverName, the old window stays there, but barman-cloud deletes the Backup objects.
 func addStores(w *world.World, all []Window) []Window {
 	for i := range w.Stores {
 		store := &w.Stores[i]
@@ -148,8 +137,7 @@ func addStores(w *world.World, all []Window) []Window {
 				all = append(all, Window{Place: place, From: reported.First.Time, To: last.Time, Sure: true})
 				continue
 			}
-			// barman-cloud computes the first recoverable moment from the retention policy. Backup
-			// objects may be older than this moment.
+			// barman-cloud derives First from the retention policy. Backup objects may be older.
 			all[j].From, all[j].To = reported.First.Time, cnpg.Latest(all[j].To, last.Time)
 		}
 	}
@@ -164,7 +152,6 @@ func statusOf(store *unstructured.Unstructured) (s storeStatus) {
 	return s
 }
 
-// serves reports whether a Cluster of this Dojo archives, or has archived, under this serverName.
 func serves(d *corev1api.Dojo, server string) bool {
 	if now := archive(d); now != nil && now.ServerName == server {
 		return true
@@ -173,9 +160,7 @@ func serves(d *corev1api.Dojo, server string) bool {
 	return ours
 }
 
-// extended moves the end of a window to the end of the WAL archive, which continues after the last
-// backup. Without a WAL archive, it sets backupsOnly instead. The window's place must be the place
-// to which the Dojo's spec sends backups.
+// extended moves the end of the present window to the end of the WAL archive, if there is one.
 func extended(w *world.World, in Window) Window {
 	if !archivesLog(w.Dojo) {
 		in.From, in.backupsOnly = in.To, true
@@ -200,8 +185,7 @@ func extended(w *world.World, in Window) Window {
 	return in
 }
 
-// LostAt returns when the operator noticed the loss of the Dojo's own Cluster. It returns the zero
-// time if the Cluster is not lost.
+// LostAt returns when the operator noticed the loss of the Cluster; zero if it is not lost.
 func LostAt(d *corev1api.Dojo) time.Time {
 	c := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady)
 	if c == nil || c.Reason != corev1api.ReasonDatabaseLost {
@@ -210,23 +194,21 @@ func LostAt(d *corev1api.Dojo) time.Time {
 	return c.LastTransitionTime.Time
 }
 
-// Backup describes a Backup object of the Dojo's own Cluster, or of a former Cluster with the same
-// name.
+// Backup describes a Backup of the Dojo's Cluster, or of a former Cluster with the same name.
 type Backup struct {
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
-	// Ended is the end of the backup. It is zero while the backup runs.
+	// Ended is zero while the backup runs.
 	Ended  time.Time `json:"ended,omitzero"`
 	Method string    `json:"method"`
-	// Phase is the phase in the Backup's status. Error is the cause of a failure.
+	// Phase is status.phase of the Backup.
 	Phase string `json:"phase"`
 	Error string `json:"error,omitempty"`
-	// Place is where the plugin stores the backup. It is nil for a volume snapshot, and if the
-	// Backup object does not name the place.
+	// Place is nil for a volume snapshot, and if the Backup object does not name the place.
 	Place *Place `json:"place,omitempty"`
-	// Major is the major version of Postgres, or 0 if CloudNativePG does not report it.
+	// Major is 0 if CloudNativePG does not report it.
 	Major int `json:"major,omitempty"`
-	// Usable reports whether a restore can name this Backup object as its source.
+	// Usable is true if a restore can name this Backup object as its source.
 	Usable bool `json:"usable"`
 }
 

@@ -95,9 +95,8 @@ func (p *Plan) Text(w *world.World, style term.Style) string {
 	return out.String()
 }
 
-// ParseMoment parses a point in time. It accepts RFC 3339, "2026-11-24 02:45", "24 Nov 02:45",
-// "02:45" (the last time that the clock showed 02:45) and "10m" (ten minutes ago). A time without a
-// time zone is in UTC.
+// ParseMoment parses RFC 3339, "2026-11-24 02:45", "24 Nov 02:45", "02:45" (the last 02:45) and
+// "10m" (ten minutes ago). The default time zone is UTC.
 func ParseMoment(text string, now time.Time) (time.Time, error) {
 	now = now.UTC()
 	if ago, err := time.ParseDuration(text); err == nil && ago > 0 {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact replaces secrets in the objects and texts of a support report. It finds the values
-// of known Secrets and environment variables. It also finds texts that look like a token, a
-// password, or a URL with a token or password. It does no I/O.
-//
-// If in doubt, it replaces a text. So it may replace a harmless random word.
+// Package redact removes secrets from the objects and texts of a support report: values of known
+// Secrets and environment variables, and texts that look like a token or password. In doubt, it
+// replaces a text, so it may replace a harmless random word. It does no I/O.
 package redact
 
 import (
@@ -24,23 +22,21 @@ import (
 const Mark = "REDACTED"
 
 const (
-	// minKnown is the minimum length of a known value: shorter values also occur in ordinary words.
+	// minKnown is the minimum length of a known value: shorter values occur in ordinary words.
 	minKnown = 6
-	// minLine is the minimum length of a single line to search for, if a known value has several
-	// lines, such as a private key.
+	// minLine is the minimum length of one line of a known value, such as a private key.
 	minLine = 16
 )
 
-// Redactor replaces known values, and texts that match a pattern. The zero value has no known
-// values, only the patterns.
+// Redactor replaces known values and texts that match a pattern. The zero value knows no values.
 type Redactor struct {
 	known    map[string]bool
 	replacer *strings.Replacer // replaces known values; nil if it must be rebuilt
-	// Count is the number of replaced secrets.
+
 	Count int
 }
 
-// Learn adds values to the known values, together with their usual encodings, such as base64.
+// Learn adds values and their usual encodings, such as base64, to the known values.
 func (r *Redactor) Learn(values ...string) {
 	for _, value := range values {
 		for _, text := range append(strings.Split(value, "\n"), value) {
@@ -65,9 +61,8 @@ func forms(text string) []string {
 		text, url.QueryEscape(text), url.PathEscape(text), strings.Trim(string(quoted), `"`),
 		base64.StdEncoding.EncodeToString([]byte(text)), base64.URLEncoding.EncodeToString([]byte(text)),
 	}
-	// A longer text may begin with the value. Its base64 then differs from the value's base64 in
-	// the last characters. So the result also has the value's base64 without its last four
-	// characters.
+	// In the base64 of a longer text that begins with the value, the last characters of the value's
+	// base64 differ. So also match the base64 without them.
 	for _, encoded := range all[4:] {
 		if n := len(encoded) - 4; n >= minLine {
 			all = append(all, encoded[:n])
@@ -76,7 +71,7 @@ func forms(text string) []string {
 	return all
 }
 
-// Text returns a text in which secrets are replaced by [Mark].
+// Text returns a text with its secrets replaced by [Mark].
 func (r *Redactor) Text(text string) string {
 	before := strings.Count(text, Mark)
 	if r.replacer == nil {
@@ -95,8 +90,7 @@ func (r *Redactor) Text(text string) string {
 	return text
 }
 
-// replacer returns a Replacer for known values. If several values match at the same position, it
-// replaces the longest one.
+// replacer replaces the longest of several known values at one position.
 func replacer(known map[string]bool) *strings.Replacer {
 	var pairs []string
 	longestFirst := func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
@@ -109,14 +103,13 @@ func replacer(known map[string]bool) *strings.Replacer {
 type pattern struct {
 	form *regexp.Regexp
 	by   string
-	// not excludes harmless texts that form matches. It may be nil.
+	// not matches harmless texts, which stay. It may be nil.
 	not *regexp.Regexp
 }
 
 var patterns = []pattern{
 	{form: regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|\z)`), by: Mark},
-	// The last path segment of a webhook URL is its token
-	// (https://discord.com/developers/docs/resources/webhook).
+	// The last path segment is a token (https://discord.com/developers/docs/resources/webhook).
 	{form: regexp.MustCompile(`(?i)(/webhooks/)[0-9]+/[A-Za-z0-9_.-]+`), by: "${1}" + Mark},
 	{form: regexp.MustCompile(`(?i)(hooks\.slack\.com/)\S+`), by: "${1}" + Mark},
 	// The token of a Discord bot: the base64 of its ID, a timestamp, a signature.
@@ -126,9 +119,8 @@ var patterns = []pattern{
 	{form: regexp.MustCompile(`(?i)\b(bearer|basic)[ :]+[A-Za-z0-9._~+/=-]{8,}`), by: "${1} " + Mark},
 	{form: regexp.MustCompile(`(?i)\b(bot|token)[ :]+[A-Za-z0-9._~+/=-]{12,}`), by: "${1} " + Mark, not: prose},
 	{form: regexp.MustCompile(`(?i)(--?(?:[a-z]+-)*(?:password|token|secret|key)[= ]+)\S+`), by: "${1}" + Mark},
-	// User name and password before the @ in a URL.
 	{form: regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@"']*:[^\s@"']+@`), by: "${1}" + Mark + "@"},
-	// name=value, name: value and "name": "value", where the name suggests a secret value.
+	// name=value, name: value and "name": "value", if the name suggests a secret value.
 	{form: regexp.MustCompile(`(?i)((?:[a-z0-9]+[_.-])*(?:pass|passwd|password|passphrase|pwd|secret|token|` +
 		`api[_-]?key|access[_-]?key|private[_-]?key|authorization|credentials?|dsn)(?:[_.-][a-z0-9]+)*` +
 		`\\?["']?[ \t]*[=:][ \t]*)` +
@@ -137,27 +129,25 @@ var patterns = []pattern{
 	{form: regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), by: Mark},
 	{form: regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{20,}`), by: Mark},
 	{form: regexp.MustCompile(`\b(?:xox[abprs]|glpat|sk|pk)-[A-Za-z0-9-]{16,}`), by: Mark},
-	// Long random words with capitals and digits. Kubernetes names, UIDs and digests have no
-	// capitals, and words in CamelCase have no digits.
+	// Random words. Kubernetes names, UIDs and digests have no capitals, CamelCase has no digits.
 	{form: regexp.MustCompile(`[A-Za-z0-9+/_=-]{20,}`), by: Mark, not: notRandom},
 }
 
 var (
 	prose = regexp.MustCompile(`^[A-Za-z]+[ :]+[a-z-]+$`)
-	// harmless matches field names that suggest a secret but hold none, such as secretName.
+	// harmless matches names such as secretName, which suggest a secret but have none.
 	harmless = regexp.MustCompile(`(?i)secret[_-]?name|secretRef|passwordSecret|tokenExpiration|` +
 		`mountServiceAccountToken|credentials-revision|imagePullSecrets|secretKeyRef|credentialsRef|` + Mark)
 	notRandom = regexp.MustCompile(`^(?:[^A-Z]*|[^0-9]*|[A-Za-z]+[0-9]{1,2}|[0-9TZ:.+-]+)$`)
 )
 
-// ordinary lists keys of a credentials Secret whose values are not secret. These values occur in
-// many other texts.
+// ordinary lists keys of Secrets with values that are not secret and occur in many texts.
 var ordinary = []string{
 	"host", "port", "dbname", "user", "username", "DB_ENDPOINT", "DB_READONLY_ENDPOINT", "DB_PORT", "DB_NAME", "DB_USER",
 	"namespace", "ca.crt", "tls.crt",
 }
 
-// LearnSecret adds the values of a Secret to the known values.
+// LearnSecret adds the values of a Secret to the known values, except those of ordinary keys.
 func (r *Redactor) LearnSecret(s *corev1.Secret) {
 	for key, value := range s.Data {
 		if !slices.Contains(ordinary, key) {
@@ -166,8 +156,6 @@ func (r *Redactor) LearnSecret(s *corev1.Secret) {
 	}
 }
 
-// learnValue adds a value to the known values. If the value is a URL, it also adds the password in
-// the URL. If the value is JSON, it also adds the strings in it that may be secret.
 func (r *Redactor) learnValue(value string) {
 	r.Learn(value)
 	if at, err := url.Parse(strings.TrimSpace(value)); err == nil && at.User != nil {
@@ -180,8 +168,6 @@ func (r *Redactor) learnValue(value string) {
 	}
 }
 
-// learnFields adds the strings in a JSON object to the known values if their field names suggest a
-// secret.
 func (r *Redactor) learnFields(field string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -199,23 +185,19 @@ func (r *Redactor) learnFields(field string, value any) {
 	}
 }
 
-// secretName matches names of variables, annotations and JSON fields that suggest a secret value.
 var secretName = regexp.MustCompile(`(?i)pass|pwd|token|secret|key|cred|auth|dsn|uri|url|webhook|hook|conn`)
 
-// plain matches values that are not secret and occur in many texts: names, hosts, paths, numbers,
-// URLs without a password.
+// plain matches common values that are not secret: names, hosts, paths, numbers and URLs.
 var plain = regexp.MustCompile(`^(?:[a-z0-9][a-z0-9.:_-]*|/[A-Za-z0-9./_-]*|[0-9.]+[A-Za-z]*|https?://[^@\s?]*)?$`)
 
-// shown lists prefixes of annotations whose values stay in the report. Object replaces the values
-// of all other annotations.
+// shown lists prefixes of annotations that stay in the report.
 var shown = []string{
 	"core.jutsu.com/", "discord.jutsu.com/", "cnpg.io/", "deployment.kubernetes.io/revision", "batch.kubernetes.io/",
 	"kubectl.kubernetes.io/restartedAt", "kubectl.kubernetes.io/default-container", "autoscaling.alpha.kubernetes.io/",
 }
 
-// Object changes an object in place. It removes the data of a Secret, and managedFields. It
-// replaces the values of environment variables, and of annotations without a prefix in shown.
-// Replaced values that may be secret become known values, so call Text on the printed object.
+// Object redacts an object in place: Secret data, environment variables, most annotations and
+// managedFields. It learns values that may be secret, so call Text on the printed object.
 func (r *Redactor) Object(o map[string]any) {
 	if o["kind"] == "Secret" {
 		for _, field := range []string{"data", "stringData", "immutable"} {
@@ -269,8 +251,7 @@ func (r *Redactor) annotations(all map[string]any) {
 }
 
 func (r *Redactor) learnNamed(name, value string) {
-	// Do not learn a long JSON value: it is a copy of an object, such as kubectl's annotation with
-	// the last applied manifest.
+	// A long JSON value is a copy of an object, such as kubectl's last applied manifest.
 	if json.Valid([]byte(value)) && len(value) > 256 {
 		return
 	}

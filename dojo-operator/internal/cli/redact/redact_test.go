@@ -33,8 +33,6 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestKept shows that Text does not redact names, digests, times, URLs, and words that only sound
-// secret.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

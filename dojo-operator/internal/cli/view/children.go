@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Mark is the state of a child as one word.
+// Mark is the state of a child in one word.
 type Mark string
 
 // The marks of a child.
@@ -41,8 +41,7 @@ type Child struct {
 	Children []Child `json:"children,omitempty"`
 }
 
-// Children returns the children of a Dojo with their states, in the order in which `kubectl dojo
-// tree` prints them.
+// Children returns the children of a Dojo in the order of `kubectl dojo tree`.
 func Children(w *world.World) (all []Child) {
 	for _, known := range world.Children(w.Dojo) {
 		if child, shown := childOf(w, known); shown {
@@ -180,8 +179,7 @@ func (m Mark) paint(style term.Style, text string) string {
 	return text
 }
 
-// Summary returns the number of children, and the children that are not in sync, such as "12, all
-// in sync but the Cluster tokyo-db".
+// Summary counts the children, such as "12, all in sync but the Cluster tokyo-db".
 func Summary(children []Child) string {
 	var not []string
 	blind := 0

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view renders a Dojo for a user: its state, its children, and commands that fix problems.
-// It does no I/O.
+// Package view renders a Dojo, its children, and remedies for problems as text. It does no I/O.
 package view
 
 import (
@@ -20,7 +19,7 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Health is the state of a Dojo as one word.
+// Health is the state of a Dojo in one word.
 type Health string
 
 // The states of a Dojo, from good to bad.
@@ -40,17 +39,15 @@ type Head struct {
 	Reason  string    `json:"reason"`
 	Since   time.Time `json:"since,omitzero"`
 	Message string    `json:"message,omitempty"`
-	// Broken reports whether a user must act: there is an outage, the Dojo is Degraded, backups
-	// fail, or no operator has read the spec.
+	// Broken is true if a user must act, such as in an outage or when backups fail.
 	Broken bool `json:"broken"`
 	// Also lists problems that the condition Ready does not cover, such as failed backups.
 	Also []string `json:"also,omitempty"`
 }
 
-// notObserved is the reason of a Dojo whose spec no operator has read.
 const notObserved = "NotObserved"
 
-// unseen is the time after which a spec that no operator has read counts as a problem.
+// unseen is the time after which a spec that no operator has read is a problem.
 const unseen = time.Minute
 
 // HeadOf returns the state of a Dojo.
@@ -107,8 +104,7 @@ func state(d *corev1api.Dojo, now time.Time) Head {
 	return of(Unknown, ready, true)
 }
 
-// outage reports whether requests to the application fail. A running upgrade of Postgres does not
-// count as an outage.
+// outage ignores the planned outage in an upgrade of Postgres.
 func outage(d *corev1api.Dojo, available *metav1.Condition) bool {
 	upgraded := d.Status.Database != nil && d.Status.Database.Upgrade != nil
 	return available.Status == metav1.ConditionFalse && !upgraded &&
@@ -131,7 +127,7 @@ func Broken(dojos []corev1api.Dojo, now time.Time) []corev1api.Dojo {
 	return slices.DeleteFunc(slices.Clone(dojos), func(d corev1api.Dojo) bool { return !HeadOf(&d, now).Broken })
 }
 
-// List renders a table of Dojos. If namespaces is true, the table has a column with the namespace.
+// List renders a table of Dojos. If namespaces is true, the table has a column NAMESPACE.
 func List(dojos []corev1api.Dojo, namespaces bool, now time.Time, style term.Style) string {
 	rows := [][]string{{"NAME", "HEALTH", "REASON", "PODS", "DATABASE", "LAST-BACKUP", "AGE"}}
 	if namespaces {

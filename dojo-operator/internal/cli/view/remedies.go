@@ -15,7 +15,7 @@ import (
 
 // Remedy is a command that fixes a problem of a Dojo or shows its cause.
 type Remedy struct {
-	// Label is "Safe", "Careful" (the command loses data) or "See" (the command shows the cause).
+	// Label is "Safe", "Careful" (loses data) or "See" (shows the cause).
 	Label   string `json:"label"`
 	Command string `json:"command"`
 	Note    string `json:"note,omitempty"`
@@ -87,8 +87,7 @@ func lost(w *world.World, run func(string, ...any) string) (all []Remedy) {
 	return append(all, Remedy{"Careful", run("accept-loss"), "an empty database"})
 }
 
-// newest describes the latest data that a restore can bring back. The parameter where names the
-// archive, such as " in a former archive", or is empty.
+// newest describes the latest restorable data. where is empty or names the archive.
 func newest(w *world.World, where string) string {
 	lostAt := recovery.LostAt(w.Dojo)
 	windows := recovery.Windows(w)

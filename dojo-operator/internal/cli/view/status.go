@@ -25,7 +25,6 @@ import (
 )
 
 const (
-	// width is the maximum number of columns of a message.
 	width = 110
 	// shownEvents is the maximum number of events in the output.
 	shownEvents = 3
@@ -40,7 +39,7 @@ type Report struct {
 	Windows  []recovery.Window `json:"restorable,omitempty"`
 	Firing   []string          `json:"firing,omitempty"`
 	Children []Child           `json:"children"`
-	// Denied lists resources that are missing in the report because the user may not read them.
+	// Denied lists resources that the user may not read.
 	Denied []string             `json:"denied,omitempty"`
 	Status corev1api.DojoStatus `json:"status"`
 }
@@ -54,7 +53,7 @@ func ReportOf(w *world.World) Report {
 	}
 }
 
-// Status renders the state of a Dojo as a text that fits on one screen.
+// Status renders the state of a Dojo for one screen.
 func Status(w *world.World, style term.Style) string {
 	h := HeadOf(w.Dojo, w.Now)
 	var out strings.Builder

@@ -83,8 +83,7 @@ func TestRemediesOfPausedDeletion(t *testing.T) {
 	}
 }
 
-// TestRemediesOfALostCluster shows that the command status labels a restore as Safe only if the
-// restore uses the archive of the lost Cluster.
+// TestRemediesOfALostCluster asserts that only a restore from the lost Cluster's archive is Safe.
 func TestRemediesOfALostCluster(t *testing.T) {
 	t.Parallel()
 	const accept = "; Careful kubectl dojo accept-loss sendai -n team-a (an empty database)"
@@ -202,8 +201,7 @@ func TestReleaseLine(t *testing.T) {
 	}
 }
 
-// TestAbsentCluster shows that the status calls the Dojo's own Cluster MISSING only if this Cluster
-// has existed before.
+// TestAbsentCluster asserts that the Dojo's own Cluster is MISSING only if it has existed.
 func TestAbsentCluster(t *testing.T) {
 	t.Parallel()
 	never := func(d *corev1api.Dojo) {

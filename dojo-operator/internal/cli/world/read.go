@@ -26,8 +26,7 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// These labels are on CloudNativePG's pods. Only the pods of Jobs that initialize or upgrade a
-// Cluster have JobRoleLabel.
+// The labels of CloudNativePG's pods. JobRoleLabel is on pods that initialize or upgrade a Cluster.
 const (
 	ClusterLabel      = "cnpg.io/cluster"
 	PodRoleLabel      = "cnpg.io/podRole"
@@ -37,8 +36,7 @@ const (
 
 const atOnce = 8
 
-// Read reads a Dojo's World. If the user may not read a kind, or the cluster lacks it, Read notes
-// this in the World. It returns any other failure as an error.
+// Read reads the World of a Dojo. A kind that is forbidden or not served causes no error.
 func Read(ctx context.Context, c client.Reader, d *corev1api.Dojo, now time.Time) (*World, error) {
 	r := &reader{
 		Reader: c, free: make(chan struct{}, atOnce),
@@ -66,12 +64,12 @@ type reader struct {
 	free    chan struct{}
 	mu      sync.Mutex
 	failed  []error
-	// dojos and databases hold all Dojos and Databases of the namespace.
+
 	dojos     []corev1api.Dojo
 	databases []cnpgv1.Database
 }
 
-// do calls read in a goroutine and records its error. At most atOnce calls run at the same time.
+// do calls read in a goroutine. At most atOnce calls run at the same time.
 func (r *reader) do(kind kinds.Kind, read func() error) {
 	r.waiting.Go(func() {
 		r.free <- struct{}{}
@@ -143,8 +141,6 @@ func (r *reader) lists(ctx context.Context, d *corev1api.Dojo, in client.ListOpt
 	read(kinds.Database, &databases, func() { r.databases = databases.Items })
 }
 
-// othersIn names the other users of a Dojo's own Cluster: other Dojos, and Databases that belong
-// to no Dojo.
 func othersIn(d *corev1api.Dojo, dojos []corev1api.Dojo, databases []cnpgv1.Database) (all []string) {
 	guests := cluster.Guests(d, dojos)
 	for i := range guests {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package world reads one Dojo and all objects that belong to it into a World. Other packages then
-// work on the World without I/O.
+// Package world reads a Dojo and its objects into a World, for packages that do no I/O.
 package world
 
 import (
@@ -24,36 +23,31 @@ import (
 // Ref identifies an object in the namespace of the Dojo.
 type Ref struct{ Resource, Name string }
 
-// World holds one Dojo and all objects that belong to it. Objects that do not exist, or that the
-// user may not read, are nil or missing.
+// World has a Dojo and its objects that exist and that the user may read.
 type World struct {
-	// Now is the time at which the World was read.
 	Now  time.Time
 	Dojo *corev1api.Dojo
-	// Objects holds the children whose names follow from the spec. Of a Secret, it holds only the
-	// metadata.
+	// Objects has the children with names that follow from the spec; of Secrets only the metadata.
 	Objects map[Ref]client.Object
-	// Pods are the pods of the application. Instances are the pods of the Cluster.
+	// Pods are of the application, Instances of the Cluster.
 	Pods, Instances []corev1.Pod
-	// Jobs are the Jobs that run the database's SQL.
+	// Jobs run the database's SQL.
 	Jobs []batchv1.Job
-	// Backups are the Backup objects of the Cluster, and of former Clusters with the same name.
+	// Backups are of the Cluster, and of former Clusters with the same name.
 	Backups []cnpgv1.Backup
-	// Others names the other Dojos with a database in the Dojo's own Cluster, and the Databases in
-	// this Cluster that belong to no Dojo, such as "Dojo kyoto" and "Database reports".
+	// Others names other users of the Dojo's Cluster, such as "Dojo kyoto" and "Database reports".
 	Others []string
-	// Stores are the ObjectStores of the barman-cloud plugin in the namespace.
+	// Stores are barman-cloud's ObjectStores in the namespace.
 	Stores []unstructured.Unstructured
-	// Events are about the Dojo and its children. The latest event comes first.
+	// Events are about the Dojo and its children, the latest first.
 	Events []corev1.Event
-	// Firing has the names of the Dojo's firing alerts. It is nil if they are unknown.
+	// Firing has the names of the Dojo's firing alerts; nil if unknown.
 	Firing []string
-	// Denied has the resources that the user may not read. Absent has the resources that the
-	// cluster lacks.
+	// Denied has resources that the user may not read, Absent resources that the cluster lacks.
 	Denied, Absent map[string]bool
 }
 
-// Find returns a child, or nil if the World does not have it.
+// Find returns a child, or nil if the World lacks the child.
 func Find[T client.Object](w *World, kind kinds.Kind, name string) (found T) {
 	if o, ok := w.Objects[Ref{kind.Resource(), name}].(T); ok {
 		return o
@@ -61,8 +55,7 @@ func Find[T client.Object](w *World, kind kinds.Kind, name string) (found T) {
 	return found
 }
 
-// Unreadable reports whether the user may not read a kind. The World may then lack existing
-// objects.
+// Unreadable is true if the user may not read a kind. The World may then lack existing objects.
 func (w *World) Unreadable(kind kinds.Kind) bool { return w.Denied[kind.Resource()] }
 
 // IsReady reports whether a pod passes its readiness probe.
@@ -75,19 +68,17 @@ func IsReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// Child is an object that belongs to a Dojo, or would belong to it.
+// Child is an object that a Dojo has or can have.
 type Child struct {
 	Kind kinds.Kind
 	Name string
-	// Wanted reports whether the object counts as missing if it does not exist. Other objects are
-	// obsolete, or exist only at times, such as a PodDisruptionBudget.
+	// Wanted is true if the object must exist. A PodDisruptionBudget, for example, may be absent.
 	Wanted bool
 	// Foreign reports whether the Dojo uses the object without owning it.
 	Foreign bool
 }
 
-// Children lists the objects that a Dojo can have according to its spec, in the order in which
-// `kubectl dojo tree` prints them.
+// Children lists the possible objects of a Dojo in the order of `kubectl dojo tree`.
 func Children(d *corev1api.Dojo) []Child {
 	all := []Child{
 		{Kind: kinds.Deployment, Name: d.Name, Wanted: true},

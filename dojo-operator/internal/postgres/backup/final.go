@@ -16,14 +16,12 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// withoutFinal is the last advice in a message, because a user who follows it loses data.
 const withoutFinal = "To delete without a final backup, set spec.postgres.cluster.backup.finalBackup to false. " +
 	"The data since the last backup is then lost."
 
 const orRetain = "or set spec.postgres.reclaimPolicy to Retain, which keeps the data. "
 
-// PlanFinal plans the final backup. The returned step blocks the deletion until the backup has
-// completed. known reports whether the Database belongs to the Dojo.
+// PlanFinal blocks until the final backup completes. known means that the Dojo has the Database.
 func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (step cnpg.Step) {
 	b, cluster, name := dojo.BackupPolicy(), in.Cluster, cnpg.FinalBackupName(dojo)
 	owned := ownership.Holds(dojo, cluster)
@@ -67,14 +65,10 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 	return step
 }
 
-// resumes reports whether CloudNativePG still takes a resumed Cluster for hibernated.
 func resumes(cluster *cnpgv1.Cluster) bool {
 	return meta.IsStatusConditionTrue(cluster.Status.Conditions, cnpg.HibernationAnnotation)
 }
 
-// finalStalled returns the issue of a final Backup that takes too long. Before CloudNativePG starts
-// a Backup, the Backup may wait for an older Backup or for a healthy Cluster. The issue then names
-// the older Backup or the Cluster.
 func finalStalled(dojo *corev1api.Dojo, s State, cluster *cnpgv1.Cluster) *conditions.Issue {
 	name := cnpg.FinalBackupName(dojo)
 	what, see := "the Backup "+name+" to complete", "backups.postgresql.cnpg.io "+name

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backup plans a Dojo's scheduled backups, its first backup, and the final backup before
-// deletion.
+// Package backup plans the scheduled backups, the first backup and the final backup of a Dojo.
 package backup
 
 import (
@@ -24,8 +23,7 @@ type Input struct {
 	Cluster *cnpgv1.Cluster
 }
 
-// Plan writes or removes the ScheduledBackup. CloudNativePG takes the first backup as soon as a
-// ScheduledBackup exists, so Plan creates it only once Postgres is up.
+// Plan writes the ScheduledBackup once Postgres is up, because its first backup starts immediately.
 func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	switch b := dojo.BackupPolicy(); {
 	case b == nil && s.Schedule != nil:
@@ -46,9 +44,8 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 // noticeTime is the time in which CloudNativePG notices a changed Cluster, with a reserve.
 const noticeTime = 10 * time.Second
 
-// accepts reports whether a Cluster can take a backup now. A pod that is older than its plugin
-// fails the Backup, and CloudNativePG repeats no Backup (invokeStart in
-// pkg/management/postgres/webserver/plugin_backup.go).
+// accepts reports whether the pods have the backup's plugin. Otherwise the Backup fails, and is not
+// retried (invokeStart in pkg/management/postgres/webserver/plugin_backup.go).
 func accepts(in Input, b *corev1api.Backup) bool {
 	if b.Method != corev1api.BackupPlugin {
 		return true
@@ -94,9 +91,8 @@ func For(dojo *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
 	return ownership.Data(dojo, cnpg.ScheduleKind.GroupVersionKind, cnpg.ScheduleName(dojo), spec)
 }
 
-// needsFirst reports whether the operator must take the first backup of this Cluster. CloudNativePG
-// takes one immediate backup per ScheduledBackup (ReconcileScheduledBackup). If that backup is
-// older than this Cluster, it has the data of an earlier, deleted Cluster.
+// needsFirst reports whether the only immediate backup of the ScheduledBackup is older than the
+// Cluster (ReconcileScheduledBackup). The operator then takes the Cluster's first backup.
 func needsFirst(cluster *cnpgv1.Cluster, schedule *cnpgv1.ScheduledBackup) bool {
 	return cluster != nil && schedule != nil && schedule.Status.LastScheduleTime != nil &&
 		schedule.Status.LastScheduleTime.Before(&cluster.CreationTimestamp)

@@ -21,20 +21,17 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State holds the observed backups. An object that does not exist is nil.
+// State has the observed backups. An absent object is nil.
 type State struct {
 	Schedule *cnpgv1.ScheduledBackup
 	Final    *cnpgv1.Backup
-	// Last is the latest completed Backup. First is the first Backup of the Cluster if the operator
-	// has taken it (needsFirst).
+	// Last is the latest completed Backup, First the Backup with the name FirstBackupName.
 	Last, First *cnpgv1.Backup
-	// Unfinished has the Cluster's Backups that have neither completed nor failed, the oldest
-	// first. CloudNativePG takes one Backup after another.
+	// Unfinished is sorted, oldest first. CloudNativePG takes one Backup at a time.
 	Unfinished []*cnpgv1.Backup
 }
 
-// Before returns the oldest unfinished Backup, which CloudNativePG takes before b. It returns nil
-// if b has started, or if no other Backup is older.
+// Before returns the oldest Backup that CloudNativePG takes before b, or nil.
 func (s *State) Before(b *cnpgv1.Backup) *cnpgv1.Backup {
 	if b == nil || cnpg.BackupStarted(b) != nil || len(s.Unfinished) == 0 || s.Unfinished[0].Name == b.Name {
 		return nil
@@ -52,8 +49,7 @@ func (s *State) Running(now time.Time, deadline time.Duration) string {
 	return ""
 }
 
-// Observe reads the schedule and the final backup. It skips kinds that cannot be read, according to
-// has.
+// Observe reads the ScheduledBackup and the final Backup, if their kinds can be read.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool,
 ) (s State, err error) {
@@ -67,8 +63,7 @@ func Observe(
 	return s, err
 }
 
-// ObserveTaken finds Last, First and Unfinished. A completed Backup that is older than the Cluster
-// has the data of an earlier, deleted Cluster, so it is not Last.
+// ObserveTaken sets Last, First and Unfinished. Last ignores Backups of an earlier Cluster.
 func (s *State) ObserveTaken(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster,
 ) (err error) {
@@ -106,11 +101,9 @@ func get(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, name string)
 	return apply.Get(ctx, r, cnpg.BackupKind.Kind, key, &cnpgv1.Backup{})
 }
 
-// maxPluginConfiguration is the maximum size in bytes of a plugin configuration that Strip keeps.
 const maxPluginConfiguration = 1 << 10
 
-// Strip removes fields of a foreign Backup before it enters the cache. It keeps the identity, the
-// Cluster, the progress and the location.
+// Strip removes all fields of a foreign Backup except identity, Cluster, progress and location.
 func Strip(b *cnpgv1.Backup) {
 	spec, status := b.Spec, b.Status
 	ownership.Strip(b)

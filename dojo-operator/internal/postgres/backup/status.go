@@ -16,9 +16,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Condition returns the condition BackupSucceeded. It has the result of the last backup, or is
-// False if CloudNativePG fails to archive the write-ahead log. Condition returns nil if no result
-// is known.
+// Condition returns BackupSucceeded or nil. Failed archiving of the write-ahead log makes it False.
 func Condition(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
 	if dojo.BackupPolicy() == nil || cluster == nil {
 		return nil
@@ -36,8 +34,7 @@ func Condition(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition 
 		strings.TrimSuffix(archiving.Message, "."), cluster.Status.CurrentPrimary, dojo.Namespace)))
 }
 
-// lastBackup returns the result of the last backup. While a backup runs, CloudNativePG's condition
-// is False with the reason BackupStarted, so lastBackup returns the Dojo's last known result.
+// lastBackup keeps the known result while a backup runs: CloudNativePG then reports BackupStarted.
 func lastBackup(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
 	switch last := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionBackup)); {
 	case last == nil:
@@ -74,8 +71,7 @@ func completed(b *cnpgv1.Backup) time.Time {
 	return b.CreationTimestamp.Time
 }
 
-// Describe sets the backup fields of a Dojo's status. While Backups cannot be read, the fields keep
-// their last values.
+// Describe sets the backup fields of a Dojo's status, or keeps them if Backups cannot be read.
 func Describe(dojo *corev1api.Dojo, s State, readable bool, status *corev1api.DatabaseStatus) {
 	if dojo.BackupPolicy() == nil {
 		return

@@ -25,7 +25,6 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 const deadline = time.Minute
 
-// tokyo returns a Dojo. text is spec.postgres.cluster.bootstrap as YAML, or empty.
 func tokyo(t *testing.T, text string, changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	t.Helper()
 	dojo := &corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid"}}
@@ -164,7 +163,7 @@ externalClusters:
 	},
 }
 
-// A Cluster keeps the fields that it was created with, even if their source changes or is deleted.
+// A Cluster keeps its bootstrap fields, even if their source changes or is deleted.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	for name, c := range sources {
@@ -227,7 +226,6 @@ func admitted(t *testing.T, created *unstructured.Unstructured) *cnpgv1.Cluster 
 	return live
 }
 
-// If a user has created a Cluster by a restore, the operator does not apply bootstrap fields to it.
 func TestForeignBootstrapIsNotKept(t *testing.T) {
 	t.Parallel()
 	live := &cnpgv1.Cluster{}

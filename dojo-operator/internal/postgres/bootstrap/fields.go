@@ -25,8 +25,8 @@ func newChange(dojo *corev1api.Dojo, fields map[string]any) (c cnpg.Change) {
 	return c
 }
 
-// OriginalChange returns the bootstrap fields of a live Cluster, to apply them again. If the
-// operator omitted them, CloudNativePG's webhook would add the fields of an empty database.
+// OriginalChange returns the bootstrap fields of a live Cluster. If the operator omitted these
+// fields, CloudNativePG's webhook would add the fields of an empty database.
 func OriginalChange(live *cnpgv1.Cluster) (c cnpg.Change) {
 	if live == nil || live.Annotations[corev1api.OriginAnnotation] == "" {
 		return c
@@ -44,8 +44,7 @@ func OriginalChange(live *cnpgv1.Cluster) (c cnpg.Change) {
 	return c
 }
 
-// originalBootstrap returns the bootstrap fields without the fields that CloudNativePG's webhook
-// adds.
+// originalBootstrap omits the fields that CloudNativePG's webhook adds.
 func originalBootstrap(b *cnpgv1.BootstrapConfiguration) map[string]any {
 	switch {
 	case b == nil:
@@ -81,8 +80,8 @@ func originalExternal(c *cnpgv1.ExternalCluster) map[string]any {
 	return connection(c.ConnectionParameters, c.Password, c.SSLRootCert)
 }
 
-// pluginSource also sets the default values. Server-side apply treats the list externalClusters as
-// one value, so omitted defaults would count as drift.
+// pluginSource sets the defaults too: server-side apply treats the list externalClusters as one
+// value, so omitted defaults would count as drift.
 func pluginSource(name string, parameters map[string]string) map[string]any {
 	return map[string]any{"name": externalCluster, "plugin": map[string]any{
 		"name": name, "enabled": true, "isWALArchiver": false, "parameters": apply.As[map[string]any](parameters),
@@ -113,8 +112,7 @@ func fromSnapshots(s *corev1api.RecoverySnapshots) map[string]any {
 	return map[string]any{"bootstrap": map[string]any{"recovery": map[string]any{"volumeSnapshots": all}}}
 }
 
-// fromConnection names the owner's Secret, because CloudNativePG resets the owner's password from
-// it whenever an instance starts.
+// fromConnection names the owner's Secret: each start of an instance resets the password from it.
 func fromConnection(dojo *corev1api.Dojo, database string, external map[string]any) map[string]any {
 	name := cnpg.SQLName(dojo)
 	return map[string]any{

@@ -13,17 +13,13 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// lostIssue returns an issue if the Dojo's own Cluster is gone; else nil. The issue prevents a new,
-// empty Cluster, which a user could mistake for a recovered one. The Database and the application's
-// credentials outlive the Cluster, so each of them shows that the Cluster existed. The parameter
-// connected reports whether the credentials exist.
+// lostIssue prevents an empty Cluster in place of a lost Cluster. connected: the credentials exist.
 func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
 	had := ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 	token := lossToken(dojo)
 	origin := Origin(dojo)
 	if !had && !connected || dojo.Annotations[corev1api.RecreateDatabaseAnnotation] == token ||
-		// This Dojo never had a Cluster, and restores the data of a deleted Dojo. So it has lost
-		// nothing.
+		// This Dojo never had a Cluster: it restores the data of a deleted Dojo.
 		origin != "" && token == string(dojo.UID) {
 		return nil
 	}
@@ -45,8 +41,7 @@ func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *condi
 		corev1api.RecreateDatabaseAnnotation, token, loses, archive)
 }
 
-// lossToken is the value with which a user confirms the loss of a Cluster: the UID of the lost
-// Cluster. If the status has no UID of a Cluster, it is the Dojo's UID.
+// lossToken confirms the loss of a Cluster: its UID, or the Dojo's UID if the status has none.
 func lossToken(dojo *corev1api.Dojo) string {
 	known := ""
 	if dojo.Status.Database != nil {

@@ -29,8 +29,7 @@ type Step struct {
 	Change cnpg.Change
 }
 
-// Plan selects the source of the data of a new Cluster. The returned step blocks the creation of
-// the Cluster until the source is fully known.
+// Plan selects the source of a new Cluster's data, and blocks until the source is known.
 func Plan(dojo *corev1api.Dojo, s State, in Input) (step Step) {
 	if dojo.Spec.Postgres.Cluster == nil {
 		return step
@@ -50,7 +49,7 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) (step Step) {
 	return step
 }
 
-// Check returns an issue if the Cluster is lost or has another origin; else nil.
+// Check returns an issue if the Cluster is lost or has another origin.
 func Check(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 	if in.Cluster == nil {
 		return lostIssue(dojo, in.Database, in.Connected)
@@ -58,8 +57,8 @@ func Check(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 	return Mismatch(dojo, in.Cluster)
 }
 
-// dropFormer deletes the Database of a lost Cluster before a recovery. If the backup has no
-// database of that name, CloudNativePG would otherwise create an empty database from the Database.
+// dropFormer deletes the Database of a lost Cluster before a recovery. If the backup lacked this
+// database, CloudNativePG would otherwise create an empty database from the Database object.
 func dropFormer(dojo *corev1api.Dojo, db *cnpgv1.Database) (step cnpg.Step) {
 	if b := dojo.BootstrapSource(); b == nil || b.Recovery == nil || !ownership.Holds(dojo, db) {
 		return step
@@ -72,8 +71,7 @@ func dropFormer(dojo *corev1api.Dojo, db *cnpgv1.Database) (step cnpg.Step) {
 	return step
 }
 
-// Mismatch returns an issue if the Cluster's origin differs from spec.postgres.cluster.bootstrap;
-// else nil.
+// Mismatch returns an issue if the Cluster's origin differs from spec.postgres.cluster.bootstrap.
 func Mismatch(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *conditions.Issue {
 	origin := Origin(dojo)
 	if origin == "" || live == nil || live.Annotations[corev1api.OriginAnnotation] == origin {

@@ -133,7 +133,7 @@ func userKey(secret *corev1.Secret) string {
 // maxValueLength is the maximum length of a host name (RFC 1035). Names in Postgres are shorter.
 const maxValueLength = 253
 
-// describeInvalid says why a Secret cannot be used, or returns "". It never quotes a value.
+// describeInvalid says why a Secret cannot be used. It never quotes a value.
 func describeInvalid(secret *corev1.Secret) string {
 	for _, key := range []string{"host", "port", "dbname", userKey(secret), "password"} {
 		if len(secret.Data[key]) == 0 {

@@ -16,10 +16,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State holds the observed source. An object that does not exist, or is not needed, is nil.
+// State has the observed source. An object is nil if it does not exist or is not needed.
 type State struct {
-	// Observe reads Backup and Secret before the Cluster exists. It reads Job once the Cluster
-	// exists, until the Cluster has a primary.
 	Backup *cnpgv1.Backup
 	Secret *corev1.Secret
 	Job    *batchv1.Job
@@ -56,8 +54,6 @@ func readSource(ctx context.Context, r apply.Reader, name types.NamespacedName) 
 
 func filled(cluster *cnpgv1.Cluster) bool { return cluster.Status.CurrentPrimary != "" }
 
-// jobName returns the name of the Job with which CloudNativePG restores or imports the Cluster's
-// data (pkg/specs/jobs.go).
 func jobName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
 	names := cnpg.BootstrapJobs(dojo)
 	if b := cluster.Spec.Bootstrap; b != nil && b.Recovery != nil && b.Recovery.Source == "" {
@@ -66,8 +62,7 @@ func jobName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
 	return names[0]
 }
 
-// StripJob removes fields of a foreign Job before it enters the cache. It keeps the identity and
-// the numbers of active and failed pods.
+// StripJob removes all fields of a foreign Job except identity and numbers of pods.
 func StripJob(job *batchv1.Job) {
 	active, failed := job.Status.Active, job.Status.Failed
 	ownership.Strip(job)

@@ -16,8 +16,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// For returns the desired Cluster of a Dojo. The Cluster has no empty fields, because an empty
-// field would make CloudNativePG restart the primary for ever.
+// For returns the desired Cluster. An empty field makes CloudNativePG restart the primary for ever.
 func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) *unstructured.Unstructured {
 	want := sized(dojo.Spec.Postgres.Cluster, live)
 	instances := ptr.Deref(want.Instances, 1)
@@ -25,13 +24,12 @@ func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) *unstructu
 		"description": fmt.Sprintf("database of Dojo %s/%s", dojo.Namespace, dojo.Name),
 		"instances":   int64(instances),
 		"storage":     volume(want.Storage),
-		// A smart shutdown would wait up to three minutes for a pool's connections to end, and so
-		// delay a failover (TryShuttingDownSmartFast in pkg/management/postgres/instance.go).
+		// A smart shutdown waits up to three minutes for a pool's connections, and so delays a
+		// failover (TryShuttingDownSmartFast in pkg/management/postgres/instance.go).
 		"smartShutdownTimeout": int64(0),
 	}
 	if instances > 1 {
-		// By default, CloudNativePG restarts the primary in place, and no client can write until it
-		// has started (docs/src/rolling_update.md).
+		// The default, a restart of the primary, interrupts writes (docs/src/rolling_update.md).
 		spec["primaryUpdateMethod"] = string(cnpgv1.PrimaryUpdateMethodSwitchover)
 	}
 	image := images.For(dojo, live, in)

@@ -19,12 +19,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// ObserveOthers lists the other users of a Dojo's own Cluster, such as "Dojo kyoto", before the
-// Cluster is deleted or hibernated. Before a hibernation, it omits suspended Dojos and the
-// Databases of deleted Dojos. But it lists a suspended Dojo that is being deleted with its
-// database, because this deletion needs Postgres.
-//
-// It also returns all guests, which are the other Dojos with a database in the Cluster.
+// ObserveOthers lists the users of a Dojo's own Cluster that prevent its deletion or hibernation,
+// and the other Dojos with a database in it. A suspended Dojo prevents a hibernation only while its
+// database is being deleted, and the Database of a deleted Dojo never does.
 func ObserveOthers(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, readable bool,
 ) (all []string, guests []corev1api.Dojo, err error) {
@@ -54,8 +51,7 @@ func ObserveOthers(
 	return append(all, users...), guests, err
 }
 
-// Databases names the Databases in a Dojo's own Cluster that belong to no Dojo, such as "Database
-// reports".
+// Databases lists the Databases in the Dojo's Cluster without a Dojo, such as "Database reports".
 func Databases(dojo *corev1api.Dojo, guests []corev1api.Dojo, databases []cnpgv1.Database) (all []string) {
 	known := map[string]bool{cnpg.ObjectName(dojo): true}
 	for i := range guests {
@@ -93,7 +89,6 @@ func shutsDown(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Postgres.Cluster != nil
 }
 
-// loginUsers lists the Dojos that use a Secret of the Cluster.
 func loginUsers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all []string, err error) {
 	for _, name := range []string{
 		cnpg.Owner.ObjectName(dojo), cnpg.Second.ObjectName(dojo),
@@ -124,7 +119,7 @@ func loginUsers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all 
 	return all, nil
 }
 
-// InUse returns an issue if others use the Cluster that is to be deleted; else nil.
+// InUse returns an issue if others use the Cluster that is to be deleted.
 func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	if len(s.Others) == 0 || !ownership.Holds(dojo, s.Live) {
 		return nil

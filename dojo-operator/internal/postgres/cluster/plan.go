@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster writes, hibernates and deletes a Dojo's own Cluster. It also waits for a Cluster
-// of another owner.
+// Package cluster writes, hibernates and deletes a Dojo's own Cluster, or awaits a foreign Cluster.
 package cluster
 
 import (
@@ -25,21 +24,18 @@ type Input struct {
 	cnpg.Input
 	Images  images.Input
 	Changes []cnpg.Change
-	// Filling is the issue while CloudNativePG restores or imports the data. Incomplete is the
-	// issue of the preceding steps.
+	// Filling is the issue of a restore or an import, Incomplete the issue of the preceding steps.
 	Filling    *conditions.Issue
 	Incomplete *conditions.Issue
-	// Stopped reports whether no pod uses Postgres. Running describes the pods that use Postgres.
-	// Idle has the deletions of the Jobs whose SQL does not run, but could still start.
+	// Running describes the pods that use Postgres. Idle deletes Jobs that could still begin SQL.
 	Stopped bool
 	Running string
 	Idle    []apply.Deletion
-	// Backup is the name of a Backup that a hibernation would make fail, or "".
+	// Backup names a Backup that a hibernation would make fail.
 	Backup string
 }
 
-// Plan creates the Dojo's own Cluster, or applies changes of the spec to it. Only a step that
-// creates the Cluster blocks.
+// Plan writes the Dojo's own Cluster. Only the creation of the Cluster blocks.
 func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	step := write(dojo, s, in, in.Changes...)
 	if s.Live == nil {
@@ -63,8 +59,7 @@ func write(dojo *corev1api.Dojo, s State, in Input, changes ...cnpg.Change) cnpg
 	return cnpg.Write(o)
 }
 
-// VersionTooLow returns an issue if the image has an older major version than the Cluster's data;
-// else nil.
+// VersionTooLow returns an issue if the image has an older major version than the Cluster's data.
 func VersionTooLow(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) *conditions.Issue {
 	if live == nil {
 		return nil
@@ -80,7 +75,7 @@ func VersionTooLow(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) 
 			"spec.postgres.cluster.", dojo.Namespace, live.Name, data, image, data)
 }
 
-// PlanHibernation hibernates the Cluster of a suspended Dojo once no client uses it.
+// PlanHibernation hibernates the Cluster of a suspended Dojo once nothing uses it.
 func PlanHibernation(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if s.Live == nil {
 		return step
@@ -96,8 +91,8 @@ func PlanHibernation(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return step.Then(write(dojo, s, in, changes...))
 }
 
-// ShouldHibernate reports whether to hibernate the Cluster of a suspended Dojo: no pod, no other
-// Dojo and no Backup uses it. The operator does not resume a Cluster that a user has hibernated.
+// ShouldHibernate reports whether the Cluster of a suspended Dojo should be hibernated. If others
+// use the Cluster, the operator ends its own hibernation, but not a user's.
 func ShouldHibernate(s State, in Input) bool {
 	switch {
 	case s.Live == nil:
@@ -108,8 +103,7 @@ func ShouldHibernate(s State, in Input) bool {
 	return cnpg.Hibernates(s.Live) || in.Stopped && in.Backup == ""
 }
 
-// Wake resumes a Cluster that the operator has hibernated, for the final backup. It changes nothing
-// else: the Dojo is being deleted, so later changes of its spec have no effect.
+// Wake resumes a hibernated Cluster for the final backup. It ignores other changes of the spec.
 func Wake(dojo *corev1api.Dojo, s State, in cnpg.Input) (step cnpg.Step) {
 	if !cnpg.HibernatedByUs(s.Live) {
 		return step
@@ -134,12 +128,10 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return cnpg.Removal{Kind: cnpg.ClusterKind.Kind, Live: s.Live}.Drop(in.Input)
 }
 
-// Conflict returns an issue if an object that does not belong to the Dojo's Cluster has a name that
-// the Cluster needs; else nil.
+// Conflict returns an issue if a foreign object has a name that the Dojo's Cluster needs.
 func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	for _, budget := range s.Budgets {
-		// Any other PodDisruptionBudget could be CloudNativePG's own, so only that of a Dojo's
-		// application is a conflict.
+		// Only the PodDisruptionBudget of a Dojo is surely not CloudNativePG's own.
 		if budget != nil && ownership.ByDojo(budget) {
 			issue = cmp.Or(issue, ownership.NameConflict(dojo, "PodDisruptionBudget", budget))
 		}

@@ -13,8 +13,6 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// webhookRefusal is the issue if CloudNativePG's webhook refuses the Cluster. This is rare, because
-// the schema of the Dojo (apis/core/v1/postgres_types.go) checks parameters first.
 func webhookRefusal() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonClusterRefused,

@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// sized adapts a spec with a size to the live Cluster, since a volume cannot shrink. If the size is
-// unknown, sized keeps the live values of the fields that the size would set.
+// sized keeps a larger live volume, which cannot shrink, and the live fields of an unknown size.
 func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.PostgresCluster {
 	if want.Size == "" || live == nil {
 		return want
@@ -31,8 +30,7 @@ func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.Pos
 	return want
 }
 
-// keepLive copies from the live Cluster the fields that a size sets. It copies only parameters that
-// the operator owns, since CloudNativePG adds others.
+// keepLive copies only parameters that the operator owns, since CloudNativePG adds others.
 func keepLive(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) {
 	want.Instances = new(int32(live.Spec.Instances)) //nolint:gosec // G115: at most 9
 	if want.Resources == nil {
@@ -51,8 +49,7 @@ func keepLive(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) {
 	want.Parameters = parameters
 }
 
-// SizeOf returns the values that spec.postgres.cluster.size gives the Cluster, for the Dojo's
-// status. It returns nil without a size.
+// SizeOf returns the status of spec.postgres.cluster.size, or nil without a size.
 func SizeOf(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *corev1api.SizeStatus {
 	own := dojo.Spec.Postgres.Cluster
 	if own == nil || own.Size == "" {

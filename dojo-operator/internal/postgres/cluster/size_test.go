@@ -25,8 +25,6 @@ func sizedDojo(size corev1api.SizeName, storage string, instances *int32) *corev
 	return &corev1api.Dojo{Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{Cluster: own}}}
 }
 
-// liveCluster returns a Cluster with parameters of two owners: the operator and CloudNativePG's
-// webhook.
 func liveCluster(storage string) *cnpgv1.Cluster {
 	return &cnpgv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{
@@ -80,8 +78,7 @@ func TestSizesShrinkNoVolume(t *testing.T) {
 	}
 }
 
-// If the platform has removed a size, the Cluster keeps its fields. The operator does not take over
-// the parameters that CloudNativePG owns.
+// The operator does not take over the parameters that CloudNativePG owns.
 func TestUnresolvableSizeKeepsTheCluster(t *testing.T) {
 	t.Parallel()
 	spec := For(sizedDojo("Gone", "", nil), liveCluster("20Gi"), images.Input{}).Object["spec"].(map[string]any)

@@ -16,14 +16,12 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State holds the observed Cluster. An object that does not exist is nil.
+// State has the observed Cluster. An absent object is nil.
 type State struct {
 	Live *cnpgv1.Cluster
-	// Budgets are existing PodDisruptionBudgets, of any owner, whose names CloudNativePG needs for
-	// the Cluster. They are read only before the Cluster exists.
+	// Budgets are PodDisruptionBudgets with names that a new Cluster needs.
 	Budgets [2]*policyv1.PodDisruptionBudget
-	// Others names the other objects that use the Dojo's own Cluster, such as "Dojo kyoto". It is
-	// set only if the Dojo is suspended, or is being deleted with its data.
+	// Others names other users, such as "Dojo kyoto", before a hibernation or a deletion with data.
 	Others []string
 }
 
@@ -44,8 +42,7 @@ func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (s State
 	return s, nil
 }
 
-// Strip removes, from a foreign Cluster, the fields on which no plan depends, before the Cluster
-// enters the cache.
+// Strip removes the fields of a foreign Cluster on which no plan depends.
 func Strip(cluster *cnpgv1.Cluster) {
 	was := *cluster
 	ownership.Strip(cluster)

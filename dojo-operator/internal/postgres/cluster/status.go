@@ -27,8 +27,7 @@ func Describe(cluster *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
 	}
 }
 
-// DescribeLost copies the version and the number of instances of a lost Cluster from the Dojo's
-// known status. A restore of the Cluster needs both.
+// DescribeLost keeps the version and the number of instances, which a restore needs.
 func DescribeLost(known, status *corev1api.DatabaseStatus) {
 	status.Version = known.Version
 	if _, desired, ok := strings.Cut(known.Instances, "/"); ok {
@@ -36,8 +35,7 @@ func DescribeLost(known, status *corev1api.DatabaseStatus) {
 	}
 }
 
-// Unreachable says why requests cannot reach Postgres. If cluster is nil, the Cluster does not
-// exist.
+// Unreachable says why requests cannot reach Postgres. cluster is nil if it does not exist.
 func Unreachable(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
 	const message = "Requests cannot reach Postgres: "
 	name := fmt.Sprintf("Cluster %s/%s", dojo.Namespace, cnpg.ClusterName(dojo))

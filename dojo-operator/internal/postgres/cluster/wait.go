@@ -16,8 +16,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Wait returns a step that blocks until Postgres is reachable. After that, the step is incomplete
-// until all instances are ready and have the image and parameters of the spec.
+// Wait blocks until Postgres is reachable, and then reports an own Cluster that is not healthy.
 func Wait(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	own, live := dojo.Spec.Postgres.Cluster, s.Live
 	switch {
@@ -51,9 +50,6 @@ func missing(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 			"The %s of CloudNativePG does not exist. %s", object, adviceForMissing(dojo)).For(object))
 }
 
-// adviceForMissing returns advice for a Cluster that does not exist. If the Dojo had credentials
-// for a database in this Cluster, the advice is to restore the Cluster, because a new Cluster
-// would lack the data.
 func adviceForMissing(dojo *corev1api.Dojo) string {
 	known := dojo.Status.Database
 	if known == nil || known.Login == "" {
@@ -63,9 +59,8 @@ func adviceForMissing(dojo *corev1api.Dojo) string {
 		"name; the Dojo then continues automatically. A new Cluster would give the Dojo an empty database.", known.Name)
 }
 
-// halted reports whether CloudNativePG has stopped reconciling a Cluster. Postgres runs, but no
-// failed instance is replaced, and the rest of the status may be old (Reconcile in
-// internal/controller/cluster_controller.go).
+// halted reports whether CloudNativePG has stopped reconciling a Cluster: failed instances stay,
+// and the status may be old (Reconcile in internal/controller/cluster_controller.go).
 func halted(live *cnpgv1.Cluster) bool {
 	return slices.Contains([]string{
 		cnpgv1.PhaseUnknownPlugin, cnpgv1.PhaseFailurePlugin, cnpgv1.PhaseImageCatalogError,
@@ -85,10 +80,8 @@ func waitForCloudNativePG(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) 
 			message, live.Name, live.Namespace).For(object))
 }
 
-// waitForPrimary starts its deadline at the later of [cnpg.ReadySince] and the start of the wait in
-// the Dojo's status. ReadySince is too early after a hibernation, because Ready stays True during a
-// hibernation. The Cluster's last write would be too late: CloudNativePG rewrites a failing Cluster
-// every second (targetPrimary in internal/controller/cluster_status.go).
+// waitForPrimary ignores writes of the Cluster: CloudNativePG rewrites a failing Cluster every
+// second (targetPrimary in internal/controller/cluster_status.go).
 func waitForPrimary(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(dojo, live)
 	if live.Status.CurrentPrimary != "" { // otherwise the Cluster never had a primary
@@ -99,9 +92,7 @@ func waitForPrimary(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *condi
 	return conditions.WaitUntil(in.Now, since, in.Deadline, waiting.For(object), notReady(live, waiting, in).For(object))
 }
 
-// waitForStandbys starts its deadline at the latest of three times: the last change of the
-// readiness, the last change of the spec, and the start of the wait in the Dojo's status. Other
-// changes of the status, such as each failure of a standby to join, do not restart the deadline.
+// waitForStandbys ignores writes of the status: failed joins must not restart the deadline.
 func waitForStandbys(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(dojo, live)
 	object := fmt.Sprintf("standbys of the Cluster %s/%s", live.Namespace, live.Name)
@@ -129,8 +120,7 @@ func progress(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *conditions.Issue {
 		cluster.Status.ReadyInstances, cluster.Spec.Instances, dojo.Namespace, cnpg.ClusterName(dojo), phase)
 }
 
-// WaitForHibernation returns a step that blocks until the Cluster of a suspended Dojo is
-// hibernated.
+// WaitForHibernation blocks until the Cluster of a suspended Dojo is hibernated.
 func WaitForHibernation(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	switch live := s.Live; {
 	case live == nil:
@@ -155,8 +145,7 @@ func WaitForHibernation(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 			message, in.Deadline, dojo.Name, dojo.Namespace).For(object)))
 }
 
-// hibernation returns the issue until the Cluster is hibernated. This may take long, because
-// CloudNativePG hibernates only a healthy Cluster.
+// hibernation may take long, because CloudNativePG hibernates only a healthy Cluster.
 func hibernation(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, in cnpg.Input) *conditions.Issue {
 	condition := meta.FindStatusCondition(cluster.Status.Conditions, cnpg.HibernationAnnotation)
 	if cnpg.Hibernates(cluster) && condition != nil && condition.Status == metav1.ConditionTrue {

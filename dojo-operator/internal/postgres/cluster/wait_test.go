@@ -35,8 +35,7 @@ func TestHibernationMessages(t *testing.T) {
 	}
 }
 
-// Only the Cluster's phase shows that the rollout of an image is incomplete. CloudNativePG sets the
-// image in the status before the first instance runs this image.
+// CloudNativePG sets the image in the status before an instance runs the image.
 func TestARollOutIsIncomplete(t *testing.T) {
 	t.Parallel()
 	dojo := sizedDojo("", "1Gi", nil)

@@ -14,18 +14,16 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// BarmanCloud is the name of the plugin barman-cloud. It refuses to archive a new Cluster under the
-// serverName of a former one ("Expected empty archive").
+// BarmanCloud refuses a new Cluster under a used serverName ("Expected empty archive").
 const BarmanCloud = "barman-cloud.cloudnative-pg.io"
 
-// BackupSpec returns the common fields of ScheduledBackup and Backup. It sets the method, since the
-// default method is deprecated.
+// BackupSpec is for ScheduledBackup and Backup. It sets the method: the default is deprecated.
 func BackupSpec(dojo *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 	spec := map[string]any{"cluster": map[string]any{"name": ClusterName(dojo)}, "method": "volumeSnapshot"}
 	if b.Method == corev1api.BackupPlugin {
 		spec["method"] = "plugin"
 		plugin := map[string]any{"name": b.Plugin.Name}
-		// A Backup outlives the Cluster, so the Backup itself must say where its data is.
+		// A Backup outlives the Cluster, so the Backup itself must name the location of its data.
 		if len(b.Plugin.Parameters) > 0 {
 			plugin["parameters"] = apply.As[map[string]any](b.Plugin.Parameters)
 		}
@@ -34,8 +32,7 @@ func BackupSpec(dojo *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 	return spec
 }
 
-// BackupSpecNow is like BackupSpec, but has the plugin parameters of the live Cluster. Until an
-// upgrade begins, the Dojo's spec may have other parameters.
+// BackupSpecNow uses the live Cluster's plugin parameters, from which the spec may differ.
 func BackupSpecNow(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) map[string]any {
 	policy := *dojo.BackupPolicy()
 	for i := range cluster.Spec.Plugins {
@@ -53,22 +50,19 @@ func BackupFailed(b *cnpgv1.Backup) bool {
 	return b.Status.Phase == cnpgv1.BackupPhaseFailed || b.Status.Phase == cnpgv1.BackupPhaseDefinitionInvalid
 }
 
-// BackupStarted returns the time at which CloudNativePG started a Backup, or nil. A plugin reports
-// startedAt only at the end of a Backup.
+// BackupStarted returns the start of a Backup, or nil. A plugin sets startedAt only at the end.
 func BackupStarted(b *cnpgv1.Backup) *metav1.Time {
 	return cmp.Or(b.Status.ReconciliationStartedAt, b.Status.StartedAt)
 }
 
-// OlderBackup describes a Backup that CloudNativePG takes first, and returns advice in case this
-// Backup does not end.
+// OlderBackup describes a Backup that delays another Backup, and returns advice to delete it.
 func OlderBackup(b *cnpgv1.Backup) (what, advice string) {
 	return fmt.Sprintf("the older Backup %s (phase %q)", b.Name, b.Status.Phase),
 		fmt.Sprintf("If the older Backup does not end, delete it: `kubectl delete backups.postgresql.cnpg.io %s -n %s`",
 			b.Name, b.Namespace)
 }
 
-// BackupLimit returns the start of the wait for a Backup, and the duration after which the Backup
-// counts as stalled. Until CloudNativePG starts the Backup, this duration is deadline.
+// BackupLimit returns when the wait for a Backup began, and how long the wait may last.
 func BackupLimit(b *cnpgv1.Backup, deadline time.Duration) (since time.Time, limit time.Duration) {
 	if started := BackupStarted(b); started != nil {
 		return started.Time, MaxBackupTime
@@ -76,5 +70,5 @@ func BackupLimit(b *cnpgv1.Backup, deadline time.Duration) (since time.Time, lim
 	return b.CreationTimestamp.Time, deadline
 }
 
-// MaxBackupTime is the time after which a backup of a large database counts as stalled.
+// MaxBackupTime is the time after which a started Backup counts as stalled.
 const MaxBackupTime = 6 * time.Hour

@@ -16,17 +16,16 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Removal deletes an object while a Dojo is being deleted together with its data.
+// Removal deletes an object of a Dojo that is being deleted with its data.
 type Removal struct {
 	Kind    string
 	Live    client.Object
 	Message string
-	// Desired is the object with the reclaim policy, or nil. Drop writes Desired before it deletes
-	// the object.
+	// Desired is the object with the new reclaim policy, to write before the deletion, or nil.
 	Desired *unstructured.Unstructured
 }
 
-// Drop returns a step that deletes the object, and that blocks until the object is gone.
+// Drop returns a step that deletes the object, and blocks until the object is gone.
 func (r Removal) Drop(in Input) (step Step) {
 	since, deleted := in.Now, r.Live.GetDeletionTimestamp()
 	if deleted != nil {
@@ -48,20 +47,19 @@ func (r Removal) Drop(in Input) (step Step) {
 	return step
 }
 
-// Deleting returns the issue of a deletion in progress. The parameter what completes the sentence
-// "Waiting for ...". After the deadline, the issue is Degraded and names the remedy.
+// Deleting returns the issue of a deletion that waits for what; DeletionStalled if it is overdue.
 func Deleting(now, since time.Time, deadline time.Duration, what, remedy string) *conditions.Issue {
 	return conditions.WaitUntil(now, since, deadline, conditions.Progressing(corev1api.ReasonDeletingDatabase,
 		"The Dojo is being deleted with its data. Waiting for %s.", what), DeletionStalled(what, remedy))
 }
 
-// DeletionStalled returns the issue of a deletion that has waited for too long.
+// DeletionStalled returns the issue of a deletion that has waited past its deadline.
 func DeletionStalled(what, remedy string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonDeletionStalled,
 		"The Dojo is being deleted with its data, and has waited too long for %s. %s", what, remedy)
 }
 
-// MissingKind returns the issue if a deletion cannot continue because the cluster lacks a kind.
+// MissingKind returns the issue of a deletion that needs a kind that is not installed.
 func MissingKind(kind optionalkinds.Kind, what, otherwise string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
 		"This cluster does not have the kind %s of CloudNativePG, so that %s. Install "+

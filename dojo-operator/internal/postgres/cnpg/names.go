@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cnpg has the kinds, names and status reports of CloudNativePG. Each package that plans a
-// step uses it.
+// Package cnpg has the kinds, names and status reports of CloudNativePG that all steps share.
 package cnpg
 
 import (
@@ -40,14 +39,13 @@ func Kinds() []optionalkinds.Kind {
 // ObjectName names the Cluster, the Database, the owner's DatabaseRole and its Secret.
 func ObjectName(dojo *corev1api.Dojo) string { return dojo.Name + "-db" }
 
-// Login is one of the two Postgres roles with which an application can log in. A password rotation
-// alternates between them.
+// Login is one of the application's two Postgres roles, between which rotations alternate.
 type Login int
 
 const (
 	// Owner owns the database.
 	Owner Login = iota
-	// Second is a member of Owner and acts as Owner. Second exists from the first rotation on.
+	// Second is a member of Owner and acts as Owner. The first rotation creates Second.
 	Second
 )
 
@@ -62,7 +60,7 @@ func (l Login) ObjectName(dojo *corev1api.Dojo) string {
 	return ObjectName(dojo)
 }
 
-// SQLName names the role in Postgres. The prefixes of Owner and Second differ.
+// SQLName names the role in Postgres.
 func (l Login) SQLName(dojo *corev1api.Dojo) string {
 	if l == Second {
 		return cmp.Or(restoredSecond(restoredName(dojo)), sqlName("dojo2", dojo))
@@ -70,13 +68,11 @@ func (l Login) SQLName(dojo *corev1api.Dojo) string {
 	return SQLName(dojo)
 }
 
-// maxStem is the maximum number of characters of a Dojo's name in the name of a Backup.
-// CloudNativePG puts the name of a Backup into a label of snapshots
-// (pkg/reconciler/backup/volumesnapshot/reconciler.go).
+// maxStem limits the Dojo's name in a Backup's name, which CloudNativePG uses as a label value of
+// snapshots (pkg/reconciler/backup/volumesnapshot/reconciler.go).
 const maxStem = 45
 
-// ScheduleName returns the name of the ScheduledBackup. CloudNativePG names each Backup by this
-// name and 15 more characters.
+// ScheduleName names the ScheduledBackup. CloudNativePG appends 15 characters for each Backup.
 func ScheduleName(dojo *corev1api.Dojo) string {
 	if len(dojo.Name) <= maxStem {
 		return ObjectName(dojo)
@@ -84,24 +80,22 @@ func ScheduleName(dojo *corev1api.Dojo) string {
 	return dojo.Name[:maxStem-9] + "-" + ShortHash(dojo.Name) + "-db"
 }
 
-// BackupName returns the name of a Backup. It begins with at most 45 characters of the Dojo's name.
+// BackupName returns the Dojo's name, cut to 45 characters, with a suffix.
 func BackupName(dojo *corev1api.Dojo, suffix string) string {
 	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-" + suffix
 }
 
-// FinalBackupName returns a name with a hash of the Dojo's UID, because a Backup of a deleted Dojo
-// with the same name may exist.
+// FinalBackupName contains a hash of the UID: a deleted Dojo of this name may have a Backup.
 func FinalBackupName(dojo *corev1api.Dojo) string {
 	return BackupName(dojo, "db-final-"+ShortHash(string(dojo.UID)))
 }
 
-// FirstBackupName names the first Backup of a new Cluster. The operator takes this Backup if the
-// ScheduledBackup has already taken its immediate backup, of an earlier, deleted Cluster.
+// FirstBackupName names the first Backup of a new Cluster, if the ScheduledBackup takes none.
 func FirstBackupName(dojo *corev1api.Dojo, clusterUID types.UID) string {
 	return BackupName(dojo, "db-first-"+ShortHash(string(clusterUID)))
 }
 
-// ClusterName names the Cluster that holds the database; "" without spec.postgres.
+// ClusterName names the Cluster that contains the database; "" without spec.postgres.
 func ClusterName(dojo *corev1api.Dojo) string {
 	switch {
 	case dojo.Spec.Postgres == nil:
@@ -112,8 +106,7 @@ func ClusterName(dojo *corev1api.Dojo) string {
 	return ObjectName(dojo)
 }
 
-// BudgetSuffixes returns the suffixes that follow a Dojo's name in CloudNativePG's
-// PodDisruptionBudgets (pkg/specs/poddisruptionbudget.go).
+// BudgetSuffixes end the names of PodDisruptionBudgets (CloudNativePG's poddisruptionbudget.go).
 func BudgetSuffixes() []string { return []string{"-db", "-db-primary"} }
 
 // Reclaims reports whether the data is deleted with the Dojo.
@@ -141,12 +134,11 @@ func Host(dojo *corev1api.Dojo) string { return ClusterName(dojo) + "-rw" }
 // ReadOnlyHost names the Service of the Cluster's standbys.
 func ReadOnlyHost(dojo *corev1api.Dojo) string { return ClusterName(dojo) + "-ro" }
 
-// PoolerName names the Pooler, its Service and its Deployment. It does not end with "-pooler",
-// because CloudNativePG creates a Secret NAME-db-pooler.
+// PoolerName names the Pooler and its objects. CloudNativePG's own Secret ends with "-pooler".
 func PoolerName(dojo *corev1api.Dojo) string { return ObjectName(dojo) + "-pooler-rw" }
 
-// SQLName names the database and its owner, in at most 63 bytes. No two Dojos of a namespace get
-// the same name: a Kubernetes name has no underscore, and a shortened name ends with a hash.
+// SQLName names the database and its owner. Apart from restored names, it is unique in a namespace:
+// a Kubernetes name has no underscore, and a shortened name ends with a hash.
 func SQLName(dojo *corev1api.Dojo) string {
 	if name := restoredName(dojo); name != "" {
 		return name
@@ -161,8 +153,8 @@ func restoredName(dojo *corev1api.Dojo) string {
 	return ""
 }
 
-// restoredSecond returns the name that the second login has in restored data. Clients of the
-// original database know the password of this role until a rotation replaces it.
+// restoredSecond returns the second login's name in restored data. A rotation must replace this
+// role's password, because clients of the original database know it.
 func restoredSecond(owner string) string {
 	rest, ok := strings.CutPrefix(owner, "dojo_")
 	if !ok {
@@ -175,8 +167,8 @@ func restoredSecond(owner string) string {
 	return name
 }
 
-// BootstrapJobs returns the possible names of the Job with which CloudNativePG restores or imports
-// a Cluster's data (getJobName in pkg/specs/jobs.go). The Job that recovers from snapshots is last.
+// BootstrapJobs returns the possible names of the Job with which CloudNativePG fills a Cluster
+// (getJobName in pkg/specs/jobs.go). The Job that recovers from snapshots is last.
 func BootstrapJobs(dojo *corev1api.Dojo) (names []string) {
 	b := dojo.BootstrapSource()
 	switch prefix := ObjectName(dojo) + "-1-"; {
@@ -200,8 +192,7 @@ func sqlName(prefix string, dojo *corev1api.Dojo) string {
 	return name[:maxLength-9] + "_" + ShortHash(dojo.Namespace+"/"+dojo.Name)
 }
 
-// References returns the names of the objects of a Dojo's database, and of the objects that
-// spec.postgres refers to.
+// References names the objects of a Dojo's database, and the objects that spec.postgres refers to.
 func References(dojo *corev1api.Dojo) (names []string) {
 	if dojo.Spec.Postgres == nil {
 		return nil
@@ -232,7 +223,7 @@ func References(dojo *corev1api.Dojo) (names []string) {
 	return names
 }
 
-// ShortHash returns a short hash. It suffices to distinguish the few objects of one Dojo.
+// ShortHash returns a hash that distinguishes the few objects of one Dojo.
 func ShortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:4])

@@ -18,11 +18,10 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// HibernationAnnotation with the value HibernationOn hibernates a Cluster. It is also the type of
-// the Cluster's condition about hibernation (pkg/reconciler/hibernation/status.go).
+// HibernationAnnotation is also a condition type (pkg/reconciler/hibernation/status.go).
 const HibernationAnnotation = "cnpg.io/hibernation"
 
-// HibernationOn is the annotation's value.
+// HibernationOn is the annotation's value for a hibernated Cluster.
 const HibernationOn = "on"
 
 // Hibernates reports whether the instances of a Cluster are stopped or stopping.
@@ -36,24 +35,21 @@ func Resume(cluster *cnpgv1.Cluster) string {
 		cluster.Name, cluster.Namespace, HibernationAnnotation)
 }
 
-// HibernatedByUs reports whether the operator has hibernated the Cluster, so that the Cluster
-// resumes once the operator removes the annotation.
+// HibernatedByUs reports whether the operator set the annotation, so that it can remove it again.
 func HibernatedByUs(cluster *cnpgv1.Cluster) bool {
 	path := fieldpath.MakePathOrDie("metadata", "annotations", HibernationAnnotation)
 	return cluster != nil && Hibernates(cluster) && apply.OwnedFields(ownership.FieldOwner, cluster).Has(path)
 }
 
-// Up reports whether the primary is ready and no failover is due. It reads instancesStatus, which
-// omits terminating pods (api/v1/base_funcs.go). readyInstances would count standbys too, and Ready
-// stays True in hibernation.
+// Up reports whether the primary is ready and no failover is due. InstancesStatus omits terminating
+// pods (api/v1/base_funcs.go). ReadyInstances counts standbys, and Ready stays True in hibernation.
 func Up(cluster *cnpgv1.Cluster) bool {
 	return cluster != nil && !Hibernates(cluster) && cluster.Status.CurrentPrimary != "" &&
 		cluster.Status.CurrentPrimary == cluster.Status.TargetPrimary &&
 		slices.Contains(cluster.Status.InstancesStatus[cnpgv1.PodHealthy], cluster.Status.CurrentPrimary)
 }
 
-// ReadySince returns the later of two times: the creation of the Cluster, and the last transition
-// of its condition Ready.
+// ReadySince returns the last change of the Cluster's Ready condition, or its creation if later.
 func ReadySince(cluster *cnpgv1.Cluster) time.Time {
 	created := cluster.CreationTimestamp.Time
 	ready := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionClusterReady))
@@ -63,13 +59,12 @@ func ReadySince(cluster *cnpgv1.Cluster) time.Time {
 	return created
 }
 
-// LastWritten returns when an object, including its status, was last written.
+// LastWritten returns when an object or its status was last written.
 func LastWritten(o metav1.Object) time.Time {
 	return lastEntry(o, func(metav1.ManagedFieldsEntry) bool { return true })
 }
 
-// LastSpecWrite returns when an object was last written. It ignores writes of the status, because
-// CloudNativePG writes each refusal to the status.
+// LastSpecWrite is LastWritten without the status, to which CloudNativePG writes its refusals.
 func LastSpecWrite(o metav1.Object) time.Time {
 	return lastEntry(o, func(entry metav1.ManagedFieldsEntry) bool { return entry.Subresource != "status" })
 }
@@ -93,10 +88,9 @@ func OwningCluster(job *batchv1.Job) string {
 	return owner.Name
 }
 
-// maxOrigin is the maximum length of an origin in the status, in bytes.
 const maxOrigin = 512
 
-// ShortOrigin shortens an origin to maxOrigin. A shortened origin ends with a hash.
+// ShortOrigin shortens an origin to maxOrigin bytes. A shortened origin ends with a hash.
 func ShortOrigin(origin string) string {
 	if len(origin) <= maxOrigin {
 		return origin

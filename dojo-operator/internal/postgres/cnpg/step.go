@@ -20,34 +20,31 @@ import (
 // Input is the input of every step.
 type Input struct {
 	Now time.Time
-	// Deadline limits each step. ProgressDeadline limits a step that CloudNativePG reports as
-	// failed.
+	// Deadline limits each step, ProgressDeadline a step that CloudNativePG reports as failed.
 	Deadline, ProgressDeadline time.Duration
 	Unchanged                  apply.Unchanged
 }
 
-// Sync returns an object of CloudNativePG to write, or nil if it is in sync.
+// Sync returns the write of a CloudNativePG object, or nil if the object is in sync.
 func Sync[L apply.Live](in Input, live L, desired *unstructured.Unstructured) *apply.Object {
 	return apply.Sync(ownership.FieldOwner, live, desired, in.Unchanged)
 }
 
-// Step is the result of one step: objects to write and delete, and issues. If Blocks is set, the
-// later steps are not planned.
+// Step is the result of one step. If Blocks is set, the later steps are not planned.
 type Step struct {
 	Apply  []*apply.Object
 	Delete []apply.Deletion
 	Blocks *conditions.Issue
-	// Incomplete is an issue that leaves the database usable. The Dojo reports it only if no step
-	// blocks.
+	// Incomplete leaves the database usable. It is reported only if no step blocks.
 	Incomplete *conditions.Issue
 	// PasswordCurrent reports whether Postgres has the password that the application should use.
 	PasswordCurrent bool
 }
 
-// Blocked returns a step that blocks with an issue. If issue is nil, the step does nothing.
+// Blocked returns a step that blocks with an issue, or an empty step if the issue is nil.
 func Blocked(issue *conditions.Issue) Step { return Step{Blocks: issue} }
 
-// Write returns a step that writes objects. It skips nil.
+// Write returns a step that writes the objects that are not nil.
 func Write(objects ...*apply.Object) (s Step) {
 	for _, o := range objects {
 		if o != nil {
@@ -67,7 +64,7 @@ func (s Step) Then(next Step) Step {
 	return both
 }
 
-// With joins two steps even if s blocks. If both steps have an issue, the issue of s is kept.
+// With joins two steps even if s blocks. The issues of s have priority.
 func (s Step) With(other Step) Step {
 	return Step{
 		Apply: slices.Concat(s.Apply, other.Apply), Delete: slices.Concat(s.Delete, other.Delete),
@@ -99,8 +96,7 @@ func After(dojo *corev1api.Dojo, l Login, o *apply.Object) *apply.Object {
 	return o
 }
 
-// Change is a change that a step makes to the desired Cluster. A nil value in Spec removes the
-// field.
+// Change is a change of the desired Cluster. A nil value in Spec removes the field.
 type Change struct {
 	Spec        map[string]any
 	Annotations map[string]string

@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Report is the state of a Database or DatabaseRole as CloudNativePG reports it. Neither kind has
-// conditions.
+// Report is the state of a Database or a DatabaseRole. Neither kind has conditions.
 type Report struct {
 	Applied *bool // nil before CloudNativePG's first try
 	Current bool  // the report is about the present spec
@@ -35,15 +34,12 @@ type Pending struct {
 	Password     *metav1.PartialObjectMetadata
 }
 
-// Waiting returns the issue for an object that Postgres does not have yet. The parameter what names
-// the object, such as "the role dojo".
+// Waiting returns the issue for a missing object of Postgres, such as "the role dojo".
 func Waiting(reason, what string) *conditions.Issue {
 	return conditions.Progressing(reason, "Waiting until Postgres has %s.", what)
 }
 
-// Wait returns the issue while Postgres lacks the object, or nil. The deadline starts at the last
-// change of the object, of its password or of the Cluster's readiness, because refusals before that
-// change are normal.
+// Wait returns an issue until Postgres has the object. Refusals before the last change are ignored.
 func (p Pending) Wait(in Input) *conditions.Issue {
 	if p.Report.Done() {
 		return nil

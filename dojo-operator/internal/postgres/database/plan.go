@@ -60,8 +60,7 @@ func Keep(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return cnpg.Write(cnpg.Sync(in.Input, s.Live, For(dojo, in.Record)))
 }
 
-// Drop plans the deletion of the database. readable reports whether the operator can read the kind
-// Database.
+// Drop deletes the database. readable reports whether the kind Database can be read.
 func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Step) {
 	switch hibernates := in.Cluster != nil && cnpg.Hibernates(in.Cluster); {
 	case !holds(dojo, s.Live) && in.Cluster != nil && !readable:
@@ -81,14 +80,12 @@ func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Ste
 	}.Drop(in.Input)
 }
 
-// holds reports whether a Database belongs to the Dojo. A Database in another Cluster is of a
-// former Dojo with the same name, not of this Dojo.
+// holds is false for a Database in another Cluster: a former Dojo of this name had that Database.
 func holds(dojo *corev1api.Dojo, db *cnpgv1.Database) bool {
 	return ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }
 
-// For returns the desired Database. record becomes its annotations, which identify the SQL that has
-// run.
+// For returns the desired Database. Its annotations are the record of the SQL that has run.
 func For(dojo *corev1api.Dojo, record map[string]string) *unstructured.Unstructured {
 	spec := map[string]any{
 		"cluster":               map[string]any{"name": cnpg.ClusterName(dojo)},
@@ -113,8 +110,7 @@ func extensions(dojo *corev1api.Dojo) (all []any) {
 	return all
 }
 
-// failure returns the message of a failed extension. If no extension has failed, it returns the
-// Database's message, which does not mention extensions.
+// failure prefers a failed extension's message, which the Database's message does not mention.
 func failure(db *cnpgv1.Database) string {
 	for _, extension := range db.Status.Extensions {
 		if !extension.Applied {

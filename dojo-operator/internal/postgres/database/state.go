@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State holds the Database, or nil.
+// State has the Database, or nil.
 type State struct{ Live *cnpgv1.Database }
 
 // Observe reads the Database of a Dojo.
@@ -24,8 +24,7 @@ func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (s State
 	return s, err
 }
 
-// Strip removes fields of a foreign Database before it enters the cache. It keeps the identity and
-// the name of the Cluster.
+// Strip removes all fields of a foreign Database except identity and Cluster name.
 func Strip(db *cnpgv1.Database) {
 	cluster := db.Spec.ClusterRef
 	ownership.Strip(db)

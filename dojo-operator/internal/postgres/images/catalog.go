@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxImage is the maximum length of an image in the API of the Dojo.
 const maxImage = 512
 
 //go:embed catalog.yaml
@@ -23,12 +22,11 @@ var builtIn []byte
 // Catalog has the image of each major version of Postgres.
 type Catalog struct {
 	images map[int]string
-	// invalid says why the platform's catalog cannot be used.
+
 	invalid string
 }
 
-// BuiltIn returns the catalog of this version of the operator. If repository is not empty, it
-// replaces the repository of each image. The mirror in repository needs the same tags and digests.
+// BuiltIn returns the operator's catalog. repository is a mirror with the same images, or empty.
 func BuiltIn(repository string) Catalog {
 	all := Parse(map[string][]byte{"catalog.yaml": builtIn})
 	if repository == "" {
@@ -42,8 +40,7 @@ func BuiltIn(repository string) Catalog {
 	return all
 }
 
-// Parse reads catalogs in YAML: each file has a ClusterImageCatalog or an ImageCatalog. If a file
-// is invalid, the catalog has no images.
+// Parse reads ClusterImageCatalogs and ImageCatalogs. An invalid file makes the catalog empty.
 func Parse(files map[string][]byte) Catalog {
 	all := Catalog{images: map[int]string{}}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -79,8 +76,7 @@ func (c Catalog) add(text []byte) error {
 // Image returns the image of a major version, or "".
 func (c Catalog) Image(major int) string { return c.images[major] }
 
-// Offers lists the major versions that a Cluster can have: the version of its data, and the newer
-// versions of the catalog. The version of the data is the parameter has; without data, it is 0.
+// Offers lists the version of the data (has), unless 0, and the newer versions of the catalog.
 func (c Catalog) Offers(has int) string {
 	var all []string
 	if has > 0 {

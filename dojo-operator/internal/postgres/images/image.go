@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package images chooses the Postgres image for a Dojo's Cluster: the image in the spec, or the
-// catalog's image for the version in the spec. A Cluster keeps its image until an upgrade begins.
+// Package images chooses a Cluster's Postgres image: the image in the spec, or the catalog's image
+// for the version in the spec. A Cluster keeps its image until an upgrade begins.
 package images
 
 import (
@@ -18,16 +18,14 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// For returns the image of a Cluster, or "" if CloudNativePG chooses it. If the catalog has no
-// image for the version, the Cluster keeps its image.
+// For returns the image of a Cluster, or "" if CloudNativePG chooses it.
 func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) string {
 	switch want := dojo.Spec.Postgres.Cluster; {
 	case want.ImageName != "":
 		return want.ImageName
 	case want.Version != "":
 		return ofVersion(dojo, live, in)
-	// If the operator stopped setting the field, CloudNativePG would set its present default image,
-	// and so upgrade Postgres.
+	// Without the field, CloudNativePG would set its default image, and so upgrade Postgres.
 	case live != nil && apply.OwnedFields(ownership.FieldOwner, live).Has(fieldpath.MakePathOrDie("spec", "imageName")):
 		return live.Spec.ImageName
 	}
@@ -43,12 +41,10 @@ func ofVersion(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) string {
 	return cmp.Or(in.Catalog.images[major], has)
 }
 
-// Annotation on a Cluster has the image that the operator has chosen for the version in the spec.
-// If another client changes the Cluster's image, the operator restores the image in the annotation.
+// Annotation has the operator's choice of image, so that the operator can undo foreign changes.
 const Annotation = "core.jutsu.com/image"
 
-// current returns the image that the Cluster keeps until an upgrade. It returns "" if there is no
-// Cluster, or if its image is not known.
+// current returns the image that the Cluster keeps until an upgrade, or "" if it is unknown.
 func current(live *cnpgv1.Cluster, major int) string {
 	switch {
 	case live == nil:
@@ -61,7 +57,7 @@ func current(live *cnpgv1.Cluster, major int) string {
 	return live.Spec.ImageName
 }
 
-// Unknown returns an issue if the catalog does not have the version in the spec; else nil.
+// Unknown returns an issue if the catalog does not have the version in the spec.
 func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	own := dojo.Spec.Postgres.Cluster
 	if own == nil || own.ImageName != "" || own.Version == "" ||
@@ -84,8 +80,7 @@ func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.I
 			"spec.postgres.cluster.imageName instead of version.", own.Version, in.Catalog.Offers(data))
 }
 
-// Majors returns the major versions of the spec, of the Cluster's image and of the Cluster's data.
-// An unknown version is 0.
+// Majors returns the major versions of the spec, the Cluster's image and its data; 0 if unknown.
 func Majors(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) (wanted, image, data int) {
 	wanted, image = majorOf(For(dojo, live, in)), majorOf(live.Spec.ImageName)
 	if ref := live.Spec.ImageCatalogRef; ref != nil {
@@ -107,8 +102,7 @@ func Major(version string) int {
 	return major
 }
 
-// maxTag is the maximum length of a tag (opencontainers/distribution-spec, spec.md). It limits the
-// version in the status.
+// maxTag is the maximum length of a tag (opencontainers/distribution-spec, spec.md).
 const maxTag = 128
 
 // VersionOf returns the version in an image's tag, such as "17.6" or "17", or "".

@@ -20,14 +20,11 @@ import (
 type Input struct {
 	Catalog Catalog
 	Now     time.Time
-	// Busy reports whether SQL runs or may begin, such as the SQL of a release step or an upgrade.
-	// A restart of the primary would interrupt the SQL.
+	// Busy reports whether SQL runs or may begin, which a restart of the primary would interrupt.
 	Busy bool
 }
 
-// tag matches tags of CloudNativePG's form: the version, the date of the build, and the kind of
-// image with its operating system
-// (https://github.com/cloudnative-pg/postgres-containers#image-tags).
+// tag has the form of https://github.com/cloudnative-pg/postgres-containers#image-tags.
 var tag = regexp.MustCompile(`^(\d{1,4})\.(\d{1,4})(?:-(\d{8,14}))?((?:-[a-z].*)?)$`)
 
 type build struct {
@@ -47,9 +44,8 @@ func buildOf(image string) (b build, ok bool) {
 	return b, true
 }
 
-// newer reports whether b is newer than the former build, with the same major version and kind. The
-// kind must not change, because another operating system sorts text in another way, which breaks
-// indexes (https://www.postgresql.org/docs/current/collation.html).
+// newer requires the same kind of image: another operating system may sort text differently, which
+// breaks indexes (https://www.postgresql.org/docs/current/collation.html).
 func (b build) newer(former build) bool {
 	if b.major != former.major || b.kind != former.kind {
 		return false
@@ -57,8 +53,7 @@ func (b build) newer(former build) bool {
 	return b.minor > former.minor || b.minor == former.minor && len(b.date) == len(former.date) && b.date > former.date
 }
 
-// Newer returns the version of the catalog's image if this image has a newer minor version than
-// the Cluster's image, or is a newer build of the same version; else "".
+// Newer returns the version of the catalog's image if it is a newer version or build, or "".
 func Newer(dojo *corev1api.Dojo, live *cnpgv1.Cluster, catalog Catalog) string {
 	own := dojo.Spec.Postgres.Cluster
 	if own == nil || own.Version == "" || own.ImageName != "" {
@@ -76,7 +71,6 @@ func Newer(dojo *corev1api.Dojo, live *cnpgv1.Cluster, catalog Catalog) string {
 	return fmt.Sprintf("%d.%d", next.major, next.minor)
 }
 
-// minorDue reports whether to give the Cluster the catalog's image of a newer minor version now.
 func minorDue(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) bool {
 	newer := Newer(dojo, live, in.Catalog)
 	if newer == "" || in.Busy {
@@ -97,8 +91,7 @@ func minorDue(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) bool {
 	return err == nil && open
 }
 
-// NewerAt returns the start of the present or next maintenance window if the catalog has a newer
-// version. It returns nil without a newer version or without a window.
+// NewerAt returns the start of the current or next maintenance window for a newer version, or nil.
 func NewerAt(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *metav1.Time {
 	if Newer(dojo, live, in.Catalog) == "" {
 		return nil
@@ -114,7 +107,7 @@ func NewerAt(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *metav1.Time 
 	return &metav1.Time{Time: at}
 }
 
-// UnknownZone returns an issue if the window's time zone does not exist; else nil.
+// UnknownZone returns an issue if the window's time zone does not exist.
 func UnknownZone(dojo *corev1api.Dojo) *conditions.Issue {
 	own := dojo.Spec.Postgres.Cluster
 	if own == nil || own.VersionPolicy == nil || own.VersionPolicy.Window == nil {

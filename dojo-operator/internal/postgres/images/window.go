@@ -10,8 +10,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// opening returns the start of the maintenance window that is open now. If none is open, it returns
-// the start of the next window.
+// opening returns the start of the open maintenance window, or else of the next window.
 func opening(w *corev1api.Window, now time.Time) (at time.Time, open bool, err error) {
 	zone, err := time.LoadLocation(w.TimeZone)
 	if err != nil {
@@ -24,8 +23,7 @@ func opening(w *corev1api.Window, now time.Time) (at time.Time, open bool, err e
 	year, month, day := now.In(zone).Date()
 	for d := -1; d <= 7; d++ { // from yesterday, because a window may last until the next day
 		at = time.Date(year, month, day+d, start.Hour(), start.Minute(), 0, 0, zone)
-		// The weekday is computed at noon, because the start's hour may not exist on a day on which
-		// the clocks change.
+		// Noon exists on every day; the start may not exist on a day on which the clocks change.
 		on := time.Date(year, month, day+d, 12, 0, 0, 0, zone).Weekday().String()[:3]
 		if len(w.Days) > 0 && !slices.Contains(w.Days, corev1api.Weekday(on)) {
 			continue

@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// DropRenamed deletes a DatabaseRole of a deleted Dojo if the role's spec.name is not the name that
-// this Dojo needs. spec.name is immutable, so the operator cannot correct it.
+// DropRenamed deletes a deleted Dojo's DatabaseRole if spec.name, which is immutable, is wrong.
 func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		role, name := login.Role, cnpg.Login(l).SQLName(dojo)
@@ -34,8 +33,7 @@ func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 	return step
 }
 
-// Keep sets the reclaim policy of the roles to retain, and removes the owner reference from their
-// Secrets. So both outlive the Dojo.
+// Keep makes roles and Secrets outlive the Dojo: reclaim policy retain, and no owner reference.
 func Keep(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		in.Login = cnpg.Login(l)
@@ -62,14 +60,12 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	}.Drop(in.Input)
 }
 
-// holds reports whether a DatabaseRole belongs to the Dojo. A DatabaseRole in another Cluster is
-// of a former Dojo with the same name, not of this Dojo.
+// holds is false for a role in another Cluster: a former Dojo of this name had that role.
 func holds(dojo *corev1api.Dojo, role *cnpgv1.DatabaseRole) bool {
 	return ownership.Holds(dojo, role) && role.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }
 
-// Conflict returns an issue if a foreign object has the name of the owner login, or of a second
-// login that is in use or prepared for use; else nil.
+// Conflict returns an issue if a foreign object has the name of a needed Secret or DatabaseRole.
 func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	rotation := RotationOf(dojo, s)
 	for l, login := range s.Logins {

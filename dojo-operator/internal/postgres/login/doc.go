@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package login gives the application a role and a password in Postgres. A role has only one
-// password, so the application has two roles, the owner and the second login. A rotation gives the
-// unused login a new password, and later retires the former login. The second login acts as the
-// owner.
+// Package login gives the application two Postgres roles: the owner, and a second login in the role
+// of the owner. A rotation gives the unused login a new password, then retires the former login.
 package login

@@ -18,15 +18,14 @@ import (
 type Input struct {
 	cnpg.Input
 	Login cnpg.Login
-	// Cluster is the live Cluster. DatabaseID consists of the UIDs of the Cluster and the Database.
+	// DatabaseID consists of the UIDs of the Cluster and the Database.
 	Cluster    *cnpgv1.Cluster
 	DatabaseID string
 	// Outdated says why pods may still have the former login, or is empty.
 	Outdated string
 }
 
-// Plan enables a login that is in use or prepared for use. The returned step blocks until Postgres
-// has the login. Plan retires any other login.
+// Plan retires an unused login. It enables any other login, and blocks until Postgres has it.
 func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	if !RotationOf(dojo, s).Involves(in.Login) {
 		return retire(dojo, s, in)
@@ -37,8 +36,7 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return step
 }
 
-// enable writes the Secret and the DatabaseRole of a login. During a rotation, the next login may
-// log in only once Postgres has its new password. So its old password never becomes valid again.
+// enable lets the next login log in only with its new password, never with an old password.
 func enable(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	l, login := in.Login, s.Logins[in.Login]
 	current := l == RotationOf(dojo, s).Current
@@ -68,7 +66,6 @@ func enable(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return step
 }
 
-// rotated marks a write as part of a rotation, so that it is not reported as drift.
 func rotated(o *apply.Object) *apply.Object {
 	if o != nil {
 		o.Drift = false
@@ -76,7 +73,6 @@ func rotated(o *apply.Object) *apply.Object {
 	return o
 }
 
-// retry changes an annotation of the role, so that CloudNativePG reconciles it sooner.
 func retry(
 	dojo *corev1api.Dojo, in Input, role *cnpgv1.DatabaseRole, enabled bool, reported cnpg.Report,
 	waiting *conditions.Issue,
@@ -94,8 +90,7 @@ func retry(
 	return cnpg.Write(rotated(cnpg.After(dojo, in.Login, apply.Write(ownership.FieldOwner, role, again)))).Apply
 }
 
-// NeedsStatement returns an ID of the SQL that makes the second login's sessions act as the owner.
-// It returns "" if this SQL need not run.
+// NeedsStatement identifies the SQL that the second login needs to act as the owner; "" if none.
 func NeedsStatement(dojo *corev1api.Dojo, s State, databaseID string) string {
 	role := s.Logins[cnpg.Second].Role
 	if !RotationOf(dojo, s).Involves(cnpg.Second) || actsAsOwner(role, databaseID) {
@@ -104,8 +99,7 @@ func NeedsStatement(dojo *corev1api.Dojo, s State, databaseID string) string {
 	return string(role.UID) + databaseID
 }
 
-// RecordStatement records in an annotation of the DatabaseRole that the SQL of [NeedsStatement] has
-// run in a database.
+// RecordStatement records in the DatabaseRole that the SQL of [NeedsStatement] has run.
 func RecordStatement(dojo *corev1api.Dojo, s State, databaseID string) cnpg.Step {
 	role := s.Logins[cnpg.Second].Role
 	acting := For(dojo, cnpg.Second, role.Spec.Login, role)

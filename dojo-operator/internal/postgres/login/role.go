@@ -17,11 +17,10 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// CloudNativePG's instance manager may at first be forbidden to read the password of a new role. It
-// then retries after 30 seconds (internal/management/controller/databaserole_controller.go), or on
-// any change of the DatabaseRole. So the operator changes an annotation to cause an earlier retry.
+// CloudNativePG may at first be forbidden to read a new role's password. It retries after 30
+// seconds or at a change of the role (internal/management/controller/databaserole_controller.go).
 const (
-	// RetryAnnotation changes for each retry. It has the time of the last retry, in RFC 3339.
+	// RetryAnnotation has the time of the last retry, in RFC 3339.
 	RetryAnnotation = "core.jutsu.com/asked-again"
 	firstPause      = time.Second
 	lastPause       = 8 * time.Second // longer pauses are useless: CloudNativePG's own retry comes sooner
@@ -29,8 +28,7 @@ const (
 
 var loginPath = fieldpath.MakePathOrDie("spec", "login")
 
-// ActsAnnotation holds the UIDs of the Cluster and Database in which sessions of the second login
-// act as the owner.
+// ActsAnnotation identifies the database in which the second login acts as the owner.
 const ActsAnnotation = "core.jutsu.com/acts-as-owner-in"
 
 func report(role *cnpgv1.DatabaseRole) cnpg.Report {
@@ -45,8 +43,7 @@ func hasPassword(login Login) bool {
 		login.Role.Status.SecretResourceVersion == login.Secret.GetResourceVersion()
 }
 
-// untilRetry returns the time until the next retry. The retries are due when the role is 1, 2, 4, 8
-// and 16 seconds old. After that, and if a retry would not help, the result retry is false.
+// untilRetry schedules useful retries when the role is 1, 2, 4, 8 and 16 seconds old.
 func untilRetry(role *cnpgv1.DatabaseRole, reported cnpg.Report, now time.Time) (wait time.Duration, retry bool) {
 	if reported.Applied == nil || *reported.Applied || !strings.Contains(reported.Message, " is forbidden: ") {
 		return 0, false
@@ -59,8 +56,7 @@ func untilRetry(role *cnpgv1.DatabaseRole, reported cnpg.Report, now time.Time) 
 	return last.Add(pause).Sub(now), pause <= lastPause
 }
 
-// For returns the desired DatabaseRole of a login. It copies RetryAnnotation and ActsAnnotation
-// from the live role.
+// For returns the desired DatabaseRole of a login. It keeps the live values of both annotations.
 func For(dojo *corev1api.Dojo, l cnpg.Login, enabled bool, live *cnpgv1.DatabaseRole) *unstructured.Unstructured {
 	spec := map[string]any{
 		"cluster":                   map[string]any{"name": cnpg.ClusterName(dojo)},

@@ -12,20 +12,17 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Rotation is the state of a password rotation. Current is the login in use. During a rotation,
-// Next is the login that the application will use; otherwise Next equals Current.
+// Rotation is the state of a password rotation. Next differs from Current only during a rotation.
 type Rotation struct {
 	Current, Next cnpg.Login
-	// Postponed reports whether a requested rotation waits until the former login is retired. Pods
-	// may still use the former login.
+	// Postponed reports whether a requested rotation waits until the former login is retired.
 	Postponed bool
 }
 
 // Involves reports whether a login is in use, or is prepared for use.
 func (r Rotation) Involves(l cnpg.Login) bool { return l == r.Current || l == r.Next }
 
-// RotationOf derives the rotation from the login in use, and from the rotation requests that the
-// logins' Secrets record.
+// RotationOf derives the rotation from the login in use and the requests in the logins' Secrets.
 func RotationOf(dojo *corev1api.Dojo, s State) Rotation {
 	r := Rotation{Current: s.Current, Next: s.Current}
 	if !s.Connected || !rotationRequested(dojo, s.Logins[r.Current].Secret) {
@@ -53,8 +50,7 @@ func retired(dojo *corev1api.Dojo, login Login) bool {
 	return !ownership.Holds(dojo, login.Role) || !login.Role.Spec.Login && report(login.Role).Done()
 }
 
-// Source returns the login that the application should use. During a rotation, this is the next
-// login once Postgres accepts it.
+// Source returns the login for the application: the next login once Postgres accepts it.
 func Source(dojo *corev1api.Dojo, s State, databaseID string) cnpg.Login {
 	r := RotationOf(dojo, s)
 	if next := s.Logins[r.Next]; mayLogIn(dojo, next) && ownership.Holds(dojo, next.Secret) && report(next.Role).Done() &&
@@ -71,7 +67,6 @@ func Retires(dojo *corev1api.Dojo, s State) bool {
 	return !r.Involves(other) && !retired(dojo, s.Logins[other])
 }
 
-// inUse describes the possible users of the former login. It returns "" if there are none.
 func inUse(dojo *corev1api.Dojo, s State, in Input) string {
 	current := RotationOf(dojo, s).Current
 	switch {
@@ -99,7 +94,7 @@ func retire(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return step
 }
 
-// PlanRetirement waits until the former login is retired. The next rotation begins after that.
+// PlanRetirement reports an issue until the former login is retired.
 func PlanRetirement(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !Retires(dojo, s) {
 		return step

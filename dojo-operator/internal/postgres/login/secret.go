@@ -14,25 +14,19 @@ import (
 )
 
 const (
-	// RotationAnnotation holds the value of the Dojo's annotation that requested this password, or
-	// is empty.
+	// RotationAnnotation has the value of the Dojo's annotation that requested this password.
 	RotationAnnotation = "core.jutsu.com/rotation"
 	// retiredAnnotation marks a password that no client has.
 	retiredAnnotation = "core.jutsu.com/retired"
-	// addressAnnotation holds host, database and user. So the metadata alone shows whether a
-	// retained Secret is stale.
+	// addressAnnotation has host, database and user, so that metadata alone shows a stale Secret.
 	addressAnnotation = "core.jutsu.com/login-at"
 	// ReloadLabel on a Secret makes CloudNativePG watch the Secret for changes.
 	ReloadLabel = "cnpg.io/reload"
 	port        = "5432"
 )
 
-// keys are the keys of a login's Secret. CloudNativePG writes these and more keys to the Secret
-// that it generates for an owner.
 var keys = []string{"host", "port", "dbname", "user", "username", "password"}
 
-// secretFor returns the desired Secret of a login. The Secret has an owner reference to the Dojo
-// only if the data is deleted with the Dojo.
 func secretFor(
 	dojo *corev1api.Dojo, l cnpg.Login, password []byte, annotations map[string]string,
 ) *corev1ac.SecretApplyConfiguration {
@@ -62,8 +56,7 @@ func labels(dojo *corev1api.Dojo) map[string]string {
 	return all
 }
 
-// InSync reports whether the Secret of a login in use is in sync. It reads only the metadata, and
-// ignores RotationAnnotation.
+// InSync reports whether the Secret of a login in use is in sync, apart from RotationAnnotation.
 func InSync(dojo *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
 	return secret != nil && !isRetired(secret) && keptInSync(dojo, l, secret)
 }
@@ -84,8 +77,7 @@ func rotationRequested(dojo *corev1api.Dojo, secret *metav1.PartialObjectMetadat
 		requested != secret.GetAnnotations()[RotationAnnotation]
 }
 
-// PlanPassword plans the Secret of a login that is in use or prepared for use; nil if the Secret is
-// in sync. It replaces a password that another client has set.
+// PlanPassword plans the Secret of a login in use or in preparation, and undoes foreign passwords.
 func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 	l, login := in.Login, s.Logins[in.Login]
 	rotates := rotationRequested(dojo, login.Secret) && (l != s.Current || !s.Connected)
@@ -101,8 +93,7 @@ func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 			value = login.Password
 		}
 		if kept || rotation == "" {
-			// Keep the record of the fulfilled request. Otherwise a rotation would begin if a user
-			// removed the Dojo's annotation and set the same value again.
+			// Without the record, a rotation would begin if a user set the same annotation again.
 			rotation = before
 		}
 	}
@@ -110,7 +101,7 @@ func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 	return cnpg.Sync(in.Input, login.Secret, apply.Typed(desired))
 }
 
-// planRetired plans the Secret of a retired login, with a new password that no client knows.
+// planRetired gives the Secret of a retired login a password that no client knows.
 func planRetired(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 	l, login := in.Login, s.Logins[in.Login]
 	if login.Secret != nil && isRetired(login.Secret) && keptInSync(dojo, l, login.Secret) {

@@ -16,31 +16,27 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State holds the observed logins. An object that does not exist is nil.
+// State has the observed logins. An absent object is nil.
 type State struct {
 	Logins [2]Login
-	// Connected reports whether the application's credentials name one of the logins. If so,
-	// Current is this login. Otherwise Current is the owner login, or the second login if it alone
-	// may log in, for example because a deleted Dojo has left it.
+	// Connected reports whether the application's credentials name a login, which is then Current.
+	// Otherwise Current is the owner, unless only the second login may log in.
 	Connected bool
 	Current   cnpg.Login
-	// Users names the other Dojos that use the former login through spec.credentialsRef, such as
-	// "Dojo kyoto". It is set only while the former login still has to be retired.
+	// Users names the other Dojos that use the former login, while it must be retired.
 	Users []string
 }
 
 // Login is an observed login.
 type Login struct {
-	// Secret is metadata. Observe reads Password only if the Secret has to be written. NewPassword
-	// is random.
+	// Secret is metadata. Password is read only to write the Secret again. NewPassword is random.
 	Secret      *metav1.PartialObjectMetadata
 	Password    []byte
 	NewPassword string
 	Role        *cnpgv1.DatabaseRole
 }
 
-// Observe reads the logins. source names the Secret from which the application's credentials were
-// copied, or is empty.
+// Observe reads the logins. source names the Secret from which the credentials were copied.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string, readable bool,
 ) (s State, err error) {
@@ -75,8 +71,7 @@ func Observe(
 	return s, nil
 }
 
-// Connect sets Connected and Current. source names the Secret from which the application's
-// credentials were copied, or is empty.
+// Connect sets Connected and Current. source names the Secret from which credentials were copied.
 func (s *State) Connect(dojo *corev1api.Dojo, source string) {
 	for _, l := range []cnpg.Login{cnpg.Owner, cnpg.Second} {
 		if source == l.ObjectName(dojo) {

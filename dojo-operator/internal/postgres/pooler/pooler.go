@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pooler runs PgBouncer in front of a Dojo's own Cluster. The application uses the Pooler
-// once the Pooler is available. The operator deletes an obsolete Pooler once no pod uses it.
+// Package pooler runs PgBouncer in front of a Dojo's own Cluster.
 package pooler
 
 import (
@@ -25,10 +24,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// State holds the observed Pooler. An object that does not exist is nil.
+// State has the observed Pooler. An absent object is nil.
 type State struct {
 	Pooler *cnpgv1.Pooler
-	// Deployment and Service are the objects, of any owner, with the Pooler's name.
+	// Deployment and Service have the Pooler's name, but may belong to any owner.
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 }
@@ -62,9 +61,7 @@ func exists(dojo *corev1api.Dojo, s State) bool {
 	return s.Pooler != nil && !ownership.Conflicts(dojo, s.Pooler) && s.Pooler.DeletionTimestamp == nil
 }
 
-// available returns the number of available pods in the Deployment's status. The Pooler's own
-// status also counts pods that are not available (CloudNativePG's
-// internal/controller/pooler_status.go).
+// available omits unavailable pods, unlike the Pooler's status (CloudNativePG's pooler_status.go).
 func available(s State) int32 {
 	if s.Pooler == nil || s.Deployment == nil || s.Service == nil || !byPooler(s.Deployment) || !byPooler(s.Service) {
 		return 0
@@ -78,8 +75,7 @@ func Answers(dojo *corev1api.Dojo, s State) bool { return exists(dojo, s) && ava
 // Obsolete reports whether the Dojo has a Pooler that its spec no longer has.
 func Obsolete(dojo *corev1api.Dojo, s State) bool { return Wanted(dojo) == nil && exists(dojo, s) }
 
-// Host returns the Pooler's host, or "" for the primary's host. An application without credentials
-// (not connected) gets the Pooler's host, and waits for the Pooler.
+// Host returns the Pooler's host, or "" for the primary. Without credentials, connected is false.
 func Host(dojo *corev1api.Dojo, s State, connected, inUse bool) string {
 	if Wanted(dojo) != nil && (inUse || !connected || Answers(dojo, s)) {
 		return cnpg.PoolerName(dojo)
@@ -93,8 +89,7 @@ func byPooler(o metav1.Object) bool {
 		owner.APIVersion == cnpgv1.SchemeGroupVersion.String()
 }
 
-// Strip removes fields of a foreign Deployment before it enters the cache. It keeps the identity
-// and, if a Pooler controls the Deployment, the number of available pods.
+// Strip removes all fields of a foreign Deployment except identity and a Pooler's available pods.
 func Strip(deployment *appsv1.Deployment) {
 	replicas := deployment.Status.AvailableReplicas
 	ownership.Strip(deployment)
@@ -103,9 +98,8 @@ func Strip(deployment *appsv1.Deployment) {
 	}
 }
 
-// ResetQuery has the effects of DISCARD ALL, and makes sessions of the second login act as the
-// owner again (schema/login.sh). In some minor versions of Postgres, DISCARD ALL does not restore
-// the role of the owner.
+// ResetQuery replaces DISCARD ALL, which in some minor versions of Postgres does not restore the
+// role of the owner in sessions of the second login (schema/login.sh).
 const ResetQuery = "CLOSE ALL; RESET ALL; DEALLOCATE ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); " +
 	"DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES; RESET SESSION AUTHORIZATION; RESET ROLE"
 
@@ -149,17 +143,14 @@ func webhookRefusal() apply.Refusal {
 // Input is the input of a plan for a Pooler.
 type Input struct {
 	cnpg.Input
-	// InUse reports whether the application's credentials name the Pooler. If InUse is false,
-	// Outdated says why pods may still use the Pooler, or is empty.
+	// InUse reports whether the credentials name the Pooler, Outdated why pods may still use it.
 	InUse    bool
 	Outdated string
-	// Stopped reports whether the Pooler should have no pods, because the Dojo is suspended.
+
 	Stopped bool
 }
 
-// Plan writes the Pooler. If the spec has no Pooler, Plan deletes an existing Pooler once no pod
-// uses it. The step is incomplete while the Pooler is not ready, and while pods may use an obsolete
-// Pooler.
+// Plan writes the Pooler, or deletes an unwanted Pooler once no pod uses it.
 func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if Wanted(dojo) == nil {
 		return remove(dojo, s, in)

@@ -40,8 +40,6 @@ func byCNPG[O client.Object](o O) O {
 	return o
 }
 
-// started returns the State after the operator has written the Pooler and the given number of its
-// pods are available.
 func started(t *testing.T, dojo *corev1api.Dojo, pods int32) State {
 	t.Helper()
 	c := dojotest.NewCluster(t)
@@ -61,8 +59,7 @@ func TestPlan(t *testing.T) {
 	type result struct {
 		Writes, Deletes bool
 		Issue           string
-		// Host has the planned host of each of three applications. The first has no credentials
-		// yet, the second uses the primary now, the third the Pooler. "" is the primary.
+		// Host is for applications without credentials, with the primary, and with the Pooler.
 		Host [3]string
 	}
 	const name = "tokyo-db-pooler-rw"
@@ -146,8 +143,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestFor shows two things: the parameters for failovers and for the second login, and the pool
-// mode in lower case, as PgBouncer expects it.
+// PgBouncer expects the pool mode in lower case.
 func TestFor(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(pooled)

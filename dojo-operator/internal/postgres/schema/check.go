@@ -17,8 +17,7 @@ import (
 //go:embed check.sh
 var checkScript string
 
-// PlanCheck plans the Job that checks whether Postgres has the restored database. No other SQL runs
-// at the same time.
+// PlanCheck plans the Job that checks whether Postgres has the restored database.
 func PlanCheck(dojo *corev1api.Dojo, s State, clusterUID string, as As, cfg Config) Step {
 	p := &planner{dojo: dojo, State: s, config: cfg, task: checkTask(dojo, clusterUID, as, cfg.Users)}
 	p.divide()

@@ -46,7 +46,7 @@ const (
 func jobName(dojo *corev1api.Dojo, digest string) string { return nameOf(dojo, "-schema-", digest) }
 
 func nameOf(dojo *corev1api.Dojo, suffix, digest string) string {
-	// The name of a Job is also a label value of its pods, which has at most 63 characters.
+	// The name of a Job is also a label value of its pods.
 	const maxLength = 63
 	suffix += cnpg.ShortHash(digest)
 	return dojo.Name[:min(len(dojo.Name), maxLength-len(suffix))] + suffix
@@ -56,8 +56,7 @@ type task struct {
 	object           string
 	digest, versions string
 	template         *corev1ac.PodTemplateSpecApplyConfiguration
-	// doing is a verb for messages; by default "updates". reason and advice belong to the issue
-	// that reports a missing database. Only the check of restored data has a reason and an advice.
+	// doing is a verb for messages. Only the check of restored data has a reason and an advice.
 	doing, reason, advice string
 }
 
@@ -87,8 +86,7 @@ func loginTask(dojo *corev1api.Dojo, id string, as As, users pods.Users) task {
 	}
 }
 
-// jobFor gives the Job's pods other labels than the application's pods, so that the application's
-// Service and PodDisruptionBudget do not select them.
+// jobFor sets labels that the application's Service and PodDisruptionBudget do not select.
 func jobFor(dojo *corev1api.Dojo, t task) *batchv1ac.JobApplyConfiguration {
 	return batchv1ac.Job(jobName(dojo, t.digest), dojo.Namespace).
 		WithLabels(ownership.Labels(dojo, ownership.Schema)).
@@ -149,8 +147,7 @@ func containerFor(dojo *corev1api.Dojo, as As, script string) *corev1ac.Containe
 	return c
 }
 
-// sqlVolume returns a volume with one file for each source of SQL. A file name has the position,
-// the name of the ConfigMap or Secret, and ".secret" for a Secret.
+// sqlVolume names each file by its position and source. schema.sh hides errors of ".secret.sql".
 func sqlVolume(dojo *corev1api.Dojo) *corev1ac.ProjectedVolumeSourceApplyConfiguration {
 	volume := corev1ac.ProjectedVolumeSource()
 	for i, source := range dojo.Spec.Postgres.InitSQL {

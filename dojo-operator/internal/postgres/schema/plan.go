@@ -23,13 +23,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Config holds the deadlines and the user of pods.
+// Config has the deadlines for SQL, and the user of its pods.
 type Config struct {
-	// Deadline limits how long SQL may run or fail, and how long a former Job may take to end. It
-	// is also the pause before the operator creates an exhausted Job again. ProgressDeadline limits
-	// three other waits: for a missing object with SQL, for a pod to start, and for a pod to end
-	// after its SQL has succeeded. After each deadline, the Dojo is Degraded, but the wait
-	// continues.
+	// Deadline limits SQL and the end of former Jobs, ProgressDeadline missing SQL and the start
+	// and end of pods. Each wait continues after its deadline.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
 	Users            pods.Users
@@ -41,9 +38,7 @@ type As struct {
 	Image string
 }
 
-// Record identifies the SQL that has run in a database. The operator stores it as annotations of
-// the Database. A Record always has all keys, because adding a key later would need a further write
-// (libs/apply).
+// Record identifies the SQL that has run. A later key would need another write (libs/apply).
 type Record map[string]string
 
 const noRecord = "none"
@@ -59,14 +54,12 @@ func Recorded(db *cnpgv1.Database) Record {
 	return r
 }
 
-// rerunRequested reports whether a client has removed the digest from the Database, to run the SQL
-// again. If the versions are missing too, no SQL has run yet, so nothing was removed.
+// rerunRequested reports whether a client has removed the digest, so that the SQL runs again.
 func (r Record) rerunRequested() bool {
 	return r[digestAnnotation] == noRecord && r[versionsAnnotation] != noRecord
 }
 
-// Step has the planned writes for SQL. Record is the record to write before the Job. Issue is nil
-// once the SQL has run.
+// Step has the planned writes. Record is written before the Job. Issue is nil once the SQL has run.
 type Step struct {
 	Record Record
 	Job    *apply.Object
@@ -74,7 +67,7 @@ type Step struct {
 	Issue  *conditions.Issue
 }
 
-// Run returns the step without its record. The step blocks later steps until the SQL has run.
+// Run returns the step without its record. The step blocks until the SQL has run.
 func (s Step) Run(dojo *corev1api.Dojo) cnpg.Step {
 	step := cnpg.Step{Delete: s.Delete, Blocks: s.Issue}
 	if s.Job != nil {
@@ -109,8 +102,7 @@ func Plan(dojo *corev1api.Dojo, s State, db *cnpgv1.Database, as As, cfg Config)
 	return p.step
 }
 
-// PlanLogin plans the SQL that makes the sessions of a login act as the owner. No other SQL runs at
-// the same time.
+// PlanLogin plans the SQL that makes the sessions of a login act as the owner.
 func PlanLogin(dojo *corev1api.Dojo, s State, id string, as As, cfg Config) Step {
 	p := &planner{dojo: dojo, State: s, config: cfg, task: loginTask(dojo, id, as, cfg.Users)}
 	p.divide()
@@ -118,8 +110,7 @@ func PlanLogin(dojo *corev1api.Dojo, s State, id string, as As, cfg Config) Step
 	return p.step
 }
 
-// PlanVerification plans the query that verifies the major version of Postgres. failed says why the
-// query fails, or is "".
+// PlanVerification plans the query that verifies the major version. failed says why it fails.
 func PlanVerification(
 	dojo *corev1api.Dojo, s State, id string, major int, as As, cfg Config,
 ) (step Step, failed string) {
@@ -139,15 +130,14 @@ type planner struct {
 	config Config
 	task   task
 	step   Step
-	// job is the Job that runs the task. former are all other Jobs.
+
 	job              *batchv1.Job
 	former           []*batchv1.Job
 	pods, formerPods []corev1.Pod
 	failure          string
 }
 
-// divide separates the present task's Job and pods from former Jobs and pods. A Job of the task
-// with another pod template is a former Job, unless it runs or has succeeded.
+// divide treats a Job with another pod template as former, unless the Job runs or has succeeded.
 func (p *planner) divide() {
 	for _, job := range p.Jobs {
 		mine := slices.DeleteFunc(slices.Clone(p.Pods), func(pod corev1.Pod) bool {
@@ -222,9 +212,7 @@ func (p *planner) run() *conditions.Issue {
 	return p.progress(trouble)
 }
 
-// exhausted returns the time at which a Job failed although no SQL was wrong, or nil. All pods of
-// such a Job ended for another reason, for example because Postgres was unreachable during all
-// retries.
+// exhausted returns when a Job used up its retries, for example because Postgres was unreachable.
 func exhausted(job *batchv1.Job) *metav1.Time {
 	for _, c := range job.Status.Conditions {
 		failed := c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue
@@ -314,7 +302,6 @@ func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
 				"label %s=%s from the injection.", pod.Name, ownership.NameLabel, ownership.Schema)
 	}
 	since := p.job.CreationTimestamp.Time
-	// The Job starts another pod after a failure.
 	failed := func(c corev1.ContainerState) bool { return c.Terminated != nil }
 	if pod, _ := p.findContainer(failed); pod != nil {
 		return p.stalledAfter(p.config.Deadline, since, applying,
@@ -336,8 +323,7 @@ func (p *planner) findContainer(matches func(corev1.ContainerState) bool) (*core
 	return nil, corev1.ContainerState{}
 }
 
-// stalledAfter returns the issue waiting before the deadline, and a Degraded issue after the
-// deadline. Both issues have a requeue time, since the start of a container causes no event.
+// stalledAfter always sets a requeue time, because the start of a container causes no event.
 func (p *planner) stalledAfter(
 	deadline time.Duration, since time.Time, waiting *conditions.Issue, format string, args ...any,
 ) *conditions.Issue {
@@ -354,7 +340,7 @@ func container(pod *corev1.Pod) corev1.ContainerState {
 	return corev1.ContainerState{}
 }
 
-// Alive lists the pods that may have a session: pods with a container that has not ended.
+// Alive lists the pods that have not ended, and so may have a session.
 func (s *State) Alive() []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(s.Pods), func(pod corev1.Pod) bool { return pods.Ended(&pod) })
 }
@@ -367,8 +353,7 @@ func jobIs(job *batchv1.Job, kind batchv1.JobConditionType) bool {
 	})
 }
 
-// StopIdle returns the deletions of Jobs whose SQL is not running but could start at any time: when
-// a node for the pod becomes available, or when the Job starts another pod after a failure.
+// StopIdle deletes the Jobs that run no SQL now, but could start a pod at any time.
 func (s *State) StopIdle() []apply.Deletion {
 	var idle []apply.Deletion
 	for _, job := range s.Jobs {
@@ -385,7 +370,7 @@ func (s *State) StopIdle() []apply.Deletion {
 	return idle
 }
 
-// Stop plans the deletion of all Jobs, since they may have sessions in the database.
+// Stop deletes all Jobs, because they may have sessions in the database.
 func (s *State) Stop() (p apply.Plan) {
 	for _, job := range s.Jobs {
 		if job.DeletionTimestamp == nil {

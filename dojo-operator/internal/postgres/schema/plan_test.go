@@ -48,7 +48,6 @@ func withSQL(dojo *corev1api.Dojo) {
 	}
 }
 
-// jobOf returns the Job that runs the SQL with this digest. The Job was created a minute ago.
 func jobOf(t *testing.T, dojo *corev1api.Dojo, digest string) *batchv1.Job {
 	t.Helper()
 	desired := apply.Typed(jobFor(dojo, sqlTask(dojo, &State{Digest: digest, Versions: "of " + digest}, as, pods.Users{})))
@@ -102,8 +101,6 @@ func oldFor(age time.Duration) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.CreationTimestamp = metav1.NewTime(noon.Add(-age)) }
 }
 
-// oldImage gives a Job a pod template that differs from the desired template, as after a change of
-// the image.
 func oldImage(job *batchv1.Job) { job.Annotations[templateAnnotation] = "another" }
 
 func TestPlan(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 )
 
-// nobody is the user that runs Postgres if the tests run as root: Postgres refuses to run as root.
+// nobody runs Postgres if the tests run as root, because Postgres refuses to run as root.
 const nobody = 65534
 
 type server struct {
@@ -115,8 +115,6 @@ func (p *server) scriptAs(user, script string, files map[string]string) (int, st
 	return c.ProcessState.ExitCode(), string(out)
 }
 
-// TestSchemaScriptOnPostgres shows that Postgres accepts the SQL, twice, from an owner that is no
-// superuser. A fake psql cannot show this.
 func TestSchemaScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
@@ -164,9 +162,8 @@ func TestSchemaScriptOnPostgres(t *testing.T) {
 	}
 }
 
-// If two sessions create the same table at once, one fails ("duplicate key value violates unique
-// constraint pg_type_typname_nsp_index"), so only one script runs at a time. A script that waits
-// too long for a lock of the application gives up with an exit code that makes the Job retry.
+// Two sessions that create the same table collide ("duplicate key value violates unique constraint
+// pg_type_typname_nsp_index"), so only one script runs. A long wait for a lock makes the Job retry.
 func TestSchemaScriptAlone(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
@@ -198,8 +195,6 @@ func TestSchemaScriptAlone(t *testing.T) {
 	}
 }
 
-// verify.sh fails if Postgres has another major version. It accepts a database without the table,
-// and leaves the statistics to statistics.sh.
 func TestVerifyScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
@@ -234,8 +229,6 @@ func TestVerifyScriptOnPostgres(t *testing.T) {
 	}
 }
 
-// testReset runs PgBouncer's reset query in a session of the second login. After the reset the
-// session acts as the owner, whatever the former client of the session did.
 func testReset(p *server) {
 	p.t.Helper()
 	for _, before := range []string{"SELECT", "SET ROLE NONE", "SET SESSION AUTHORIZATION second"} {
@@ -254,8 +247,7 @@ func testReset(p *server) {
 	}
 }
 
-// After login.sh, sessions of the second login act as the owner, so the owner owns the objects that
-// they create. login.sh does not make any other role act as the owner.
+// login.sh makes the second login act as the owner, and no other role.
 func TestLoginScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)

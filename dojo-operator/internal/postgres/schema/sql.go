@@ -20,8 +20,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// maxSQL is the maximum size of all SQL, in bytes. The operator holds the SQL in memory to compute
-// the digest.
+// maxSQL limits the size of all SQL in bytes, because the operator reads the SQL into memory.
 const maxSQL = 4 << 20
 
 var errTooLarge = errors.New("too much SQL")
@@ -121,15 +120,12 @@ func (o object) readValues(
 	}, nil
 }
 
-// hashIterations makes it expensive to guess a password in a Secret's SQL from the digest, which is
-// readable in annotations.
+// hashIterations makes it expensive to guess a password in a Secret's SQL from the public digest.
 const hashIterations = 200_000
 
-// hashes caches the results of slowHash. Computing a lost entry again takes a tenth of a second.
 var hashes = lru.New(4096)
 
-// hashing admits one computation at a time, so that a tenant who edits many Secrets takes at most
-// one core.
+// hashing admits one computation at a time, so that one tenant occupies at most one core.
 var hashing sync.Mutex
 
 func slowHash(uid string, data []byte) (string, error) {

@@ -24,7 +24,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State holds the observed SQL and its Jobs.
+// State has the observed SQL and its Jobs.
 type State struct {
 	Now time.Time
 	// Digest identifies the SQL and its database; "" until both exist.
@@ -36,9 +36,7 @@ type State struct {
 	TooLarge bool
 	// SameName is the existing Job, of any controller, with the name that the next Job needs.
 	SameName *batchv1.Job
-	// Jobs are all SQL Jobs except the Jobs for statistics. Pods are the pods of these Jobs, and of
-	// deleted Jobs. Observe reads Pods only if the SQL has yet to run, if a Job with the operator's
-	// own SQL exists, or if the Dojo is being deleted.
+	// Jobs excludes statistics Jobs. Pods are read only while SQL may run, or during a deletion.
 	Jobs       []*batchv1.Job
 	Pods       []corev1.Pod
 	statistics []*batchv1.Job
@@ -77,8 +75,7 @@ func Observe(
 	return s, err
 }
 
-// runsOwnSQL reports whether a Job runs SQL that is a part of the operator: for a login, a check or
-// a verification. This SQL comes from no ConfigMap or Secret, so the Job has no versions.
+// runsOwnSQL reports whether a Job runs the operator's own SQL, which no ConfigMap or Secret has.
 func runsOwnSQL(job *batchv1.Job) bool { return job.Annotations[versionsAnnotation] == "" }
 
 func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*batchv1.Job, err error) {
@@ -95,8 +92,7 @@ func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*ba
 	return ours, nil
 }
 
-// observeSQL sets the digest of the SQL. If the Database or a Job already has the digest for the
-// present versions of the ConfigMaps and Secrets, observeSQL reads only their metadata.
+// observeSQL reads the SQL only if no Database or Job has the digest for its present versions.
 func (s *State) observeSQL(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, db *cnpgv1.Database,
 ) error {

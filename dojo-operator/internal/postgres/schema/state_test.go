@@ -25,8 +25,7 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// reading is a client.Reader that finds only the given objects. It counts reads of whole objects,
-// not of metadata.
+// reading finds only the given objects, and counts reads of whole objects, not of metadata.
 type reading struct {
 	objects []client.Object
 	reads   int
@@ -129,8 +128,6 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// Observe reads the SQL only if neither the Database nor a Job has the digest for the present
-// versions of the objects.
 func TestContentIsReadOnce(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
@@ -164,8 +161,6 @@ func TestContentIsReadOnce(t *testing.T) {
 	}
 }
 
-// An object with several keys is read once, and each content hashed once.
-//
 //nolint:paralleltest // counts the hashes of the process
 func TestObjectsAreReadOnce(t *testing.T) {
 	d := newDatabase(t)
@@ -248,14 +243,12 @@ func TestJobsAndPods(t *testing.T) {
 	}
 }
 
-// Observe returns ErrStale in two cases: an object with SQL is in the cache but no longer exists,
-// or the cache lacks the operator's own Job.
+// Observe returns ErrStale if the cache has a deleted object, or lacks the operator's own Job.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
 	cached, live := &reading{objects: []client.Object{d.sql, d.users}}, &reading{}
-	// The clock stands still, so that the expectation does not expire while Observe reads SQL and
-	// computes the slow hash.
+	// The clock stands still, so that the expectation does not expire during the slow hash.
 	ours := expectations.NewSet(testclock.NewFakePassiveClock(noon))
 	r := apply.Reader{Cache: cached, Live: live, Expectations: ours}
 	observe := func() error { _, err := Observe(t.Context(), r, d.dojo, d.cluster, d.db, noon); return err }

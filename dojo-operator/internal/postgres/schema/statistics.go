@@ -20,7 +20,6 @@ var statisticsScript string
 
 const statisticsSuffix = "-statistics-"
 
-// statisticsTTL is the time for which Kubernetes keeps a finished statistics Job, in seconds.
 const statisticsTTL = 24 * 60 * 60
 
 // Statistics plans the Job that analyzes an upgraded database, while the application serves.

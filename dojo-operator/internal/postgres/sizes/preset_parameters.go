@@ -9,8 +9,7 @@ import (
 	"slices"
 )
 
-// The CRD has the same limits for spec.postgres.cluster.parameters: the CEL rule and MaxProperties
-// of Parameters, and MaxLength of ParameterValue, in apis/core/v1/postgres_types.go.
+// The CRD has the same limits for spec.postgres.cluster.parameters (postgres_types.go).
 const (
 	parameterPattern  = `^[a-z_][a-z0-9_]*([.][a-z_][a-z0-9_]*)?$`
 	maxParameters     = 64
@@ -20,8 +19,6 @@ const (
 
 var parameterName = regexp.MustCompile(parameterPattern)
 
-// checkParameters says why the parameters of a platform's size are not valid, or returns "". The
-// operator checks them itself, because no schema does.
 func checkParameters(parameters map[string]string) string {
 	if len(parameters) > maxParameters {
 		return fmt.Sprintf("there may be at most %d parameters", maxParameters)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sizes resolves spec.postgres.cluster.size. Each size is a preset. The presets are built
-// in, or come from the files of a ConfigMap that the platform mounts.
+// Package sizes resolves spec.postgres.cluster.size: built-in presets, or the platform's ConfigMap.
 package sizes
 
 import (
@@ -18,15 +17,14 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Preset has the fields of a Cluster that a size sets. If CPU or Memory is zero, the Cluster
-// requests none of this resource.
+// Preset has the fields that a size sets. A zero CPU or Memory requests none.
 type Preset struct {
 	Instances  int32             `json:"instances"`
 	CPU        resource.Quantity `json:"cpu"`
 	Memory     resource.Quantity `json:"memory"`
 	Storage    resource.Quantity `json:"storage"`
 	Parameters map[string]string `json:"parameters"`
-	// invalid says why the platform's definition cannot be used.
+
 	invalid string
 }
 
@@ -56,8 +54,7 @@ func BuiltIn() Presets {
 	}
 }
 
-// Parse reads a preset from each file, in YAML. Without files it returns the built-in presets. An
-// invalid file makes only its own size unusable.
+// Parse reads one preset per file, or BuiltIn without files. An invalid file disables its own size.
 func Parse(files map[string][]byte) Presets {
 	if len(files) == 0 {
 		return BuiltIn()
@@ -89,9 +86,7 @@ func (p *Preset) problem(name string) string {
 	return checkParameters(p.Parameters)
 }
 
-// Resolve returns a copy of the Dojo in which the size sets the fields that the spec omits. Without
-// a size, it returns the Dojo itself. If the size cannot be resolved, it returns the Dojo itself
-// and an issue.
+// Resolve returns a copy of the Dojo with the fields of its size, or else the Dojo itself.
 func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *conditions.Issue) {
 	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil || dojo.Spec.Postgres.Cluster.Size == "" {
 		return dojo, nil
@@ -131,8 +126,7 @@ func (p *Preset) fill(own *corev1api.PostgresCluster) {
 	own.Parameters = parameters
 }
 
-// resources sets a limit for memory, on which the settings of Postgres depend. It sets no limit for
-// CPU, because that limit would only slow Postgres down.
+// resources limits memory, on which Postgres settings depend. A CPU limit would only slow Postgres.
 func (p *Preset) resources() *corev1.ResourceRequirements {
 	requests := corev1.ResourceList{}
 	r := &corev1.ResourceRequirements{}

@@ -19,15 +19,13 @@ import (
 )
 
 const (
-	// jobRole is the role of the Job with which CloudNativePG upgrades a Cluster, and the name of
-	// its container (pkg/reconciler/majorupgrade/job.go).
+	// jobRole names the container of the upgrade Job (pkg/reconciler/majorupgrade/job.go).
 	jobRole = "major-upgrade"
-	// jobSuffix is the end of the Job's name (CreatePrimaryJob in pkg/specs/jobs.go).
+	// jobSuffix ends the name of the upgrade Job (CreatePrimaryJob in pkg/specs/jobs.go).
 	jobSuffix = "-" + jobRole
 )
 
-// observeJob reads the upgrade Job from the cache, and the Job's pods from the API server. The
-// cache does not hold these pods, and would show the start of a pod too late.
+// observeJob reads the Job's pods from the API server, because the cache does not have them.
 func (s *State) observeJob(ctx context.Context, r apply.Reader, cluster *cnpgv1.Cluster) error {
 	var jobs batchv1.JobList
 	if err := r.Cache.List(ctx, &jobs, client.InNamespace(cluster.Namespace)); err != nil {
@@ -50,8 +48,7 @@ func (s *State) observeJob(ctx context.Context, r apply.Reader, cluster *cnpgv1.
 	return nil
 }
 
-// Strip calls strip on a Job before it enters the cache, but keeps the start and the result of a
-// Job of CloudNativePG.
+// Strip calls strip, but keeps the start and the result of a Job of CloudNativePG.
 func Strip(job *batchv1.Job, strip func(*batchv1.Job)) {
 	was := job.Status
 	hasFailed := failed(job)
@@ -71,10 +68,9 @@ func failed(job *batchv1.Job) bool {
 	})
 }
 
-// committed reports whether pg_upgrade runs or has succeeded. From then on the Cluster must not
-// name the image of the former version again: CloudNativePG would delete the Job
-// (handleRollbackIfNeeded in majorupgrade/reconciler.go), or record the former version for the new
-// data. Once pg_upgrade has linked the files, the former version does not start.
+// committed reports whether pg_upgrade runs or has succeeded. If the Cluster then named the former
+// image, CloudNativePG would delete the Job or record the former version for the new data
+// (handleRollbackIfNeeded in majorupgrade/reconciler.go).
 func committed(job *batchv1.Job, pods []corev1.Pod) bool {
 	switch {
 	case job == nil || failed(job):
@@ -85,8 +81,6 @@ func committed(job *batchv1.Job, pods []corev1.Pod) bool {
 	return slices.ContainsFunc(pods, started)
 }
 
-// neverStarted reports whether pods show that pg_upgrade has not run. Without pods, nothing is
-// known, so it returns false.
 func neverStarted(pods []corev1.Pod) bool {
 	return len(pods) > 0 && !slices.ContainsFunc(pods, started)
 }

@@ -18,14 +18,12 @@ type Input struct {
 	cnpg.Input
 	Cluster *cnpgv1.Cluster
 	Step    corev1api.UpgradeStep
-	// Running describes the pods that have yet to end. Idle deletes the Jobs whose SQL is not
-	// running but could start.
+	// Running describes the pods that have not ended. Idle deletes Jobs that could still begin SQL.
 	Running string
 	Idle    []apply.Deletion
 	// Older is the Backup that CloudNativePG takes before the Backup of the upgrade, or nil.
 	Older *cnpgv1.Backup
-	// Verification is the step that runs a query in the new version of Postgres. Failed says why
-	// the query fails, or is empty.
+	// Verification runs a query in the new version. Failed says why the query fails.
 	Verification cnpg.Step
 	Failed       string
 	Statistics   *apply.Object
@@ -35,13 +33,11 @@ type Input struct {
 type Step struct {
 	cnpg.Step
 	Change cnpg.Change
-	// Last has the writes that end the upgrade. If one of these writes fails, the Cluster must keep
-	// the annotation of the upgrade, so that the next reconcile plans the writes again.
+	// Last has the final writes. The Cluster is written after them, so a failure is planned again.
 	Last []*apply.Object
 }
 
-// Plan continues an upgrade. The step blocks in Stopping and Upgrading, and in Verifying until the
-// query succeeds.
+// Plan continues an upgrade. It blocks while the operator waits for pods, pg_upgrade or the query.
 func Plan(dojo *corev1api.Dojo, s State, in Input) Step {
 	cluster := in.Cluster
 	step := Step{Change: change(dojo, cluster, s, in.Step)}

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package upgrade upgrades a Dojo's own Cluster to a higher major version of Postgres: back up,
-// stop the application, let CloudNativePG upgrade, verify by a query, serve again.
-//
-// CloudNativePG upgrades in place (pg_upgrade --link in a Job, docs/src/postgres_upgrades.md) as
-// soon as a Cluster names an image of a higher major version. So the Cluster keeps its image until
-// the backup is taken and the application has stopped ([change]). Until pg_upgrade runs
-// ([committed]), the Cluster can return to its former version. Once files are linked, only a
-// restore of the backup leads back.
+// Package upgrade upgrades a Dojo's own Cluster to a higher major version of Postgres.
+// CloudNativePG runs pg_upgrade --link (docs/src/postgres_upgrades.md) as soon as a Cluster names a
+// newer image, so the Cluster keeps its image until the application has stopped ([change]). After
+// pg_upgrade has linked files, only a restore leads back to the former version ([committed]).
 package upgrade
 
 import (
@@ -32,25 +28,21 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// fromAnnotation on the Cluster holds the major version before the upgrade. The operator removes it
-// once the new version is verified.
+// fromAnnotation on the Cluster has the former major version until the new version is verified.
 const fromAnnotation = "core.jutsu.com/upgrading-from"
 
-// backupAnnotation on the Cluster holds the name of the Backup that was taken before the upgrade.
 const backupAnnotation = "core.jutsu.com/upgrade-backup"
 
-// State holds the observed objects of an upgrade. An object that does not exist is nil.
+// State has the observed objects of an upgrade. An absent object is nil.
 type State struct {
 	Images images.Input
-	// Backup is the Backup taken before the upgrade. After is the first Backup of the new version.
-	// Job is the upgrade Job of CloudNativePG, and Pods are its pods.
+	// Backup is from before the upgrade, After from the new version. Job and Pods run pg_upgrade.
 	Backup, After *cnpgv1.Backup
 	Job           *batchv1.Job
 	Pods          []corev1.Pod
 }
 
-// Observe reads the objects of an upgrade of a Dojo's own Cluster, if an upgrade is due or has
-// begun.
+// Observe reads the objects of an upgrade that is due or has begun.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, in images.Input,
 ) (s State, err error) {
@@ -77,15 +69,13 @@ func Observe(
 	return s, err
 }
 
-// versions holds major versions. An unknown version is 0.
+// versions has major versions. An unknown version is 0.
 type versions struct {
-	// wanted is the version in the spec, image the version of the Cluster's image, data the version
-	// of the Cluster's data.
+	// The versions of the spec, of the Cluster's image and of the Cluster's data.
 	wanted, image, data int
 	// from is the version of the data before the upgrade.
 	from int
-	// reachable reports whether Postgres is up. committed reports whether pg_upgrade runs or has
-	// succeeded.
+
 	reachable, committed bool
 }
 
@@ -108,15 +98,13 @@ func Verifies(cluster *cnpgv1.Cluster) bool {
 
 func (v versions) due() bool { return !v.begun() && v.data > 0 && v.wanted > v.data }
 
-// returning reports whether an upgrade is being undone: the spec has the former version again, the
-// data still has it, and pg_upgrade neither runs nor has succeeded.
+// returning reports whether the spec has the former version again, before the upgrade is committed.
 func (v versions) returning() bool {
 	return v.begun() && v.data == v.from && v.wanted == v.from && !v.committed
 }
 
-// resuming reports whether a user has set the higher version again after undoing the upgrade, and
-// Postgres is not up. pg_upgrade may have changed the data, so that the former version cannot
-// start.
+// resuming reports whether the spec has the higher version again after an undone upgrade, and
+// Postgres is down. pg_upgrade may have changed the data, so that the former version cannot start.
 func (v versions) resuming() bool {
 	return v.begun() && v.data == v.from && v.image == v.from && v.wanted > v.from && !v.reachable
 }
@@ -130,8 +118,7 @@ func (v versions) target() int {
 
 const beforeSuffix, afterSuffix = "before", "after"
 
-// requestedAt returns when the upgrade was requested, or nil. It ignores the status of an upgrade
-// that has been verified or reverted.
+// requestedAt ignores the status of an upgrade that has been verified or reverted.
 func requestedAt(dojo *corev1api.Dojo, v versions) *metav1.Time {
 	db := dojo.Status.Database
 	if db == nil || db.Upgrade == nil || db.Upgrade.Step == corev1api.UpgradeVerifying && !v.begun() {
@@ -140,8 +127,7 @@ func requestedAt(dojo *corev1api.Dojo, v versions) *metav1.Time {
 	return db.Upgrade.RequestedAt
 }
 
-// backupName returns the name of a Backup for the requested upgrade. The name is empty until the
-// status records the request.
+// backupName names a Backup for the requested upgrade; "" until the status records the request.
 func backupName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, suffix string, v versions) string {
 	requested := requestedAt(dojo, v)
 	if requested == nil {
@@ -191,16 +177,12 @@ func RequiresStop(dojo *corev1api.Dojo, s State, step corev1api.UpgradeStep) boo
 	return false
 }
 
-// stopsFirst reports whether the application stops before the backup. The backup is the only way
-// back once pg_upgrade links the files. Without an archive of the WAL, the backup lacks later
-// writes, so no client may write after the backup. After a failed backup the application runs
-// again, until a user retries the backup.
+// stopsFirst reports whether the application stops before the backup. Without an archive of the
+// WAL, the backup lacks later writes. After a failed backup, the application runs until a retry.
 func stopsFirst(dojo *corev1api.Dojo, s State) bool {
 	return dojo.BackupPolicy() != nil && !archives(dojo) && (s.Backup == nil || !cnpg.BackupFailed(s.Backup))
 }
 
-// archives reports whether the backup policy also archives the WAL, which has all writes up to the
-// stop of Postgres.
 func archives(dojo *corev1api.Dojo) bool {
 	policy := dojo.BackupPolicy()
 	return policy != nil && policy.Method == corev1api.BackupPlugin && policy.Plugin != nil &&
@@ -214,13 +196,11 @@ func backedUp(dojo *corev1api.Dojo, s State, v versions) bool {
 	return dojo.BackupPolicy() != nil && s.Backup != nil && s.Backup.Status.Phase == cnpgv1.BackupPhaseCompleted
 }
 
-// change returns the upgrade's change of the Cluster. It keeps the Cluster's image until the
-// upgrade may begin, and records the former version in an annotation.
+// change keeps the Cluster's image until the upgrade may begin, and records the former version.
 func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1api.UpgradeStep) (all cnpg.Change) {
 	v := versionsOf(dojo, cluster, s)
 	starts := v.due() && step == corev1api.UpgradeUpgrading
-	// When the Job ends, CloudNativePG records the version that the Cluster then names. So the
-	// image must not change while the Job runs.
+	// While the Job runs, the image must not change: CloudNativePG records its version at the end.
 	running := v.begun() && v.data == v.from && v.image > v.from && !v.returning()
 	if v.due() && !starts || running || v.begun() && v.wanted > v.data && !v.resuming() {
 		all.Spec = currentImage(cluster)
@@ -238,8 +218,7 @@ func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1a
 	return all
 }
 
-// currentImage returns the image and the archive of the live Cluster. It keeps the archive too,
-// because the new version must not overwrite the archived WAL of the former version.
+// currentImage keeps the archive too: the new version must not overwrite the WAL of the former.
 func currentImage(live *cnpgv1.Cluster) map[string]any {
 	spec := map[string]any{"imageName": nil, "imageCatalogRef": nil, "plugins": nil}
 	if ref := live.Spec.ImageCatalogRef; ref != nil {
@@ -255,10 +234,8 @@ func currentImage(live *cnpgv1.Cluster) map[string]any {
 	return spec
 }
 
-// takenBefore returns the name of the Backup taken before the upgrade. It prefers the annotation,
-// because the Backup may be gone: barman-cloud deletes Backups outside the Cluster's present
-// archive, which an upgrade may change (plugin-barman-cloud, retention.go,
-// deleteBackupsNotInCatalog).
+// takenBefore prefers the annotation, because barman-cloud deletes Backups outside the present
+// archive (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
 func takenBefore(cluster *cnpgv1.Cluster, s State) string {
 	switch name := cluster.Annotations[backupAnnotation]; {
 	case name != "":
@@ -269,8 +246,7 @@ func takenBefore(cluster *cnpgv1.Cluster, s State) string {
 	return ""
 }
 
-// Verification returns an ID of the query that verifies the upgrade, and the major version that the
-// query expects.
+// Verification returns an ID of the query that verifies the upgrade, and its expected version.
 func Verification(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) (id string, major int) {
 	v := versionsOf(dojo, cluster, s)
 	return fmt.Sprint(cluster.UID, " from ", v.from, " to ", v.data), v.data
@@ -317,16 +293,14 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 	return step
 }
 
-// adviceForBackup says how to correct spec.postgres.cluster.backup. While an upgrade is due, the
-// Cluster keeps its plugins, so a corrected plugin has no effect before the version is set back.
+// adviceForBackup sets the version back first, because a due upgrade keeps the Cluster's plugins.
 func adviceForBackup(dojo *corev1api.Dojo, v versions) string {
 	return fmt.Sprintf("If spec.postgres.cluster.backup is wrong, set the version to %d again, correct that field%s, "+
 		"then upgrade.", v.data, thenBackUp(dojo))
 }
 
-// thenBackUp returns advice to take a backup after the version is set back; "" without a plugin.
-// `kubectl dojo upgrade` sets another serverName for barman-cloud, and the archive under the new
-// serverName has no base backup.
+// thenBackUp advises a backup after a change of serverName by `kubectl dojo upgrade`: the archive
+// under the new serverName has no base backup.
 func thenBackUp(dojo *corev1api.Dojo) string {
 	if policy := dojo.BackupPolicy(); policy == nil || policy.Method != corev1api.BackupPlugin {
 		return ""
@@ -339,8 +313,7 @@ func backingUp(v versions, backup string) *conditions.Issue {
 		"Waiting until the Backup %s has completed, before Postgres %d is upgraded to %d.", backup, v.data, v.wanted)
 }
 
-// takeAfter plans the first Backup of the new version, without waiting. Backups of the former
-// version cannot restore times after the upgrade.
+// takeAfter plans the first Backup of the new version. Older Backups cannot restore later times.
 func takeAfter(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) *apply.Object {
 	v := versionsOf(dojo, cluster, s)
 	name := backupName(dojo, cluster, afterSuffix, v)
@@ -403,8 +376,8 @@ func adviceBeforeStart(dojo *corev1api.Dojo, s State, from int) string {
 	return advice
 }
 
-// adviceAfterFailure refers the user to the Job's log: if the log names pg_control.old, pg_upgrade
-// may have linked the files (disable_old_cluster in pg_upgrade's controldata.c).
+// adviceAfterFailure refers to the log: if it names pg_control.old, pg_upgrade may have linked the
+// files (disable_old_cluster in pg_upgrade's controldata.c).
 func adviceAfterFailure(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from int) string {
 	if neverStarted(s.Pods) {
 		return adviceBeforeStart(dojo, s, from)
@@ -448,13 +421,13 @@ func restoreAdvice(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from 
 		name, from, command)
 }
 
-// Upgraded reports whether the data has the new version, but the operator has not verified it yet.
+// Upgraded reports whether the data has the new version, but the upgrade is not verified yet.
 func Upgraded(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) bool {
 	v := versionsOf(dojo, cluster, s)
 	return v.begun() && v.data > v.from
 }
 
-// Begun reports whether the upgrade has begun and its result is not verified yet.
+// Begun reports whether the upgrade has begun and is not verified yet.
 func Begun(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) bool {
 	return versionsOf(dojo, cluster, s).begun()
 }

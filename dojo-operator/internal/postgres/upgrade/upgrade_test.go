@@ -53,9 +53,7 @@ func allowing(version string) func(*corev1api.Dojo) {
 	}
 }
 
-// pg returns the Dojo's own Cluster. The parameter names is the Postgres version of the Cluster's
-// image. The parameter has is the major version of the Cluster's data. The parameter from is the
-// version before the upgrade, or empty.
+// pg returns a Cluster with the image of names, the data of has, and the former version from.
 func pg(names, from string, has int, changes ...func(*cnpgv1.Cluster)) *cnpgv1.Cluster {
 	cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "school", Name: "tokyo-db", UID: "uid of pg", Generation: 4,
@@ -100,8 +98,6 @@ func job(failed bool) *batchv1.Job {
 	return j
 }
 
-// runs returns a State with an upgrade Job that started some time ago. The container that runs
-// pg_upgrade in the Job's pod is in the given state.
 func runs(since time.Duration, state corev1.ContainerState, change ...func(*batchv1.Job)) State {
 	j := job(false)
 	j.Status.StartTime = new(metav1.NewTime(dojotest.Noon.Add(-since)))
@@ -301,7 +297,6 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// A Backup belongs to one upgrade. A later upgrade ignores the Backups of earlier upgrades.
 func TestBackups(t *testing.T) {
 	t.Parallel()
 	dojo, cluster := dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16)

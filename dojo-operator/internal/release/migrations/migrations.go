@@ -25,9 +25,8 @@ const (
 
 var form = regexp.MustCompile(`^([0-9]{1,18})_[-._a-zA-Z0-9]+\.sql$`)
 
-// Version returns the number at the beginning of a file's name. If the name is not NUMBER_TEXT.sql,
-// or if the number is below 1, Version returns an error, because goose could silently skip the
-// file.
+// Version returns the number of a file NUMBER_TEXT.sql. It refuses other names and numbers below 1,
+// because goose could silently skip such a file.
 func Version(name string) (int64, error) {
 	parts := form.FindStringSubmatch(name)
 	if parts == nil {
@@ -86,8 +85,7 @@ func DigestOf(files map[string]string) string {
 
 var report = regexp.MustCompile(`^([0-9]{1,7}) ([-._a-zA-Z0-9]{1,128})$`)
 
-// Report returns the termination message of dojo-migrate: the number of migrations in the database,
-// and the name of the last one.
+// Report returns dojo-migrate's termination message: a count, and the name of the last migration.
 func Report(count int, last string) string { return fmt.Sprintf("%d %s", count, last) }
 
 // ParseReport returns the values of [Report]; 0 and "" for any other text.

@@ -22,15 +22,13 @@ import (
 // Usual are the permissions that the bot requests.
 const Usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// Quick is the Gateway timing for tests. Its pauses are short. Its timeouts hold even on a busy
-// machine, because each timeout would add a connection, and tests count connections.
+// Quick has short pauses and long timeouts: a timeout adds a connection, and tests count them.
 var Quick = gateway.Timing{
 	Hello: 20 * time.Second, Ready: 20 * time.Second, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
 }
 
-// Rig is a simulated Discord with one guild, and a Client of a bot in this guild. At the test's end
-// the Rig searches all logs and errors for secrets.
+// Rig is a simulated Discord with one guild and a Client. It searches Printed for the bot's token.
 type Rig struct {
 	*testing.T
 
@@ -45,8 +43,7 @@ type Rig struct {
 // Change changes the options of the simulated Discord and of the Client.
 type Change func(*discordtest.Options, *guildcache.Options)
 
-// New starts a Discord, by default without rate limits, and makes a Client for it. By default, the
-// Client does not poll a guild before the Gateway has sent the guild, even on a slow machine.
+// New starts a Rig, by default without rate limits and without polling before the Gateway connects.
 func New(t *testing.T, changes ...Change) *Rig {
 	t.Helper()
 	so := discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1}

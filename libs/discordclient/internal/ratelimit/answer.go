@@ -37,8 +37,7 @@ func ParseHeader(h http.Header) Answer {
 	}
 }
 
-// Seconds parses a number of seconds and rounds it up to the millisecond. It returns 0 for any
-// other text. It returns at most a day: a mistake of the server must not stop the caller for ever.
+// Seconds parses seconds, at most a day: a server's mistake must not stop the caller for ever.
 func Seconds(s string) time.Duration {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(f) || f <= 0 {
@@ -47,12 +46,10 @@ func Seconds(s string) time.Duration {
 	return time.Duration(math.Ceil(min(f, 24*60*60)*1000)) * time.Millisecond
 }
 
-// hiddenSlack helps to recognise a limit that no header shows. A 429 is for a limit of this kind if
-// its wait ends more than hiddenSlack after the bucket's reset.
+// A 429 with a wait beyond the bucket's reset plus hiddenSlack is for a limit without headers.
 const hiddenSlack = time.Second
 
-// Done ends the call of a ticket. A nil answer means that no answer came; Discord may still have
-// counted the call.
+// Done ends the call of a ticket. Without an answer (nil), Discord may still have counted the call.
 func (l *Limiter) Done(t Ticket, answer *Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

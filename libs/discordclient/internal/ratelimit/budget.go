@@ -6,21 +6,17 @@ import "time"
 
 const globalWindow = time.Second
 
-// budget bounds the calls per second. The field all counts all calls. The field edits, a smaller
-// window, counts only calls that are not urgent.
+// budget bounds the calls per second; edits counts only calls that are not urgent.
 type budget struct{ all, edits window }
 
-// newBudget returns a budget of 1 or more calls per second. Only urgent calls can use the last
-// fifth.
+// newBudget leaves the last fifth to urgent calls.
 func newBudget(perSecond int) *budget {
 	return &budget{newWindow(perSecond), newWindow(perSecond - perSecond/5)}
 }
 
-// demand counts the calls of the callers that wait ahead in the queue.
 type demand struct{ all, edits int }
 
-// wait returns how long a caller has to wait behind the calls in ahead, and adds the caller's calls
-// to ahead. Calls that wait for the smaller window do not delay urgent calls.
+// wait returns a caller's wait behind the calls in ahead, and adds its calls to ahead.
 func (b *budget) wait(c Call, ahead *demand, now time.Time) time.Duration {
 	if !c.Urgent {
 		if after := b.edits.wait(now, &ahead.edits, c.calls()); after > 0 {
@@ -48,9 +44,8 @@ func (b *budget) size() int { return len(b.all.ended) }
 
 func (b *budget) idle(now time.Time) bool { return b.all.free(now) == b.size() }
 
-// window is a sliding window, which is at least as strict as any fixed window. A call stays in the
-// window until a second after its answer, because Discord counts the call at an unknown moment
-// before the answer.
+// window is a sliding window, at least as strict as any fixed window. A call stays in it until a
+// second after its answer, because Discord counts the call at an unknown moment before.
 type window struct {
 	underWay int
 	ended    []time.Time // end times of the last calls, as many as the window allows; the oldest is at index next
@@ -60,8 +55,7 @@ type window struct {
 
 func newWindow(size int) window { return window{ended: make([]time.Time, size)} }
 
-// wait does the same as [budget.wait] for one window. A caller that makes more calls than the
-// window allows waits until the window is empty.
+// A caller with more calls than the window allows waits until the window is empty.
 func (w *window) wait(now time.Time, ahead *int, calls int) time.Duration {
 	size := len(w.ended)
 	*ahead += min(calls, size)
@@ -70,7 +64,7 @@ func (w *window) wait(now time.Time, ahead *int, calls int) time.Duration {
 	if free.Before(now) {
 		free = now
 	}
-	// If the calls ahead fill the window n times, this caller waits for n further windows.
+	// The calls ahead may fill the window several times.
 	return free.Add(time.Duration(taken/size) * (globalWindow + w.took)).Sub(now)
 }
 

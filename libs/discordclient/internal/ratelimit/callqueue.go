@@ -7,16 +7,13 @@ import (
 	"time"
 )
 
-// reservation is the time that calls stay reserved for a notified caller. The time is short,
-// because the caller may never come: its object is deleted, or all workers are busy.
+// reservation is short, because a notified caller may never come: its object may be deleted.
 const reservation = time.Second
 
-// callQueue holds the callers that wait for the global limit or for their tenant's half of it.
-// Without a queue, all n callers would retry for each free call, and make n*n attempts.
-//
-// The queue is fair to tenants (start-time fair queueing): each place has a tag, and the lowest tag
-// is served first. The tag of a new place is the number of its calls, plus the higher of two tags:
-// the tenant's last tag in the queue, and the highest tag served.
+// callQueue has the callers that wait for the global limit or for their tenant's half of it.
+// Without it, n callers would make n*n attempts. Start-time fair queueing makes it fair to tenants:
+// the lowest tag is served first. The tag of a new place is its number of calls, plus the higher of
+// the tenant's last tag in the queue and the highest tag served.
 type callQueue struct {
 	places []place // ordered by tag
 	served int     // the highest tag that was notified or served
@@ -34,8 +31,7 @@ func (q *callQueue) removeExpired(now time.Time) {
 	q.places = slices.DeleteFunc(q.places, func(p place) bool { return p.NotifyReady == nil && p.remaining(now) <= 0 })
 }
 
-// ahead returns the places before a caller's place, or before the place that a new caller would
-// get. Urgent calls overtake the other calls of their tenant.
+// ahead returns the places before the place that c has or would get.
 func (q *callQueue) ahead(c Call) []place {
 	i := q.find(c)
 	if i < 0 && c.Urgent {
@@ -63,8 +59,7 @@ func (q *callQueue) put(c Call, due time.Time) {
 	}
 }
 
-// overtake moves the urgent caller i ahead of its tenant's callers that are not urgent. Each
-// overtaken caller moves back to its tenant's next place. Callers of other tenants do not move.
+// overtake moves the urgent caller i before its tenant's callers that are not urgent.
 func (q *callQueue) overtake(i int) {
 	for j := i - 1; j >= 0; j-- {
 		a, b := &q.places[i], &q.places[j]
@@ -80,8 +75,7 @@ func (q *callQueue) overtake(i int) {
 	}
 }
 
-// serve removes a caller that makes a call. If the caller has further calls, serve reserves a place
-// for them ahead of all other callers.
+// serve removes a caller that makes a call, and reserves the first place for its further calls.
 func (q *callQueue) serve(c Call, now time.Time) {
 	if i := q.find(c); i >= 0 {
 		q.served = max(q.served, q.places[i].tag)
@@ -93,8 +87,7 @@ func (q *callQueue) serve(c Call, now time.Time) {
 	}
 }
 
-// notifyReady notifies the callers that no longer have to wait. It calls the function wait for each
-// place in order. next is the time until notifyReady should run again, or 0 if no caller waits.
+// notifyReady notifies the callers that need not wait; next is the time until its next run.
 func (q *callQueue) notifyReady(now time.Time, wait func(Call) time.Duration) (next time.Duration) {
 	q.removeExpired(now)
 	next = reservation

@@ -13,8 +13,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// callers make calls: they ask the limiter for each call, and ask again when the limiter notifies
-// them.
 type callers struct {
 	t    *testing.T
 	l    *ratelimit.Limiter
@@ -26,8 +24,7 @@ type callers struct {
 	calls    sync.WaitGroup
 }
 
-// newCallers makes a limiter that allows 50 calls per second, and callers that use it. The limiter
-// knows that the routes of remove and edit have no bucket.
+// newCallers makes a limiter that knows that the routes of remove and edit have no bucket.
 func newCallers(t *testing.T, took time.Duration) *callers {
 	t.Helper()
 	c := &callers{t: t, l: ratelimit.New(50, time.Now), took: took, begun: map[string]time.Time{}}
@@ -75,9 +72,6 @@ func named(what ratelimit.Call, i, more int) ratelimit.Call {
 	return what
 }
 
-// A caller that has to wait asks the limiter only once more, when it is notified. Callers make
-// their calls in the order of their first attempts. Together they use every call that the limit
-// allows.
 func TestCallersAreNotifiedInOrder(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -98,7 +92,6 @@ func TestCallersAreNotifiedInOrder(t *testing.T) {
 				calls := test.callers * (1 + test.more)
 				rounds := (calls+49)/50 - 1
 				least := time.Duration(rounds)*(time.Second+test.took) + time.Duration(1+test.more)*test.took
-				// While a caller's first call lasts, its second call is reserved: a round takes longer.
 				if took := time.Since(began); took > least+time.Duration(test.more*rounds)*test.took {
 					t.Errorf("%d calls took %v, want %v", calls, took, least)
 				}
@@ -115,8 +108,6 @@ func TestCallersAreNotifiedInOrder(t *testing.T) {
 	}
 }
 
-// Urgent callers do not wait behind other callers, because a fifth of the limit is for urgent calls
-// only.
 func TestUrgentCallersAreNotifiedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -145,7 +136,6 @@ func TestUrgentCallersAreNotifiedFirst(t *testing.T) {
 	})
 }
 
-// A caller that is notified but makes no call delays other callers by a second at most.
 func TestReservationsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,7 +162,6 @@ func TestReservationsExpire(t *testing.T) {
 	})
 }
 
-// After Discord has refused all calls, callers make their calls in the order of their attempts.
 func TestCallersAreNotifiedAfterARefusal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ratelimit tracks Discord's rate limits and returns at once how long a call has to wait.
-// It does no I/O. Source of the limits: https://discord.com/developers/docs/topics/rate-limits.
-//   - Buckets: one for each name (X-RateLimit-Bucket) and major parameter. The first answer on a
-//     route shows the name. So the other calls of the route wait for the first call, for a second
-//     at most. Edits leave the last call of a bucket to creates and deletes.
-//   - The global limit of 50 calls per second (budget.go): edits and reads take at most four
-//     fifths, so that they cannot starve creates and deletes, which are urgent. A limited tenant,
-//     which does not own the bot, takes at most half of all calls. Callers that have to wait are
-//     queued (callqueue.go), and the queue is fair to tenants.
-//   - Limits that no header shows, such as two changes of a channel's name or topic in ten
-//     minutes: a 429 reveals the limit. The limit then holds for the same kind of change on the
-//     same channel.
+// Package ratelimit returns at once how long a call must wait for Discord's rate limits, without
+// I/O. It knows the buckets of routes, the global limit of 50 calls per second, and limits that
+// only a 429 reveals, such as two changes of a channel's name or topic in ten minutes. Source:
+// https://discord.com/developers/docs/topics/rate-limits.
 package ratelimit
 
 import (
@@ -20,7 +12,7 @@ import (
 	"time"
 )
 
-// Scopes of a wait. Discord defines the first three, and this package the others.
+// Scopes of a wait. Discord defines the first three.
 const (
 	ScopeUser    = "user"    // this bot used up the bucket
 	ScopeShared  = "shared"  // all bots together used up the resource's limit
@@ -58,8 +50,7 @@ type Wait struct {
 	Scope string
 }
 
-// Limiter applies the rate limits to the calls of one bot. It is safe for concurrent use. Make it
-// with [New].
+// Limiter applies the rate limits to the calls of one bot. It is safe for concurrent use.
 type Limiter struct {
 	mu     sync.Mutex
 	now    func() time.Time
@@ -125,8 +116,7 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	return t, nil
 }
 
-// Peek returns the Wait that Reserve would return now. Like Reserve, it queues a caller that has to
-// wait.
+// Peek returns the Wait of Reserve without reserving. It also queues a caller that has to wait.
 func (l *Limiter) Peek(c Call) *Wait {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,8 +124,7 @@ func (l *Limiter) Peek(c Call) *Wait {
 	return wait
 }
 
-// check returns the route of a call, its bucket (nil if the route has no known bucket), and the
-// call's wait (nil if the call may be made now).
+// check returns a call's route, its bucket (nil if unknown) and its wait (nil for none).
 func (l *Limiter) check(c Call, now time.Time) (*route, *bucket, *Wait) {
 	if now.Before(l.held) && l.held.After(l.blocked) {
 		if c.NotifyReady != nil {
@@ -161,8 +150,7 @@ func (l *Limiter) check(c Call, now time.Time) (*route, *bucket, *Wait) {
 	return r, b, nil
 }
 
-// globalWait returns a call's wait for its tenant's half of the global limit and for the global
-// limit, and queues its caller. It returns nil if the call need not wait.
+// globalWait returns the wait for the global limit and the tenant's half, and queues the caller.
 func (l *Limiter) globalWait(c Call, now time.Time) *Wait {
 	l.queue.removeExpired(now)
 	var ahead demands
@@ -180,8 +168,6 @@ func (l *Limiter) globalWait(c Call, now time.Time) *Wait {
 	return &Wait{after, scope}
 }
 
-// demands counts the calls of the callers ahead in the queue, for the global limit and for the half
-// of each limited tenant.
 type demands struct {
 	whole  demand
 	shares map[string]*demand
@@ -199,9 +185,7 @@ func (d *demands) share(tenant string) *demand {
 	return own
 }
 
-// budgetWait returns how long a caller has to wait behind the calls in ahead, and adds the caller's
-// calls to ahead. A caller that waits for its tenant's half of the limit does not delay other
-// tenants.
+// budgetWait adds the caller's calls to ahead. A wait for a tenant's half delays no other tenant.
 func (l *Limiter) budgetWait(c Call, ahead *demands, now time.Time) (time.Duration, string) {
 	if c.Limited {
 		if after := l.share(c.Tenant).wait(c, ahead.share(c.Tenant), now); after > 0 {
@@ -218,8 +202,7 @@ func (l *Limiter) share(tenant string) *budget {
 	return l.unused
 }
 
-// claimShare returns the budget of a limited tenant that makes a call. It drops all idle budgets
-// before it adds a budget. So the calls in the global window, plus 1, bound the number of budgets.
+// claimShare drops idle budgets before it adds one, which bounds their number.
 func (l *Limiter) claimShare(tenant string, now time.Time) *budget {
 	b := l.shares[tenant]
 	if b == nil {

@@ -42,8 +42,7 @@ func remove(id string) ratelimit.Call {
 	return ratelimit.Call{Route: "DELETE /channels/{}", Major: id, Urgent: true}
 }
 
-// known makes a limiter of 50 calls per second that already knows that the routes of edit and
-// remove have no bucket.
+// known makes a limiter that knows that the routes of edit and remove have no bucket.
 func known(t *testing.T, c *clock) *ratelimit.Limiter {
 	t.Helper()
 	l := ratelimit.New(50, c.now)
@@ -53,7 +52,6 @@ func known(t *testing.T, c *clock) *ratelimit.Limiter {
 	return l
 }
 
-// call makes a call that the limiter must allow at once, and passes the answer to the limiter.
 func call(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, a *ratelimit.Answer) {
 	t.Helper()
 	if peeked := l.Peek(c); peeked != nil {
@@ -103,8 +101,7 @@ func TestFirstCallOfARouteGoesAlone(t *testing.T) {
 	refused(t, l, edit("2"), 100*time.Millisecond, ratelimit.ScopeUnknown)
 	l.Done(first, c.answer("b", 5, 4, time.Second))
 	call(t, l, edit("2"), nil)
-	// A route's first call without an answer does not block the route for ever. Neither does a
-	// first call that never gives its ticket back.
+	// A first call without an answer, or without Done, does not block its route for ever.
 	lost, _ := l.Reserve(remove("1"))
 	l.Done(lost, nil)
 	if _, wait := l.Reserve(remove("1")); wait != nil {
@@ -116,7 +113,6 @@ func TestFirstCallOfARouteGoesAlone(t *testing.T) {
 	call(t, l, remove("1"), &ratelimit.Answer{}) // a route without a bucket has no limit of its own
 }
 
-// A first call that hangs delays other calls of its route by a second at most.
 func TestAHangingFirstCallHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -130,8 +126,7 @@ func TestAHangingFirstCallHoldsNobodyUp(t *testing.T) {
 	call(t, l, edit("1"), c.answer("b", 5, 3, time.Second))
 }
 
-// A failed answer of Discord or a proxy names no bucket, but the route may still have a bucket. If
-// the limiter assumed that the route has no bucket, it would allow all waiting calls at once.
+// A failed answer names no bucket, but the route may still have a bucket.
 func TestAFailureTeachesNothingAboutARoute(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -146,7 +141,6 @@ func TestAFailureTeachesNothingAboutARoute(t *testing.T) {
 	call(t, l, edit("2"), nil)
 }
 
-// Discord may have counted a call although its answer was lost.
 func TestALostCallCountsUntilItsWindowEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -179,8 +173,6 @@ func refusal(scope string, after time.Duration) *ratelimit.Answer {
 	return &ratelimit.Answer{Refused: &ratelimit.Refusal{After: after, Scope: scope}}
 }
 
-// If Discord and a proxy in front of it both refuse calls, the longer refusal holds. The order of
-// the refusals does not matter.
 func TestTheLongerRefusalHolds(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -262,8 +254,6 @@ func TestGlobalLimitKeepsAPartForUrgentCalls(t *testing.T) {
 	call(t, l, edit("1"), nil)
 }
 
-// Urgent calls first use the fifth of the limit that edits cannot use, and leave four fifths to
-// edits.
 func TestUrgentCallsLeaveThePartOfEdits(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -305,8 +295,6 @@ func (s *server) take(c *clock, id string) (a *ratelimit.Answer, ok bool) {
 	return c.answer("b", s.limit, max(0, s.limit-s.used[id]), s.ends[id].Sub(c.t)), s.used[id] <= s.limit
 }
 
-// Calls and answers are delayed and reordered at random, and answers are lost. Still no call breaks
-// the limit, and all calls are made.
 func TestConcurrentCallsNeverBreakABucket(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -359,8 +347,6 @@ func TestConcurrentCallsNeverBreakABucket(t *testing.T) {
 	}
 }
 
-// Calls and answers are delayed at random. Still Discord never counts more calls in a second than
-// the limit allows, whenever that second begins.
 func TestConcurrentCallsNeverBreakTheGlobalLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 10
@@ -407,8 +393,6 @@ type caller struct {
 	ticket *ratelimit.Ticket
 }
 
-// act begins the caller's next call, or ends its current call. done reports whether the call that
-// ended was the caller's last call.
 func (a *caller) act(t *testing.T, c *clock, l *ratelimit.Limiter, took time.Duration) (done bool) {
 	t.Helper()
 	if a.ticket != nil {
@@ -429,7 +413,6 @@ func (a *caller) act(t *testing.T, c *clock, l *ratelimit.Limiter, took time.Dur
 	return false
 }
 
-// serve makes each caller call as soon as the limiter allows, and returns the number of attempts.
 func serve(t *testing.T, c *clock, l *ratelimit.Limiter, queue []*caller, took time.Duration) (attempts int) {
 	t.Helper()
 	for len(queue) > 0 {
@@ -445,9 +428,7 @@ func serve(t *testing.T, c *clock, l *ratelimit.Limiter, queue []*caller, took t
 	return attempts
 }
 
-// If every caller comes back after its wait, each caller waits only once, or up to three times if
-// calls take time. No caller waits between the calls that it has announced. Together the callers
-// use every call that the limit allows.
+// A caller waits once, or up to three times if calls take time, and never between its own calls.
 func TestCallersComeBackWhenTheyMay(t *testing.T) {
 	t.Parallel()
 	const latency = 50 * time.Millisecond
@@ -482,8 +463,6 @@ func TestCallersComeBackWhenTheyMay(t *testing.T) {
 	}
 }
 
-// A caller whose calls are reserved, but that makes no call, delays other callers by a second at
-// most.
 func TestPlacesExpire(t *testing.T) {
 	t.Parallel()
 	c := newClock()

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// route names the bucket for all calls with one method and path template.
 type route struct {
 	known   bool
 	name    string    // name of the bucket; empty if the route has no bucket
@@ -24,8 +23,7 @@ func (l *Limiter) route(c Call) *route {
 	return r
 }
 
-// routeWait returns a call's bucket (nil if the route has no known bucket), and the call's wait for
-// the bucket or for the route's first answer.
+// routeWait returns a call's known bucket, and the wait for the bucket or the route's first answer.
 func (l *Limiter) routeWait(r *route, c Call, now time.Time) (*bucket, *Wait) {
 	if !r.known && now.Sub(r.probing) < probeExpiry {
 		return nil, &Wait{probePause, ScopeUnknown}
@@ -38,8 +36,7 @@ func (l *Limiter) routeWait(r *route, c Call, now time.Time) (*bucket, *Wait) {
 	return b, wait
 }
 
-// block makes the calls of a route with one major parameter wait until a time. If the route has no
-// bucket, block makes a bucket for it.
+// block delays the calls of a route with one major parameter, and makes a missing bucket.
 func (l *Limiter) block(c Call, until time.Time, scope string) {
 	r := l.routes[c.Route]
 	if r.name == "" {
@@ -52,16 +49,14 @@ func (l *Limiter) block(c Call, until time.Time, scope string) {
 
 type bucketKey struct{ name, major string }
 
-// kind has the common properties of all buckets with one name.
 type kind struct {
 	limit  int
 	urgent bool          // whether creates or deletes count in the bucket
 	length time.Duration // least length of a window: the longest remaining time that Discord reported
 }
 
-// bucket allows the lowest number of remaining calls that Discord reported in this window. It
-// subtracts the calls that this number may not include: calls under way and calls without an
-// answer.
+// bucket allows the lowest number of remaining calls that Discord reported in this window, less the
+// calls that this number may lack: calls under way and calls without an answer.
 type bucket struct {
 	lowest   int
 	inFlight int
@@ -72,7 +67,6 @@ type bucket struct {
 	scope    string
 }
 
-// bucket returns the bucket of a key. If the bucket's window has ended, it first resets the bucket.
 func (l *Limiter) bucket(key bucketKey, now time.Time) *bucket {
 	b := l.buckets[key]
 	if b == nil {
@@ -105,7 +99,6 @@ func (b *bucket) wait(c Call, k *kind, now time.Time) *Wait {
 	return &Wait{probePause, ScopeUser} // all allowed calls are under way; the next answer shows more
 }
 
-// idle reports whether the limiter can drop the bucket without losing information.
 func (b *bucket) idle(now time.Time) bool {
 	return b.inFlight == 0 && len(b.lost) == 0 && !now.Before(b.reset) && !now.Before(b.blocked)
 }

@@ -13,13 +13,11 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// by returns c as a call of a tenant that may use only half of the limit.
 func by(tenant string, c ratelimit.Call) ratelimit.Call {
 	c.Tenant, c.Limited = tenant, true
 	return c
 }
 
-// byOwner returns c as a call of the tenant that owns the bot and may use the whole limit.
 func byOwner(c ratelimit.Call) ratelimit.Call {
 	c.Tenant = "owner"
 	return c
@@ -75,8 +73,7 @@ func TestTheOwnerAndTheBotTakeTheWholeLimit(t *testing.T) {
 	}
 }
 
-// Whatever calls one limited tenant makes, it leaves half of the limit free. Calls of other tenants
-// that fit into this half do not wait.
+// Calls of other tenants that fit into the other half of the limit do not wait.
 func TestAFloodLeavesHalfOfTheLimit(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -173,8 +170,6 @@ func TestCallersOfATenantAreNotifiedInOrder(t *testing.T) {
 	})
 }
 
-// Some tenants together use up the limit with deletes. The limiter serves the tenants in turn, call
-// by call. So another tenant's edits do not wait for all these deletes.
 func TestTenantsTakeTurns(t *testing.T) {
 	t.Parallel()
 	for name, floods := range map[string][]func(ratelimit.Call) ratelimit.Call{
@@ -251,7 +246,6 @@ func TestUrgentCallsOvertakeTheEditsOfTheirTenant(t *testing.T) {
 	})
 }
 
-// A caller may announce more calls than its tenant may make per second, and can still make them.
 func TestMoreCallsThanAShareHas(t *testing.T) {
 	t.Parallel()
 	c := newClock()

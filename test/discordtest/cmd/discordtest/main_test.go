@@ -74,7 +74,6 @@ func guildsOf(t *testing.T, url, tokenFile string) string {
 	return res.Status + " " + string(body)
 }
 
-// The second run must reuse the tokens in the files that the first run has written.
 func TestRunTwice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -19,16 +19,15 @@ import (
 //
 //	{"bots":   [{"name": "operator", "tokenFile": "bot.token", "permissions": "805307568"}],
 //	 "guilds": [{"id": "1401681709430341704", "name": "Jujutsu High", "features": ["COMMUNITY"],
-//	             "channels": [{"name": "Alerts", "type": 4, "channels": [{"name": "tokyo", "topic": "fire"}]}]}]}
+//	             "channels": [{"name": "Alerts", "type": 4, "channels": [{"name": "tokyo"}]}]}]}
 type seed struct {
 	Bots   []seedBot   `json:"bots"`
 	Guilds []seedGuild `json:"guilds"`
 }
 
-// seedBot is a bot that becomes a member of every guild of the seed.
 type seedBot struct {
 	Name string `json:"name"`
-	// TokenFile is the file with the bot's token. The command creates a missing file.
+	// TokenFile has the bot's token. The command creates a missing file.
 	TokenFile string `json:"tokenFile"`
 	// Permissions are the bot's permissions in each guild, as the decimal number in an invite URL.
 	Permissions uint64 `json:"permissions,string"`
@@ -50,8 +49,7 @@ type seedChannel struct {
 }
 
 const (
-	// botPermissions are the permissions that discord-operator's invite URL requests: view and
-	// manage channels, manage the guild, its roles and webhooks, view the audit log.
+	// botPermissions are the permissions that discord-operator's invite URL requests.
 	botPermissions = 805307568
 	// adminPermissions is ADMINISTRATOR.
 	adminPermissions = 8
@@ -88,7 +86,6 @@ func readSeed(path string) (seed, error) {
 	return s, nil
 }
 
-// firstTokenFile returns the token file for the curl example that the command prints at its start.
 func (s seed) firstTokenFile() string {
 	if len(s.Bots) == 0 {
 		return "TOKEN-FILE"
@@ -144,8 +141,6 @@ func readToken(path string) (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// writeToken stores a token in a file that only the owner can read. The parameter had is the token
-// that the file already has. If it is not empty, writeToken does nothing.
 func writeToken(path, had, token string) error {
 	if had != "" {
 		return nil

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Clock is frozen, or runs with real time. Advance moves the clock, and runs the functions that
-// become due, in order of time, so that tests need not sleep.
+// Clock is frozen or follows real time. Tests move it with Advance instead of sleeping.
 type Clock struct {
 	mu     sync.Mutex
 	frozen bool
@@ -61,8 +60,7 @@ func (c *Clock) Advance(d time.Duration) {
 	c.runDue()
 }
 
-// After calls the function do when the clock has moved by d, in a new goroutine or within Advance.
-// The function stop cancels the call.
+// After calls do when the clock has moved by d. The returned function cancels the call.
 func (c *Clock) After(d time.Duration, do func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +83,7 @@ func (c *Clock) cancel(t *timer) {
 	c.arm()
 }
 
-// arm makes the real timer of a running clock fire when timers[0] is due. The caller holds mu.
+// arm starts a real timer for timers[0] of a running clock. Callers must lock mu.
 func (c *Clock) arm() {
 	if c.wake != nil {
 		c.wake.Stop()
@@ -97,7 +95,7 @@ func (c *Clock) arm() {
 	c.wake = time.AfterFunc(max(0, c.timers[0].at.Sub(c.present())), c.runDue)
 }
 
-// runDue calls due functions without holding mu, so that they may use the clock.
+// runDue calls due functions with mu unlocked, so that they may use the clock.
 func (c *Clock) runDue() {
 	for {
 		c.mu.Lock()

@@ -7,18 +7,16 @@ import (
 	"time"
 )
 
-// Limits are Discord's rate and quantity limits. Times are on the simulator's clock. Numbers in
-// parentheses are Discord's error codes.
+// Limits are Discord's rate and quantity limits. Numbers in parentheses are Discord's error codes.
 type Limits struct {
-	// Channels is the maximum per guild, categories included (30013); Discord: 500. Fast creates
-	// can exceed this limit on Discord and reach 513 to 517 channels; see ChannelSlack.
+	// Channels is the maximum per guild with categories (30013); Discord: 500. With fast creates,
+	// Discord's guilds can reach 513 to 517 channels; see ChannelSlack.
 	Channels int
 	// ChannelSlack is the number of channels by which a guild may exceed Channels; default 0.
 	ChannelSlack int
-	// ChannelsPerCategory is the maximum number of channels in a category (50035 with
-	// CHANNEL_PARENT_MAX_CHANNELS); Discord: 50.
+	// ChannelsPerCategory (50035 with CHANNEL_PARENT_MAX_CHANNELS); Discord: 50.
 	ChannelsPerCategory int
-	// Categories is the maximum per guild. Users report 50. The code 30013 is a guess.
+	// Categories is the maximum per guild; users report 50. The code 30013 is a guess.
 	Categories int
 	// Roles is the maximum per guild (30005); Discord: 250. It is a guess that @everyone counts.
 	Roles int
@@ -26,54 +24,45 @@ type Limits struct {
 	WebhooksPerChannel, WebhooksPerGuild int
 	// OverwritesPerChannel is the maximum number of overwrites of a channel (30060); Discord: 1000.
 	OverwritesPerChannel int
-	// GuildsPerSession is a threshold: a bot in this many guilds or more needs several Gateway
-	// sessions, that is, shards (4011); Discord: 2500.
+	// GuildsPerSession is the number of guilds at which a bot needs shards (4011); Discord: 2500.
 	GuildsPerSession int
 
 	// Global limits all REST calls of one bot except webhook executions; Discord: 50 per second.
 	Global Rate
 	// Routes maps a route, such as "POST /guilds/{guild_id}/channels", to its rate limit.
 	Routes map[string]Rate
-	// Default is the rate limit of each route that is not in Routes.
+
 	Default Rate
-	// Buckets makes several routes share one rate limit bucket. It maps each of these routes to the
-	// bucket's key in Routes. Discord does not publish which routes share a bucket; clients learn
-	// it from the X-RateLimit-Bucket header.
+	// Buckets maps routes with a common rate limit to the bucket's key in Routes. Discord does not
+	// publish the buckets; clients learn them from the X-RateLimit-Bucket header.
 	Buckets map[string]string
-	// Sliding makes each call count for the duration Rate.Per after the call, and not until the end
-	// of a fixed window. X-RateLimit-Reset then has the time of the next free call. Discord does
-	// not document which kind of window it uses.
+	// Sliding makes a call count for Rate.Per, and not until the end of a fixed window.
+	// X-RateLimit-Reset is then the time of the next free call. Discord documents neither kind.
 	Sliding bool
-	// ChannelCreates (per guild) and WebhookCreates (per channel) are limits that no header shows.
-	// Users report them; Discord does not publish them. It is a guess that their 429 has scope
-	// user.
+	// ChannelCreates (per guild) and WebhookCreates (per channel) are limits without a header, as
+	// users report. The scope user of their 429 is a guess.
 	ChannelCreates, WebhookCreates Rate
-	// NameTopic is the hidden rate limit of changes of one channel's name or topic, which no header
-	// shows; Discord: 2 per 10 minutes. NameAndTopicApart counts changes of the name and changes of
-	// the topic separately. It is not known whether Discord does so.
+	// NameTopic limits changes of a channel's name or topic. No header shows this limit. Discord: 2
+	// per 10 minutes. NameAndTopicApart counts both separately; Discord may do so.
 	NameTopic         Rate
 	NameAndTopicApart bool
-	// WebhookChannel is a rate limit of webhook executions per channel, besides the limit per
-	// webhook. No header shows it. Discord: 30 per minute.
+	// WebhookChannel limits a channel's webhook executions, without header. Discord: 30 per minute.
 	WebhookChannel Rate
-	// Invalid limits the 401, 403 and 429 responses to an IP address. One more of these responses
-	// bans the address. A 429 with scope shared does not count. Discord: 10,000 per 10 minutes.
+	// Invalid is the limit of 401, 403 and 429 responses before a ban of the IP address. A 429 with
+	// scope shared does not count. Discord: 10,000 per 10 minutes.
 	Invalid Rate
-	// Ban is the duration of a ban.
+
 	Ban time.Duration
 
-	// Identify limits a bot's IDENTIFYs. Each further IDENTIFY in the window gets op 9 (Invalid
-	// Session). Discord (max_concurrency): 1 per 5 s.
+	// An IDENTIFY over the limit Identify gets op 9. Discord: 1 per 5 s (max_concurrency).
 	Identify Rate
-	// SessionStarts limits a bot's session starts. A further start in the window resets the bot's
-	// token. Discord: 1000 per 24 h.
+	// A session over the limit SessionStarts resets the bot's token. Discord: 1000 per 24 h.
 	SessionStarts Rate
-	// GatewaySends limits a client's frames on one connection. A further frame in the window closes
-	// the connection with 4008. Discord: 120 per 60 s.
+	// A client's frame over the limit GatewaySends gets close code 4008. Discord: 120 per 60 s.
 	GatewaySends Rate
 }
 
-// Rate is at most N calls or events per time window of the length Per. An N of zero means no limit.
+// Rate is at most N calls or events per time window Per. N = 0 means no limit.
 type Rate struct {
 	N   int
 	Per time.Duration
@@ -109,8 +98,7 @@ func Default() *Limits {
 	return l
 }
 
-// Strict returns Default with further rate limits that Discord may have but does not publish:
-// sliding windows, shared buckets, hidden limits of creates. The figures are guesses.
+// Strict returns Default with guessed figures for limits that Discord does not publish.
 func Strict() *Limits {
 	l := Default()
 	l.Sliding = true

@@ -8,18 +8,15 @@ import (
 	"time"
 )
 
-// keepWindows is the number of windows above which Current removes ended windows.
 const keepWindows = 10_000
 
-// Windows counts calls and other events in time windows. The key of a window names what it limits:
-// a bot, bucket, channel or IP address. Callers hold the lock of model.Discord.
+// Windows counts events per bot, bucket, channel or IP address. Callers must lock model.Discord.
 type Windows struct {
 	all     map[string]*Window
 	sliding bool
 }
 
-// Window counts the events from Start to End. A sliding window starts with the oldest event that
-// still counts, and ends when the newest event no longer counts.
+// Window counts the events from Start to End. A sliding window starts with its oldest event.
 type Window struct {
 	Start, End time.Time
 	Used       int

@@ -31,8 +31,7 @@ const (
 // AuditKept is the time after which Discord deletes audit log entries.
 const AuditKept = 45 * 24 * time.Hour
 
-// AuditEntry is an entry of the audit log. Clients see it from VisibleAt on, and never if it is
-// Lost (Faults.LoseAudit).
+// AuditEntry is an audit log entry. Clients see it from VisibleAt on, unless it is Lost.
 type AuditEntry struct {
 	ID, UserID, TargetID, Reason string
 	Action                       int
@@ -49,9 +48,8 @@ type Change struct {
 	Old any    `json:"old_value,omitempty"`
 }
 
-// Log writes an entry that becomes visible after Options.AuditDelay plus a random time up to
-// Options.AuditJitter. Then Gateway sessions of members with VIEW_AUDIT_LOG get an event if they
-// have the intent GUILD_MODERATION. With Options.Compatible, Log does nothing.
+// Log writes an audit log entry and its event. Both become visible after Options.AuditDelay plus a
+// random time up to Options.AuditJitter. With Options.Compatible, Log does nothing.
 func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	if d.opts.Compatible {
 		return
@@ -81,8 +79,7 @@ func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	d.After(delay, publish)
 }
 
-// Fill adds n entries to a guild's audit log, visible without delay, as if a user had created n
-// channels that no longer exist. It sends no Gateway events.
+// Fill adds n visible entries without events, as if a user had created n channels.
 func (d *Discord) Fill(g *GuildState, user string, n int) {
 	for range n {
 		id := d.NewID()
@@ -110,7 +107,7 @@ func (d *Discord) LogUpdate(g *GuildState, user string, before, after *Channel, 
 	}
 }
 
-// OverwriteEntry returns the audit log entry for an overwrite that was created, changed or deleted.
+// OverwriteEntry returns the audit log entry for a changed overwrite.
 func OverwriteEntry(action int, user, channel, reason string, o Overwrite) AuditEntry {
 	return AuditEntry{
 		Action: action, UserID: user, TargetID: channel, Reason: reason,

@@ -25,8 +25,7 @@ type Overwrite struct {
 	Deny  Permissions `json:"deny"`
 }
 
-// Channel is a channel or a category (TypeCategory). An empty ParentID, Topic, Region or
-// LastMessageID is null in JSON.
+// Channel is a channel or a category. Empty ParentID, Topic, Region and LastMessageID mean null.
 type Channel struct {
 	ID, GuildID, ParentID string
 	Type                  int
@@ -62,8 +61,7 @@ type Tag struct {
 	Emoji     Emoji
 }
 
-// Flags of forum and media channels. FlagRequireTag requires a tag for each post.
-// FlagHideMediaDownload removes the download button from media (only in media channels).
+// Flags of forum and media channels. FlagHideMediaDownload is only for media channels.
 const (
 	FlagRequireTag        = 1 << 4
 	FlagHideMediaDownload = 1 << 15
@@ -78,8 +76,7 @@ func (c *Channel) Clone() Channel {
 	return d
 }
 
-// TextLike reports whether a channel type is text, announcement, forum or media. Discord normalises
-// the names of these channels, and the app shows them above voice and stage channels.
+// TextLike reports whether Discord normalises the names of channels of this type.
 func TextLike(kind int) bool {
 	return kind == TypeText || kind == TypeAnnouncement || kind == TypeForum || kind == TypeMedia
 }
@@ -90,7 +87,7 @@ func VoiceLike(kind int) bool { return kind == TypeVoice || kind == TypeStage }
 // ForumLike reports whether a channel type is forum or media. These channels contain only threads.
 func ForumLike(kind int) bool { return kind == TypeForum || kind == TypeMedia }
 
-// Wire returns the channel in Discord's JSON. The channel's type decides which fields it has.
+// Wire returns the channel in Discord's JSON, with the fields of its type.
 func (c *Channel) Wire() map[string]any {
 	w := map[string]any{
 		"id": c.ID, "guild_id": c.GuildID, "type": c.Type, "name": c.Name, "position": c.Position, "flags": c.Flags,

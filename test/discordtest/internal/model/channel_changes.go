@@ -6,9 +6,7 @@ import (
 	"slices"
 )
 
-// ReplaceChannel changes a channel. A channel is synced if it has the same overwrites as its
-// category. If the overwrites of a category change, its synced channels get the new overwrites
-// too.
+// ReplaceChannel changes a channel. Channels with their category's overwrites follow the category.
 func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 	before := ch.Clone()
 	*ch = after
@@ -46,8 +44,7 @@ func (d *Discord) InsertChannel(g *GuildState, ch *Channel) {
 	d.OnChange()
 }
 
-// Bottom returns the position of a new channel, below all siblings of the same displayRank.
-// (Discord was observed to do this; it is not documented.)
+// Bottom returns the position below all siblings of the same displayRank, as observed on Discord.
 func (g *GuildState) Bottom(ch *Channel) int {
 	at := 0
 	for _, other := range g.Children(ch.ParentID) {
@@ -58,15 +55,13 @@ func (g *GuildState) Bottom(ch *Channel) int {
 	return at
 }
 
-// Required reports whether the channel is the rules or updates channel of a Community guild, which
-// must have both.
+// Required reports whether the channel is a Community guild's required rules or updates channel.
 func (g *GuildState) Required(id string) bool {
 	return g.Feature("COMMUNITY") && (id == g.RulesChannelID || id == g.PublicUpdatesChannelID)
 }
 
-// RemoveChannel deletes a channel with its webhooks and messages. The channels of a deleted
-// category lose their parent_id, with one CHANNEL_UPDATE each. Guild settings with the channel's id
-// become null (GUILD_UPDATE). Other channels keep their positions.
+// RemoveChannel deletes a channel with its webhooks and messages, and removes its id from guild
+// settings. The channels of a deleted category lose their parent_id, but keep their positions.
 func (d *Discord) RemoveChannel(g *GuildState, ch *Channel) {
 	delete(g.Channels, ch.ID)
 	was := ch.Clone()

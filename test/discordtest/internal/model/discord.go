@@ -13,9 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/clock"
 )
 
-// Discord is the whole state of the simulator: users, bots, guilds and their contents. Callers of
-// its methods hold its lock. The lock also guards Gateway sessions and rate limits, so that a REST
-// response and its Gateway events are one atomic step.
+// Discord is the whole state of the simulator. Callers must lock it. The lock also guards Gateway
+// sessions and rate limits, so that a REST response and its events are one atomic step.
 type Discord struct {
 	sync.Mutex
 	Clock *clock.Clock
@@ -24,11 +23,11 @@ type Discord struct {
 	Users  map[string]*User
 	Bots   map[string]*BotState // the keys are tokens
 	Guilds map[string]*GuildState
-	// Events receives the events of guilds and sends them to clients. The Gateway implements it.
+
 	Events Events
-	// OnChange runs after every change. It wakes the web page.
+	// OnChange runs after every change, to update the web page.
 	OnChange func()
-	// Weakness makes random REST responses wrong, for example stale for a moment after a write.
+
 	Weakness Weakness
 	// LoseAudit is the number of audit log entries that are lost next. A negative value loses all.
 	LoseAudit int
@@ -47,13 +46,10 @@ type Options struct {
 
 // Events sends Gateway events to clients. Its methods run under the lock of [Discord].
 type Events interface {
-	// Event sends an event to all sessions whose intents and permissions allow it.
 	Event(g *GuildState, name string, data map[string]any)
-	// Joined and Left report that a user has joined or left a guild. Left is also called for each
-	// member of a guild before the guild is deleted.
+	// Joined and Left report a change of members. A deleted guild calls Left for each member.
 	Joined(g *GuildState, user string)
 	Left(g *GuildState, user string)
-	// TokenReset ends all Gateway sessions of a bot.
 	TokenReset(user string)
 }
 
@@ -66,8 +62,7 @@ func New(c *clock.Clock, o Options) *Discord {
 	}
 }
 
-// After calls the function do, under the lock, after the duration wait on the simulator's clock. A
-// call of stop prevents this.
+// After calls do with the lock after a wait on the simulator's clock, unless stop is called before.
 func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
 	return d.Clock.After(wait, func() {
 		d.Lock()
@@ -100,7 +95,7 @@ func (d *Discord) Secret(n int) string {
 // GatewayURL returns the websocket URL of the Gateway.
 func (d *Discord) GatewayURL() string { return "ws" + strings.TrimPrefix(d.URL, "http") + "/gateway" }
 
-// Emit sends an event of a guild. During an outage of the guild (Unavailable), it sends nothing.
+// Emit sends an event of a guild, unless the guild is unavailable.
 func (d *Discord) Emit(g *GuildState, event string, data map[string]any) {
 	if !g.Unavailable {
 		d.Events.Event(g, event, data)

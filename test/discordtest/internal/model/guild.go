@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// Guild is a Discord server with its settings and roles. In a snapshot (GuildState.Snapshot), it
-// also has its channels, webhooks, messages, audit log and members.
+// Guild is a Discord server with its settings and roles, and in a snapshot with all its contents.
 type Guild struct {
 	ID, Name, OwnerID                                                                            string
 	Description, Icon, Splash, Banner                                                            string // hashes of images
@@ -24,8 +23,7 @@ type Guild struct {
 	PreferredLocale                                                                              string
 	Roles                                                                                        []Role
 
-	// These fields are set only in snapshots. Channels are in the app's order; webhooks and
-	// messages are ordered by age, oldest first.
+	// Only in snapshots. Channels are in the app's order, webhooks and messages oldest first.
 	Channels []Channel            `json:"-"`
 	Webhooks []Webhook            `json:"-"`
 	Messages map[string][]Message `json:"-"` // the keys are ids of channels
@@ -33,8 +31,7 @@ type Guild struct {
 	Members  map[string]Member    `json:"-"`
 }
 
-// GuildState is the current state of a guild. Its own fields Channels, Webhooks, Messages, Members
-// and Audit hide the snapshot fields of the embedded Guild.
+// GuildState is the current state of a guild. Its fields hide the snapshot fields of Guild.
 type GuildState struct {
 	Guild
 	Channels    map[string]*Channel
@@ -43,11 +40,10 @@ type GuildState struct {
 	Members     map[string]*Member
 	Audit       []AuditEntry
 	Unavailable bool // during an outage
-	// OverwritesInOrder reports whether overwrites apply in the order in which a client sent them
-	// (Options.Compatible), and not in Discord's order.
+	// OverwritesInOrder applies overwrites in the sent order, not in Discord's.
 	OverwritesInOrder bool
 
-	// Former values that reads may return for a moment after a write, by object id (weakness.go).
+	// Former values for reads soon after a write, by object id (weakness.go).
 	channelLags  map[string]lag[Channel]
 	webhookLags  map[string]lag[Webhook]
 	settingsLags map[string]lag[Guild]
@@ -62,7 +58,6 @@ func (g *GuildState) Role(id string) *Role {
 	return &g.Roles[i]
 }
 
-// sorted returns the channels oldest first, as REST lists them.
 func (g *GuildState) sorted() []*Channel { return byAge(g.Channels) }
 
 func byAge(channels map[string]*Channel) []*Channel {
@@ -76,28 +71,25 @@ func webhooksByAge(webhooks map[string]*Webhook) []*Webhook {
 	return slices.SortedFunc(maps.Values(webhooks), func(a, b *Webhook) int { return CompareIDs(a.ID, b.ID) })
 }
 
-// ListChannels returns the channels that a bot may view, oldest first. If stale is true, recently
-// written channels have their former state (Options.Weakness).
+// ListChannels returns a bot's visible channels, oldest first. If stale, it ignores recent writes.
 func (d *Discord) ListChannels(g *GuildState, user string, stale bool) []*Channel {
 	all := byAge(reads(d, g.channelLags, g.Channels, stale))
 	return slices.DeleteFunc(all, func(c *Channel) bool { return d.Hides(g, c, user) })
 }
 
-// ListWebhooks returns the webhooks, oldest first. If stale is true, recently written webhooks have
-// their former state (Options.Weakness).
+// ListWebhooks returns the webhooks, oldest first. If stale, it ignores recent writes.
 func (d *Discord) ListWebhooks(g *GuildState, stale bool) []*Webhook {
 	return webhooksByAge(reads(d, g.webhookLags, g.Webhooks, stale))
 }
 
-// Children returns the channels of a category, oldest first. For "", it returns the channels
-// without a category, and the categories.
+// Children returns the channels of a category, oldest first. For "", it returns the categories and
+// the channels without a category.
 func (g *GuildState) Children(category string) []*Channel {
 	return slices.DeleteFunc(g.sorted(), func(c *Channel) bool { return c.ParentID != category })
 }
 
-// Displayed returns the channels in the order of the Discord app: the channels without a category,
-// then each category and its channels. Channels of one category are ordered by type (text-like
-// first), then by position, then by age.
+// Displayed returns the channels in the app's order, without a category first. Channels of one
+// category are ordered by type (text-like first), then by position, then by age.
 func (g *GuildState) Displayed() []*Channel {
 	order := func(a, b *Channel) int {
 		rank := cmp.Compare(displayRank(a), displayRank(b))
@@ -186,8 +178,7 @@ func (g *GuildState) Wire() map[string]any {
 // Stub returns the JSON of an unavailable guild: only id and unavailable.
 func (g *GuildState) Stub() map[string]any { return map[string]any{"id": g.ID, "unavailable": true} }
 
-// GuildCreate returns the data of the event GUILD_CREATE for a bot. It has the guild's channels,
-// and the bot as its only member. The channels lack guild_id, as they often do on Discord.
+// GuildCreate returns the data of GUILD_CREATE. The channels lack guild_id, as often on Discord.
 func (d *Discord) GuildCreate(g *GuildState, to *BotState) map[string]any {
 	w := g.Wire()
 	channels, members := []any{}, []any{}

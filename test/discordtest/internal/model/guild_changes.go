@@ -21,8 +21,7 @@ func newGuild(spec GuildSpec, owner string) *GuildState {
 	}
 }
 
-// AddGuild adds a guild without the default channels that the app creates. The owner becomes its
-// first member.
+// AddGuild adds a guild without the app's default channels. The owner becomes its first member.
 func (d *Discord) AddGuild(spec GuildSpec, owner string) *GuildState {
 	g := newGuild(spec, owner)
 	g.OverwritesInOrder = d.opts.Compatible
@@ -32,7 +31,7 @@ func (d *Discord) AddGuild(spec GuildSpec, owner string) *GuildState {
 	return g
 }
 
-// RemoveGuild deletes a guild. Each connected bot in it gets GUILD_DELETE.
+// RemoveGuild deletes a guild. Its connected bots get GUILD_DELETE.
 func (d *Discord) RemoveGuild(g *GuildState) {
 	for id := range g.Members {
 		d.Events.Left(g, id)
@@ -51,7 +50,7 @@ type GuildSpec struct {
 	Name string
 	// Features of the guild, such as COMMUNITY. COMMUNITY implies NEWS (announcement channels).
 	Features []string
-	// MFALevel 1 refuses administrative calls of bots whose owner has no two-factor authentication.
+	// MFALevel 1 makes administrative calls require two-factor authentication of the bot's owner.
 	MFALevel int
 }
 

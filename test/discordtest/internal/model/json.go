@@ -17,7 +17,7 @@ func OrNull(s string) any {
 // TimeLayout is the layout of times in Discord's JSON.
 const TimeLayout = "2006-01-02T15:04:05.000000-07:00"
 
-// JSON encodes values of the simulator. It panics on an error, because encoding them cannot fail.
+// JSON encodes a value of the simulator. It panics on an error, which cannot happen.
 func JSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

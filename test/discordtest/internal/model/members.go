@@ -13,8 +13,7 @@ type Member struct {
 	Roles    []string
 	Nick     string
 	JoinedAt time.Time
-	// Own is the id of the role that was created when the member was added with permissions, as by
-	// a bot's invitation. It is empty if no role was created.
+	// Own is the id of the role that a bot's invitation created, or empty.
 	Own string
 }
 
@@ -27,15 +26,14 @@ func (m *Member) Wire(u *User) map[string]any {
 	}
 }
 
-// RemoveMember removes a member from a guild. A connected bot gets GUILD_DELETE without
-// `unavailable`.
+// RemoveMember removes a member. A connected bot gets GUILD_DELETE without `unavailable`.
 func (d *Discord) RemoveMember(g *GuildState, user string) {
 	delete(g.Members, user)
 	d.Events.Left(g, user)
 	d.OnChange()
 }
 
-// TakeRole takes a role from a member. If the member lacks the role, nothing happens.
+// TakeRole takes a role from a member.
 func (d *Discord) TakeRole(g *GuildState, m *Member, role string) {
 	if i := slices.Index(m.Roles, role); i >= 0 {
 		m.Roles = slices.Delete(m.Roles, i, i+1)
@@ -43,7 +41,7 @@ func (d *Discord) TakeRole(g *GuildState, m *Member, role string) {
 	}
 }
 
-// GiveRole gives a member a role. If the member already has the role, nothing happens.
+// GiveRole gives a role to a member.
 func (d *Discord) GiveRole(g *GuildState, m *Member, role string) {
 	if !slices.Contains(m.Roles, role) {
 		m.Roles = append(m.Roles, role)

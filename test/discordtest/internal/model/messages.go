@@ -47,7 +47,7 @@ type EmbedFooter struct {
 	IconURL string `json:"icon_url,omitempty"`
 }
 
-// EmbedImage is the URL of a picture. The simulator does not fetch it.
+// EmbedImage is the URL of a picture, which the simulator does not fetch.
 type EmbedImage struct {
 	URL string `json:"url,omitempty"`
 }

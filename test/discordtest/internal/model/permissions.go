@@ -27,7 +27,7 @@ const (
 
 	// PermAll has bits 0 to 52, even undefined ones. Guild owners and administrators have it.
 	PermAll Permissions = 1<<53 - 1
-	// @everyone in a new guild may view channels, read and write messages, invite, speak.
+	// permDefault lets @everyone view channels, read and write messages, invite and speak.
 	permDefault Permissions = PermViewChannel | PermSendMessages | PermReadMessageHistory |
 		PermConnect | 1<<0 | 1<<6 | 1<<14 | 1<<15 | 1<<21
 	// PermElevated needs two-factor authentication of the bot's owner in a guild with MFALevel 1.
@@ -43,8 +43,7 @@ func (p Permissions) MarshalJSON() ([]byte, error) {
 	return json.Marshal(strconv.FormatUint(uint64(p), 10))
 }
 
-// GuildPermissions returns the permissions that a member has from its roles, without any channel's
-// overwrites. A user who is not a member has none.
+// GuildPermissions returns a member's permissions without channel overwrites, or 0 for other users.
 func (g *GuildState) GuildPermissions(user string) Permissions {
 	m := g.Members[user]
 	if m == nil {
@@ -65,14 +64,10 @@ func (g *GuildState) GuildPermissions(user string) Permissions {
 	return p
 }
 
-// PermissionsIn returns a member's permissions in a channel. They start with the guild's
-// permissions. Then overwrites apply, except to the owner and to administrators: first the
-// overwrite of @everyone, then the overwrites of the member's roles together, then the member's own
-// overwrite. With OverwritesInOrder, overwrites apply in the order of the list instead.
-//
-// Without VIEW_CHANNEL, no permission remains. Without CONNECT in a voice or stage channel, no
-// permission to manage the channel remains. Discord's reference ("Implicit Permissions") names only
-// MANAGE_CHANNELS "and others" for CONNECT, so MANAGE_ROLES and MANAGE_WEBHOOKS are a guess.
+// PermissionsIn returns a member's permissions in a channel. Overwrites apply in this order: of
+// @everyone, of the member's roles together, of the member. Without CONNECT in a voice channel,
+// Discord removes MANAGE_CHANNELS "and others" ("Implicit Permissions"). It is a guess that these
+// are MANAGE_ROLES and MANAGE_WEBHOOKS.
 func (g *GuildState) PermissionsIn(c *Channel, user string) Permissions {
 	p := g.GuildPermissions(user)
 	if p == PermAll || p == 0 {

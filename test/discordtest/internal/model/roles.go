@@ -14,13 +14,11 @@ type Role struct {
 	ID, Name    string
 	Permissions Permissions
 	Position    int
-	// Color is 0 for a role without a color. A role with Secondary shows a gradient of Color and
-	// Secondary. A role with Secondary and Tertiary is holographic.
+	// Color 0 means none. Secondary makes a gradient, Secondary and Tertiary a holographic role.
 	Color               int
 	Secondary, Tertiary *int
 	Hoist, Mentionable  bool
-	// Managed reports whether the role belongs to a bot or an integration. Booster reports whether
-	// it is the role of the members who boost the guild.
+	// Managed marks a role of a bot or an integration, Booster the role of members who boost.
 	Managed, Booster bool
 	BotID            string // user id of the bot that the role belongs to; empty for none
 }
@@ -68,8 +66,7 @@ func (d *Discord) AddRole(g *GuildState, r Role) string {
 	return d.InsertRole(g, r)
 }
 
-// InsertRole creates a role at r.Position and returns its id. Other roles keep their positions, so
-// several roles may have the same position.
+// InsertRole creates a role at r.Position and returns its id. Other roles keep their positions.
 func (d *Discord) InsertRole(g *GuildState, r Role) string {
 	r.ID = d.NewID()
 	g.Roles = append(g.Roles, r)
@@ -97,8 +94,7 @@ func (d *Discord) ReplaceRole(g *GuildState, after Role, user, reason string) {
 	d.OnChange()
 }
 
-// RemoveRole deletes a role and its channel overwrites, and takes the role from all members. The
-// order of the Gateway events is a guess.
+// RemoveRole deletes a role, also from overwrites and members. The order of the events is a guess.
 func (d *Discord) RemoveRole(g *GuildState, role string) {
 	g.Roles = slices.DeleteFunc(slices.Clone(g.Roles), func(r Role) bool { return r.ID == role })
 	d.Emit(g, "GUILD_ROLE_DELETE", map[string]any{"guild_id": g.ID, "role_id": role})

@@ -2,15 +2,14 @@
 
 package model
 
-// FlagObfuscated (CHANNEL_OBFUSCATED) marks a channel that a bot may not view. Only its id, type
-// and position are real. Since 16 November 2026, Discord has sent obfuscated channels to all bots.
+// FlagObfuscated marks a channel that a bot may not view: CHANNEL_OBFUSCATED. Only id, type and
+// position are real. Discord has sent obfuscated channels since 16 November 2026.
 const FlagObfuscated = 1 << 17
 
 const obfuscatedName = "___hidden___"
 
-// Sees reports whether a user may view a channel. The user needs VIEW_CHANNEL in the channel, or,
-// for a category, in one of the category's channels. (On Discord, users who are connected to a
-// voice channel see it too, but connections are not simulated.)
+// Sees reports whether a user has VIEW_CHANNEL in a channel, or in a channel of a category. On
+// Discord, users connected to a voice channel see it too. Connections are not simulated.
 func (g *GuildState) Sees(c *Channel, user string) bool {
 	if g.PermissionsIn(c, user).Has(PermViewChannel) {
 		return true
@@ -31,9 +30,8 @@ func (d *Discord) Hides(g *GuildState, c *Channel, user string) bool {
 	return !d.opts.ShowHidden && !g.Sees(c, user)
 }
 
-// Obfuscated returns the JSON of the channel for a bot that may not view it. Discord documents the
-// name, flag and overwrite, and calls the other fields "null or reduced". It is a guess that the
-// other fields are empty and that no other flag is set.
+// Obfuscated returns the channel for a bot that may not view it. Discord documents name, flag and
+// overwrite, and calls other fields "null or reduced". Empty fields and no other flag are a guess.
 func (c *Channel) Obfuscated() map[string]any {
 	hidden := Channel{
 		ID: c.ID, GuildID: c.GuildID, Type: c.Type, Position: c.Position, Flags: FlagObfuscated, Name: obfuscatedName,

@@ -11,7 +11,6 @@ import (
 // epoch is 2015-01-01 UTC in Unix milliseconds, the start of time in snowflakes.
 const epoch = 1420070400000
 
-// snowflakes makes increasing ids with the milliseconds since epoch in the upper 42 bits.
 type snowflakes struct{ last uint64 }
 
 func (s *snowflakes) next(now time.Time) string {
@@ -43,7 +42,7 @@ func IsSnowflake(s string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == s
 }
 
-// CompareIDs compares two snowflakes by age. The result is negative if a is older than b.
+// CompareIDs compares two snowflakes by age. It is negative if a is older than b.
 func CompareIDs(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }

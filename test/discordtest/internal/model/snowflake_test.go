@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// Ids contain their time. They increase even within a millisecond, and if the clock goes back.
 func TestSnowflakes(t *testing.T) {
 	t.Parallel()
 	var s snowflakes

@@ -21,7 +21,7 @@ func (u *User) Wire() map[string]any {
 	}
 }
 
-// Bot is an application with its bot user. AddBot sets the empty fields to their defaults.
+// Bot is an application with its bot user. AddBot sets defaults for empty fields.
 type Bot struct {
 	// Name is the name of the bot user; default "bot".
 	Name string
@@ -30,11 +30,9 @@ type Bot struct {
 	// UserID is the id of the bot user; default: a new id. ApplicationID is always the same id, as
 	// for all current applications on Discord.
 	UserID, ApplicationID string
-	// OwnerWithout2FA reports whether the bot's owner lacks two-factor authentication. Guilds with
-	// MFALevel 1 then refuse the bot's administrative calls with 60003.
+	// OwnerWithout2FA makes guilds with MFALevel 1 refuse administrative calls with 60003.
 	OwnerWithout2FA bool
-	// PrivilegedIntents are the privileged intents that the bot may use. The Gateway refuses others
-	// with 4014.
+	// PrivilegedIntents are the bot's allowed privileged intents. Others get close code 4014.
 	PrivilegedIntents int
 }
 
@@ -62,7 +60,6 @@ func (d *Discord) AddBot(b Bot) Bot {
 	return b
 }
 
-// newToken returns a token in Discord's form: user id, time, signature.
 func (d *Discord) newToken(user string) string {
 	return base64.RawStdEncoding.EncodeToString([]byte(user)) + "." + d.Secret(6) + "." + d.Secret(38)
 }

@@ -17,7 +17,7 @@ type Filler struct{ r *strings.Replacer }
 // Text replaces the placeholders in a path.
 func (f Filler) Text(s string) string { return f.r.Replace(s) }
 
-// Body encodes v as JSON and replaces the placeholders. It returns nil, for no body, if v is nil.
+// Body encodes v as JSON and replaces the placeholders. It returns nil if v is nil.
 func (f Filler) Body(t *testing.T, v any) any {
 	t.Helper()
 	if v == nil {

@@ -39,8 +39,7 @@ const Usual = discordtest.PermManageChannels | discordtest.PermManageGuild | dis
 // Start is the initial time of the simulator's clock in [New].
 var Start = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 
-// New starts a Discord with a frozen clock, without rate limits and without a delay of audit log
-// entries. Each function in change can change the options and the guild.
+// New starts a Discord with a frozen clock, no rate limits and no delay of audit log entries.
 func New(
 	t *testing.T, p discordtest.Permissions, change ...func(*discordtest.Options, *discordtest.GuildSpec),
 ) *Rig {
@@ -63,8 +62,7 @@ func Limited(t *testing.T, change func(*discordtest.Limits)) *Rig {
 	return New(t, Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { change(o.Limits) })
 }
 
-// Community is an argument for [New]. It makes the guild a Community guild, which may have
-// announcement, stage, forum and media channels.
+// Community is an argument of [New] that makes the guild a Community guild.
 func Community(_ *discordtest.Options, g *discordtest.GuildSpec) {
 	g.Features = []string{"COMMUNITY", "NEWS"}
 }
@@ -89,7 +87,7 @@ func (a Answer) ID() string {
 	return s
 }
 
-// Leaf returns the string code of the first nested error of a field: errors.<path>._errors[0].code.
+// Leaf returns the string code of the first nested error of a field.
 func Leaf(a Answer, path string) string {
 	at, _ := a.JSON["errors"].(map[string]any)
 	for _, key := range strings.Split(path, ".") {
@@ -110,8 +108,7 @@ func (r *Rig) Do(method, path string, body any, header ...string) Answer {
 	return r.As("Bot "+r.Bot.Token, method, path, body, header...)
 }
 
-// As is like [Rig.Do], but sends auth as the Authorization header. If auth is "", the call has no
-// such header.
+// As is [Rig.Do] with auth as the Authorization header, or without the header if auth is "".
 func (r *Rig) As(auth, method, path string, body any, header ...string) Answer {
 	r.T.Helper()
 	var data io.Reader
@@ -173,8 +170,7 @@ func (r *Rig) holdAgainstContract(req *http.Request, status int, header http.Hea
 	}
 }
 
-// withPosition adds a position to a channel that has none. Compatible servers omit it, but the
-// OpenAPI description requires it.
+// withPosition adds the position that the OpenAPI description requires and compatible servers omit.
 func withPosition(body []byte) []byte {
 	var channel map[string]any
 	if err := json.Unmarshal(body, &channel); err != nil || channel["permission_overwrites"] == nil {

@@ -29,9 +29,7 @@ func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 	return g, c.May(g, g.GuildPermissions(c.Bot.UserID), p)
 }
 
-// Channel returns the channel with the id in the path. If the bot may not view the channel, the
-// error is 50001. After a write, Options.Weakness can make a GET return the former state, and can
-// hide the channel from a GET or PATCH.
+// Channel returns the channel in the path, or error 50001 if the bot may not view the channel.
 func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	id := c.Path("channel_id")
 	if !model.IsSnowflake(id) {
@@ -53,8 +51,6 @@ func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	return g, ch, nil
 }
 
-// mayLag reports whether the call can read old or missing state (Options.Weakness). All writes
-// except PATCH read the current state.
 func (c *Call) mayLag() bool {
 	return c.Request.Method == http.MethodGet || c.Request.Method == http.MethodPatch
 }
@@ -68,9 +64,8 @@ func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Chann
 	return g, ch, c.May(g, g.PermissionsIn(ch, c.Bot.UserID), p)
 }
 
-// May returns an error if the set have lacks a permission of the set want. It also returns an error
-// if the guild requires two-factor authentication for a permission in want, and the bot's owner
-// does not use it.
+// May returns an error if have lacks a permission in want, or if the guild requires two-factor
+// authentication for want and the bot's owner does not use it.
 func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	if !have.Has(want) {
 		return ErrPermissions
@@ -81,9 +76,8 @@ func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	return nil
 }
 
-// Webhook returns the webhook with the id in the path, for a call with a bot token. A bot may read
-// its own application's webhooks without permissions. For a change, or another application's
-// webhook, the bot needs MANAGE_WEBHOOKS in the webhook's channel.
+// Webhook returns the webhook in the path. A bot may read webhooks of its own application. Other
+// reads and all changes need MANAGE_WEBHOOKS in the webhook's channel.
 func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 	id := c.Path("webhook_id")
 	g, w := c.Discord.FindWebhook(id)
@@ -107,7 +101,7 @@ func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 	return g, w, c.May(g, have, model.PermManageWebhooks)
 }
 
-// WebhookByToken returns the webhook whose id and token are in the path.
+// WebhookByToken returns the webhook with the id and the token in the path.
 func (c *Call) WebhookByToken() (*model.GuildState, *model.Webhook, error) {
 	g, w := c.Discord.FindWebhook(c.Path("webhook_id"))
 	switch {

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Call is one REST call. Callers of its methods hold the lock of model.Discord.
+// Call is one REST call. Callers of its methods must lock model.Discord.
 type Call struct {
 	Discord *model.Discord
 	Options Options
@@ -34,32 +34,26 @@ type Options struct {
 	AnyUserAgent       bool
 	Normalise          func(name string) string
 	Altered            Altered
-	// IgnoreTargetID makes the audit log ignore the query parameter target_id.
+
 	IgnoreTargetID bool
 	Compatible     bool
 }
 
-// Altered makes the simulator change or ignore sent values without an error. With the zero value,
-// it stores them as sent. Except for Icon, it is a guess that Discord changes or ignores them.
+// Altered changes or ignores sent values without an error. Except for Icon, this is a guess.
 type Altered struct {
 	// Topic returns the topic to store, from the sent topic without surrounding white space.
 	Topic func(topic string) string
-	// AnnouncementSlowmode ignores rate_limit_per_user in announcement channels. Discord does not
-	// document the field for this type.
+	// AnnouncementSlowmode ignores rate_limit_per_user in announcement channels.
 	AnnouncementSlowmode bool
-	// Locale ignores preferred_locale, and Description ignores description, unless the guild is a
-	// Community guild. Discord documents preferred_locale only for Community guilds.
+	// Locale and Description ignore preferred_locale and description outside Community guilds.
 	Locale, Description bool
-	// CommunityChannels ignores rules_channel_id and public_updates_channel_id unless the guild is
-	// a Community guild.
+	// CommunityChannels ignores the rules and updates channel outside Community guilds.
 	CommunityChannels bool
 	// Icon ignores all icons of a guild. Users report that Discord ignores invalid icons.
 	Icon bool
-	// Unsynced creates channels without the overwrites of their category. By default, a channel
-	// gets its category's overwrites if the create sends no overwrites.
+	// Unsynced creates channels without the overwrites of their category.
 	Unsynced bool
-	// When a channel is created, Bare ignores all fields that only voice, stage, forum and media
-	// channels have.
+	// Bare ignores the fields of voice, stage, forum and media channels in a create.
 	Bare bool
 }
 
@@ -113,8 +107,7 @@ func (c *Call) Reason() (string, error) {
 	return text, nil
 }
 
-// HiddenLimit counts the call for a rate limit that no header shows. If the limit is reached, it
-// returns the error for a 429 with scope user.
+// HiddenLimit counts the call for a limit that no header shows, and returns a 429 above the limit.
 func (c *Call) HiddenLimit(key string, r limits.Rate) error {
 	if wait, ok := c.Windows.Take(key, r, c.Now); !ok {
 		return &TooMany{After: wait, Scope: "user"}

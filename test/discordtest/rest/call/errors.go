@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Error is an error response. The codes are documented ("JSON error codes"), but the HTTP statuses
-// of some codes are known only from reports of users.
+// Error is an error response. Some HTTP statuses are known only from reports of users.
 type Error struct {
 	Status  int    `json:"-"`
 	Code    int    `json:"code"`
@@ -20,11 +19,10 @@ type Error struct {
 	Errors  any    `json:"errors,omitempty"`
 }
 
-// Error implements error. Its text is for tests; clients get the JSON.
+// Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
-// For returns the error as Discord sends it. If compatible is true, the code is the HTTP status,
-// but missing access or permissions get status 400 with code 50013.
+// For returns the error as Discord sends it, or as servers with a compatible API do.
 func (e *Error) For(compatible bool) *Error {
 	switch {
 	case !compatible:
@@ -79,8 +77,7 @@ var (
 	errTwoFactor = refusal(http.StatusForbidden, 60003, "Two factor is required for this operation")
 )
 
-// LimitReached returns the error for a create that would exceed the quantity limit n. The code
-// depends on the limit, for example 30013 for channels.
+// LimitReached returns the error for a create above the quantity limit n.
 func LimitReached(code int, what string, n int) *Error {
 	return refusal(http.StatusBadRequest, code, fmt.Sprintf("Maximum number of %s reached (%d)", what, n))
 }
@@ -92,8 +89,7 @@ func Invalid(path, code, message string) *Error {
 	return invalidForm(fieldError{path, code, message})
 }
 
-// invalidForm returns error 50035 (Invalid Form Body). It nests the errors of fields by their
-// paths. Dots separate the parts of a path ("permission_overwrites.0.allow").
+// invalidForm returns error 50035. The dots in a field's path separate nested objects.
 func invalidForm(fields ...fieldError) *Error {
 	root := map[string]any{}
 	for _, f := range fields {
@@ -112,7 +108,7 @@ func invalidForm(fields ...fieldError) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: 50035, Message: "Invalid Form Body", Errors: root}
 }
 
-// TooMany is a 429 response. The field After is the time until the client may call again.
+// TooMany is a 429 response. After is the time until the client may call again.
 type TooMany struct {
 	After time.Duration
 	// Scope is user, global or shared. A 429 counts toward a ban, unless its scope is shared.
@@ -127,8 +123,7 @@ func (e *TooMany) Error() string {
 	return "You are being rate limited."
 }
 
-// Write sets the headers of the 429 and returns its status and body. The wait is in seconds:
-// rounded up to whole seconds in Retry-After, and to milliseconds in retry_after of the body.
+// Write sets the headers of the 429 and returns its status and body.
 func (e *TooMany) Write(h http.Header) (status int, body any) {
 	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.After.Seconds()))))
 	h.Set("X-RateLimit-Scope", e.Scope)
@@ -141,8 +136,7 @@ func (e *TooMany) Write(h http.Header) (status int, body any) {
 	}
 }
 
-// CloudflareBan returns the HTML response to a banned IP address. The parameter left is the
-// remaining time of the ban.
+// CloudflareBan returns the HTML response to an IP address that stays banned for the time left.
 func CloudflareBan(left time.Duration) Answer {
 	return Answer{
 		Status: http.StatusTooManyRequests,

@@ -42,7 +42,7 @@ func (c *Call) Object() (*Form, error) {
 	return ParseForm(c.Body)
 }
 
-// NewForm returns a form without fields. It collects the errors of forms that Sub creates.
+// NewForm returns a form without fields, which collects the errors of forms from [Form.Sub].
 func NewForm() *Form { return &Form{errs: &[]fieldError{}} }
 
 // ParseForm reads a JSON object.
@@ -57,8 +57,7 @@ func ParseForm(body []byte) (*Form, error) {
 	return f, nil
 }
 
-// Sub returns a form for the JSON object raw, which is at this path in the form f. Both forms have
-// the same list of errors.
+// Sub returns a form for the JSON object raw at path. Its errors are added to f.
 func (f *Form) Sub(path string, raw json.RawMessage) *Form {
 	s := &Form{path: f.path + path + ".", errs: f.errs}
 	if err := json.Unmarshal(raw, &s.fields); err != nil || s.fields == nil {
@@ -109,8 +108,7 @@ func (f *Form) NotNull(key string) {
 	}
 }
 
-// Text stores in *out a string of lo to hi characters, without leading and trailing white space.
-// For null, it stores "". For an absent or invalid field, it stores nothing.
+// Text stores a trimmed string of lo to hi characters in *out, or "" for null.
 func (f *Form) Text(key string, lo, hi int, out *string) {
 	if !f.Has(key) {
 		return
@@ -138,7 +136,7 @@ func (f *Form) Text(key string, lo, hi int, out *string) {
 	}
 }
 
-// Label is like Text, but first replaces each run of white space in the string by one space.
+// Label is Text, but first replaces each run of white space by one space.
 func (f *Form) Label(key string, lo, hi int, out *string) {
 	var s string
 	if json.Unmarshal(f.fields[key], &s) == nil {
@@ -149,8 +147,7 @@ func (f *Form) Label(key string, lo, hi int, out *string) {
 	f.Text(key, lo, hi, out)
 }
 
-// Integer stores in *out a number from lo to hi, sent as a number or a string. For null, it stores
-// def.
+// Integer stores a number from lo to hi in *out, sent as a number or a string, or def for null.
 func (f *Form) Integer(key string, lo, hi, def int, out *int) {
 	if !f.Has(key) {
 		return
@@ -172,8 +169,7 @@ func (f *Form) Integer(key string, lo, hi, def int, out *int) {
 	}
 }
 
-// Choice stores a number in *out if the number is an element of the list `of`. For null, it stores
-// def.
+// Choice stores a number of the list in *out, or def for null.
 func (f *Form) Choice(key string, def int, out *int, of ...int) {
 	n := *out
 	before := len(*f.errs)
@@ -186,7 +182,7 @@ func (f *Form) Choice(key string, def int, out *int, of ...int) {
 	}
 }
 
-// Boolean stores true or false in *out. For null, it stores false.
+// Boolean stores true or false in *out, and false for null.
 func (f *Form) Boolean(key string, out *bool) {
 	switch string(f.fields[key]) {
 	case "", "null":
@@ -202,7 +198,7 @@ func (f *Form) Boolean(key string, out *bool) {
 	}
 }
 
-// ID stores in *out a snowflake, sent as a string or a number. For null, it stores "".
+// ID stores a snowflake in *out, sent as a string or a number, or "" for null.
 func (f *Form) ID(key string, out *string) {
 	if !f.Has(key) {
 		return
@@ -219,8 +215,7 @@ func (f *Form) ID(key string, out *string) {
 	*out = s
 }
 
-// Bits stores in *out permission bits, sent as a string or a number. For null or an absent field,
-// it stores 0.
+// Bits stores permission bits in *out, sent as a string or a number, or 0 for null or no field.
 func (f *Form) Bits(key string, out *model.Permissions) {
 	*out = 0
 	if !f.Given(key) {
@@ -234,8 +229,7 @@ func (f *Form) Bits(key string, out *model.Permissions) {
 	*out = model.Permissions(n)
 }
 
-// List returns the elements of an array, or nil if the field is absent or null. It records an error
-// if the array has more than hi elements.
+// List returns the elements of an array, or nil for null or no field. The maximum is hi elements.
 func (f *Form) List(key string, hi int) []json.RawMessage {
 	if !f.Given(key) {
 		return nil
@@ -255,9 +249,8 @@ var dataURI = regexp.MustCompile(`^data:image/(png|jpeg|gif);base64,(.+)$`)
 // maxImage is the maximum size of an image in bytes, as reported by users.
 const maxImage = 10240 << 10
 
-// Image reads an image, sent as a data URI, and stores a hash of the image in *to. For null, it
-// stores "". The hash of an animated image begins with "a_". The parameter maxSide is the maximum
-// width and height; 0 means no maximum. If animated is false, an animated image is an error.
+// Image stores the hash of an image, sent as a data URI, in *to, or "" for null. The hash of an
+// animated image begins with "a_". maxSide limits width and height; 0 means no limit.
 func (f *Form) Image(key string, to *string, maxSide int, animated bool) {
 	if !f.Given(key) {
 		if f.Null(key) {

@@ -47,7 +47,7 @@ func Create(c *call.Call) (int, any, error) {
 	}
 	copies := !c.Options.Altered.Unsynced && !c.Options.Compatible
 	if !f.Given("permission_overwrites") && ch.ParentID != "" && copies {
-		// Like Discord, make the new channel synced with its category.
+		// As on Discord, a new channel is synced with its category.
 		ch.Overwrites = slices.Clone(g.Channels[ch.ParentID].Overwrites)
 	}
 	if !f.Given("position") {
@@ -64,8 +64,7 @@ func Create(c *call.Call) (int, any, error) {
 	return http.StatusCreated, answer(c, ch), nil
 }
 
-// mayCreateIn requires MANAGE_CHANNELS in the parent category. For a channel without a parent, it
-// requires the permission in the guild. (It is a guess that the category's overwrites matter.)
+// mayCreateIn requires MANAGE_CHANNELS. It is a guess that the category's overwrites count.
 func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	if parent == "" {
 		return c.May(g, g.GuildPermissions(c.Bot.UserID), model.PermManageChannels)
@@ -77,8 +76,7 @@ func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	return c.May(g, have, model.PermManageChannels)
 }
 
-// types returns the channel types that a guild can have. Without the feature NEWS, an announcement
-// channel gets the same error as an unknown type.
+// Without the feature NEWS, an announcement channel gets the same error as an unknown type.
 func types(g *model.GuildState) []int {
 	all := []int{
 		model.TypeText, model.TypeVoice, model.TypeCategory, model.TypeStage, model.TypeForum, model.TypeMedia,
@@ -89,9 +87,8 @@ func types(g *model.GuildState) []int {
 	return all
 }
 
-// available returns an error if the type needs a Community guild, and the guild is not a Community
-// guild. Source for stages: https://github.com/Rapptz/discord.py/issues/6883. It is a guess that
-// media channels need a Community guild.
+// available refuses stage, forum and media channels without a Community guild. Source for stages:
+// https://github.com/Rapptz/discord.py/issues/6883. For media channels, this is a guess.
 func available(g *model.GuildState, kind int) error {
 	if (kind == model.TypeStage || model.ForumLike(kind)) && !g.Feature("COMMUNITY") {
 		return call.ErrChannelType

@@ -9,8 +9,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readFields stores the fields of a create or an edit in ch, except overwrites. Like Discord, it
-// silently ignores fields that the channel's type does not have.
+// readFields stores sent fields except overwrites. Like Discord, it ignores fields of other types.
 func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	readType(f, g, ch, create)
 	if create {
@@ -45,7 +44,7 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Chann
 	return f.Err()
 }
 
-// readType reads the type. An edit can only turn text into announcement channels, and back.
+// An edit can only change text channels to announcement channels, and back.
 func readType(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) {
 	if create {
 		f.Choice("type", model.TypeText, &ch.Type, types(g)...)

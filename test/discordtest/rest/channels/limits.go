@@ -33,10 +33,8 @@ func roomIn(c *call.Call, g *model.GuildState, parent string) error {
 	return call.Invalid("parent_id", "CHANNEL_PARENT_MAX_CHANNELS", "Maximum number of channels in category reached (50)")
 }
 
-// hiddenLimit limits edits of a channel's name or topic. No header shows the limit. Name and topic
-// share one window. With Limits.NameAndTopicApart, each has its own window, and an edit of both
-// counts in both windows. A refused edit counts in no window. In a 2023 user report, the 429 has
-// scope shared.
+// hiddenLimit limits edits of a channel's name or topic. No header shows the limit. A refused edit
+// counts in no window. In a 2023 user report, the 429 has scope shared.
 func hiddenLimit(c *call.Call, ch, after *model.Channel) error {
 	rate := c.Options.Limits.NameTopic
 	var keys []string

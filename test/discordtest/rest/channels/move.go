@@ -29,8 +29,7 @@ type move struct {
 	lock  bool
 }
 
-// Move is PATCH /guilds/{guild_id}/channels. It may change the positions of many channels, and the
-// parent of at most one. If one change is refused, Move changes nothing.
+// Move is PATCH /guilds/{guild_id}/channels. If one change is refused, Move changes nothing.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -63,7 +62,7 @@ func Move(c *call.Call) (int, any, error) {
 			model.SameOverwrites(m.after.Overwrites, m.ch.Overwrites) {
 			continue
 		}
-		// Discord does not document X-Audit-Log-Reason for this route, so there is no reason.
+		// Discord does not document X-Audit-Log-Reason for this route.
 		c.Discord.LogUpdate(g, c.Bot.UserID, m.ch, &m.after, "")
 		c.Discord.ReplaceChannel(g, m.ch, m.after)
 	}
@@ -96,9 +95,6 @@ func readMoves(g *model.GuildState, list []json.RawMessage) (moves []move, paren
 	return moves, parents, top.Err()
 }
 
-// mayBulkMove requires MANAGE_CHANNELS in the guild or in the current parent. The bot need not view
-// the channel. A change of the parent also requires MANAGE_CHANNELS and VIEW_CHANNEL in the channel
-// and in the new parent. lock_permissions also requires MANAGE_ROLES in the channel.
 func mayBulkMove(c *call.Call, g *model.GuildState, m move) error {
 	base := g.GuildPermissions(c.Bot.UserID)
 	if p := g.Channels[m.ch.ParentID]; p != nil {

@@ -8,10 +8,8 @@ import (
 )
 
 // NormaliseName returns the name that Discord stores for a text, announcement, forum or media
-// channel. Runs of white space, "-" and "~" become one "-". Leading "-" are removed, as is ASCII
-// punctuation other than "_" and "-". Letters become lower case. Other alphabets and emoji stay.
-// This is the rule of the official app. Discord's server was observed to follow it too, but the
-// order of its steps is not documented.
+// channel: lower case, without most ASCII punctuation, with "-" for white space. The official app
+// follows this rule, and Discord's server was observed to follow it. The order is not documented.
 func NormaliseName(name string) string {
 	var b strings.Builder
 	for _, r := range strings.TrimSpace(name) {

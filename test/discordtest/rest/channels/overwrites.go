@@ -11,7 +11,6 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readOverwrites replaces the overwrites. It refuses changes of permissions outside `within`.
 func readOverwrites(
 	c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, within model.Permissions,
 ) error {
@@ -54,8 +53,7 @@ func readAllowDeny(f *call.Form, o *model.Overwrite) {
 	f.Bits("deny", &o.Deny)
 }
 
-// checkOverwrite checks that the role or user exists, and sets a missing type. The error is a
-// guess.
+// checkOverwrite requires an existing role or user, and sets a missing type. The error is a guess.
 func checkOverwrite(c *call.Call, g *model.GuildState, o *model.Overwrite, typed bool) error {
 	isRole, isUser := g.Role(o.ID) != nil, c.Discord.Users[o.ID] != nil
 	if !typed && isUser {
@@ -68,10 +66,8 @@ func checkOverwrite(c *call.Call, g *model.GuildState, o *model.Overwrite, typed
 	return nil
 }
 
-// mayOverwrite returns an error if the change from one list of overwrites to another touches a
-// permission that is not in `within`, or MANAGE_ROLES. An administrator may change everything.
-// Discord documents this rule only for grants. It is a guess that it applies to removals too, and
-// that unchanged permissions do not matter.
+// mayOverwrite refuses changes of permissions outside within, and of MANAGE_ROLES. Discord only
+// documents this for grants. For removals, this is a guess.
 func mayOverwrite(from, to []model.Overwrite, within model.Permissions) error {
 	if within.Has(model.PermAll) {
 		return nil
@@ -104,8 +100,7 @@ func put(list []model.Overwrite, o model.Overwrite) []model.Overwrite {
 	return append(list, o)
 }
 
-// mayHide returns an error if the overwrites hide one of the guild's onboarding channels from
-// @everyone. Sources: discord-api-docs issues 7296 and 7423.
+// mayHide refuses to hide an onboarding channel from @everyone: discord-api-docs issues 7296, 7423.
 func mayHide(g *model.GuildState, id string, list []model.Overwrite) error {
 	hides := func(o model.Overwrite) bool { return o.ID == g.ID && o.Deny.Has(model.PermViewChannel) }
 	if slices.Contains(g.OnboardingChannelIDs, id) && slices.ContainsFunc(list, hides) {

@@ -9,8 +9,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// List is GET /guilds/{guild_id}/channels. It omits channels that the bot may not view, unless
-// Options.ShowHidden is set.
+// List is GET /guilds/{guild_id}/channels, without hidden channels unless Options.ShowHidden.
 func List(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {

@@ -29,8 +29,7 @@ func highestBitrate(g *model.GuildState, kind int) int {
 	return bitrates[g.PremiumTier]
 }
 
-// readVoice reads the fields of voice and stage channels. The error for an unknown region is a
-// guess.
+// readVoice reads fields of voice and stage channels. The error for an unknown region is a guess.
 func readVoice(f *call.Form, g *model.GuildState, ch *model.Channel) {
 	f.Integer("bitrate", 8000, highestBitrate(g, ch.Type), ch.Bitrate, &ch.Bitrate)
 	users := 99

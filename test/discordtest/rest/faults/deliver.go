@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// wait waits for the duration d on the simulator's clock. If d is 0, it waits until hold is closed,
-// or not at all if hold is nil. It returns false if the client leaves or the server closes first.
+// wait waits for d or for hold. It returns false if the client or the server ends first.
 func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}) bool {
 	if d == 0 && hold == nil {
 		return true
@@ -39,8 +38,7 @@ func (f *Faults) Before(ctx context.Context, x *Fault) bool {
 	return x == nil || f.wait(ctx, x.Before, nil)
 }
 
-// Replace returns the fault's response, or the call's own response a if the fault has none. If the
-// call was executed and a is an error, a successful response of the fault does not replace a.
+// Replace returns the fault's response, or a if the fault has none. A success replaces no error.
 func (x *Fault) Replace(a call.Answer) call.Answer {
 	if x == nil || x.Status == 0 || x.Effect && a.Status >= 400 && x.Status < 400 {
 		return a
@@ -73,8 +71,6 @@ func (f *Faults) Deliver(w http.ResponseWriter, r *http.Request, x *Fault, a cal
 	_, _ = w.Write(a.Body)
 }
 
-// cut writes the first n bytes of the response, and then closes the connection. If n is negative,
-// it writes all but the last -n bytes. cut always panics with http.ErrAbortHandler.
 func cut(w http.ResponseWriter, a call.Answer, n int) {
 	defer panic(http.ErrAbortHandler)
 	if n == 0 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faults makes REST calls fail; deliver.go delays, cuts or drops their responses. The
-// faults of the Gateway are in gateway/faults.go.
+// Package faults makes REST calls fail. The faults of the Gateway are in gateway/faults.go.
 package faults
 
 import (
@@ -18,34 +17,30 @@ import (
 type Fault struct {
 	// Route is "METHOD /template" (see Routes). An empty Route matches all calls.
 	Route string
-	// Match reports whether the fault hits a call of the route. A nil Match accepts all calls.
-	// Match runs under the simulator's lock, so it must not call methods of the simulator.
+	// Match selects calls; nil selects all. Match must not call the simulator, which is locked.
 	Match func(call.Request) bool
-	// Times is the number of calls that the fault hits before it is removed; 0 means no limit.
+	// Times is the number of calls that the fault hits; 0 means no limit.
 	Times int
 	// Rate is the probability, from 0 to 1, that the fault hits a call; 0 means always.
 	Rate float64
 	Action
 }
 
-// Action describes what a fault does. Functions such as discordtest.FailBefore return actions.
+// Action is the effect of a fault. Functions such as discordtest.FailBefore return actions.
 type Action struct {
-	// Effect reports whether the call is executed before the response.
+	// Effect executes the call before the response.
 	Effect bool
-	// Before is a delay before the call is executed. After is a delay between the execution and the
-	// response. Both run on the simulator's clock.
+	// Before delays the execution, After delays the response, both on the simulator's clock.
 	Before, After time.Duration
-	// Late, if not 0, executes the call only when this time has passed after the response.
+	// Late, if not 0, executes the call this time after the response.
 	Late time.Duration
-	// Hold, if not nil, delays the response of the executed call until Hold is closed.
+	// Hold, if not nil, delays the response until Hold is closed.
 	Hold <-chan struct{}
-	// Status, Body and Header are the fault's response. If Status is 0, the call's own response is
-	// sent. With Effect, a successful Status does not replace an error.
+	// Status, Body and Header replace the call's own response, unless Status is 0.
 	Status int
 	Body   string
 	Header http.Header
-	// Drop closes the connection after the first Cut bytes of the response, headers included. A
-	// negative Cut means all but the last -Cut bytes.
+	// Drop closes the connection after Cut bytes of the response; Cut < 0 counts from the end.
 	Drop bool
 	Cut  int
 }
@@ -61,7 +56,7 @@ type Faults struct {
 // New returns an empty set of faults.
 func New(d *model.Discord) *Faults { return &Faults{discord: d, released: make(chan struct{})} }
 
-// Add activates a fault. If several faults match a call, the one that was added first hits it.
+// Add activates a fault. If several faults match a call, the oldest fault hits it.
 func (f *Faults) Add(fault Fault) (remove func()) {
 	f.discord.Lock()
 	defer f.discord.Unlock()
@@ -74,7 +69,7 @@ func (f *Faults) Add(fault Fault) (remove func()) {
 	}
 }
 
-// Clear deactivates all faults of REST calls, and stops the loss of audit log entries (LoseAudit).
+// Clear deactivates all faults of REST calls, and stops the loss of audit log entries.
 func (f *Faults) Clear() {
 	f.discord.Lock()
 	defer f.discord.Unlock()
@@ -88,15 +83,14 @@ func (f *Faults) Injected() int {
 	return f.injected
 }
 
-// LoseAudit makes the next n audit log entries invisible to clients, or all entries if n is
-// negative. Discord may lose entries too.
+// LoseAudit hides the next n audit log entries, or all if n is negative. Discord may lose some too.
 func (f *Faults) LoseAudit(n int) {
 	f.discord.Lock()
 	defer f.discord.Unlock()
 	f.discord.LoseAudit = n
 }
 
-// Pick returns the fault that hits the call, or nil. The caller holds the lock of model.Discord.
+// Pick returns the fault that hits the call, or nil. Callers must lock model.Discord.
 func (f *Faults) Pick(r call.Request) *Fault {
 	for i, x := range f.on {
 		if x.Route != "" && x.Route != r.Route || x.Match != nil && !x.Match(r) {
@@ -117,7 +111,6 @@ func (f *Faults) Pick(r call.Request) *Fault {
 	return f.spurious(r)
 }
 
-// spurious returns a random fault for a bot's call at the rates of Options.Weakness, or nil.
 func (f *Faults) spurious(r call.Request) *Fault {
 	hits := func(rate float64) bool { return rate > 0 && f.discord.Chance(rate) }
 	w, x := f.discord.Weakness, &Fault{}
@@ -129,7 +122,7 @@ func (f *Faults) spurious(r call.Request) *Fault {
 	case hits(w.Forbidden):
 		x.Status, x.Body = http.StatusForbidden, `{"message": "Missing Access", "code": 50001}`
 	case hits(w.ServerErrors):
-		// A call that gets 500 may have been executed. A call that gets 502 has not been executed.
+		// A call that gets 500 may have been executed, a call that gets 502 has not.
 		x.Effect = f.discord.Chance(0.25)
 		x.Status = http.StatusBadGateway
 		if x.Effect || f.discord.Chance(0.5) {

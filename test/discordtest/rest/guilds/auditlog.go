@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// AuditLog is GET /guilds/{guild_id}/audit-logs, newest entries first, or oldest first with
-// `after`.
+// AuditLog is GET /guilds/{guild_id}/audit-logs: newest first, or oldest first with `after`.
 func AuditLog(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermViewAuditLog)
 	if err != nil {

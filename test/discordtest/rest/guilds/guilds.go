@@ -9,8 +9,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Delete is DELETE /guilds/{guild_id}, for bots that own the guild. The response is a guess,
-// because bots can no longer own guilds on Discord.
+// Delete is DELETE /guilds/{guild_id}. The response is a guess: bots can no longer own guilds.
 func Delete(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {

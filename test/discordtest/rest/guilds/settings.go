@@ -60,9 +60,7 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, settings(c, g.Wire()), nil
 }
 
-// ignoresCommunityChannels reports whether an edit leaves the rules and updates channel unchanged
-// without an error. Users report this for an edit of a Community guild that does not send
-// COMMUNITY in features. Altered.CommunityChannels has the same effect in other guilds.
+// Users report that edits without COMMUNITY in features do not change the two Community channels.
 func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) bool {
 	if slices.Contains(after.Features, community) {
 		return g.Feature(community) && !f.Given("features")
@@ -70,15 +68,12 @@ func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, a
 	return c.Options.Altered.CommunityChannels || g.Feature(community)
 }
 
-// A Community guild needs at least verification level 1 (members have a verified email address) and
-// explicit content filter 2 (Discord scans media of all members).
+// A Community guild needs verification level 1 (verified email) and filter 2 (scan media of all).
 const minVerification, minFilter = 1, 2
 
-// mayCommunity checks an edit of a guild that has COMMUNITY before or after the edit. Discord
-// documents that only an administrator may add or remove COMMUNITY. Users report that an edit that
-// adds COMMUNITY must set both channels (else 40006), and that later edits cannot set the
-// verification level or the filter below its minimum. It is a guess that Discord refuses a lower
-// value instead of raising it.
+// Discord documents that only an administrator may add or remove COMMUNITY. Users report that a new
+// Community guild needs both channels (else 40006) and minimum levels. It is a guess that Discord
+// refuses a lower level instead of raising it.
 func mayCommunity(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) error {
 	is, was := slices.Contains(after.Features, community), g.Feature(community)
 	if is != was {
@@ -152,7 +147,7 @@ func readChannelSettings(f *call.Form, g *model.GuildState, after *model.Guild) 
 }
 
 // maxIcon is the documented maximum width and height of icons. It is a guess that Discord refuses
-// larger icons, and animated icons in guilds without the feature ANIMATED_ICON.
+// larger icons, and animated icons in guilds without ANIMATED_ICON.
 const maxIcon = 1024
 
 func readImages(c *call.Call, f *call.Form, g *model.Guild) {
@@ -165,7 +160,6 @@ func readImages(c *call.Call, f *call.Form, g *model.Guild) {
 	}
 }
 
-// readFeatures replaces the mutable features, and ignores all other features in the request.
 func readFeatures(f *call.Form, g *model.Guild) {
 	if !f.Given("features") {
 		return

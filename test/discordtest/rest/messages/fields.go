@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readFields reads a message into m. Fields that an edit does not send keep their values.
+// Fields that an edit does not send keep their values.
 func readFields(f *call.Form, m *model.Message) {
 	f.Text("content", 0, 2000, &m.Content)
 	f.Boolean("tts", &m.TTS)
@@ -37,10 +37,8 @@ func readFields(f *call.Form, m *model.Message) {
 	m.MentionsEveryone = mentionsEveryone(m.Content) && parses(f.Raw("allowed_mentions"), "everyone")
 }
 
-// maxEmbeds limits the characters of all embeds of a message together.
 const maxEmbeds = 6000
 
-// embedLength returns the number of characters that count for maxEmbeds.
 func embedLength(e *model.Embed) int {
 	n := utf8.RuneCountInString(e.Title + e.Description)
 	for _, f := range e.Fields {
@@ -65,7 +63,7 @@ func mentionsEveryone(content string) bool {
 	return strings.Contains(content, "@everyone") || strings.Contains(content, "@here")
 }
 
-// parses reports whether allowed_mentions allows a kind of mention. Without it, all are allowed.
+// Without allowed_mentions, all kinds of mentions are allowed.
 func parses(raw json.RawMessage, kind string) bool {
 	if raw == nil {
 		return true

@@ -35,8 +35,7 @@ func Create(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// List is GET /channels/{channel_id}/messages. It returns the newest message first. A bot without
-// READ_MESSAGE_HISTORY gets no messages.
+// List is GET /channels/{channel_id}/messages, newest first.
 func List(c *call.Call) (int, any, error) {
 	g, ch, err := c.Channel()
 	if err != nil {
@@ -86,8 +85,7 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// Delete is DELETE /channels/{channel_id}/messages/{message_id}. A bot may delete its own messages,
-// and with MANAGE_MESSAGES all messages.
+// Delete is DELETE /channels/{channel_id}/messages/{message_id}.
 func Delete(c *call.Call) (int, any, error) {
 	g, ch, err := c.Channel()
 	if err != nil {

@@ -41,7 +41,6 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, r *model.Role) 
 	return nil
 }
 
-// readColors reads colors: one colour, two for a gradient, or the three of a holographic role.
 func readColors(f *call.Form, r *model.Role) {
 	colors := f.Sub("colors", f.Raw("colors"))
 	if !colors.IsObject() {

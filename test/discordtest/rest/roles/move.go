@@ -13,10 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Move is PATCH /guilds/{guild_id}/roles. It may change many positions; if one change is refused,
-// Move changes nothing. Positions are stored as sent. Discord does not document which moves it
-// refuses. The simulator refuses a move that changes the order of the roles in outOfReach. A move
-// may include these roles, because libraries send all roles.
+// Move is PATCH /guilds/{guild_id}/roles. It is a guess that Discord refuses to reorder roles that
+// are out of reach. A move may include such roles, because libraries send all roles.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {
@@ -67,8 +65,7 @@ func readMoves(body []byte, g *model.GuildState) ([]model.Role, error) {
 	return after, top.Err()
 }
 
-// outOfReach returns the ids of the lowest role that a member may not change and of all roles above
-// that role.
+// outOfReach returns the lowest role that a member may not change, and all higher roles.
 func outOfReach(g *model.GuildState, roles []model.Role, user string) (ids []string) {
 	for _, r := range (&model.Guild{Roles: roles}).RankedRoles() {
 		if len(ids) > 0 || r.ID != g.ID && !g.OutranksRole(user, r.ID) {

@@ -35,8 +35,7 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, r.Wire(), nil
 }
 
-// Create is POST /guilds/{guild_id}/roles. It is not idempotent: names need not be unique. Each new
-// role gets position 1. It is a guess that other roles keep their positions.
+// Create is POST /guilds/{guild_id}/roles. It is a guess that other roles keep their positions.
 func Create(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {
@@ -123,7 +122,6 @@ func writable(c *call.Call) (*model.GuildState, *model.Role, error) {
 	return g, r, nil
 }
 
-// ordinary is like writable, but refuses @everyone and the roles of bots, integrations and boosts.
 func ordinary(c *call.Call) (*model.GuildState, *model.Role, error) {
 	g, r, err := writable(c)
 	if err == nil && (r.Managed || r.Booster || r.ID == g.ID) {

@@ -37,8 +37,7 @@ func GatewayBot(c *call.Call) (int, any, error) {
 // shardSize is Discord's recommended number of guilds per shard.
 const shardSize = 1000
 
-// shards returns the number of shards that Discord recommends. It is 1 until the bot is in
-// Limits.GuildsPerSession guilds, the number from which Discord requires shards.
+// shards returns the recommended number of shards: 1 for fewer than Limits.GuildsPerSession guilds.
 func shards(c *call.Call) int {
 	guilds, most := c.Discord.GuildsOf(c.Bot.UserID), c.Options.Limits.GuildsPerSession
 	if most == 0 || guilds < most {

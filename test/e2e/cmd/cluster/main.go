@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command cluster starts the cluster of the end-to-end tests and keeps it running. You can inspect
-// the cluster, or run specs on it repeatedly.
+// Command cluster starts the cluster of the end-to-end tests and keeps it running.
 package main
 
 import (

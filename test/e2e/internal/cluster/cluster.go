@@ -33,7 +33,7 @@ var DefaultPostgres []byte
 
 // Cluster runs until Stop, or until the program that started it ends, even by SIGKILL.
 type Cluster struct {
-	// Control is the control plane. Its components can be killed and restarted.
+	// Control is the control plane.
 	Control *testcluster.Cluster
 
 	registry *images.Registry
@@ -41,9 +41,8 @@ type Cluster struct {
 	storage  func() // stops the provisioner of the storage class
 }
 
-// Start starts a cluster and returns when pods can run in it. It installs and builds missing parts,
-// which takes up to half an hour the first time. It writes its progress to `progress`, line by
-// line.
+// Start returns when pods can run in the cluster. The first start builds and installs missing
+// parts, which takes up to half an hour.
 func Start(ctx context.Context, progress io.Writer) (*Cluster, error) {
 	if err := Unsupported(); err != nil {
 		return nil, err
@@ -110,19 +109,18 @@ func (c *Cluster) setUp(ctx context.Context) error {
 	return manifests.ApplyTexts(ctx, admin, dns, DefaultPostgres)
 }
 
-// Registry returns the address (host:port) of the registry for pushing images. The node pulls all
-// images from this registry.
+// Registry returns the address (host:port) of the registry from which the node pulls all images.
 func (c *Cluster) Registry() string { return c.registry.Address("127.0.0.1") }
 
 // KillPod kills all processes of a pod at once, as the OOM killer does.
 func (c *Cluster) KillPod(uid types.UID) error { return c.node.KillPod(uid) }
 
-// KeepLogs copies all logs to folder, which outlives the cluster.
+// KeepLogs copies all logs to folder.
 func (c *Cluster) KeepLogs(folder string) error {
 	return errors.Join(c.Control.KeepLogs(folder), c.node.KeepLogs(folder))
 }
 
-// Stop ends the cluster and removes it from the machine, except installed packages and caches.
+// Stop removes the cluster from the machine, except installed packages and caches.
 func (c *Cluster) Stop() error {
 	var errs []error
 	if c.storage != nil {

@@ -16,9 +16,8 @@ const (
 	dojo  = "test/e2e/programs/dojo"
 )
 
-// pinned returns the images of the cluster's pods. Their names and tags must match dns.yaml, the
-// manifests in Go modules that tools/ pins (cnpg-1.30.0.yaml, bundle.yaml) and
-// testdata/monitoring.yaml. Otherwise pods stay in ImagePullBackOff.
+// pinned returns the images of the cluster's pods. Pods stay in ImagePullBackOff if the tags differ
+// from dns.yaml, testdata/monitoring.yaml, or the manifests in the Go modules that tools/ pins.
 func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Image, error) {
 	paths, err := binaries.Locate(ctx, progress, binaries.CoreDNS, binaries.CloudNativePG,
 		binaries.PrometheusOperator, binaries.ConfigReloader, binaries.Prometheus, binaries.Alertmanager)
@@ -53,14 +52,13 @@ func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Im
 		program("quay.io/prometheus/alertmanager:v0.31.1", "/bin/alertmanager", paths[binaries.Alertmanager]),
 		{
 			Name: "ghcr.io/cloudnative-pg/cloudnative-pg:1.30.0",
-			// CloudNativePG copies a file from /operator into the pods of a Cluster: the binary for
-			// the node's architecture.
+			// CloudNativePG copies the binary of the node's architecture into the pods of Clusters.
 			Files: map[string]string{"/operator/" + manager: paths[binaries.CloudNativePG],
 				"/manager": "-> operator/" + manager},
 		},
 		{Name: "ghcr.io/cloudnative-pg/postgresql:" + images.PostgresVersion, Archive: postgres, User: "26"},
-		// CloudNativePG 1.30.0 uses this image of PgBouncer by default (pkg/versions/versions.go).
-		// Here the image has the binary of Debian 13.
+		// CloudNativePG 1.30.0 uses this name by default (pkg/versions/versions.go). The binary
+		// here is from Debian 13.
 		{Name: "ghcr.io/cloudnative-pg/pgbouncer:1.25.1", Archive: bouncer, User: "998"},
 	}, nil
 }

@@ -14,8 +14,7 @@ import (
 	"strings"
 )
 
-// debianPackages lists the Debian packages of programs that we do not build. Each package maps to a
-// file that exists if the package is installed.
+// debianPackages maps each package to a file that exists if the package is installed.
 var debianPackages = map[string]string{
 	"containerd":                  "/usr/bin/containerd",
 	"runc":                        "/usr/sbin/runc",
@@ -28,7 +27,7 @@ var debianPackages = map[string]string{
 	"debootstrap":                 "/usr/sbin/debootstrap",
 }
 
-// Unsupported returns nil if a cluster can run on this machine, or else an error with the reason.
+// Unsupported returns the reason if no cluster can run on this machine, or else nil.
 func Unsupported() error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("a node takes Linux, and this is %s", runtime.GOOS)
@@ -47,8 +46,7 @@ func Unsupported() error {
 	return nil
 }
 
-// writable returns an error if this process cannot create cgroups, such as in an unprivileged
-// container.
+// writable fails if this process cannot create cgroups, such as in an unprivileged container.
 func writable(root string) error {
 	probe := root + "/jutsu-e2e-probe"
 	if _, err := os.Stat(root + "/cgroup.controllers"); err != nil { // cgroup version 1 has one folder per controller
@@ -70,8 +68,7 @@ func missing() []string {
 	return packages
 }
 
-// installPackages installs the missing Debian packages. A node runs the packages' programs itself,
-// and does not need their services.
+// installPackages does not start the packages' services.
 func installPackages(ctx context.Context, progress io.Writer) error {
 	lacking := missing()
 	if len(lacking) == 0 {
@@ -89,8 +86,7 @@ func installPackages(ctx context.Context, progress io.Writer) error {
 	return nil
 }
 
-// Traces lists the mounts, network devices, routes, iptables rules, cgroups and temporary folders
-// that a cluster has left on this machine.
+// Traces lists the mounts, devices, routes, iptables rules, cgroups and folders of a cluster.
 func Traces(ctx context.Context) (found []string, err error) {
 	for _, command := range [][]string{
 		{"cat", "/proc/self/mounts"}, {"ip", "-oneline", "link"}, {"ip", "route"}, {"iptables-save"},
@@ -110,6 +106,5 @@ func Traces(ctx context.Context) (found []string, err error) {
 	return found, nil
 }
 
-// iptables chains of kube-proxy begin with KUBE-, and iptables chains of the network bridge with
-// CNI-.
+// kube-proxy's iptables chains begin with KUBE-, and those of the network bridge with CNI-.
 var traceNames = regexp.MustCompile(`jutsu-e2e|KUBE-|CNI-`)

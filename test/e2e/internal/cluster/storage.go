@@ -26,11 +26,9 @@ const (
 	provisionerName = "e2e.jutsu.com/local-path"
 )
 
-// folders provisions PersistentVolumes: each volume is a folder of the node.
 type folders struct{ root string }
 
-// provideStorage creates the default StorageClass, and provisions its volumes until stop is called.
-// The end of ctx does not stop it.
+// provideStorage ignores the end of ctx. It provisions volumes until stop is called.
 func provideStorage(ctx context.Context, c kubernetes.Interface, root string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	class := &storagev1.StorageClass{
@@ -82,8 +80,7 @@ func (f folders) Delete(_ context.Context, volume *corev1.PersistentVolume) erro
 	return os.RemoveAll(filepath.Join(f.root, volume.Name))
 }
 
-// growVolumes sets the size of a claim and its volume to the requested size, as a CSI resizer does.
-// The volumes' folders need no change, because they have no size.
+// growVolumes resizes claims and volumes like a CSI resizer. The folders have no size.
 func growVolumes(ctx context.Context, c kubernetes.Interface) {
 	claims, err := c.CoreV1().PersistentVolumeClaims("").List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -22,11 +22,9 @@ import (
 )
 
 const (
-	// PostgresVersion is the major version of Postgres in PostgresArchive. Debian 12 has this
-	// version.
+	// PostgresVersion is the major version of Postgres in Debian 12 (PostgresArchive).
 	PostgresVersion = "15"
-	// NewPostgresVersion is the major version of Postgres in NewPostgresArchive. Debian 13 has this
-	// version.
+	// NewPostgresVersion is the major version of Postgres in Debian 13 (NewPostgresArchive).
 	NewPostgresVersion = "17"
 )
 
@@ -48,21 +46,18 @@ func PostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "postgres-"+PostgresVersion, postgresScript, progress)
 }
 
-// NewPostgresArchive makes the tar file of an image with a newer Postgres. The image can upgrade
-// the data of a database that ran the image of PostgresArchive.
+// NewPostgresArchive makes an image that can upgrade the data of PostgresArchive's Postgres.
 func NewPostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "postgres-"+NewPostgresVersion, newPostgresScript, progress)
 }
 
-// SecurePostgresArchive makes the tar file of the image of PostgresArchive with Debian's security
-// updates. These updates contain a newer minor version of Postgres, except in the days after a
-// point release of Debian.
+// SecurePostgresArchive adds Debian's security updates to the image of PostgresArchive. They have a
+// newer minor version of Postgres, except in the days after a point release of Debian.
 func SecurePostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "postgres-"+PostgresVersion+"-security", securePostgresScript(), progress)
 }
 
-// securePostgresScript returns postgres.sh with an additional step for security updates. The step
-// runs before the script removes apt's files.
+// securePostgresScript adds the updates to postgres.sh, before the script removes apt's files.
 func securePostgresScript() string {
 	const next = "inside usermod"
 	return strings.Replace(postgresScript, next, securityUpdates+next, 1)
@@ -83,19 +78,16 @@ func MinorOf(archive string) (string, error) {
 	return string(found[1]), nil
 }
 
-// BarmanArchive makes the tar file of the sidecar image for CloudNativePG's plugin, with
-// barman-cloud of Debian 13.
+// BarmanArchive makes the sidecar image of CloudNativePG's plugin with Debian 13's barman-cloud.
 func BarmanArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "barman", barmanScript, progress)
 }
 
-// PgBouncerArchive makes the tar file of an image with PgBouncer of Debian 13.
+// PgBouncerArchive makes an image with PgBouncer of Debian 13.
 func PgBouncerArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "pgbouncer", pgBouncerScript, progress)
 }
 
-// debian returns the path of an image's tar file in the user's cache folder. If the file does not
-// exist, debian makes it.
 func debian(ctx context.Context, name, script string, progress io.Writer) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -128,8 +120,7 @@ func makeArchive(ctx context.Context, script, archive string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	// The script runs in new mount and process namespaces. Its mounts and processes end together
-	// with these namespaces.
+	// The script's mounts and processes end with its mount and process namespaces.
 	const alone = "mount --make-rprivate / && mount -t proc proc /proc || exit\n"
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", alone+script, "debian.sh", folder, archive+".part")
 	cmd.SysProcAttr = &syscall.SysProcAttr{

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// CompileFerretDB builds tools/ferretdb into folder. This module is outside the Go workspace.
+// CompileFerretDB builds tools/ferretdb, which is outside the Go workspace, into folder.
 func CompileFerretDB(ctx context.Context, folder string) (string, error) {
 	source, err := project.Path("tools", "ferretdb")
 	if err != nil {

@@ -19,20 +19,20 @@ import (
 
 // Image describes an image to build.
 type Image struct {
-	// Name includes registry and tag. Push replaces the registry in the name.
+	// Push replaces the registry in Name.
 	Name string
-	// Files maps each path in the image to a file of this machine, or to "-> TARGET" for a symbolic
-	// link. These files replace files of Archive with the same path. Every user may execute them.
+	// Files maps paths in the image to files of this machine, or to "-> TARGET" for symbolic links.
+	// Files take precedence over Archive. Every user may execute them.
 	Files map[string]string
-	// Archive is a tar file with further files of the image. It may be empty.
+	// Archive is an optional tar file with further files of the image.
 	Archive string
 	// User is a numeric user id. The default, 65532, owns no file.
 	User       string
 	Entrypoint []string
 }
 
-// Push pushes the image to a registry (host:port), over HTTP if the registry is on this machine. It
-// returns the image's name with digest.
+// Push pushes the image to a registry (host:port) and returns the name with digest. It uses HTTP if
+// the registry is on this machine.
 func (i Image) Push(registry string) (reference string, err error) {
 	made, err := i.make()
 	if err != nil {

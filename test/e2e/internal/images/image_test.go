@@ -57,8 +57,7 @@ func TestWriteLayer(t *testing.T) {
 	}
 }
 
-// A node pulls an image from our registry by the name in a manifest. Our registry serves the image
-// even if the name contains another registry.
+// Our registry serves an image even if a manifest names another registry.
 func TestRegistryServesAnyRegistryName(t *testing.T) {
 	registry, err := StartRegistry(t.Context(), t.TempDir())
 	if err != nil {

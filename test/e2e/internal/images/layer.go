@@ -13,7 +13,6 @@ import (
 	"strings"
 )
 
-// writeLayer writes files as a reproducible tar archive.
 func writeLayer(w io.Writer, files map[string]string) error {
 	archive := tar.NewWriter(w)
 	made := map[string]bool{"/": true}

@@ -15,9 +15,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// PushOperator builds an operator's image from the checkout at root, as a release does, and pushes
-// the image as jutsu-e2e/OPERATOR:VERSION. It writes the other files of the release to a new folder
-// in `folder`, and returns the image's name with digest.
+// PushOperator builds and pushes an operator's image from the checkout at root, like a release. It
+// returns the name with digest.
 func PushOperator(ctx context.Context, root, registry, folder, operator, version string) (reference string,
 	err error) {
 	release, err := project.Path("bin", "release")
@@ -36,8 +35,7 @@ func PushOperator(ctx context.Context, root, registry, folder, operator, version
 	return Pushed(ctx, registry, operator, version)
 }
 
-// Pushed returns an image's name with digest if an earlier PushOperator has pushed the image, or
-// else an error.
+// Pushed returns the name with digest of an image from PushOperator, or an error if none exists.
 func Pushed(ctx context.Context, registry, operator, version string) (reference string, err error) {
 	tag, err := name.NewTag(repository(registry) + "/" + operator + ":" + version)
 	if err != nil {

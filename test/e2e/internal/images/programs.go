@@ -12,8 +12,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Compile builds main packages of this project into folder. It returns the path of each package's
-// binary.
+// Compile builds main packages of this project into folder. It maps each package to its binary.
 func Compile(ctx context.Context, folder string, packages ...string) (map[string]string, error) {
 	root, err := project.Root()
 	if err != nil {

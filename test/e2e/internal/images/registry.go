@@ -53,8 +53,7 @@ func allowLocalPushes(next http.Handler) http.Handler {
 	})
 }
 
-// Address returns the address (host:port) of the registry for clients that reach this machine under
-// the name `host`.
+// Address returns the registry's host:port for clients that know this machine as host.
 func (r *Registry) Address(host string) string { return net.JoinHostPort(host, strconv.Itoa(r.port)) }
 
 // Stop ends the registry and keeps its folder.

@@ -36,12 +36,12 @@ const (
 	nodeAddress  = "10.245.0.2"
 	podRange     = "10.244.0.0/24"
 	serviceRange = "10.96.0.0/12"
-	// device is the machine's end of the network link to the node. Names of device and cgroup are
-	// fixed, so only one node can run at a time.
+	// device is the machine's end of the network link to the node. The names of device and cgroup
+	// are fixed, so only one node can run at a time.
 	device = "jutsu-e2e"
 	cgroup = "jutsu-e2e"
 
-	// The node is usually ready after ten seconds.
+	// Usually ten seconds are enough.
 	readyTimeout = 2 * time.Minute
 )
 
@@ -56,9 +56,8 @@ type Node struct {
 	init   *exec.Cmd
 }
 
-// Start starts a node and returns when it is ready for pods. The node reaches the cluster's control
-// plane at Gateway. It pulls every image over HTTP from mirror (host:port), whatever registry the
-// image's name has.
+// Start returns when the node is ready for pods. The node pulls every image over HTTP from mirror
+// (host:port), even if the image's name contains another registry.
 func Start(ctx context.Context, cluster *testcluster.Cluster, mirror string, progress io.Writer) (*Node, error) {
 	if link, err := run(ctx, "ip", "link", "show", device); err == nil {
 		return nil, fmt.Errorf("another node runs on this machine: %s; wait until it is gone", link)
@@ -214,10 +213,10 @@ func (n *Node) awaitReady(ctx context.Context, cluster *testcluster.Cluster) err
 // Volumes returns the folder of the PersistentVolumes' data, as a path on the machine.
 func (n *Node) Volumes() string { return filepath.Join(n.folder, "volumes") }
 
-// VolumesOnNode is the path at which the node has the folder of Volumes.
+// VolumesOnNode is the path of Volumes on the node.
 const VolumesOnNode = "/var/lib/volumes"
 
-// KeepLogs copies the logs of the node's programs and pods to folder, which outlives the node.
+// KeepLogs copies the logs of the node's programs and pods to folder.
 func (n *Node) KeepLogs(folder string) error {
 	for from, to := range map[string]string{"logs": "node", "var/log/pods": "pods"} {
 		source := os.DirFS(filepath.Join(n.folder, from))

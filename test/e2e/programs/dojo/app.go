@@ -58,8 +58,6 @@ func (a *app) readiness(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// list responds with all rows of the table weapons. With ?retry it retries database errors, as an
-// application should.
 func (a *app) list(w http.ResponseWriter, r *http.Request) {
 	weapons, err := a.weapons(r.Context())
 	if r.URL.Query().Has("retry") {

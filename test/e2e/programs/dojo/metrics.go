@@ -11,8 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// The real application uses https://github.com/zsais/go-gin-prometheus, which has metrics with
-// these names and labels.
+// The real application has these names and labels (https://github.com/zsais/go-gin-prometheus).
 var (
 	requests = promauto.NewCounterVec(prometheus.CounterOpts{
 		Name: "gin_requests_total", Help: "How many HTTP requests were processed, by status code, method and path.",

@@ -38,7 +38,7 @@ func run(ctx context.Context) error {
 	}
 	defer func() { _ = client.Disconnect(context.WithoutCancel(ctx)) }()
 	app := &app{client: client, weapons: client.Database(os.Getenv("DB_NAME")).Collection("weapons")}
-	// A ping would succeed without a login, so the application makes a query.
+	// A ping would succeed without a login.
 	if _, err := app.all(ctx); err != nil {
 		return errors.Join(errors.New("the database does not let us in"), err)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command pause holds a pod's namespaces: it sleeps until SIGTERM.
+// Command pause keeps a pod's namespaces alive: it sleeps until SIGTERM.
 package main
 
 import (

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command visitor requests a page of a Service repeatedly from within the cluster, and serves its
-// results as JSON on port 8080.
+// Command visitor requests a page of a Service repeatedly, and serves the results as JSON on port
+// 8080. Each request opens a new connection, so Kubernetes routes each request independently.
 //
 //	visitor URL [INTERVAL [TIMEOUT]]
-//
-// Each request opens a new connection, so Kubernetes routes each request independently.
 package main
 
 import (
@@ -22,8 +20,7 @@ import (
 	"time"
 )
 
-// visits are the results of all requests. A failure is a response with status 400 or above, or a
-// request without an answer.
+// A failure is a response with status 400 or above, or a request without an answer.
 type visits struct {
 	Answers   int       `json:"answers"`
 	Failures  int       `json:"failures"`

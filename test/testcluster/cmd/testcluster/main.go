@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command testcluster prepares the binaries of test clusters ahead of time.
-// `testcluster build [NAME ...]` downloads or builds etcd, Kubernetes, kwok and the named binaries,
-// such as prometheus. `testcluster pin` writes the checksums of the binaries' official releases to
-// downloads.txt.
+// Command testcluster prepares binaries of test clusters. `testcluster build [NAME ...]` downloads
+// or builds etcd, Kubernetes, kwok and the named binaries. `testcluster pin` writes checksums of
+// official releases to downloads.txt.
 package main
 
 import (

@@ -14,8 +14,7 @@ type Fanout[T comparable] struct {
 	subs map[*queue[T]]struct{}
 }
 
-// queue holds the unread values of one subscriber, each distinct value at most once. This bounds
-// the queue without losing a value.
+// queue has each distinct unread value once, which bounds it without losing a value.
 type queue[T comparable] struct {
 	mu     sync.Mutex
 	list   []T
@@ -23,8 +22,7 @@ type queue[T comparable] struct {
 	wake   chan struct{}
 }
 
-// Subscribe returns a channel with the values sent from now on. The channel closes when the context
-// ends.
+// Subscribe returns a channel with the values sent from now on. It closes when the context ends.
 func (f *Fanout[T]) Subscribe(ctx context.Context) <-chan T {
 	q := &queue[T]{queued: map[T]struct{}{}, wake: make(chan struct{}, 1)}
 	f.mu.Lock()

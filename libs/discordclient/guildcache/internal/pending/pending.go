@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pending orders the Gateway events about one object and the responses to this process's
-// own writes to the object. Responses and events have no version, and only events arrive in order.
-// So:
-//
-//   - If a later own write already has its response, the event of an earlier own write is dropped,
-//     because the event is older than the response.
-//   - If the event of an own write came before the response, the response is dropped, because
-//     further events may have come meanwhile.
+// Package pending orders the Gateway events and the responses to own writes of one object. They
+// have no version, and only events arrive in order. The event of an own write is dropped if a later
+// own write already has its response. The response to an own write is dropped if its event came
+// first, because further events may have come since.
 package pending
 
 import (
@@ -34,8 +30,7 @@ type state struct {
 // Begin records the start of an own write.
 func (p *Writes) Begin() { p.inFlight++ }
 
-// End records the state in the response to an own write. The state is nil if the write failed. End
-// reports whether to apply the state to the view.
+// End records the state in a response, nil if the write failed, and reports whether to apply it.
 func (p *Writes) End(value any, now time.Time) bool {
 	p.inFlight--
 	came := value != nil && slices.ContainsFunc(p.events, func(v any) bool { return reflect.DeepEqual(v, value) })
@@ -50,7 +45,7 @@ func (p *Writes) End(value any, now time.Time) bool {
 	return true
 }
 
-// Event records the state in an event. It reports whether to apply the state to the view.
+// Event records the state in an event and reports whether to apply it to the view.
 func (p *Writes) Event(value any, now time.Time) bool {
 	p.expire(now)
 	if p.inFlight > 0 && len(p.events) < 64 {

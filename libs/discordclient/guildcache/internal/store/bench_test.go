@@ -9,8 +9,6 @@ import (
 	"testing"
 )
 
-// BenchmarkViewOf500Channels measures the memory of a full guild's live view, and the time of a
-// lookup. Each channel has a topic and two overwrites.
 func BenchmarkViewOf500Channels(b *testing.B) {
 	st, _ := newTestStore(b)
 	guild := func(id int) []byte {

@@ -20,8 +20,7 @@ func (st *Store) Connecting() {
 // Alive implements gateway.Handler.
 func (st *Store) Alive() { st.alive.Store(time.Now().UnixNano()) }
 
-// Disconnected implements gateway.Handler. Requested views keep their state until they are polled.
-// Other views are removed.
+// Disconnected implements gateway.Handler. It removes live views that were not requested.
 func (st *Store) Disconnected(err error) {
 	why := "closed"
 	if err != nil {
@@ -84,8 +83,7 @@ func handler[T any](on func(*Store, *T) error) func(*Store, []byte) error {
 	}
 }
 
-// Dispatch implements gateway.Handler. A lost or unreadable event may concern any guild, so it
-// makes all live views stale: they are read again by REST.
+// Dispatch implements gateway.Handler. A lost or unreadable event makes all live views stale.
 func (st *Store) Dispatch(event string, data []byte, gap bool) {
 	handle, known := handlers[event]
 	if !known {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package store holds the state of the guilds in memory, without I/O. Gateway events, poll results
-// and responses to own writes go in; snapshots and events come out.
+// Package store has the state of the guilds in memory, without I/O. Responses and Gateway events
+// have no version and may overtake each other. So a view that may have missed a change is stale
+// until a later reading by REST.
 package store

@@ -14,13 +14,12 @@ import (
 
 const (
 	// memory is the time that channel changes are kept, to apply them again after an older list.
-	// Listing a guild or starting a session takes less time.
 	memory = 2 * time.Minute
 	// consistencyDelay is the time after a change until every backend of Discord shows the change.
 	consistencyDelay = 5 * time.Second
 )
 
-// guildState is the state of one guild. Callers of its methods must hold the store's lock.
+// guildState is the state of one guild. The store's lock guards it.
 type guildState struct {
 	store    *Store
 	id       string
@@ -35,7 +34,7 @@ type guildState struct {
 	retry    time.Duration // last pause after a failed poll; 0 after a success
 
 	recent []change // changes of channels, oldest first
-	// Deleted channels and roles, by id; an event or response that still has them is outdated.
+	// Deleted channels and roles. An event or response that still has them is outdated.
 	tombstones   map[string]time.Time
 	guildAt      time.Time                  // time of the last change of settings or roles
 	writes       map[string]*pending.Writes // keyed by the id of a channel, a role or the guild
@@ -105,9 +104,7 @@ func (g *guildState) markFresh() {
 	g.update(func(s *Snapshot) { s.staleSince = time.Time{} })
 }
 
-// dropChannel removes a channel. If the channel is a category, dropChannel takes its channels out
-// of the category and emits an event for each of them. The store must emit these events here: the
-// Gateway's later events for these channels no longer change the view.
+// dropChannel emits events for a category's children: the Gateway's later events change nothing.
 func (g *guildState) dropChannel(id string, at time.Time) bool {
 	g.tombstones[id] = at
 	g.remember(change{at, id, nil})
@@ -138,8 +135,6 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 	return true
 }
 
-// expectEvent sets a deadline for the event of an own write, unless an event has come since the
-// write began.
 func (g *guildState) expectEvent(began time.Time) {
 	if g.live && !g.silent && g.heard.Before(began) && g.eventDeadline.IsZero() {
 		g.eventDeadline = time.Now().Add(g.store.EventTimeout)
@@ -147,8 +142,7 @@ func (g *guildState) expectEvent(began time.Time) {
 	}
 }
 
-// missedEvent makes the guild due for reading, because the event of an own write did not come
-// before the deadline. A single reading is enough: the write is so old that every list includes it.
+// missedEvent makes the guild due. One reading is enough, because every list now has the write.
 func (g *guildState) missedEvent() {
 	began, stale := g.eventDeadline.Add(-g.store.EventTimeout), g.stale
 	g.eventDeadline, g.silent = time.Time{}, true
@@ -172,8 +166,7 @@ func (g *guildState) remember(last change) {
 	}
 }
 
-// complete adds the known roles and features to a response that lacks them. A response without
-// roles is partial, because every guild has roles.
+// complete adds known roles and features to a partial response. Every guild has roles.
 func (g *guildState) complete(guild discordclient.Guild) discordclient.Guild {
 	known := g.snap().Guild
 	if guild.Roles == nil {
@@ -194,8 +187,7 @@ func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
 	return true
 }
 
-// setChannels replaces the channels by a list that was requested at the time since. The list may
-// lack recent changes. So setChannels then applies the changes since the time overlay again.
+// setChannels applies a list of channels, and then the changes after overlay that it may lack.
 func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay time.Time) {
 	byID := make(map[string]*discordclient.Channel, len(list))
 	before := g.snap()

@@ -27,8 +27,7 @@ type webhooksEvent struct {
 	ChannelID string `json:"channel_id"`
 }
 
-// onWebhooks handles a change of a channel's webhooks. The event does not name the webhooks, so one
-// event after each own write counts as the event of that write.
+// WEBHOOKS_UPDATE names no webhook, so one event after each own write counts as its event.
 func (st *Store) onWebhooks(event *webhooksEvent) error {
 	g := st.eventFor(event.GuildID)
 	if g == nil {

@@ -16,9 +16,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Discord's responses and events have no version and may overtake each other. The tests in this
-// file check that the guild is read again if its view may be wrong.
-
 func newTestStore(t testing.TB) (*Store, *View) {
 	t.Helper()
 	vec := func() *prometheus.CounterVec {
@@ -48,8 +45,6 @@ func (st *Store) receive(t *testing.T, event, data string) {
 	st.Dispatch(event, []byte(data), false)
 }
 
-// session starts a Gateway session of a bot that is in guild 1. guild is the data of the
-// GUILD_CREATE event.
 func (st *Store) session(t *testing.T, guild string) {
 	t.Helper()
 	st.Connecting()
@@ -76,9 +71,7 @@ const (
 	edited20    = `{"id":"20","guild_id":"1","type":0,"name":"b"}`
 )
 
-// The event of an own write goes only to the session in which the write was made. After a reconnect
-// the webhooks may have changed. So the store reports all webhooks as changed, and does not take
-// the next event about them for the event of the own write.
+// Only the session of an own write gets its event. A new session reports all webhooks as changed.
 func TestWebhooksAcrossSessions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -210,7 +203,6 @@ func TestAWebhookThatIsNotFoundMakesAllUnknown(t *testing.T) {
 	}
 }
 
-// A cancelled create may take effect later, even after a list did not show the new webhook.
 func TestALateWebhookOfUnknownOutcomeIsReported(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -295,9 +287,7 @@ func TestNoGhostChannels(t *testing.T) {
 	}
 }
 
-// A list that agrees with the last of several changes does not make the view stale, even if it
-// differs from the earlier changes. Otherwise each edit while the guild is read would cost another
-// reading.
+// Otherwise each edit while the guild is read would cost another reading.
 func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -312,8 +302,7 @@ func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
 	}
 }
 
-// A change while the guild is read does not make the view stale, because the Gateway also sends
-// every change that the list shows. Otherwise each new channel would cause another reading.
+// Otherwise each new channel would cause another reading. The Gateway sends the change anyway.
 func TestAChangeDuringAReadingCostsNoOther(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -333,7 +322,6 @@ func TestAChangeDuringAReadingCostsNoOther(t *testing.T) {
 	}
 }
 
-// If the store ignores the settings of a poll, because an event may be newer, the view stays stale.
 func TestAViewStaysStaleWhenTheSettingsWereSkipped(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -355,7 +343,6 @@ func TestAViewStaysStaleWhenTheSettingsWereSkipped(t *testing.T) {
 	}
 }
 
-// A list from a lagging replica does not undo an event.
 func TestAListThatLagsBehindTheGateway(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -459,8 +446,7 @@ func TestAChannelThatIsNotFoundStaysOut(t *testing.T) {
 	}
 }
 
-// The Gateway may lose an event without a gap in the sequence numbers, so a live view is read by
-// REST now and then.
+// The Gateway may lose an event without a gap in the sequence numbers.
 func TestALiveViewIsCheckedNowAndThen(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)

@@ -20,7 +20,6 @@ func channelOf(t *testing.T, data string) *discordclient.Channel {
 	return &c
 }
 
-// Discord-compatible servers omit the position in responses and events about one channel.
 func TestAnswersWithoutPosition(t *testing.T) {
 	t.Parallel()
 	const (

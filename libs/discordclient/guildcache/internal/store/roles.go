@@ -56,9 +56,7 @@ func (st *Store) onRoleDelete(event *roleDeleteEvent) error {
 	return nil
 }
 
-// WriteRoles calls do, which writes the roles in ids, and applies the result to the view. do
-// returns the resulting roles by id, nil for a deleted role. A resulting role that is not in ids is
-// new.
+// WriteRoles calls do, which writes the roles in ids, and applies its result (nil: deleted).
 func (st *Store) WriteRoles(
 	guildID string, do func() (map[string]*discordclient.Role, error), ids ...string,
 ) error {
@@ -93,8 +91,7 @@ func (st *Store) WriteRoles(
 	return err
 }
 
-// wroteRole applies the role in a response, and reports whether the view changed. It ignores the
-// role if an event came before the response, because the event may be newer.
+// wroteRole ignores a role if an event came before the response, because the event may be newer.
 func (g *guildState) wroteRole(id string, own *pending.Writes, role *discordclient.Role) bool {
 	now := time.Now()
 	switch _, there := g.snap().Role(id); {

@@ -9,9 +9,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A list that was requested before GUILD_CREATE, but arrives later, may lack recent changes. It
-// must not replace the state in GUILD_CREATE, because no later event would bring these changes
-// again.
+// A list that was requested before GUILD_CREATE may lack changes that no later event brings.
 func TestListAskedForWhileASessionBegan(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)

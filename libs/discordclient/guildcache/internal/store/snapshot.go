@@ -16,9 +16,8 @@ import (
 // Presence describes the bot's membership of a guild.
 type Presence string
 
-// PresenceAbsent means that the bot is no member, or that the guild does not exist.
-// PresenceUnavailable means that an outage of Discord hides the guild; the view keeps its last
-// state.
+// PresenceAbsent: the bot is no member, or the guild does not exist. PresenceUnavailable: an outage
+// of Discord hides the guild, and the view keeps its last state.
 const (
 	PresenceUnknown     Presence = ""
 	PresencePresent     Presence = "present"
@@ -36,8 +35,7 @@ const (
 	ModePolled Mode = "polled"
 )
 
-// View is the view of one guild, which the store keeps up to date. It is safe for concurrent use
-// and never waits for Discord.
+// View is the live view of one guild, safe for concurrent use. It never waits for Discord.
 type View struct {
 	store   *Store
 	id      string
@@ -47,8 +45,7 @@ type View struct {
 // Snapshot returns the current state. Later changes of the view do not change this Snapshot.
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 
-// Deleted reports whether an event or an own delete has shown the deletion of a channel or role. A
-// channel that is only missing in lists may still exist.
+// Deleted reports an event or own delete of this channel or role. Absence from a list is no proof.
 func (v *View) Deleted(id string) bool {
 	v.store.mu.Lock()
 	defer v.store.mu.Unlock()
@@ -60,9 +57,8 @@ func (v *View) Deleted(id string) bool {
 	return deleted
 }
 
-// AsOf returns the time up to which the view is certainly up to date. For a live view this is the
-// time of the Gateway's last frame, or an earlier time if the view may have missed a change. For a
-// polled view it is the time of the last poll, or zero before the first poll.
+// AsOf returns the time up to which the view has all changes: the Gateway's last frame, an earlier
+// time for a stale view, or the last poll of a polled view (zero before the first).
 func (v *View) AsOf() time.Time {
 	s := v.Snapshot()
 	if s.Mode != ModeLive {
@@ -80,11 +76,9 @@ type Snapshot struct {
 	Presence Presence
 	Mode     Mode
 	AsOf     time.Time // of a polled view, the time of the poll; see [View.AsOf]
-	// CompleteAt is the time of the request for the channel list. A channel that is older but not in
-	// the list is deleted or hidden.
+	// CompleteAt is when the channel list was requested. Missing older channels are gone or hidden.
 	CompleteAt time.Time
-	// RolesAt is the time of the request for the role list. A role that is older but not in the list
-	// is deleted.
+	// RolesAt is when the role list was requested. Older roles that are not in it are deleted.
 	RolesAt    time.Time
 	Guild      discordclient.Guild
 	staleSince time.Time                // start of staleness; zero for none
@@ -103,8 +97,7 @@ func (s *Snapshot) SelfID() string { return s.selfID }
 // Channels returns all visible channels and categories, ordered by id.
 func (s *Snapshot) Channels() []*discordclient.Channel { return s.visible }
 
-// All returns the visible and the hidden channels. Of a hidden channel, only the id, type and
-// position are known.
+// All returns the visible and the hidden channels. Hidden channels have only id, type and position.
 func (s *Snapshot) All() []*discordclient.Channel { return s.channels }
 
 // Channel returns a visible channel or category.
@@ -195,8 +188,7 @@ func (s *Snapshot) Without(ids ...string) *Snapshot {
 	return &without
 }
 
-// Children returns the channels of a category in display order. If parentID is empty, it returns
-// the channels without a category.
+// Children returns the channels of a category, or without a category (""), in display order.
 func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
 	return s.inDisplayOrder(func(c *discordclient.Channel) bool {
 		return c.ParentID == parentID && c.Type != discordgo.ChannelTypeGuildCategory
@@ -254,8 +246,7 @@ func (s *Snapshot) BotRole() (highest discordclient.Role, exact bool) {
 	return highest, s.selfFollowed()
 }
 
-// BelowBot reports whether a role is below the bot's highest role. It also returns true if the role
-// is unknown, or if the bot's roles are unknown or may be outdated.
+// BelowBot reports whether a role is below the bot's highest role; true if either is uncertain.
 func (s *Snapshot) BelowBot(roleID string) bool {
 	highest, exact := s.BotRole()
 	role, known := s.Role(roleID)
@@ -274,8 +265,7 @@ type hookList struct {
 	listed time.Time
 }
 
-// Webhooks returns a channel's known webhooks. If known is false, the webhooks must be listed: they
-// were never listed, or they have changed on Discord since the last list.
+// Webhooks returns a channel's known webhooks. known is false if they must be listed first.
 func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, known bool) {
 	list, known := s.hooks[channelID]
 	return list.hooks, known
@@ -285,8 +275,7 @@ func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, kn
 func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[channelID].listed }
 
 // BotPermissions returns the bot's permissions in the guild, before overwrites. exact is false if
-// the bot's roles are unknown or may be outdated. Roles may be outdated if the view is not live and
-// the last poll is newer than the request for the roles.
+// the bot's roles are unknown or may be outdated.
 func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	roles := s.selfRoles
 	if !s.selfKnown && s.selfID != "" {
@@ -299,8 +288,7 @@ func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	return s.Guild.Permissions(s.selfID, roles), s.selfFollowed()
 }
 
-// Invited returns the permissions of the role that Discord made for the bot when it was invited. A
-// new invitation may replace them.
+// Invited returns the permissions of the bot's managed role, which a new invitation may replace.
 func (s *Snapshot) Invited() (bits permissions.Bits) {
 	for _, r := range s.Guild.Roles {
 		if r.Managed && slices.Contains(s.selfRoles, r.ID) {
@@ -314,8 +302,7 @@ func (s *Snapshot) selfFollowed() bool {
 	return s.selfKnown && (s.Mode == ModeLive || !s.selfAt.IsZero() && !s.selfAt.Before(s.AsOf))
 }
 
-// BotPermissionsIn returns the bot's permissions in a channel. exact has the same meaning as in
-// [Snapshot.BotPermissions].
+// BotPermissionsIn returns the bot's permissions in a channel; for exact see BotPermissions.
 func (s *Snapshot) BotPermissionsIn(c *discordclient.Channel) (bits permissions.Bits, exact bool) {
 	base, _ := s.BotPermissions()
 	return permissions.In(base, s.Guild.ID, s.selfID, s.selfRoles, c.Overwrites), s.selfFollowed()

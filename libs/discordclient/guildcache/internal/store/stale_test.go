@@ -14,8 +14,6 @@ import (
 
 func (st *Store) reading() { st.Refreshed("1", PresencePresent, time.Now()) }
 
-// After a lost event, AsOf of a view returns the time of the loss, not the time of the last
-// heartbeat, until a poll has read the missed change.
 func TestAStaleViewReportsItsAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,9 +101,7 @@ func TestAPollFromBeforeASessionDoesNotUndoIt(t *testing.T) {
 	})
 }
 
-// The store emits an event for each channel of a deleted category, although the Gateway's later
-// events for these channels change nothing. It also emits an event for a channel that a call does
-// not find.
+// The store reports the channels itself, because the Gateway's later events change nothing.
 func TestAViewReportsLostChannels(t *testing.T) {
 	t.Parallel()
 	const guild = `{"id":"1","channels":[{"id":"20","type":4,"name":"a"},{"id":"21","type":0,"name":"b","parent_id":"20"}]}`
@@ -143,8 +139,7 @@ func TestAViewReportsLostChannels(t *testing.T) {
 	}
 }
 
-// If an event came before the response to an own edit, the response may still be older than the
-// event. So the guild is read again.
+// The response to an own edit may be older than an event that came before it.
 func TestAnEventDuringAnEditCausesAnotherReading(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)

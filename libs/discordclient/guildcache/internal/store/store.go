@@ -33,14 +33,12 @@ type Config struct {
 	// ResyncLive is the approximate period of reading a live view; it varies by a quarter.
 	ResyncLive   time.Duration
 	EventTimeout time.Duration
-	// Keep reports whether to keep a guild's state before [Store.Want] requests it. It must not
-	// block.
+	// Keep reports whether to cache a guild before [Store.Want] requests it. It must not block.
 	Keep func(guildID string) bool
 }
 
-// Store holds the views of a bot's guilds. Readers use immutable snapshots. One lock guards all
-// changes. The caller of an unexported method must hold this lock, except for two methods:
-// Store.with and Store.disconnect take the lock themselves.
+// Store has the views of a bot's guilds. Readers use immutable snapshots. Callers of unexported
+// methods must have locked mu, except for with and disconnect.
 type Store struct {
 	Config
 	events fanout.Fanout[Event]
@@ -58,9 +56,7 @@ type Store struct {
 // New makes an empty Store.
 func New(c Config) *Store { return &Store{Config: c, guilds: map[string]*guildState{}} }
 
-// Event reports that another client changed a guild on Discord. An event may be spurious, so check
-// the view. This process's own calls can also cause events, for example for the channels of a
-// category that a call deleted, and for a channel that a call did not find.
+// Event reports a change of a guild by another client. It may be spurious, so check the view.
 type Event struct {
 	Kind      EventKind
 	GuildID   string
@@ -79,8 +75,7 @@ const (
 	EventWebhooks EventKind = "webhooks"
 )
 
-// Events returns the sender of the events. Besides changes by other clients, the events report the
-// role names that own writes set, because other Kubernetes objects may wait for a role of this
+// Events returns the sender of events. Own role renames are events too: objects may wait for a
 // name.
 func (st *Store) Events() *fanout.Fanout[Event] { return &st.events }
 
@@ -100,8 +95,7 @@ func (st *Store) eventFor(id string) *guildState {
 	return g
 }
 
-// Want returns the view of a guild and keeps it up to date. added reports whether this is the first
-// request for the view.
+// Want returns the view of a guild and keeps it up to date. added is true at the first request.
 func (st *Store) Want(id string) (v *View, added bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -131,8 +125,7 @@ func (st *Store) Forget(id string) {
 	delete(st.guilds, id)
 }
 
-// Due returns a guild to poll now. If no guild is due, it returns the time until the next guild is
-// due, or a negative time if no guild will be due.
+// Due returns a guild to poll now, or the time until the next guild is due (negative for never).
 func (st *Store) Due(now time.Time) (id string, wait time.Duration) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -166,8 +159,7 @@ type circumstances struct {
 	overwrites [][]discordclient.Overwrite
 }
 
-// Circumstances returns the roles and overwrites that determine the bot's permissions for a guild,
-// channel or webhook. Compare the values with reflect.DeepEqual. It returns nil for an unknown id.
+// Circumstances returns the roles and overwrites behind the bot's permissions for an id, or nil.
 func (st *Store) Circumstances(id string) any {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -192,7 +184,7 @@ func (st *Store) Circumstances(id string) any {
 	return under
 }
 
-// Polling records the start or end of a poll. During the poll, Due does not return the guild.
+// Polling records the start or end of a poll. Due skips the guild meanwhile.
 func (st *Store) Polling(id string, polling bool) {
 	st.with(id, func(g *guildState) { g.polling = polling })
 	st.Wake()
@@ -203,8 +195,7 @@ func (st *Store) Postpone(id string, d time.Duration) {
 	st.with(id, func(g *guildState) { g.nextPoll = time.Now().Add(d) })
 }
 
-// FirstRetry is the pause after the first failed poll. With each further failure the pause doubles,
-// up to Config.Resync.
+// FirstRetry is the pause after the first failed poll. It doubles with each failure, up to Resync.
 const FirstRetry = time.Second
 
 // PollFailed schedules a retry after a failed poll. Half of the pause is fixed and half is random.

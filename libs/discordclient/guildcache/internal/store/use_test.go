@@ -12,8 +12,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A bot may be in 2,500 guilds, but Kubernetes objects use few of them. The store keeps only the
-// guilds in use.
+// A bot may be in 2,500 guilds, but Kubernetes objects use few of them.
 func TestOnlyGuildsInUseAreKept(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)
@@ -179,8 +178,6 @@ func TestAGuildIsPolledWhileTheGatewayIsSilent(t *testing.T) {
 	})
 }
 
-// One reading of the guild replaces all missing events. Further edits cost no reading before the
-// next period.
 func TestASilentGatewayCostsOneReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -220,8 +217,6 @@ func TestASilentGatewayCostsOneReading(t *testing.T) {
 	})
 }
 
-// If a list or a new session contains a channel long after the event of its deletion, the store has
-// the channel again.
 func TestTombstonesEnd(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(*testing.T, *Store){
@@ -249,7 +244,6 @@ func TestTombstonesEnd(t *testing.T) {
 	}
 }
 
-// Events of webhooks may be lost too, so reading a guild again includes its webhooks.
 func TestWebhooksAreReadAgainWithTheGuild(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,7 @@ type hookChanges struct {
 	own  []time.Time // times of the own writes that still wait for their event
 }
 
-// hookRecheck records that another client changed the webhooks of a channel. If a list after the
-// change equals the list before it, the later list may be outdated.
+// hookRecheck is a change by another client. A list that equals the list before may be outdated.
 type hookRecheck struct {
 	at     time.Time
 	before []discordclient.Webhook
@@ -33,9 +32,7 @@ func (st *Store) ChannelIDs(guildID string) (ids []string) {
 	return ids
 }
 
-// WebhooksListed records a list of webhooks. The list was requested at the time since, and covers
-// the channels channelIDs. If the webhooks of a channel have changed since the request, they count
-// as unknown, because the list may lack the change.
+// WebhooksListed records a list requested at since. Webhooks that changed later count as unknown.
 func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, channelIDs []string, since time.Time) {
 	byChannel := map[string][]discordclient.Webhook{}
 	for _, id := range channelIDs {
@@ -89,9 +86,7 @@ func (g *guildState) hooksCompared(channelID string, list []discordclient.Webhoo
 	g.store.Wake()
 }
 
-// recheckHooks forgets each list that did not show a change, once consistencyDelay has passed since
-// the change. The webhooks are then listed again. next is the time of the next check; zero for
-// none.
+// recheckHooks forgets lists that did not show a change in time, and returns the next check.
 func (g *guildState) recheckHooks(now time.Time) (next time.Time) {
 	for channelID, recheck := range g.hookRechecks {
 		due := recheck.at.Add(consistencyDelay)
@@ -117,9 +112,8 @@ func (st *Store) KeepWebhook(hook discordclient.Webhook) {
 	}
 }
 
-// WriteWebhook calls do, which writes a webhook, and applies the result to the view. If channelID
-// is empty, the webhook's known channel applies. An empty result means that do deleted the webhook.
-// One event counts as the event of this write, even if it comes before the response.
+// WriteWebhook calls do, which writes a webhook, and applies its result (empty: deleted). An empty
+// channelID means the webhook's known channel. One event counts as this write's.
 func (st *Store) WriteWebhook(
 	channelID, webhookID string, do func() (discordclient.Webhook, error),
 ) (discordclient.Webhook, error) {

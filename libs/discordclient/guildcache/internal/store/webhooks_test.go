@@ -9,8 +9,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// If a list right after a change equals the list before the change, the list may be outdated and is
-// requested once more.
 func TestALateListOfWebhooksIsReadAgain(t *testing.T) {
 	t.Parallel()
 	a, b := discordclient.Webhook{ID: "30", ChannelID: "20"}, discordclient.Webhook{ID: "31", ChannelID: "20"}

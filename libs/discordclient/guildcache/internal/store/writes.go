@@ -21,8 +21,7 @@ func (st *Store) owner(channelID string) *guildState {
 	return nil
 }
 
-// Write calls do, which writes the channels in ids, and applies the result to the view. do returns
-// the resulting channels by id, nil for a deleted channel.
+// Write calls do, which writes the channels in ids, and applies its result (nil: deleted).
 func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids ...string) error {
 	st.mu.Lock()
 	own, began := map[string]*pending.Writes{}, time.Now()
@@ -65,9 +64,7 @@ func (st *Store) written(id string, p *pending.Writes, states map[string]*discor
 	return false
 }
 
-// notFound handles an error of ClassGone from a write to a channel. missing reports whether the
-// channel itself is unknown to Discord; notFound then removes it from the view. The guild is read
-// again, because Discord is known to report a channel as unknown that still exists.
+// notFound reads the guild again, because Discord may call an existing channel unknown.
 func (st *Store) notFound(channelID string, missing bool) {
 	g := st.owner(channelID)
 	if g == nil {
@@ -94,8 +91,7 @@ func (st *Store) Channel(id string) (discordclient.Channel, bool) {
 	return discordclient.Channel{}, false
 }
 
-// Created adds a new channel. If the channel's event came before the response, the view keeps the
-// state of the event, which may be newer.
+// Created adds a new channel. If its event came first, the view keeps the event's newer state.
 func (st *Store) Created(guildID string, channel *discordclient.Channel) {
 	st.with(guildID, func(g *guildState) {
 		if _, known := g.snap().hooks[channel.ID]; !known {
@@ -126,8 +122,7 @@ func (st *Store) GuildDeleted(id string) {
 
 func (g *guildState) outdated(since time.Time) bool { return g.live && since.Before(g.liveAt) }
 
-// Listed applies a list of channels that was requested at the time since. It keeps known hidden
-// channels, because lists omit them.
+// Listed applies a channel list requested at since. It keeps hidden channels, which lists omit.
 func (st *Store) Listed(guildID string, list []*discordclient.Channel, since time.Time) {
 	st.with(guildID, func(g *guildState) {
 		if g.outdated(since) || since.Before(g.snap().CompleteAt) {
@@ -146,8 +141,7 @@ func (st *Store) Read(guild discordclient.Guild, since time.Time) {
 	st.with(guild.ID, func(g *guildState) { g.readGuild(guild, since) })
 }
 
-// readGuild applies settings and roles. If they changed after the request, the response may be
-// older than the change, so the guild is read again.
+// If the settings changed after the request, the response may be older, so the guild is read again.
 func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	switch {
 	case g.outdated(since):
@@ -163,17 +157,14 @@ func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	}
 }
 
-// Refreshed records the result of a poll that began at the time since: the poll read the whole
-// guild, or found it absent.
+// Refreshed records a poll that began at since and read the whole guild, or found it absent.
 func (st *Store) Refreshed(guildID string, p Presence, since time.Time) {
 	st.with(guildID, func(g *guildState) { g.refreshed(p, since) })
 }
 
-// absentDelay is the time after which a second poll confirms that a guild is absent although the
-// Gateway sent no event: Discord sometimes calls an existing guild unknown.
+// Discord may call an existing guild unknown, so a second poll after absentDelay must confirm.
 const absentDelay = 5 * time.Second
 
-// doubts reports whether a poll needs confirmation because it found the guild of a live view absent.
 func (g *guildState) doubts(p Presence, since time.Time) bool {
 	if !g.live || p != PresenceAbsent || g.snap().Presence != PresencePresent || g.outdated(since) {
 		g.missingSince = time.Time{}
@@ -282,9 +273,7 @@ func (st *Store) Self(userID string) {
 	}
 }
 
-// Member records the bot's roles in a guild, which were requested at the time since. If the Gateway
-// has already sent the roles, Member ignores the requested roles, because the roles from the
-// Gateway are newer.
+// Member records the bot's roles, requested at since, unless the Gateway sent newer ones.
 func (st *Store) Member(guildID string, roles []string, since time.Time) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
