@@ -187,7 +187,7 @@ func injectFaults(botID string, seed uint64) (stop func()) {
 	})
 }
 
-// The spec cannot wait for a condition instead.
+// pause waits for the time d, because the spec has no condition to wait for.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -242,7 +242,7 @@ func expectExactly(ctx context.Context, g Gomega, w *world) {
 }
 
 // expectExactRoles expects one role per DiscordRole, created once, in order and given to member.
-// The role foreign of another user must not change.
+// The role foreign belongs to another user, and must not change.
 func (w *world) expectExactRoles(ctx context.Context, g Gomega, foreign, member string) {
 	GinkgoHelper()
 	var roles v1alpha1.DiscordRoleList

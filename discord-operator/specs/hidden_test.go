@@ -113,7 +113,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		eventuallyDegraded(ctx, adopted, v1alpha1.ReasonHiddenFromBot)
 		w.hide(c.Status.ChannelID)
 		w.hide(g.Status.GroupID)
-		// The Gateway event that hides the channel must precede the deletion.
+		// Wait for the Gateway event that hides the channel, and delete only then.
 		eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot)
 		eventuallyDegraded(ctx, g, v1alpha1.ReasonHiddenFromBot)
 		edits := len(w.edits())

@@ -90,7 +90,8 @@ func around(before, behind string) []string {
 	return names
 }
 
-// CEL cannot convert these letters to lower case.
+// beyondSuggestions reports whether a name has rare white space, or letters that CEL cannot convert
+// to lower case.
 func beyondSuggestions(name string) bool {
 	return strings.ContainsFunc(name, func(r rune) bool {
 		rare := unicode.IsSpace(r) && !strings.ContainsRune(" \t\n\r\u00a0\u3000", r)

@@ -17,7 +17,8 @@ import (
 const retriedBy = `The operator retries it by 20\d\d-\d\d-\d\d \d\d:\d\d UTC`
 
 var _ = Describe("A rate limit", func() {
-	// Even on a busy machine, all other objects become Ready sooner than long.
+	// long is the duration of a rate limit. Even on a busy machine, all other objects become Ready
+	// in less time.
 	const long = 20 * time.Second
 	of := func(c *v1alpha1.DiscordChannel) func(discordtest.Request) bool {
 		end := "/" + c.Status.ChannelID

@@ -18,7 +18,7 @@ import (
 const (
 	// If so many refusals counted for the DiscordServer's namespace, the bot's calls would stop.
 	refusedEdits = 230
-	// A namespace may cause a twentieth of the refusals that remain of 9,000.
+	// The operator tolerates 9,000 refusals. A namespace may cause a twentieth of the rest.
 	tenantRefusals = 9000 / 20
 )
 

@@ -64,7 +64,8 @@ var _ = Describe("A DiscordServer", func() {
 		create(ctx, s, c)
 		text := eventuallyDegraded(ctx, s, v1alpha1.ReasonBotNotInServer)
 		Expect(text).To(And(ContainSubstring(w.guild), ContainSubstring(s.Status.InviteURL)))
-		// ViewChannel, ManageChannels, ManageWebhooks, ManageGuild, ViewAuditLog and ManageRoles.
+		// 805307568 is ViewChannel, ManageChannels, ManageWebhooks, ManageGuild, ViewAuditLog and
+		// ManageRoles.
 		Expect(s.Status.InviteURL).
 			To(And(HavePrefix(discord.URL()+"/oauth2/authorize?"), ContainSubstring("client_id="+w.bot.ApplicationID),
 				ContainSubstring("scope=bot"), ContainSubstring("permissions=805307568"), ContainSubstring("guild_id="+w.guild)))

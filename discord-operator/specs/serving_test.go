@@ -45,7 +45,7 @@ var _ = Describe("The operator's process", func() {
 	})
 
 	It("hands over to a standby on SIGTERM", func(ctx context.Context) {
-		// Otherwise the second process could become the leader.
+		// Wait until the first process leads. Otherwise, the second process could become leader.
 		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty())
 		before, err := operator.Leader(ctx)
 		Expect(err).NotTo(HaveOccurred())

@@ -83,7 +83,8 @@ spec:
 `
 )
 
-// at sets the field of the spec at a dotted path, or removes the field if value is nil.
+// at returns a change of the field at a dotted path in the spec. If value is nil, the change
+// removes the field.
 func at(path string, value any) func(map[string]any) {
 	return func(o map[string]any) {
 		fields := append([]string{"spec"}, strings.Split(path, ".")...)

@@ -255,7 +255,7 @@ func labelledWith(n int, value any) map[string]any {
 	return all
 }
 
-// environmentOf returns n variables. Only the first few have the value.
+// environmentOf returns n variables. The parameter few is the number of variables with the value.
 func environmentOf(n, few int, value string) (env []any) {
 	for i := range n {
 		one := map[string]any{"name": fmt.Sprintf("%0253d", i)}

@@ -21,7 +21,8 @@ func versioned(version string, policy *corev1api.VersionPolicy) func(*corev1api.
 	return withCluster(func(pg *corev1api.PostgresCluster) { pg.Version, pg.VersionPolicy = version, policy })
 }
 
-// automatic returns a policy for minor upgrades in a window of two hours that opens after from.
+// automatic returns a policy for minor upgrades in a window of two hours. The parameter from is the
+// duration until the window opens.
 func automatic(from time.Duration) *corev1api.VersionPolicy {
 	return &corev1api.VersionPolicy{Minor: corev1api.MinorAutomatic, Window: &corev1api.Window{
 		Start: time.Now().UTC().Add(from).Format("15:04"), Duration: metav1.Duration{Duration: 2 * time.Hour},

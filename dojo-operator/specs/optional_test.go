@@ -21,7 +21,8 @@ import (
 
 var uninstalled = map[string][]*apiextensionsv1.CustomResourceDefinition{}
 
-// uninstall deletes the CRDs of a group, or only those of plurals, until the spec ends.
+// uninstall deletes the CRDs of a group until the spec ends. With plurals, it deletes only the CRDs
+// of these kinds.
 func uninstall(ctx context.Context, group string, plurals ...string) {
 	GinkgoHelper()
 	plans.end(ctx)

@@ -50,7 +50,8 @@ func (w plannedWrite) String() string { return w.Verb + " " + w.Resource + "/" +
 
 func withoutHash(name string) string { return name[:strings.LastIndex(name, "-")+1] + "*" }
 
-// unplanned maps writes that no plan contains to the reasons. At present, plans contain all writes.
+// unplanned maps each write that plans do not contain to the reason. At present, plans contain all
+// writes.
 var unplanned = map[string]string{}
 
 func (r planReport) effects() (all []string) {

@@ -32,17 +32,18 @@ import (
 
 // With PLANS=1, each spec also tests kubectl dojo plan. Before each change of a Dojo,
 // planningClient waits until the operator sends no writes, and plans the change. The change opens a
-// window, which ends at the next write, command of kubectl dojo, change of the installed kinds or
-// the platform's files, or the end of the spec. Then these statements must be true:
+// window. The window ends when the spec writes again, runs kubectl dojo, changes the installed
+// kinds or the platform's files, or ends. Then these statements must be true:
 //   - The plan lists each successful write of the operator, except of a Dojo's status.
 //   - If the Dojo is Ready as planned, or Degraded for a planned reason, the operator has made each
 //     planned write.
-//   - If the Dojo is Ready, the plan says so. If the API server refuses a child, the plan does not.
+//   - If the Dojo is Ready, the plan says Ready. If the API server refuses a child, the plan does
+//     not say Ready.
 //   - The API server refuses the change itself if and only if the plan says so.
 //
-// The specs plan no change if the operator does not come to rest, the Dojo is deleted, the
-// namespace has more than eight Dojos, or the plan ends with exit code 2. They compare no change
-// that fails because of a conflict, or after which the operator restarts with other flags.
+// A change is not planned if the operator does not come to rest, the Dojo is deleted, the namespace
+// has more than eight Dojos, or the plan ends with exit code 2. A planned change is not compared if
+// it fails because of a conflict, or if the operator restarts with other flags after it.
 //
 // A plan assumes success. It cannot show failures of other controllers, passed deadlines, and
 // refusals that only the operator gets, because dry runs have the user's rights.
@@ -57,9 +58,9 @@ const (
 	// After restTime without a write, the operator is at rest. A reconcile takes less time.
 	restTime = 500 * time.Millisecond
 	restPoll = 50 * time.Millisecond
-	// After untilRest without rest, the change is not planned.
+	// If the operator is not at rest after untilRest, the change is not planned.
 	untilRest = 5 * time.Second
-	// mostDojos excludes specs about load.
+	// mostDojos limits planning: a namespace with more Dojos belongs to a spec about load.
 	mostDojos = 8
 )
 
@@ -137,7 +138,7 @@ func (c *planningClient) write(
 	return err
 }
 
-// plan runs kubectl dojo plan while the operator is at rest, or returns the reason for no plan.
+// plan runs kubectl dojo plan while the operator is at rest, or returns why it does not run it.
 func (c *planningClient) plan(
 	ctx context.Context, w *openWindow, next func() (map[string]any, error),
 ) (skipped string) {
@@ -244,7 +245,8 @@ func (c *planningClient) rest(ctx context.Context, namespace string) bool {
 	return wait.PollUntilContextTimeout(ctx, restPoll, untilRest, true, atRest) == nil
 }
 
-// successfulWrites ignores writes of the status, and the operator's first requests (from of them).
+// successfulWrites ignores writes of the status. The parameter from is the number of the operator's
+// earlier requests, which it ignores too.
 func successfulWrites(namespace string, from int) (all []string) {
 	requests := operator.Requests()
 	for i := from; i < len(requests); i++ {

@@ -22,7 +22,7 @@ import (
 const (
 	// progressDeadline is much longer than a rollout on fake nodes.
 	progressDeadline = 10 * time.Second
-	// soon is for an immediate effect on a busy machine.
+	// soon is the time limit for an immediate effect on a busy machine.
 	soon = 30 * time.Second
 )
 

@@ -38,7 +38,7 @@ var ErrStale = errors.New("the cache lags behind our own writes")
 type Reasons struct {
 	Refused              string
 	NamespaceTerminating string
-	// NameConflict is the reason of a Degraded issue: a foreign object has the name.
+	// NameConflict is the reason of a Degraded issue: a foreign object has the name of our object.
 	NameConflict string
 }
 
@@ -50,7 +50,7 @@ type Applier struct {
 	client  client.Client
 	reasons Reasons
 	clock   clock.PassiveClock
-	// An entry that the LRU evicts may cause a useless write or an early retry.
+	// An eviction from an LRU cache may cause a useless write or an early retry.
 	unchanged *cache.LRUExpireCache // values of type Unchanged, keyed by the owner's UID
 	refused   *cache.LRUExpireCache // time of the first refusal, keyed by expectations.Key
 	existing  *cache.LRUExpireCache // time of the first AlreadyExists error, keyed by expectations.Key

@@ -31,7 +31,7 @@ func TestAnObjectThatAPolicyRewritesCountsAsInSync(t *testing.T) {
 	for name, policy := range map[string]func(*unstructured.Unstructured){
 		"a field": inSpec(set("colour", "grey")),
 		"a label": func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"app": "renamed"}) },
-		"a field, with a stamp on every write": func(o *unstructured.Unstructured) {
+		"a field, and every write sets another annotation": func(o *unstructured.Unstructured) {
 			inSpec(set("colour", "grey"))(o)
 			stamps++
 			o.SetAnnotations(map[string]string{"policy": time.Duration(stamps).String()})
@@ -124,7 +124,7 @@ func TestOutcomes(t *testing.T) {
 	outcome(deployment(wanted{image: "dojo:4"}))
 }
 
-func TestRewritesAreRememberedOfEachObject(t *testing.T) {
+func TestRewritesAreRememberedPerObject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.server.Admit = func(o *unstructured.Unstructured) { inSpec(set("colour", "grey"))(o) }

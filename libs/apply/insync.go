@@ -214,7 +214,8 @@ func surplus(fields *fieldpath.Set, desired *unstructured.Unstructured) bool {
 	return found
 }
 
-// outgrown ignores extra fields (a POST owns defaults too) until the desired fields change.
+// outgrown reports whether we still own obsolete fields of a POST. A POST also owns defaults, so
+// extra fields count as obsolete only after the names of the desired fields have changed.
 func outgrown(updated *fieldpath.Set, live client.Object, desired *unstructured.Unstructured) bool {
 	return !updated.Empty() && live.GetAnnotations()[ShapeAnnotation] != shape(desired) && surplus(updated, desired)
 }
@@ -223,7 +224,8 @@ func outgrown(updated *fieldpath.Set, live client.Object, desired *unstructured.
 func drifted(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	fields := OwnedFields(owner, live)
 	for _, entry := range live.GetManagedFields() {
-		// kube-controller-manager scales only as an autoscaler. `kubectl scale` is another manager.
+		// The fields of an autoscaler count as ours. kube-controller-manager scales only as an
+		// autoscaler; `kubectl scale` is another manager.
 		if entry.Manager == "kube-controller-manager" && entry.Subresource == scale {
 			fields = union(fields, recordOf(live, &entry).set)
 		}

@@ -43,14 +43,14 @@ func TestWidgetInSync(t *testing.T) {
 		"annotations gone": {
 			others: func(o *unstructured.Unstructured) { o.SetAnnotations(nil) }, posted: upgraded,
 		},
-		"field changed":       {others: inSpec(set("colour", "blue")), drift: true, posted: onlyApplied},
-		"field gone":          {others: inSpec(drop("colour")), drift: true, posted: onlyApplied},
-		"option gone":         {others: inSpec(set("options", object("k", "v"))), drift: true, posted: onlyApplied},
-		"tag gone":            {others: inSpec(set("tags", list("b"))), drift: true, posted: onlyApplied},
-		"atomic list shorter": {others: inSpec(set("order", list("p"))), drift: true, posted: onlyApplied},
-		"atomic list longer":  {others: inSpec(set("order", list("p", "q", "r"))), drift: true, posted: onlyApplied},
-		"atomic list turned":  {others: inSpec(set("order", list("q", "p"))), drift: true, posted: onlyApplied},
-		"atomic map smaller":  {others: inSpec(set("selector", object("k", "v"))), drift: true, posted: onlyApplied},
+		"field changed":        {others: inSpec(set("colour", "blue")), drift: true, posted: onlyApplied},
+		"field gone":           {others: inSpec(drop("colour")), drift: true, posted: onlyApplied},
+		"option gone":          {others: inSpec(set("options", object("k", "v"))), drift: true, posted: onlyApplied},
+		"tag gone":             {others: inSpec(set("tags", list("b"))), drift: true, posted: onlyApplied},
+		"atomic list shorter":  {others: inSpec(set("order", list("p"))), drift: true, posted: onlyApplied},
+		"atomic list longer":   {others: inSpec(set("order", list("p", "q", "r"))), drift: true, posted: onlyApplied},
+		"atomic list reversed": {others: inSpec(set("order", list("q", "p"))), drift: true, posted: onlyApplied},
+		"atomic map smaller":   {others: inSpec(set("selector", object("k", "v"))), drift: true, posted: onlyApplied},
 		"atomic map larger": {
 			others: inSpec(set("selector", object("k", "v", "l", "w", "m", "x"))), drift: true, posted: onlyApplied,
 		},
@@ -60,7 +60,7 @@ func TestWidgetInSync(t *testing.T) {
 		"rule gone": {
 			others: inSpec(group(set("rules", list(object("alert", "Down"))))), drift: true, posted: onlyApplied,
 		},
-		"field of our rule": {
+		"field added to our rule": {
 			others: inSpec(group(set("rules", list(object("alert", "Down", "for", "1m"), object("alert", "Slow"))))),
 			drift:  true, posted: onlyApplied,
 		},
@@ -83,9 +83,9 @@ func TestWidgetInSync(t *testing.T) {
 		// This looks like a map in which another client changed every field.
 		"desired atomic map smaller": {ours: set("selector", object("k", "v")), drift: true, posted: upgraded},
 		// A field that we do not own yet counts as drift.
-		"field added": {ours: set("size", int64(9)), posted: upgraded},
-		"tag added":   {ours: set("tags", list("a", "b", "c")), drift: true, posted: upgraded},
-		"both":        {others: inSpec(set("colour", "blue")), ours: drop("order"), drift: true, posted: upgraded},
+		"field added":                         {ours: set("size", int64(9)), posted: upgraded},
+		"tag added":                           {ours: set("tags", list("a", "b", "c")), drift: true, posted: upgraded},
+		"field changed, desired list dropped": {others: inSpec(set("colour", "blue")), ours: drop("order"), drift: true, posted: upgraded},
 	}
 	for name, c := range cases {
 		for origin, create := range map[string]func(*world, *unstructured.Unstructured){

@@ -17,8 +17,9 @@ const (
 	tooLargeAnnotation = "jutsu.com/too-large"
 )
 
-// Keep strips foreign objects for the cache, and all objects above MaxKept, because any client can
-// write under owner's name. It clears fieldsV1 of other managers, except of the scale subresource.
+// Keep strips foreign objects for the cache. It also strips objects of ours above MaxKept, because
+// any client can write under owner's name. In the other objects, it clears fieldsV1 of other
+// managers, except of the scale subresource.
 func Keep(owner string, o client.Object, strip func()) {
 	unmark(o)
 	if !Written(owner, o) {

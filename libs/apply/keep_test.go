@@ -34,14 +34,14 @@ func TestKeep(t *testing.T) {
 		o              *corev1.Service
 		kept, tooLarge bool
 	}{
-		"ours":                             {object(us, "", 1), true, false},
-		"ours, and large":                  {object(us, "", apply.MaxKept-4096), true, false},
-		"written as us, and too large":     {object(us, "", apply.MaxKept), false, true},
-		"another's":                        {object("helm", "", 1), false, false},
-		"another's, and too large":         {object("helm", "", apply.MaxKept), false, false},
-		"another's, whose status we wrote": {object(us, "status", 1), false, false},
-		"another's with our mark":          {marked, false, false},
-		"ours with our mark":               {oursMarked, true, false},
+		"ours":                                  {object(us, "", 1), true, false},
+		"ours, and large":                       {object(us, "", apply.MaxKept-4096), true, false},
+		"written under our name, and too large": {object(us, "", apply.MaxKept), false, true},
+		"another's":                             {object("helm", "", 1), false, false},
+		"another's, and too large":              {object("helm", "", apply.MaxKept), false, false},
+		"another's, whose status we wrote":      {object(us, "status", 1), false, false},
+		"another's with our mark":               {marked, false, false},
+		"ours with our mark":                    {oursMarked, true, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -65,10 +65,10 @@ func TestController(t *testing.T) {
 	long := dojo
 	long.Name = strings.Repeat("a", 1<<20)
 	cases := map[string]struct{ owners, want []metav1.OwnerReference }{
-		"none":                  {nil, nil},
-		"no controller":         {[]metav1.OwnerReference{{Kind: "Cluster"}}, nil},
-		"a controller":          {[]metav1.OwnerReference{{Kind: "Cluster"}, dojo}, []metav1.OwnerReference{dojo}},
-		"one that cannot exist": {[]metav1.OwnerReference{long}, nil},
+		"none":          {nil, nil},
+		"no controller": {[]metav1.OwnerReference{{Kind: "Cluster"}}, nil},
+		"a controller":  {[]metav1.OwnerReference{{Kind: "Cluster"}, dojo}, []metav1.OwnerReference{dojo}},
+		"a controller with an invalidly long name": {[]metav1.OwnerReference{long}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

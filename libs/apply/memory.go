@@ -20,7 +20,8 @@ type partKey struct {
 	content string
 }
 
-// Share returns an earlier equal value, or else part: immutable cached objects may share parts.
+// Share returns an earlier value that equals part, or else part. Cached objects are immutable, so
+// they may share parts.
 func Share[T any, P interface {
 	*T
 	Marshal() ([]byte, error)

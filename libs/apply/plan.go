@@ -16,7 +16,7 @@ import (
 
 // Plan lists the writes that make an owner's objects match its spec.
 type Plan struct {
-	// Finalizers replaces the owner's, unless nil. If the write fails, nothing else is written.
+	// Finalizers replaces the owner's finalizers, unless nil. A failure stops all other writes.
 	Finalizers []string
 	// Apply is in the order of the writes.
 	Apply []*Object
@@ -38,7 +38,7 @@ type Object struct {
 	After []expectations.Key
 	// Part is the part of the owner, as in conditions.Issue.
 	Part string
-	// Drift: another client changed our fields (or, after a change of the spec, fields are new).
+	// Drift: another client changed our fields, or a desired field is new.
 	Drift bool
 	// Rotation reports whether the write distributes changed credentials.
 	Rotation bool
@@ -82,7 +82,7 @@ func Write[L Live](owner string, live L, desired *unstructured.Unstructured) *Ob
 	return o
 }
 
-// Sync plans a write like [Write]. It returns nil if the object is in sync or in unchanged.
+// Sync plans a write like [Write]. It returns nil if the object is in sync or listed in unchanged.
 func Sync[L Live](owner string, live L, desired *unstructured.Unstructured, unchanged Unchanged) *Object {
 	var absent L
 	if live != absent && (InSync(owner, live, desired) || unchanged.has(owner, live, desired)) {

@@ -37,12 +37,12 @@ func TestGet(t *testing.T) {
 			expect: func(s *expectations.Set, o *corev1.ConfigMap) { s.Expect(key, o.ResourceVersion) },
 			found:  true,
 		},
-		"before our last write": {
+		"cached before our last write": {
 			name:   "owner",
 			expect: func(s *expectations.Set, _ *corev1.ConfigMap) { s.Expect(key, "1000") },
 			err:    apply.ErrStale,
 		},
-		"before our deletion": {
+		"cached before our deletion": {
 			name:   "owner",
 			expect: func(s *expectations.Set, o *corev1.ConfigMap) { s.ExpectDeleted(key, o.UID) },
 			err:    apply.ErrStale,

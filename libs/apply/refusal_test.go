@@ -104,7 +104,7 @@ func TestFailures(t *testing.T) {
 		"denied as a conflict": {
 			widget(t, widgetSpec), true, answer(409, "Conflict", "no label"), degraded, refusesWidget + "no label",
 		},
-		"a conflict over what is ours": {widget(t, widgetSpec), true, conflict, stale, ""},
+		"a conflict over our fields": {widget(t, widgetSpec), true, conflict, stale, ""},
 		"another client was faster": {
 			widget(t, widgetSpec), true, apierrors.NewConflict(things, tokyo, errors.New("x")), stale, "",
 		},
@@ -124,7 +124,7 @@ func TestFailures(t *testing.T) {
 		"a Secret, denied with a reason": {
 			secret(password), false, answer(400, password, ""), degraded, refusesSecret + "400 Bad Request",
 		},
-		"a Secret, forbidden freely": {
+		"a Secret, forbidden with a webhook's reason": {
 			secret(password), true, answer(403, password, password), degraded, refusesSecret + "403 Forbidden",
 		},
 		"a Secret, denied as a conflict": {
@@ -252,7 +252,7 @@ func TestRefusedIsRetriedAfterGrowingPauses(t *testing.T) {
 	}
 }
 
-func TestAnUnknownObjectIsAConflictAfterAWhile(t *testing.T) {
+func TestAlreadyExistsIsANameConflictAfterAWhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	exists := error(apierrors.NewAlreadyExists(schema.GroupResource{Resource: "widgets"}, "tokyo"))

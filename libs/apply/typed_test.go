@@ -66,8 +66,8 @@ func TestDeploymentInSync(t *testing.T) {
 		drift  bool
 		writes []string
 	}{
-		"nothing": {ours: usual},
-		"note":    {others: annotate[*appsv1.Deployment], ours: usual},
+		"nothing":                     {ours: usual},
+		"another client's annotation": {others: annotate[*appsv1.Deployment], ours: usual},
 		"kubectl rollout restart": {
 			others: func(d *appsv1.Deployment) { d.Spec.Template.Annotations["restartedAt"] = "now" }, ours: usual,
 		},
@@ -124,7 +124,7 @@ func TestDeploymentInSync(t *testing.T) {
 		"variable dropped": {
 			ours: wanted{replicas, "dojo:1", []string{"A"}, true}, writes: []string{patched, applied},
 		},
-		"variable for another": {
+		"variable replaced by another": {
 			ours:   wanted{replicas, "dojo:1", []string{"A", "C"}, true},
 			drift:  true,
 			writes: []string{patched, applied},

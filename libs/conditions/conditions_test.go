@@ -207,11 +207,11 @@ func TestSetPart(t *testing.T) {
 		issues []Issue
 		want   string // status/reason/message
 	}{
-		"no issue":                {nil, ready},
-		"an issue of the whole":   {[]Issue{issue(Degraded("Wrong", "fix it"), "")}, ready},
-		"an issue of other parts": {[]Issue{issue(Degraded("Wrong", "fix it"), "AlertsReady")}, ready},
-		"an issue of the part":    {[]Issue{issue(Progressing("Starting", "wait"), part)}, "False/Starting/wait"},
-		"the worst of the part's own": {
+		"no issue":                     {nil, ready},
+		"an issue of the whole object": {[]Issue{issue(Degraded("Wrong", "fix it"), "")}, ready},
+		"an issue of other parts":      {[]Issue{issue(Degraded("Wrong", "fix it"), "AlertsReady")}, ready},
+		"an issue of the part":         {[]Issue{issue(Progressing("Starting", "wait"), part)}, "False/Starting/wait"},
+		"the worst issue of the part": {
 			[]Issue{
 				issue(Degraded("Wrong", "fix it"), ""), issue(Progressing("Starting", "wait"), part),
 				issue(Degraded("NoStorage", "add storage"), part),
@@ -273,13 +273,13 @@ func TestWorst(t *testing.T) {
 		issues []Issue
 		want   []Issue
 	}{
-		"none":                             {nil, nil},
-		"one":                              {[]Issue{waiting}, []Issue{waiting}},
-		"Degraded before a retried error":  {[]Issue{retried, degraded}, []Issue{degraded}},
-		"Degraded before waiting":          {[]Issue{waiting, degraded}, []Issue{degraded}},
-		"a retried error before waiting":   {[]Issue{waiting, retried}, []Issue{retried}},
-		"the first of two that are equal":  {[]Issue{waiting, other, degraded}, []Issue{other}},
-		"the order of the list is no rank": {[]Issue{degraded, retried, waiting}, []Issue{degraded}},
+		"none":                                  {nil, nil},
+		"one":                                   {[]Issue{waiting}, []Issue{waiting}},
+		"Degraded before a retried error":       {[]Issue{retried, degraded}, []Issue{degraded}},
+		"Degraded before waiting":               {[]Issue{waiting, degraded}, []Issue{degraded}},
+		"a retried error before waiting":        {[]Issue{waiting, retried}, []Issue{retried}},
+		"the first of two that are equal":       {[]Issue{waiting, other, degraded}, []Issue{other}},
+		"the order of the list does not matter": {[]Issue{degraded, retried, waiting}, []Issue{degraded}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -302,12 +302,12 @@ func TestWaitUntil(t *testing.T) {
 		ago   time.Duration
 		after time.Duration // 0 if the deadline is exceeded
 	}{
-		"begins to wait":               {0, deadline},
-		"has waited for a while":       {20 * time.Second, 40 * time.Second},
-		"a moment before the deadline": {deadline - 1, 1},
-		"at the deadline":              {deadline, 0},
-		"long after it":                {time.Hour, 0},
-		"by a clock that is ahead":     {-time.Hour, deadline},
+		"begins to wait":                     {0, deadline},
+		"has waited for a while":             {20 * time.Second, 40 * time.Second},
+		"a moment before the deadline":       {deadline - 1, 1},
+		"at the deadline":                    {deadline, 0},
+		"long after the deadline":            {time.Hour, 0},
+		"the other process's clock is ahead": {-time.Hour, deadline},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -339,19 +339,19 @@ func TestResult(t *testing.T) {
 		want   reconcile.Result
 		errs   []error
 	}{
-		"reconciled":                      {},
-		"waiting for a watch":             {issues: of(wait)},
-		"waiting with a time":             {issues: of(again), want: after(time.Minute)},
-		"waiting, wrapped":                {issues: of(fmt.Errorf("x: %w", again)), want: after(time.Minute)},
-		"degraded is no failure of ours":  {issues: of(wrong)},
-		"degraded with a time":            {issues: of(late), want: after(time.Hour)},
-		"conflict is retried quietly":     {issues: of(errConflict), want: after(conflictRetry)},
-		"a webhook's conflict backs off":  {issues: of(errDenied), errs: []error{errDenied}},
-		"transient backs off":             {issues: of(errBroken), errs: []error{errBroken}},
-		"the earliest time":               {issues: of(late, wait, again), want: after(time.Minute)},
-		"an error before every time":      {issues: of(again, errBroken, late), errs: []error{errBroken}},
-		"an error beside a degraded part": {issues: of(wrong, errBroken), errs: []error{errBroken}},
-		"all errors":                      {issues: of(errBroken, errTimeout), errs: []error{errBroken, errTimeout}},
+		"reconciled":                           {},
+		"waiting for a watch":                  {issues: of(wait)},
+		"waiting with a time":                  {issues: of(again), want: after(time.Minute)},
+		"waiting, wrapped":                     {issues: of(fmt.Errorf("x: %w", again)), want: after(time.Minute)},
+		"degraded does not back off":           {issues: of(wrong)},
+		"degraded with a time":                 {issues: of(late), want: after(time.Hour)},
+		"conflict is retried quietly":          {issues: of(errConflict), want: after(conflictRetry)},
+		"a webhook's conflict backs off":       {issues: of(errDenied), errs: []error{errDenied}},
+		"transient backs off":                  {issues: of(errBroken), errs: []error{errBroken}},
+		"the earliest time":                    {issues: of(late, wait, again), want: after(time.Minute)},
+		"an error takes precedence over times": {issues: of(again, errBroken, late), errs: []error{errBroken}},
+		"an error beside a degraded part":      {issues: of(wrong, errBroken), errs: []error{errBroken}},
+		"all errors":                           {issues: of(errBroken, errTimeout), errs: []error{errBroken, errTimeout}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -373,7 +373,8 @@ func TestRefused(t *testing.T) {
 		status := metav1.Status{Code: code, Reason: reason, Message: "hollow purple"}
 		return fmt.Errorf("apply: %w", &apierrors.StatusError{ErrStatus: status})
 	}
-	// policy: as in validating/dispatcher.go (API server); proxy: as in NewGenericServerResponse.
+	// policy is like an error of validating/dispatcher.go in the API server. proxy is
+	// client-go's error for a 401 of a proxy.
 	policy := apierrors.NewForbidden(dojos, "tokyo", errBroken)
 	policy.ErrStatus.Code, policy.ErrStatus.Reason = 401, metav1.StatusReasonUnauthorized
 	policy.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "hollow purple"}}
@@ -438,7 +439,7 @@ func TestEventFor(t *testing.T) {
 		"becomes degraded":              {after(usable, nil), after(usable, wrong), warning("Wrong", "fix it")},
 		"stays degraded":                {after(usable, wrong), after(usable, wrong), nil},
 		"degraded for another reason":   {after(usable, wrong), after(usable, other), warning("Else", "m")},
-		"recovers but is not there yet": {after(usable, wrong), after(usable, waiting), nil},
+		"recovers but is not ready yet": {after(usable, wrong), after(usable, waiting), nil},
 		"an error that may pass":        {after(usable, nil), after(usable, errBroken), nil},
 	}
 	for name, c := range cases {

@@ -58,7 +58,8 @@ func (i *Issue) For(object string) *Issue {
 	return i
 }
 
-// WaitUntil returns waiting, to requeue at the deadline, or exceeded after the deadline.
+// WaitUntil returns the issue waiting, which requeues at the deadline. From the deadline on, it
+// returns the issue exceeded.
 func WaitUntil(now, since time.Time, deadline time.Duration, waiting, exceeded *Issue) *Issue {
 	remaining := min(deadline, deadline-now.Sub(since)) // the clock of another process may have set since to a future time
 	if remaining <= 0 {
@@ -72,7 +73,8 @@ func (i *Issue) IsDegraded() bool { return i != nil && i.Type == TypeDegraded }
 
 func (i *Issue) Error() string { return i.Reason + ": " + i.Message }
 
-// Of returns the *Issue that err wraps, or else a retry, with back-off unless err is a conflict.
+// Of returns the *Issue that err wraps, or else an issue to retry: with back-off, or after a
+// fixed pause if err is a conflict.
 func Of(err error) []Issue {
 	if err == nil {
 		return nil

@@ -52,7 +52,8 @@ func (c *Client) Options() Options { return c.opts }
 type Stats struct {
 	TokenRefused    bool
 	GlobalRemaining int // calls that GlobalPerSecond still allows in this second
-	// Responses with status 401, 403, 429 in ten minutes to all Clients that share Options.Invalid.
+	// These count the responses with status 401, 403 and 429 in the last ten minutes to all Clients
+	// that share Options.Invalid.
 	Unauthorized, Forbidden, TooMany int
 }
 

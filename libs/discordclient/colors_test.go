@@ -29,7 +29,7 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// A server may send only color, as before 2025. In a role's tags, null means true.
+// A server may send only the field color, as before 2025. In a role's tags, null means true.
 func TestRolesAreReadFromAnyServer(t *testing.T) {
 	t.Parallel()
 	two := 2

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A denied call is not repeated for firstDenial, and after further denials for nextDenial. The
-// pauses end, because Discord sometimes denies a call by mistake.
+// A call is not repeated for firstDenial after its first denial, and for nextDenial after each
+// further denial. The pauses end, because Discord sometimes denies a call by mistake.
 const (
 	firstDenial = time.Minute
 	nextDenial  = 9 * time.Minute
@@ -76,7 +76,7 @@ func (d *denials) record(cl *call, err error) {
 	d.calls[key] = denial{err: *e, circumstances: cl.circumstances, since: now, ttl: ttl}
 }
 
-// Only permissionFields decide a denial. If Discord denies one topic, it denies every topic.
+// The values of other fields do not decide a denial: if Discord denies one topic, it denies all.
 var permissionFields = []string{"permission_overwrites", "permissions", "parent_id", "type", "features", "channel_id"}
 
 func (c *call) digest() [sha256.Size]byte {

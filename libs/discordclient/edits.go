@@ -59,7 +59,7 @@ type ChannelCreate struct {
 }
 
 // ChannelEdit changes fields of a channel. Change name and topic in an edit without other fields:
-// Discord allows two such changes per channel in ten minutes, announced in no header.
+// Discord allows two such changes per channel in ten minutes, and no header shows this limit.
 type ChannelEdit struct {
 	Name               Change[string]                `json:"name,omitzero"`
 	Type               Change[discordgo.ChannelType] `json:"type,omitzero"` // only between text and announcement

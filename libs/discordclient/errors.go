@@ -18,7 +18,7 @@ import (
 type Class string
 
 const (
-	// ClassNone is the class of nil.
+	// ClassNone is the class of a nil error.
 	ClassNone Class = ""
 	// ClassGone means: the object does not exist. For a delete, this is success. Discord sends
 	// 10004 (unknown guild) for healthy guilds too: check twice.

@@ -50,43 +50,43 @@ func TestEveryAnswerHasItsClass(t *testing.T) {
 		get, post discordclient.Class
 		says      string
 	}{
-		"unknown channel":         {404, body("10003", "Unknown Channel"), gone, gone, "Unknown Channel (HTTP 404, code 10003)"},
-		"unknown guild":           {404, body("10004", "Unknown Guild"), gone, gone, "10004"},
-		"gone, another code":      {404, body("40400", "no such channel"), gone, gone, "40400"},
-		"no such route":           {404, body("0", "404: Not Found"), invalid, invalid, "404: Not Found"},
-		"missing access":          {403, body("50001", "Missing Access"), denied, denied, "50001"},
-		"missing permissions":     {403, body("50013", "Missing Permissions"), denied, denied, "50013"},
-		"not permitted, 400":      {400, body("50013", "Missing Permissions"), denied, denied, "HTTP 400, code 50013"},
-		"no access, 400":          {400, body("50001", "Missing Access"), denied, denied, "50001"},
-		"forbidden in HTML":       {403, "<html>", denied, denied, "Forbidden"},
-		"anti-abuse":              {403, body("10008", "Unknown Message"), denied, denied, "10008"},
-		"bots not allowed":        {403, body("20001", "Bots cannot use this endpoint"), denied, denied, "20001"},
-		"bad token":               {401, body("0", "401: Unauthorized"), badTok, badTok, "401: Unauthorized"},
-		"bad token, coded":        {401, body("50014", "Invalid authentication token provided"), badTok, badTok, "50014"},
-		"bad webhook token":       {401, body("50027", "Invalid Webhook Token"), gone, gone, "50027"},
-		"500 channels":            {400, body("30013", "Maximum number of guild channels reached (500)"), limit, limit, "30013"},
-		"15 webhooks":             {400, body("30007", "Maximum number of webhooks reached (15)"), limit, limit, "30007"},
-		"50 in a category":        {400, `{"code":50035,"message":"Invalid Form Body","errors":{"parent_id":{"_errors":[{"code":"CHANNEL_PARENT_MAX_CHANNELS","message":"Maximum number of channels in category reached (50)"}]}}}`, limit, limit, "parent_id: Maximum number of channels in category reached (50) [CHANNEL_PARENT_MAX_CHANNELS]"},
-		"a bad field":             {400, `{"code":50035,"message":"Invalid Form Body","errors":{"name":{"_errors":[{"code":"BASE_TYPE_BAD_LENGTH","message":"Must be between 1 and 100 in length."}]},"permission_overwrites":{"0":{"allow":{"_errors":[{"code":7,"message":"no"}]}}}}}`, invalid, invalid, "name: Must be between 1 and 100 in length. [BASE_TYPE_BAD_LENGTH]; permission_overwrites[0].allow: no [7]"},
-		"split it":                {400, body("40009", "split"), invalid, invalid, "40009"},
-		"conflict":                {409, "", limit, limit, "Conflict"},
-		"500":                     {500, body("0", "500: Internal Server Error"), transient, unknown, "500: Internal"},
-		"502 in HTML":             {502, "<html>", transient, unknown, "Bad Gateway without an explanation"},
-		"503":                     {503, "", transient, unknown, "HTTP 503"},
-		"504":                     {504, "", transient, unknown, "HTTP 504"},
-		"overloaded":              {503, body("130000", "API resource is currently overloaded"), transient, unknown, "130000"},
-		"unavailable":             {503, body("40006", "temporarily disabled"), transient, unknown, "40006"},
-		"disabled, not begun":     {400, body("40006", "temporarily disabled"), transient, transient, "40006"},
-		"401 of a proxy":          {401, "<html>proxy auth</html>", transient, transient, "Unauthorized without an explanation"},
-		"401 of a proxy, in JSON": {401, `{"error":"login"}`, transient, transient, "Unauthorized without an explanation"},
-		"null":                    {200, "null", transient, unknown, "cannot be read"},
-		"an object without an id": {200, "{}", transient, unknown, "without an id"},
-		"a success without sense": {200, "hello", transient, unknown, "cannot be read"},
-		"an empty success":        {204, "", transient, unknown, "cannot be read"},
-		"a redirect":              {302, "", invalid, invalid, "Found"},
-		"rate limited in HTML":    {429, "<html>", limitedTo, limitedTo, "rate limited (blocked) for another 1m0s"},
-		"blocked in JSON":         {403, body("40333", "internal network error"), limitedTo, limitedTo, "rate limited (blocked) for another 1m0s"},
-		"rate limited":            {429, `{"message":"You are being rate limited.","retry_after":1.5,"global":false}`, limitedTo, limitedTo, "rate limited (user) for another 1.5s"},
+		"unknown channel":                   {404, body("10003", "Unknown Channel"), gone, gone, "Unknown Channel (HTTP 404, code 10003)"},
+		"unknown guild":                     {404, body("10004", "Unknown Guild"), gone, gone, "10004"},
+		"gone, another code":                {404, body("40400", "no such channel"), gone, gone, "40400"},
+		"no such route":                     {404, body("0", "404: Not Found"), invalid, invalid, "404: Not Found"},
+		"missing access":                    {403, body("50001", "Missing Access"), denied, denied, "50001"},
+		"missing permissions":               {403, body("50013", "Missing Permissions"), denied, denied, "50013"},
+		"missing permissions, status 400":   {400, body("50013", "Missing Permissions"), denied, denied, "HTTP 400, code 50013"},
+		"missing access, status 400":        {400, body("50001", "Missing Access"), denied, denied, "50001"},
+		"forbidden in HTML":                 {403, "<html>", denied, denied, "Forbidden"},
+		"anti-abuse":                        {403, body("10008", "Unknown Message"), denied, denied, "10008"},
+		"bots not allowed":                  {403, body("20001", "Bots cannot use this endpoint"), denied, denied, "20001"},
+		"bad token":                         {401, body("0", "401: Unauthorized"), badTok, badTok, "401: Unauthorized"},
+		"bad token, coded":                  {401, body("50014", "Invalid authentication token provided"), badTok, badTok, "50014"},
+		"bad webhook token":                 {401, body("50027", "Invalid Webhook Token"), gone, gone, "50027"},
+		"500 channels":                      {400, body("30013", "Maximum number of guild channels reached (500)"), limit, limit, "30013"},
+		"15 webhooks":                       {400, body("30007", "Maximum number of webhooks reached (15)"), limit, limit, "30007"},
+		"50 in a category":                  {400, `{"code":50035,"message":"Invalid Form Body","errors":{"parent_id":{"_errors":[{"code":"CHANNEL_PARENT_MAX_CHANNELS","message":"Maximum number of channels in category reached (50)"}]}}}`, limit, limit, "parent_id: Maximum number of channels in category reached (50) [CHANNEL_PARENT_MAX_CHANNELS]"},
+		"a bad field":                       {400, `{"code":50035,"message":"Invalid Form Body","errors":{"name":{"_errors":[{"code":"BASE_TYPE_BAD_LENGTH","message":"Must be between 1 and 100 in length."}]},"permission_overwrites":{"0":{"allow":{"_errors":[{"code":7,"message":"no"}]}}}}}`, invalid, invalid, "name: Must be between 1 and 100 in length. [BASE_TYPE_BAD_LENGTH]; permission_overwrites[0].allow: no [7]"},
+		"request too large":                 {400, body("40009", "split"), invalid, invalid, "40009"},
+		"conflict":                          {409, "", limit, limit, "Conflict"},
+		"500":                               {500, body("0", "500: Internal Server Error"), transient, unknown, "500: Internal"},
+		"502 in HTML":                       {502, "<html>", transient, unknown, "Bad Gateway without an explanation"},
+		"503":                               {503, "", transient, unknown, "HTTP 503"},
+		"504":                               {504, "", transient, unknown, "HTTP 504"},
+		"overloaded":                        {503, body("130000", "API resource is currently overloaded"), transient, unknown, "130000"},
+		"unavailable":                       {503, body("40006", "temporarily disabled"), transient, unknown, "40006"},
+		"unavailable, status 400":           {400, body("40006", "temporarily disabled"), transient, transient, "40006"},
+		"401 of a proxy":                    {401, "<html>proxy auth</html>", transient, transient, "Unauthorized without an explanation"},
+		"401 of a proxy, in JSON":           {401, `{"error":"login"}`, transient, transient, "Unauthorized without an explanation"},
+		"null":                              {200, "null", transient, unknown, "cannot be read"},
+		"an object without an id":           {200, "{}", transient, unknown, "without an id"},
+		"a success with an unreadable body": {200, "hello", transient, unknown, "cannot be read"},
+		"an empty success":                  {204, "", transient, unknown, "cannot be read"},
+		"a redirect":                        {302, "", invalid, invalid, "Found"},
+		"rate limited in HTML":              {429, "<html>", limitedTo, limitedTo, "rate limited (blocked) for another 1m0s"},
+		"blocked in JSON":                   {403, body("40333", "internal network error"), limitedTo, limitedTo, "rate limited (blocked) for another 1m0s"},
+		"rate limited":                      {429, `{"message":"You are being rate limited.","retry_after":1.5,"global":false}`, limitedTo, limitedTo, "rate limited (user) for another 1.5s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,7 +177,7 @@ func TestRateLimitsOfDiscord(t *testing.T) {
 	}
 }
 
-func TestABlockedCallDelaysNoOther(t *testing.T) {
+func TestABlockedCallDoesNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	client, calls := answering(t, http.StatusForbidden, nil, `{"code":40333,"message":"internal network error"}`)
 	for id := range 3 {
@@ -337,12 +337,12 @@ func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	token := discordclient.NewSecret("token")
 	for name, o := range map[string]discordclient.Options{
-		"no token":                {},
-		"a token with line break": {Token: discordclient.NewSecret("token\n")},
-		"no URL":                  {Token: token, APIURL: "discord.com"},
-		"another scheme":          {Token: token, APIURL: "ftp://discord.com/api"},
-		"a password in the URL":   {Token: token, APIURL: "https://me:secret@discord.com/api"},
-		"one in no URL":           {Token: token, APIURL: "https://me:secret@discord.com:x/api"},
+		"no token":                     {},
+		"a token with line break":      {Token: discordclient.NewSecret("token\n")},
+		"an address without a scheme":  {Token: token, APIURL: "discord.com"},
+		"another scheme":               {Token: token, APIURL: "ftp://discord.com/api"},
+		"a password in the URL":        {Token: token, APIURL: "https://me:secret@discord.com/api"},
+		"a password in an invalid URL": {Token: token, APIURL: "https://me:secret@discord.com:x/api"},
 	} {
 		if _, err := discordclient.New(o); err == nil || strings.Contains(err.Error(), "token\n") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)

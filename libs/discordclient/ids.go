@@ -41,7 +41,8 @@ func CompareIDs(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// SortChannels sorts as Discord shows one category: voice and stage last, by position, by id.
+// SortChannels sorts channels of one category as Discord does: voice and stage channels last, then
+// by position, then by id.
 func SortChannels(channels []*Channel) {
 	voice := func(c *Channel) int {
 		if IsVoiceLike(c.Type) {

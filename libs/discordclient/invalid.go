@@ -18,7 +18,7 @@ const (
 	invalidStop = invalidLimit * 9 / 10
 )
 
-// InvalidRequests counts refused calls of ten minutes. Discord bans an IP address at 10,000.
+// InvalidRequests counts refused calls within ten minutes. Discord bans an IP address at 10,000.
 type InvalidRequests struct {
 	mu    sync.Mutex
 	now   func() time.Time
@@ -51,7 +51,8 @@ func (i *InvalidRequests) Whole() *InvalidRequests {
 type refusalsKey struct{}
 
 // WithRefusals returns a context for calls that count their refusals in the given count instead of
-// the Client's. Both must be shares of one count. Once it is used up, only these calls stop.
+// the Client's. Both must be shares of one count. Once the given count is used up, only these calls
+// stop.
 func WithRefusals(ctx context.Context, in *InvalidRequests) context.Context {
 	return context.WithValue(ctx, refusalsKey{}, in)
 }

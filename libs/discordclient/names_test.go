@@ -39,12 +39,12 @@ func TestSameChannelName(t *testing.T) {
 		want, live, answered string
 		same                 bool
 	}{
-		"equal":                             {"tokyo", "tokyo", "", true},
-		"as Discord rewrites it":            {"Tokyo Alerts", "tokyo-alerts", "", true},
-		"as an old guild holds it":          {"Tokyo", "Tokyo", "", true},
-		"as Discord answered":               {"a$b", "a_b", "a_b", true},
-		"another":                           {"tokyo", "kyoto", "", false},
-		"another than Discord had answered": {"a$b", "kyoto", "a_b", false},
+		"equal":                              {"tokyo", "tokyo", "", true},
+		"as Discord rewrites it":             {"Tokyo Alerts", "tokyo-alerts", "", true},
+		"as an old guild keeps it":           {"Tokyo", "Tokyo", "", true},
+		"as Discord answered":                {"a$b", "a_b", "a_b", true},
+		"another name":                       {"tokyo", "kyoto", "", false},
+		"another name than Discord answered": {"a$b", "kyoto", "a_b", false},
 	} {
 		if got := discordclient.SameChannelName(discordgo.ChannelTypeGuildText, c.want, c.live, c.answered); got != c.same {
 			t.Errorf("%s: %v", name, got)

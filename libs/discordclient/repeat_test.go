@@ -103,7 +103,7 @@ func writeFrame(w io.Writer, kind, flags byte, stream uint32, payload []byte) {
 }
 
 // By default, net/http sends a request up to seven times if the server resets its stream.
-func TestAResetStreamRepeatsNoWrite(t *testing.T) {
+func TestAResetStreamDoesNotRepeatAWrite(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]uint32{"PROTOCOL_ERROR": codeProtocolError, "REFUSED_STREAM": codeRefusedStream} {
 		t.Run(name, func(t *testing.T) {

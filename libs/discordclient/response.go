@@ -24,8 +24,8 @@ const maxResponse = 64 << 20
 // blockedPause applies to [codeBlocked] and to a 429 without a time, such as Cloudflare's page.
 const blockedPause = time.Minute
 
-// maxConnections stops net/http, which may repeat a request without a body endlessly, and sleeps
-// before the third try of a stream that an HTTP/2 server resets.
+// maxConnections limits the tries of a call. Otherwise net/http may repeat a request without a body
+// endlessly, and sleeps before the third try if an HTTP/2 server resets the stream.
 const maxConnections = 2
 
 var errAgain = errors.New("the connection failed, and so did another one")
@@ -61,7 +61,7 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 		err = errAgain
 	}
 	if sent := connected.Load() || asked.Load() == 0; err != nil {
-		// Discord may have refused the old token before a new token cancelled this call.
+		// If a new token cancelled this call, Discord may have refused the old token: count a 401.
 		if sent && errors.Is(err, context.Canceled) {
 			cl.count.add(http.StatusUnauthorized)
 		}

@@ -14,7 +14,7 @@ const redacted = "[redacted]"
 
 // Secret is a token or a webhook's URL. It prints as "[redacted]"; only [Secret.Reveal] returns it.
 type Secret struct {
-	// A pointer, because fmt prints unexported fields without calling their methods.
+	// text is a pointer, because fmt prints unexported fields without calling their methods.
 	text *string
 }
 

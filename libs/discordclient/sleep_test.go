@@ -21,13 +21,13 @@ func TestNothingSleeps(t *testing.T) {
 		}
 	}
 	for name, inner := range map[string]transportFunc{
-		"success":                answer(200, `{"id":"1"}`),
-		"refused by Discord":     answer(429, `{"message":"slow down","retry_after":60}`),
-		"refused in front of it": answer(429, `<html>`),
-		"bad gateway":            answer(502, `<html>`),
-		"server error":           answer(500, `{"code":0,"message":"500: Internal Server Error"}`),
-		"token refused":          answer(401, `{"code":0,"message":"401: Unauthorized"}`),
-		"broken connection":      func(*http.Request) (*http.Response, error) { return nil, errors.New("broken pipe") },
+		"success":               answer(200, `{"id":"1"}`),
+		"refused by Discord":    answer(429, `{"message":"slow down","retry_after":60}`),
+		"refused by Cloudflare": answer(429, `<html>`),
+		"bad gateway":           answer(502, `<html>`),
+		"server error":          answer(500, `{"code":0,"message":"500: Internal Server Error"}`),
+		"token refused":         answer(401, `{"code":0,"message":"401: Unauthorized"}`),
+		"broken connection":     func(*http.Request) (*http.Response, error) { return nil, errors.New("broken pipe") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

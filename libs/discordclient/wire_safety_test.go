@@ -33,7 +33,7 @@ func TestNullAndEmptyAnswersAreErrors(t *testing.T) {
 	}
 }
 
-func TestFieldsWithoutUseBreakNothing(t *testing.T) {
+func TestUnusedFieldsMayHaveAnyForm(t *testing.T) {
 	t.Parallel()
 	const odd = `,"flags":"x","last_pin_timestamp":7,"applied_tags":"x","recipients":{},"thread_metadata":[],"color":"red","user":7,"avatar":{},"application":7`
 	c, _ := answering(t, 200, nil, `[{"id":"1","name":"a","type":0,"permissions":"8"`+odd+`}]`)
@@ -73,7 +73,7 @@ func TestTokensOfAnyFormAreHidden(t *testing.T) {
 	}
 }
 
-func TestForeign401LeavesTheTokenAlone(t *testing.T) {
+func TestA401OfAProxyDoesNotRefuseTheToken(t *testing.T) {
 	t.Parallel()
 	c, calls := answering(t, 401, nil, "<html>proxy auth</html>")
 	for range 2 {

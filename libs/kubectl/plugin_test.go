@@ -22,10 +22,10 @@ func TestPrintedCommandsNeedTheFlagsOfTheCluster(t *testing.T) {
 		want string
 	}{
 		"a command":                      {[]string{"--context", "prod", "--user=jane"}, "kubectl delete x\n", nil, note},
-		"in an error":                    {[]string{"--context", "prod", "--user=jane"}, "", errors.New("use kubectl get x"), "kubectl dojo: use kubectl get x\n" + note},
-		"without such a flag":            {nil, "kubectl delete x\n", nil, ""},
-		"without a command":              {[]string{"--context", "prod"}, "Ready\n", nil, ""},
-		"an error alone":                 {[]string{"--context", "prod"}, "", errors.New("no"), "kubectl dojo: no\n"},
+		"a command in an error":          {[]string{"--context", "prod", "--user=jane"}, "", errors.New("use kubectl get x"), "kubectl dojo: use kubectl get x\n" + note},
+		"no flag for the cluster":        {nil, "kubectl delete x\n", nil, ""},
+		"no command":                     {[]string{"--context", "prod"}, "Ready\n", nil, ""},
+		"an error without a command":     {[]string{"--context", "prod"}, "", errors.New("no"), "kubectl dojo: no\n"},
 		"a flag that selects no cluster": {[]string{"-n", "school"}, "kubectl delete x\n", nil, ""},
 	} {
 		streams, _, _, errOut := genericiooptions.NewTestIOStreams()

@@ -51,7 +51,8 @@ func (p *Plugin) Follow(ctx context.Context, read func(context.Context) (string,
 // ErrTimeout means that the timeout of [Plugin.Poll] has ended.
 var ErrTimeout = errors.New("timed out")
 
-// Poll calls done every second until true, an error or [ErrTimeout]. It retries transient errors.
+// Poll calls done every second until done returns true or an error that is not transient. After the
+// timeout, Poll returns [ErrTimeout].
 func (p *Plugin) Poll(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 	defer cancel()

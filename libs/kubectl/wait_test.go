@@ -33,7 +33,7 @@ func TestPoll(t *testing.T) {
 		"a timeout":         {apierrors.NewServerTimeout(resource, "get", 1), true},
 		"not found":         {apierrors.NewNotFound(resource, "sendai"), false},
 		"forbidden":         {apierrors.NewForbidden(resource, "sendai", nil), false},
-		"its own error":     {errors.New("the backup has failed"), false},
+		"another error":     {errors.New("the backup has failed"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -75,19 +75,19 @@ func TestWrongFlags(t *testing.T) {
 		args []string
 		want string // empty: valid
 	}{
-		"a log level that logs Secrets":    {[]string{"--zap-log-level=8"}, "--zap-log-level must be at most 7"},
-		"the highest log level":            {[]string{"--zap-log-level=7"}, ""},
-		"lease no longer than its renewal": {[]string{"--lease-duration=10s"}, "--lease-duration (10s) must be longer than --lease-renew-deadline (10s)"},
-		"lease just longer":                {[]string{"--lease-duration=10001ms"}, ""},
-		"renewal of two tries":             {[]string{"--lease-retry-period=5s"}, "--lease-renew-deadline (10s) must be longer than twice --lease-retry-period (5s)"},
-		"renewal of just more":             {[]string{"--lease-retry-period=4999ms"}, ""},
-		"no pause between tries":           {[]string{"--lease-retry-period=0s"}, "must be longer than twice --lease-retry-period"},
-		"a duration without a unit":        {[]string{"--lease-duration=90"}, `invalid value "90" for flag -lease-duration`},
-		"no namespace":                     {[]string{"--watch-namespaces="}, `"" is not the name of a namespace`},
-		"a comma too many":                 {[]string{"--watch-namespaces=a,"}, `"" is not the name of a namespace`},
-		"a pattern of namespaces":          {[]string{"--watch-namespaces=team-*"}, `"team-*" is not the name of a namespace`},
-		"an unknown flag":                  {[]string{"--replicas=3"}, "flag provided but not defined: -replicas; see --help"},
-		"an argument too many":             {[]string{"--leader-elect", "false"}, `unexpected argument "false"; see --help`},
+		"a log level that logs Secrets":                      {[]string{"--zap-log-level=8"}, "--zap-log-level must be at most 7"},
+		"the highest log level":                              {[]string{"--zap-log-level=7"}, ""},
+		"lease duration equal to the renew deadline":         {[]string{"--lease-duration=10s"}, "--lease-duration (10s) must be longer than --lease-renew-deadline (10s)"},
+		"lease duration just longer than the renew deadline": {[]string{"--lease-duration=10001ms"}, ""},
+		"renew deadline of two retry periods":                {[]string{"--lease-retry-period=5s"}, "--lease-renew-deadline (10s) must be longer than twice --lease-retry-period (5s)"},
+		"renew deadline just longer than two retry periods":  {[]string{"--lease-retry-period=4999ms"}, ""},
+		"a retry period of zero":                             {[]string{"--lease-retry-period=0s"}, "must be longer than twice --lease-retry-period"},
+		"a duration without a unit":                          {[]string{"--lease-duration=90"}, `invalid value "90" for flag -lease-duration`},
+		"no namespace":                                       {[]string{"--watch-namespaces="}, `"" is not the name of a namespace`},
+		"a comma too many":                                   {[]string{"--watch-namespaces=a,"}, `"" is not the name of a namespace`},
+		"a pattern of namespaces":                            {[]string{"--watch-namespaces=team-*"}, `"team-*" is not the name of a namespace`},
+		"an unknown flag":                                    {[]string{"--replicas=3"}, "flag provided but not defined: -replicas; see --help"},
+		"an argument too many":                               {[]string{"--leader-elect", "false"}, `unexpected argument "false"; see --help`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// forbidden counts 403s by namespace. In a total, a full quota would hide a missing permission.
+// forbidden counts 403s by namespace. In one total, the 403s of a full quota in one namespace would
+// hide a missing permission in another.
 type forbidden struct {
 	*prometheus.CounterVec
 	mu         sync.Mutex

@@ -26,9 +26,9 @@ func TestReadyOnceTheCacheShowsAll(t *testing.T) {
 		cache *informertest.FakeInformers
 		want  string // empty: ready
 	}{
-		"all are shown":        {shown, ""},
-		"one is not yet":       {lagging, "the cache of *v1.Secret is not synced"},
-		"it cannot be watched": {away, http.ErrServerClosed.Error()},
+		"all kinds are synced":       {shown, ""},
+		"one kind is not synced yet": {lagging, "the cache of *v1.Secret is not synced"},
+		"a kind cannot be watched":   {away, http.ErrServerClosed.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check := synced(c.cache, []client.Object{&corev1.Service{}, &corev1.Secret{}})

@@ -48,7 +48,8 @@ func (s *Server) CreateChannelByHand(guildID string, ch Channel) string {
 	return made.ID
 }
 
-// EditChannelByHand changes a channel. It accepts names of old guilds that Discord now forbids.
+// EditChannelByHand changes a channel. It accepts any name, because channels of old guilds may have
+// names that Discord now forbids.
 func (s *Server) EditChannelByHand(id string, edit func(*Channel)) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

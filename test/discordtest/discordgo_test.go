@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// toSimulator redirects requests from discord.com to the simulator, as discordgo's URLs are fixed.
+// toSimulator sends requests for discord.com to the simulator, because discordgo's URLs are fixed.
 type toSimulator struct{ base string }
 
 func (s toSimulator) RoundTrip(r *http.Request) (*http.Response, error) {

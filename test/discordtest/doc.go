@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package discordtest is a Discord in memory, as httptest is an HTTP server for tests: REST (API
-// v10 and v9), the Gateway, and a web page that shows guilds, categories, channels and messages as
-// a user sees them.
+// Package discordtest simulates Discord in memory, for tests: REST (API v10 and v9), the Gateway,
+// and a web page that shows guilds, categories, channels and messages as a user sees them.
 //
 //	srv := discordtest.Run(t, discordtest.Options{})
 //	bot := srv.AddBot(discordtest.Bot{Name: "operator"})
@@ -44,8 +43,9 @@
 //     for which these fields are valid. It is a guess that Discord ignores the fields, without an
 //     error, for other types and guilds, and that a new channel may lack its category's
 //     overwrites.
-//   - Limits.GuildsPerSession requires shards from 2,500 guilds on. GET /gateway/bot then
-//     recommends several shards, and the Gateway closes a session with too many guilds (4011) [D].
+//   - A bot in Limits.GuildsPerSession guilds (default 2,500) or more needs shards: GET
+//     /gateway/bot recommends several shards, and the Gateway closes a session with too many guilds
+//     (4011) [D].
 //   - Options.Compatible simulates the observed behaviour of a server with a Discord-compatible
 //     API.
 //
@@ -82,8 +82,8 @@
 //     ANIMATED_ICON. The hash of an icon depends on its content.
 //   - If an edit of a Community guild does not send COMMUNITY in features, the rules and updates
 //     channel stay unchanged without an error.
-//   - Discord refuses a Community guild with a verification level or filter below the minimum with
-//     certain codes. It does not raise the level and the filter itself.
+//   - If the verification level or the filter of a Community guild is below the minimum, Discord
+//     refuses the edit, instead of raising them. The error codes of this refusal.
 //   - The HTTP statuses of several error codes, and the codes of some nested errors. POST /guilds
 //     is refused, because bots can no longer create guilds.
 //   - Which permissions count for a change of overwrites, and for a create in a category.

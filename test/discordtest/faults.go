@@ -21,7 +21,7 @@ func FailAfter(status int) Action {
 	return Action{Effect: true, Status: status, Body: gatewayError(status)}
 }
 
-// GiveUp answers with a 5xx status at once, and executes the call after the delay late.
+// GiveUp answers with a 5xx status at once, and executes the call after the duration late.
 func GiveUp(status int, late time.Duration) Action {
 	return Action{Late: late, Status: status, Body: gatewayError(status)}
 }
@@ -36,7 +36,7 @@ func DropAfter() Action { return Action{Effect: true, Drop: true} }
 // negative, the last -n bytes are missing.
 func CutAnswer(n int) Action { return Action{Effect: true, Drop: true, Cut: n} }
 
-// Slow delays the execution by before and the response by after, on the simulator's clock.
+// Slow delays the execution by the duration before, and the response by the duration after.
 func Slow(before, after time.Duration) Action {
 	return Action{Effect: true, Before: before, After: after}
 }

@@ -44,7 +44,7 @@ type (
 type (
 	// Fault selects REST calls for an Action.
 	Fault = faults.Fault
-	// Action is the effect of a fault on a call. [FailBefore] and others return actions.
+	// Action is the effect of a fault on a call. [FailBefore] and other functions return actions.
 	Action = faults.Action
 	// Gateway simulates Discord's Gateway (websocket).
 	Gateway = gateway.Gateway

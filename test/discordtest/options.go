@@ -39,12 +39,12 @@ type Options struct {
 	HeartbeatInterval time.Duration
 	// SessionLife is the time to resume a disconnected session (undocumented); default 3 min.
 	SessionLife time.Duration
-	// ShowHidden shows channels that the bot may not view, as until 16 November 2026. By default,
-	// the Gateway obfuscates these channels, and GET /guilds/{guild_id}/channels omits them.
+	// ShowHidden shows channels that the bot may not view, as Discord did until 16 November 2026.
+	// By default, the Gateway obfuscates them, and GET /guilds/{guild_id}/channels omits them.
 	ShowHidden bool
 	// Compatible simulates a server with a Discord-compatible API, as observed on one such server:
 	//
-	//   - errors have the HTTP status as code, but missing permissions: status 400, code 50013;
+	//   - errors have the HTTP status as code, except missing permissions (status 400, code 50013);
 	//   - a parent_id of null gets 500;
 	//   - overwrites apply in the sent order, new channels inherit none, no channels are hidden;
 	//   - guild settings have no roles, and the audit log is empty;

@@ -148,7 +148,7 @@ func (s *Server) Faults() *faults.Faults { return s.rest.Faults }
 // Gateway returns the simulated Gateway.
 func (s *Server) Gateway() *Gateway { return s.gateway }
 
-// Weaken replaces Options.Weakness. Hidden objects stay hidden until their time has passed.
+// Weaken replaces Options.Weakness. Objects that Missing has hidden stay hidden for their time.
 func (s *Server) Weaken(w Weakness) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

@@ -62,7 +62,8 @@ func (s *Server) AddGuild(spec GuildSpec) Guild {
 	return s.discord.AddGuild(spec, owner).Snapshot()
 }
 
-// AddMember adds a bot or a user to a guild. If p is not 0, the member gets a role with p.
+// AddMember adds a bot or a user to a guild. If p is not 0, the member gets a role with the
+// permissions p.
 func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -84,8 +85,8 @@ func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.OnChange()
 }
 
-// SetPermissions changes the role that AddMember created for a member. With the guild's id as
-// userID, it changes @everyone.
+// SetPermissions replaces the permissions of the role that AddMember created for a member, or of
+// @everyone if userID is the guild's id.
 func (s *Server) SetPermissions(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

@@ -28,16 +28,16 @@ func TestSubjectsOfCommits(t *testing.T) {
 		clone      list   // options of git clone: the script then runs in the clone
 		want       string // part of the output; "" if there must be no output
 	}{
-		"short":                      {main: list{"a: b"}, work: list{"c: d", long[:len(long)-2]}},
-		"long":                       {main: list{"a: b"}, work: list{long, "c: d"}, want: long},
-		"long on the base":           {main: list{long}, work: list{"c: d"}},
-		"long after another base":    {main: list{"a: b", long}, work: list{"c: d"}, arguments: list{"main^"}, want: long},
-		"long, the last of main":     {main: list{"a: b", long}, want: long},
-		"long, not the last of main": {main: list{"a: b", long, "c: d"}},
-		"one commit":                 {main: list{long}, want: skipped},
-		"no commit":                  {want: skipped},
-		"a clone of a branch":        {main: list{"a: b"}, work: list{long}, clone: list{"--branch=work"}, want: long},
-		"a shallow clone":            {main: list{"a: b", long}, clone: list{"--depth=1"}, want: skipped},
+		"a short subject":                               {main: list{"a: b"}, work: list{"c: d", long[:len(long)-2]}},
+		"a long subject":                                {main: list{"a: b"}, work: list{long, "c: d"}, want: long},
+		"a long subject on the base":                    {main: list{long}, work: list{"c: d"}},
+		"a long subject after another base":             {main: list{"a: b", long}, work: list{"c: d"}, arguments: list{"main^"}, want: long},
+		"a long subject of the last commit of main":     {main: list{"a: b", long}, want: long},
+		"a long subject before the last commit of main": {main: list{"a: b", long, "c: d"}},
+		"one commit":                                    {main: list{long}, want: skipped},
+		"no commit":                                     {want: skipped},
+		"a clone of a branch":                           {main: list{"a: b"}, work: list{long}, clone: list{"--branch=work"}, want: long},
+		"a shallow clone":                               {main: list{"a: b", long}, clone: list{"--depth=1"}, want: skipped},
 		"a shallow clone of a branch": {
 			main: list{"a: b"}, work: list{long}, clone: list{"--branch=work", "--depth=1"}, want: skipped,
 		},

@@ -13,7 +13,8 @@ import (
 	"syscall"
 )
 
-// Node ports of clusters begin at 30000, and Linux's ports for outgoing connections at 32768.
+// FreeAddress uses ports below the node ports of clusters, which begin at 30000, and below Linux's
+// ports for outgoing connections, which begin at 32768.
 const (
 	firstFreePort = 15000
 	freePorts     = 15000

@@ -31,7 +31,7 @@ func TestFreeAddress(t *testing.T) {
 	}
 }
 
-// Children have copies of all sockets between fork and exec. These must not occupy the address.
+// Between fork and exec, a child has copies of all sockets. The copies must not occupy the address.
 func TestFreeAddressWhileProgramsAreStarted(t *testing.T) {
 	t.Parallel()
 	started := make(chan error, 1)

@@ -78,7 +78,7 @@ func TestEverything(t *testing.T) {
 			}
 		}
 	})
-	t.Run("Stop", func(t *testing.T) {
+	t.Run("Stop removes the folder and ends the API server", func(t *testing.T) {
 		for range 2 {
 			if err := cluster.Stop(); err != nil {
 				t.Error(err)

@@ -17,7 +17,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Nothing renews these tokens, and a playground (`make run`) may run for days.
+// Nothing renews the tokens of ServiceAccounts, and a playground (`make run`) may run for days.
 const tokenLifetime int64 = 7 * 24 * 60 * 60
 
 // Config returns a copy of the admin's client configuration: system:masters, without a rate limit.

@@ -69,7 +69,8 @@ func (r repository) former(ctx context.Context, operator string, take func(tag, 
 	return r.baseline(ctx, operator)
 }
 
-// The checked out commit may itself be a release, so before ignores it.
+// before returns the former release, or the baseline if there is none. The checked out commit may
+// itself be a release, which before ignores.
 func (r repository) before(ctx context.Context, operator string) (*former, error) {
 	head, err := modules.Source(ctx, r.clone(), "HEAD")
 	if err != nil {

@@ -36,12 +36,12 @@ func TestStrip(t *testing.T) {
 		return s
 	}
 	cases := map[string]struct{ in, want any }{
-		"without an owner":                       {secret("kubectl", nil), stripped()},
-		"of another owner":                       {secret("kubectl", other), stripped(*other)},
-		"with a forged owner":                    {secret("kubectl", channel), stripped(*channel)},
-		"written by the operator":                {secret("discord-operator", channel), secret("discord-operator", channel)},
-		"written by the operator, without owner": {secret("discord-operator", nil), secret("discord-operator", nil)},
-		"keeps a tombstone":                      {"gone", "gone"},
+		"another client's Secret without an owner":    {secret("kubectl", nil), stripped()},
+		"another client's Secret of a Pod":            {secret("kubectl", other), stripped(*other)},
+		"another client's Secret with a forged owner": {secret("kubectl", channel), stripped(*channel)},
+		"the operator's Secret":                       {secret("discord-operator", channel), secret("discord-operator", channel)},
+		"the operator's Secret without an owner":      {secret("discord-operator", nil), secret("discord-operator", nil)},
+		"a tombstone":                                 {"gone", "gone"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -70,10 +70,10 @@ func TestBare(t *testing.T) {
 	}
 	forced := map[string]string{v1alpha1.ForceDeleteAnnotation: "true"}
 	for name, c := range map[string]struct{ annotations, want map[string]string }{
-		"none":            {nil, nil},
-		"another's":       {map[string]string{"a": "b"}, nil},
-		"forced deletion": {map[string]string{"a": "b", v1alpha1.ForceDeleteAnnotation: "true"}, forced},
-		"not forced":      {map[string]string{v1alpha1.ForceDeleteAnnotation: "no"}, nil},
+		"no annotations":                      {nil, nil},
+		"an annotation of another program":    {map[string]string{"a": "b"}, nil},
+		"forced deletion":                     {map[string]string{"a": "b", v1alpha1.ForceDeleteAnnotation: "true"}, forced},
+		"a forced deletion with the value no": {map[string]string{v1alpha1.ForceDeleteAnnotation: "no"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// TokenVariable is the environment variable with the bot's token. Other users could read a flag.
+// TokenVariable is the environment variable with the bot's token. A flag would show the token to
+// other users of the machine.
 const TokenVariable = "DISCORD_TOKEN"
 
 // Connection has the flags for the connection to a Discord server.

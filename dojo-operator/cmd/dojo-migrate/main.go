@@ -38,11 +38,11 @@ var version = "dev"
 
 const (
 	failed = 1
-	// interrupted makes the Job start another pod, which does not repeat committed migrations.
+	// After the exit code interrupted, the Job starts another pod. It skips committed migrations.
 	interrupted = 75
 
 	pause = 2 * time.Second // between attempts to connect
-	// lockTries, one per second, last 48 hours, longer than the deadline of any Job.
+	// lockTries is a number of attempts, one per second: 48 hours, longer than any Job's deadline.
 	lockTries = 48 * 60 * 60
 )
 
@@ -74,7 +74,7 @@ func exitCode(err error) int {
 	return failed
 }
 
-// lost lists the errors of closed connections that are no [net.Error].
+// lost lists the errors of a lost connection, except errors of the type [net.Error].
 var lost = []error{errUnreachable, io.ErrUnexpectedEOF, driver.ErrBadConn, pgconn.ErrConnClosed, sql.ErrConnDone}
 
 var errUnreachable = errors.New("the database could not be reached")
@@ -118,7 +118,7 @@ func run(ctx context.Context, args []string) error {
 	return os.WriteFile(o.report, []byte(migrations.Report(count, last)), 0o600)
 }
 
-// read skips entries that are no migration, such as the symbolic link ..data of a ConfigMap.
+// read skips files without the suffix .sql, such as the symbolic link ..data of a ConfigMap.
 func read(folder string) (map[string]string, error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*"+migrations.Suffix))
 	if err != nil {
@@ -198,8 +198,8 @@ func up(ctx context.Context, db *sql.DB, files fs.FS) error {
 	return err
 }
 
-// applied returns the number of applied migrations and the name of the last migration. After a
-// rollback of the release, the database may have migrations without a file.
+// applied returns the number of applied migrations, and the name of the last one. If the last one
+// has no file, as after a rollback of the release, its number replaces the name.
 func applied(ctx context.Context, db *sql.DB, files map[string]string) (count int, last string, err error) {
 	var version int64
 	err = db.QueryRowContext(ctx, "SELECT count(*), coalesce(max(version_id), 0) FROM goose_db_version "+

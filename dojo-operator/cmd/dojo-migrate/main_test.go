@@ -26,7 +26,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/release/migrations"
 )
 
-// nobody runs Postgres if the tests run as root, because Postgres refuses to run as root.
+// nobody is the ID of the user that runs Postgres if the tests run as root: Postgres refuses root.
 const nobody = 65534
 
 func TestExitCode(t *testing.T) {

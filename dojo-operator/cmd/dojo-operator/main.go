@@ -41,8 +41,8 @@ var version string
 // garbagePercent is half of Go's default: most of the heap is cache, which is never garbage.
 const garbagePercent = 50
 
-// The operator needs these permissions for any set of watched namespaces. Package dojo lists the
-// permissions in each watched namespace.
+// The operator always needs these permissions. Package dojo lists the permissions that it needs in
+// each watched namespace.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,resourceNames=dojo-operator.core.jutsu.com,verbs=get;update

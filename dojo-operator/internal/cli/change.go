@@ -184,7 +184,8 @@ func (s *session) poll(
 	return err
 }
 
-// progressOf prefers a False DatabaseReady condition, unless the Dojo is Degraded.
+// progressOf describes the state of the Dojo. If DatabaseReady is False and the Dojo is not
+// Degraded, it describes DatabaseReady instead.
 func progressOf(d *corev1api.Dojo, now time.Time) string {
 	h := view.HeadOf(d, now)
 	if db := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady); db != nil &&

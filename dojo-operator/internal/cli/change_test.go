@@ -107,17 +107,17 @@ func TestNothingWithoutYes(t *testing.T) {
 		args, input, problem string
 		server               func(*testing.T) *apitest.Server
 	}{
-		"no":                        {"rotate sendai", "n\n", "nothing was changed", nil},
-		"return":                    {"suspend sendai", "\n", "nothing was changed", nil},
-		"the end":                   {"backup sendai", "", "no answer: nothing was changed", nil},
-		"yaml, and no":              {"backup sendai", "yaml\nN\n", "nothing was changed", nil},
-		"another name":              {"accept-loss sendai", "osaka\n", `the name is "sendai", not "osaka": nothing was changed`, lost},
-		"yes for a name":            {"accept-loss sendai", "y\n", `the name is "sendai", not "y": nothing was changed`, lost},
-		"a wrong confirm":           {"accept-loss sendai --confirm osaka", "", `the name is "sendai", not "osaka": nothing was changed`, lost},
-		"restore, no":               {"restore sendai", "n\n", "nothing was changed", nil},
-		"restore, and not the name": {"restore sendai", "y\nno\n", `the name is "sendai", not "no": nothing was changed`, nil},
-		"restore with yes alone":    {"restore sendai -y", "", "no answer: nothing was changed; answer in advance with --confirm sendai", nil},
-		"upgrade with yes alone":    {"upgrade sendai --to 19 --without-backup -y", "", "no answer: nothing was changed; answer in advance with --confirm sendai", nil},
+		"the answer no":                   {"rotate sendai", "n\n", "nothing was changed", nil},
+		"an empty answer":                 {"suspend sendai", "\n", "nothing was changed", nil},
+		"the end of the input":            {"backup sendai", "", "no answer: nothing was changed", nil},
+		"yaml, then no":                   {"backup sendai", "yaml\nN\n", "nothing was changed", nil},
+		"the name of another Dojo":        {"accept-loss sendai", "osaka\n", `the name is "sendai", not "osaka": nothing was changed`, lost},
+		"yes instead of the name":         {"accept-loss sendai", "y\n", `the name is "sendai", not "y": nothing was changed`, lost},
+		"a wrong name in --confirm":       {"accept-loss sendai --confirm osaka", "", `the name is "sendai", not "osaka": nothing was changed`, lost},
+		"restore: the answer no":          {"restore sendai", "n\n", "nothing was changed", nil},
+		"restore: yes, then a wrong name": {"restore sendai", "y\nno\n", `the name is "sendai", not "no": nothing was changed`, nil},
+		"restore: -y without --confirm":   {"restore sendai -y", "", "no answer: nothing was changed; answer in advance with --confirm sendai", nil},
+		"upgrade: -y without --confirm":   {"upgrade sendai --to 19 --without-backup -y", "", "no answer: nothing was changed; answer in advance with --confirm sendai", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

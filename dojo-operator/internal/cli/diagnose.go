@@ -72,7 +72,8 @@ func (s *session) check(ctx context.Context) ([]check.Line, error) {
 	return check.Lines(f), nil
 }
 
-// listed lists objects. seen is false if the user may not list them. A missing kind has no objects.
+// listed lists objects. seen is false if the user may not list them. If the cluster lacks the kind,
+// the list is empty, and seen is true.
 func (s *session) listed(ctx context.Context, list client.ObjectList, o ...client.ListOption) (seen bool, err error) {
 	switch err := s.List(ctx, list, o...); {
 	case err == nil, kubectl.NotServed(err):
@@ -108,7 +109,8 @@ func (s *session) absentKinds() (map[string]bool, error) {
 	return absent, nil
 }
 
-// findServers adds cluster-wide facts. Without rights, a field stays nil, or f.Blind is true.
+// findServers adds cluster-wide facts. If the user may not read a fact, its field stays nil.
+// f.Blind is true if the user may not list Deployments.
 func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 	operators, err := labels.NewRequirement(ownership.NameLabel, selection.In, check.Operators)
 	if err != nil {

@@ -58,7 +58,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestWrongUse asserts the exit code 2 before any request: nothing listens at this address.
+// TestWrongUse asserts that the exit code is 2 without a request: no server listens at the address.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", apitest.Namespace)
@@ -130,29 +130,29 @@ func TestNoRights(t *testing.T) {
 	t.Parallel()
 	const dojos = "dojos.core.jutsu.com"
 	cases := map[string]struct{ deny, args, problem string }{
-		"list":           {"list " + dojos, "list", "may not list " + dojos + " in the namespace team-a. Ask an administrator for a RoleBinding to the ClusterRole dojos-view"},
-		"list -A":        {"list " + dojos, "list -A", "may not list " + dojos + " in all namespaces; name a namespace with -n"},
-		"rotate":         {"patch " + dojos, "rotate sendai -y", "may not patch " + dojos + " in the namespace team-a. Ask an administrator for a RoleBinding to the ClusterRole dojos-edit"},
-		"suspend":        {"patch " + dojos, "suspend sendai -y", "may not patch " + dojos},
-		"upgrade":        {"patch " + dojos, "upgrade sendai --to 19 -y", "may not patch " + dojos},
-		"backups":        {"list backups.postgresql.cnpg.io", "backups sendai", "may not list backups.postgresql.cnpg.io in the namespace team-a"},
-		"backup":         {"create backups.postgresql.cnpg.io", "backup sendai -y", "may not create backups.postgresql.cnpg.io"},
-		"backup, blind":  {"get clusters.postgresql.cnpg.io", "backup sendai -y", "may not get clusters.postgresql.cnpg.io"},
-		"restore":        {"delete clusters.postgresql.cnpg.io", "restore sendai --to 02:45 -y", "that you lack: delete clusters.postgresql.cnpg.io"},
-		"restore, blind": {"get clusters.postgresql.cnpg.io", "restore sendai --to 02:45 -y", "may not get clusters.postgresql.cnpg.io"},
-		"restore, blind to others": {"list databases.postgresql.cnpg.io", "restore sendai --to 02:45 -y",
+		"list":                        {"list " + dojos, "list", "may not list " + dojos + " in the namespace team-a. Ask an administrator for a RoleBinding to the ClusterRole dojos-view"},
+		"list -A":                     {"list " + dojos, "list -A", "may not list " + dojos + " in all namespaces; name a namespace with -n"},
+		"rotate":                      {"patch " + dojos, "rotate sendai -y", "may not patch " + dojos + " in the namespace team-a. Ask an administrator for a RoleBinding to the ClusterRole dojos-edit"},
+		"suspend":                     {"patch " + dojos, "suspend sendai -y", "may not patch " + dojos},
+		"upgrade":                     {"patch " + dojos, "upgrade sendai --to 19 -y", "may not patch " + dojos},
+		"backups":                     {"list backups.postgresql.cnpg.io", "backups sendai", "may not list backups.postgresql.cnpg.io in the namespace team-a"},
+		"backup":                      {"create backups.postgresql.cnpg.io", "backup sendai -y", "may not create backups.postgresql.cnpg.io"},
+		"backup, unreadable Cluster":  {"get clusters.postgresql.cnpg.io", "backup sendai -y", "may not get clusters.postgresql.cnpg.io"},
+		"restore":                     {"delete clusters.postgresql.cnpg.io", "restore sendai --to 02:45 -y", "that you lack: delete clusters.postgresql.cnpg.io"},
+		"restore, unreadable Cluster": {"get clusters.postgresql.cnpg.io", "restore sendai --to 02:45 -y", "may not get clusters.postgresql.cnpg.io"},
+		"restore, unreadable Databases": {"list databases.postgresql.cnpg.io", "restore sendai --to 02:45 -y",
 			"may not list dojos.core.jutsu.com and databases.postgresql.cnpg.io in the namespace team-a"},
-		"restore beside": {"create " + dojos, "restore sendai --to 02:45 --as past -y", "that you lack: create " + dojos},
-		"logs":           {"list pods", "logs sendai", "may not list pods in the namespace team-a"},
-		"logs of a pod":  {"get pods/log", "logs sendai", "may not get pods/log in the namespace team-a"},
-		"psql":           {"get secrets", "psql sendai", "may not get secrets in the namespace team-a"},
-		"psql, blind":    {"list pods", "psql sendai", "may not list pods in the namespace team-a"},
-		"open":           {"list pods", "open sendai --port 0", "you need the rights to list pods and to get services in the namespace team-a"},
+		"restore beside":        {"create " + dojos, "restore sendai --to 02:45 --as past -y", "that you lack: create " + dojos},
+		"logs":                  {"list pods", "logs sendai", "may not list pods in the namespace team-a"},
+		"logs, unreadable log":  {"get pods/log", "logs sendai", "may not get pods/log in the namespace team-a"},
+		"psql":                  {"get secrets", "psql sendai", "may not get secrets in the namespace team-a"},
+		"psql, unreadable pods": {"list pods", "psql sendai", "may not list pods in the namespace team-a"},
+		"open":                  {"list pods", "open sendai --port 0", "you need the rights to list pods and to get services in the namespace team-a"},
 		"test-alert": {"list alertmanagers.monitoring.coreos.com", "test-alert sendai -y",
 			"may not list alertmanagers.monitoring.coreos.com in all namespaces: name the Service"},
 	}
 	for _, name := range ofDojo() {
-		cases[name+" at all"] = struct{ deny, args, problem string }{"get " + dojos, name + " sendai",
+		cases[name+", unreadable Dojo"] = struct{ deny, args, problem string }{"get " + dojos, name + " sendai",
 			"you (yuji) may not get " + dojos + " in the namespace team-a. Ask an administrator for a RoleBinding to the ClusterRole dojos-view."}
 	}
 	for name, c := range cases {
@@ -188,42 +188,42 @@ func TestNotNow(t *testing.T) {
 		args, problem string
 		change        func(*corev1api.Dojo)
 	}{
-		"rotate what is of others":    {"rotate sendai", "comes from the Secret team-a/dojo-app, not from the operator: change the password in", others},
-		"rotate without credentials":  {"rotate sendai", "has no credentials yet", func(d *corev1api.Dojo) { d.Status.Database.Login = "" }},
-		"rotate amid a rotation":      {"rotate sendai", "a rotation is already under way: wait until no pod uses the login dojo2_x", func(d *corev1api.Dojo) { d.Status.Database.FormerLogin = "dojo2_x" }},
-		"suspend again":               {"suspend sendai", "sendai is suspended already", asleep},
-		"resume what runs":            {"resume sendai", "sendai is not suspended", nil},
-		"back up what is of others":   {"backup sendai", "has no Cluster of its own", others},
-		"back up without a place":     {"backup sendai", "does not say where backups go", bare},
-		"restore what is of others":   {"restore sendai", "the operator does not run the database of sendai (spec.credentialsRef)", others},
-		"restore a Cluster of others": {"restore sendai", "is in the Cluster shared, which belongs to others too", inCluster},
-		"restore the future":          {"restore sendai --to 2027-01-01T00:00:00Z", "1 Jan 2027 00:00:00 UTC is in the future", nil},
-		"restore before the first":    {"restore sendai --to 2026-11-22T00:59:00Z", "cannot be restored to 22 Nov 2026 00:59:00 UTC. Choose instead: 22 Nov 01:00 to now", nil},
-		"restore an unknown backup":   {"restore sendai --backup x", "there is no Backup x of sendai; kubectl dojo backups sendai -n team-a", nil},
-		"restore as itself":           {"restore sendai --as sendai", "--as names sendai itself", nil},
-		"restore while suspended":     {"restore sendai", "sendai is suspended: restore beside the Dojo with --as", asleep},
-		"restore without backups":     {"restore sendai", "has no spec.postgres.cluster.backup to keep the current data", bare},
-		"upgrade without a version":   {"upgrade sendai", "name the major version with --to", nil},
-		"upgrade to two versions":     {"upgrade sendai --minor --to 19", "--minor excludes --to, --image and --without-backup", outdated},
-		"upgrade to no minor version": {"upgrade sendai --minor", "the operator knows no newer minor version of Postgres for sendai", nil},
-		"a minor version of others":   {"upgrade sendai --minor", "has no Cluster of its own", others},
-		"a minor version of an image": {"upgrade sendai --minor", "has no spec.postgres.cluster.version, so the operator does not choose", unversioned},
-		"upgrade to nonsense":         {"upgrade sendai --to 18.2", `"18.2" does not name a major version of Postgres`, nil},
-		"upgrade downwards":           {"upgrade sendai --to 17", "has Postgres 18, and Postgres cannot be downgraded to 17", nil},
-		"upgrade to what runs":        {"upgrade sendai --to 18", "has Postgres 18 already", nil},
-		"upgrade without backups":     {"upgrade sendai --to 19", "has no backups to go back to", bare},
-		"upgrade what is of others":   {"upgrade sendai --to 19", "has no Cluster of its own", others},
-		"upgrade an image by version": {"upgrade sendai --to 19", "names imageName pg:18: name the new one with --image", func(d *corev1api.Dojo) {
+		"rotate an external database":                 {"rotate sendai", "comes from the Secret team-a/dojo-app, not from the operator: change the password in", others},
+		"rotate without credentials":                  {"rotate sendai", "has no credentials yet", func(d *corev1api.Dojo) { d.Status.Database.Login = "" }},
+		"rotate during a rotation":                    {"rotate sendai", "a rotation is already under way: wait until no pod uses the login dojo2_x", func(d *corev1api.Dojo) { d.Status.Database.FormerLogin = "dojo2_x" }},
+		"suspend a suspended Dojo":                    {"suspend sendai", "sendai is suspended already", asleep},
+		"resume a running Dojo":                       {"resume sendai", "sendai is not suspended", nil},
+		"back up an external database":                {"backup sendai", "has no Cluster of its own", others},
+		"back up without a backup policy":             {"backup sendai", "does not say where backups go", bare},
+		"restore an external database":                {"restore sendai", "the operator does not run the database of sendai (spec.credentialsRef)", others},
+		"restore a shared Cluster":                    {"restore sendai", "is in the Cluster shared, which belongs to others too", inCluster},
+		"restore to a future time":                    {"restore sendai --to 2027-01-01T00:00:00Z", "1 Jan 2027 00:00:00 UTC is in the future", nil},
+		"restore to a time before the first backup":   {"restore sendai --to 2026-11-22T00:59:00Z", "cannot be restored to 22 Nov 2026 00:59:00 UTC. Choose instead: 22 Nov 01:00 to now", nil},
+		"restore an unknown backup":                   {"restore sendai --backup x", "there is no Backup x of sendai; kubectl dojo backups sendai -n team-a", nil},
+		"restore --as the same name":                  {"restore sendai --as sendai", "--as names sendai itself", nil},
+		"restore a suspended Dojo in place":           {"restore sendai", "sendai is suspended: restore beside the Dojo with --as", asleep},
+		"restore in place without a backup policy":    {"restore sendai", "has no spec.postgres.cluster.backup to keep the current data", bare},
+		"upgrade without a version":                   {"upgrade sendai", "name the major version with --to", nil},
+		"upgrade to a minor and a major version":      {"upgrade sendai --minor --to 19", "--minor excludes --to, --image and --without-backup", outdated},
+		"upgrade without a newer minor version":       {"upgrade sendai --minor", "the operator knows no newer minor version of Postgres for sendai", nil},
+		"minor upgrade of an external database":       {"upgrade sendai --minor", "has no Cluster of its own", others},
+		"minor upgrade without a version in the spec": {"upgrade sendai --minor", "has no spec.postgres.cluster.version, so the operator does not choose", unversioned},
+		"upgrade --to a minor version":                {"upgrade sendai --to 18.2", `"18.2" does not name a major version of Postgres`, nil},
+		"upgrade to an older version":                 {"upgrade sendai --to 17", "has Postgres 18, and Postgres cannot be downgraded to 17", nil},
+		"upgrade to the present version":              {"upgrade sendai --to 18", "has Postgres 18 already", nil},
+		"upgrade without a backup policy":             {"upgrade sendai --to 19", "has no backups to go back to", bare},
+		"upgrade an external database":                {"upgrade sendai --to 19", "has no Cluster of its own", others},
+		"upgrade an image name with --to": {"upgrade sendai --to 19", "names imageName pg:18: name the new one with --image", func(d *corev1api.Dojo) {
 			d.Spec.Postgres.Cluster.Version, d.Spec.Postgres.Cluster.ImageName = "", "pg:18"
 		}},
-		"accept what is not lost":      {"accept-loss sendai", "the Cluster of sendai as lost: DatabaseReady has the reason Ready", nil},
-		"logs of SQL that is gone":     {"logs sendai schema", "has no pod of a Job that runs SQL", nil},
-		"logs of Postgres of others":   {"logs sendai postgres", "the operator does not run the database", others},
-		"psql without a standby":       {"psql sendai --replica", "has no standby that is ready", nil},
-		"a test without alerts":        {"test-alert sendai", "has no channel for alerts: set spec.alerts", others},
-		"a test without Alertmanager":  {"test-alert sendai", "there is no Alertmanager of prometheus-operator", nil},
-		"a test at a wrong Service":    {"test-alert sendai --alertmanager x", `--alertmanager is "x", it must be NAMESPACE/SERVICE`, nil},
-		"a change that nobody answers": {"rotate sendai", "no answer: nothing was changed; answer in advance with --yes", nil},
+		"accept-loss of a live Cluster":      {"accept-loss sendai", "the Cluster of sendai as lost: DatabaseReady has the reason Ready", nil},
+		"logs of SQL without a pod":          {"logs sendai schema", "has no pod of a Job that runs SQL", nil},
+		"logs of an external database":       {"logs sendai postgres", "the operator does not run the database", others},
+		"psql --replica without a standby":   {"psql sendai --replica", "has no standby that is ready", nil},
+		"test-alert without spec.alerts":     {"test-alert sendai", "has no channel for alerts: set spec.alerts", others},
+		"test-alert without an Alertmanager": {"test-alert sendai", "there is no Alertmanager of prometheus-operator", nil},
+		"test-alert with an invalid Service": {"test-alert sendai --alertmanager x", `--alertmanager is "x", it must be NAMESPACE/SERVICE`, nil},
+		"rotate without an answer":           {"rotate sendai", "no answer: nothing was changed; answer in advance with --yes", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

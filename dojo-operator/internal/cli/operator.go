@@ -33,7 +33,8 @@ type platform struct {
 	catalog images.Catalog
 }
 
-// platform parses given (--operator-args), or else the flags of the operator's Deployment, if any.
+// platform parses the flags in --operator-args (the parameter given). If it is empty, platform
+// parses the flags of the operator's Deployment. Without a Deployment, it uses the default flags.
 func (s *session) platform(ctx context.Context, given string, report *plan.Report) (p platform, err error) {
 	operator, err := s.operator(ctx)
 	if err != nil {
@@ -99,7 +100,8 @@ type files struct {
 	report   *plan.Report
 }
 
-// read prefers a local folder, if flags are given, to the ConfigMap that the operator mounts.
+// read returns the files of the ConfigMap that the operator mounts at folder. With --operator-args,
+// it returns the files of the local folder with this path, if the folder exists.
 func (f *files) read(ctx context.Context, folder, what string) (map[string][]byte, error) {
 	if folder == "" {
 		return nil, nil

@@ -170,7 +170,7 @@ func TestPsqlElsewhere(t *testing.T) {
 	}
 }
 
-// TestPassword asserts that the script reads the password from stdin, and psql the rest.
+// TestPassword asserts that the script reads the password from stdin, and that psql reads the rest.
 func TestPassword(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

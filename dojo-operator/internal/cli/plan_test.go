@@ -99,19 +99,19 @@ func TestSizesOfPlan(t *testing.T) {
 		deny string
 		want []string
 	}{
-		"the operator's": {"", "", []string{known}},
-		"unreadable": {"", "get configmaps", []string{
+		"sizes in the operator's ConfigMap": {"", "", []string{known}},
+		"unreadable ConfigMap": {"", "get configmaps", []string{
 			unknown, "You may not read the sizes of databases in the ConfigMap dojo-system/",
 		}},
-		"no operator": {"", "list deployments.apps", []string{
+		"unreadable Deployment": {"", "list deployments.apps", []string{
 			unknown, "and the built-in sizes and images of databases",
 		}},
-		"given":               {"--operator-args=--postgres-sizes=" + folder, "list deployments.apps", []string{known}},
-		"given, of the other": {mounted, "", []string{known}},
-		"given, and not there": {mounted, "list deployments.apps", []string{
+		"local folder in --operator-args": {"--operator-args=--postgres-sizes=" + folder, "list deployments.apps", []string{known}},
+		"mount path in --operator-args":   {mounted, "", []string{known}},
+		"mount path in --operator-args, unreadable Deployment": {mounted, "list deployments.apps", []string{
 			unknown, "The plan found no ConfigMap with sizes of databases at ",
 		}},
-		"none": {"--operator-args=--leader-elect", "", []string{unknown}},
+		"no sizes in --operator-args": {"--operator-args=--leader-elect", "", []string{unknown}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -250,8 +250,8 @@ func raw(ctx context.Context, in any) (restore func(), queue windowSizes, err er
 
 const sizeInterval = 250 * time.Millisecond
 
-// psqlScript passes a password from standard input to psql in the environment. stty hides the input
-// before the marker requests the password, and shows the input again for psql.
+// psqlScript reads a password from standard input, and passes it to psql in the environment. stty
+// hides the input before the marker requests the password, and shows the input again for psql.
 const psqlScript = `stty -echo 2>/dev/null
 printf '\001'
 IFS= read -r PGPASSWORD || exit 1
@@ -259,7 +259,7 @@ stty echo 2>/dev/null
 export PGPASSWORD
 exec psql "$@"`
 
-// psqlScript prints the marker when it can read the password.
+// marker is the byte that psqlScript prints when it can read the password.
 const marker = 0x01
 
 // handshake sends the password over standard input, so that no command line, process list or audit

@@ -103,7 +103,7 @@ func zipped(files map[string]string, at time.Time) ([]byte, error) {
 type reporter struct {
 	*session
 	world *world.World
-	// objects has the manifests, raw all other files by name. Both still contain secrets.
+	// objects has the manifests. raw has all other files by name. Both still contain secrets.
 	objects []map[string]any
 	raw     map[string]string
 	secrets []corev1.Secret

@@ -308,7 +308,7 @@ func (r *restoreRun) save(ctx context.Context) error {
 	return nil
 }
 
-// remove protects a newer Cluster with the same name by the precondition UID.
+// remove deletes the Cluster. The precondition UID protects a newer Cluster with the same name.
 func (r *restoreRun) remove(ctx context.Context) error {
 	name := r.plan.Object.GetName()
 	live := r.world.Objects[world.Ref{Resource: kinds.Cluster.Resource(), Name: name}]
@@ -347,8 +347,9 @@ func (r *restoreRun) verify(ctx context.Context) error {
 	})
 }
 
-// verified reports whether the data is restored. It ignores a status of a former spec, and, except
-// OriginMismatch, of another Cluster than created. created is empty if the restore created a Dojo.
+// verified reports whether the data is restored. It ignores the status of a former spec, and the
+// status of a Cluster other than the new Cluster, unless the reason is OriginMismatch. created is
+// the UID of the new Cluster; empty if the restore created a Dojo.
 func verified(d *corev1api.Dojo, created types.UID) (progress string, ok bool, err error) {
 	ready, db := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady), d.Status.Database
 	if ready == nil || d.Status.ObservedGeneration < d.Generation {

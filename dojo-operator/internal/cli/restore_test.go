@@ -20,7 +20,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// operate simulates the operator and CloudNativePG. If refused is a reason, restores fail with it.
+// operate simulates the operator and CloudNativePG. If refused is set, restores fail for this
+// reason.
 func operate(s *apitest.Server, refused string) {
 	s.AfterWrite = func(write string) {
 		switch what, name, _ := strings.Cut(strings.Fields(write)[1], "/"); {
@@ -146,16 +147,16 @@ func TestVerified(t *testing.T) {
 		problem  string
 		unusable bool
 	}{
-		"restored":                   {with("True", corev1api.ReasonDatabaseReady), created, true, "", false},
-		"of the former Cluster":      {with("True", corev1api.ReasonDatabaseReady), former, false, "", false},
-		"of the former spec":         {with("True", corev1api.ReasonDatabaseReady, unread), created, false, "", false},
-		"it restores":                {with("False", corev1api.ReasonRestoring), created, false, "", false},
-		"failed":                     {with("False", corev1api.ReasonRestoreFailed), created, false, failed, true},
-		"failed, beside":             {with("False", corev1api.ReasonRestoreFailed), "", false, failed, true},
-		"the former Cluster failed":  {with("False", corev1api.ReasonRestoreFailed), former, false, "", false},
-		"failed before the new spec": {with("False", corev1api.ReasonRestoreFailed, unread), created, false, "", false},
-		"its SQL failed":             {with("False", corev1api.ReasonSchemaFailed), created, false, "reports SchemaFailed", false},
-		"a foreign Cluster":          {with("False", corev1api.ReasonOriginMismatch), former, false, "reports OriginMismatch", false},
+		"restored":                           {with("True", corev1api.ReasonDatabaseReady), created, true, "", false},
+		"ready, but the former Cluster":      {with("True", corev1api.ReasonDatabaseReady), former, false, "", false},
+		"ready, but the former spec":         {with("True", corev1api.ReasonDatabaseReady, unread), created, false, "", false},
+		"still restoring":                    {with("False", corev1api.ReasonRestoring), created, false, "", false},
+		"the restore failed":                 {with("False", corev1api.ReasonRestoreFailed), created, false, failed, true},
+		"the restore beside the Dojo failed": {with("False", corev1api.ReasonRestoreFailed), "", false, failed, true},
+		"the former Cluster failed":          {with("False", corev1api.ReasonRestoreFailed), former, false, "", false},
+		"failed with the former spec":        {with("False", corev1api.ReasonRestoreFailed, unread), created, false, "", false},
+		"the operator's SQL failed":          {with("False", corev1api.ReasonSchemaFailed), created, false, "reports SchemaFailed", false},
+		"a Cluster of another origin":        {with("False", corev1api.ReasonOriginMismatch), former, false, "reports OriginMismatch", false},
 	} {
 		_, ok, err := verified(c.dojo, c.created)
 		if ok != c.ok || (err != nil) != (c.problem != "") || err != nil && !strings.Contains(err.Error(), c.problem) ||
@@ -165,7 +166,7 @@ func TestVerified(t *testing.T) {
 	}
 }
 
-// TestRestoreSurvivesItsSQL asserts that failed SQL causes no advice to delete the Cluster.
+// TestRestoreSurvivesItsSQL asserts that restore does not advise a deletion after failed SQL.
 func TestRestoreSurvivesItsSQL(t *testing.T) {
 	t.Parallel()
 	s := lost(t)
@@ -215,7 +216,8 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestRestoreOfASnapshot asserts that the advice names the chosen snapshot, not the newest.
+// TestRestoreOfASnapshot asserts that the advice names the snapshot that was restored, not the
+// newer backup that the restore made.
 func TestRestoreOfASnapshot(t *testing.T) {
 	t.Parallel()
 	d := apitest.Sendai(func(d *corev1api.Dojo) {
@@ -235,7 +237,8 @@ func TestRestoreOfASnapshot(t *testing.T) {
 	}
 }
 
-// TestRestoreMeetsACluster asserts that restore asks before it replaces another client's Cluster.
+// TestRestoreMeetsACluster asserts that restore stops if another client creates the Cluster. The
+// next restore asks before it replaces this Cluster.
 func TestRestoreMeetsACluster(t *testing.T) {
 	t.Parallel()
 	s := lost(t)
@@ -287,7 +290,7 @@ func TestRestoreOfWhatExists(t *testing.T) {
 	}
 }
 
-// TestRestoreBesideACluster asserts that restore --as refuses the Cluster of an earlier copy.
+// TestRestoreBesideACluster asserts that restore --as fails if an earlier copy's Cluster exists.
 func TestRestoreBesideACluster(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)

@@ -138,7 +138,7 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 		ch.Annotations = map[string]any{corev1api.UpgradeWithoutBackupAnnotation: strconv.Itoa(to)}
 		ch.Loses = "Without a backup there is no way back."
 	} else if _, had := d.Annotations[corev1api.UpgradeWithoutBackupAnnotation]; had {
-		// With an annotation that names this version, the operator would take no backup.
+		// Remove the annotation. If it names this version, the operator does not make a backup.
 		ch.Annotations = map[string]any{corev1api.UpgradeWithoutBackupAnnotation: nil}
 	}
 	ch.Spec = map[string]any{"postgres": map[string]any{"cluster": fields}}

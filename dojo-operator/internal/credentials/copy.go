@@ -46,7 +46,7 @@ func recordOf(dojo *corev1api.Dojo, source metav1.Object, hosts Hosts) string {
 }
 
 const (
-	// recordSeparator occurs in no name and no version.
+	// recordSeparator never occurs in a name or a version.
 	recordSeparator = "|"
 	// mongoRecord ends the record of credentials for MongoDB. No host ends with mongoRecord.
 	mongoRecord = recordSeparator + "database=Mongo"
@@ -78,7 +78,8 @@ func keysWith(dojo *corev1api.Dojo, readOnlyHost string) []string {
 	return append(slices.Clone(Keys), ReadOnlyKey)
 }
 
-// keysOf returns the present keys, except ReadOnlyKey, even if spec.database has just changed.
+// keysOf returns the keys of the Secret own, which may still be the keys of a former spec.database,
+// or the desired keys if own is nil. It never returns ReadOnlyKey.
 func keysOf(dojo *corev1api.Dojo, own *metav1.PartialObjectMetadata) []string {
 	switch {
 	case own == nil:
@@ -99,7 +100,7 @@ func SourceOf(own *metav1.PartialObjectMetadata) string {
 	return name
 }
 
-// copied reads only metadata: managedFields show a change of own by another client.
+// copied needs only metadata: managedFields show whether another client has changed the Secret own.
 func copied(dojo *corev1api.Dojo, own, source *metav1.PartialObjectMetadata, hosts Hosts) bool {
 	labels, keys := ownership.Labels(dojo, ownership.Application), keysWith(dojo, hosts.ReadOnly)
 	return own != nil && own.GetAnnotations()[sourceAnnotation] == recordOf(dojo, source, hosts) &&
@@ -118,7 +119,7 @@ func secretFor(
 		WithData(data)
 }
 
-// translate never returns an issue with a value of the Secret.
+// translate never quotes a value of the Secret in an issue.
 func translate(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
 	if mongo(dojo) {
 		return translateMongo(dojo, source)

@@ -90,18 +90,18 @@ func TestShared(t *testing.T) {
 		changes []func(*corev1.Secret)
 		want    bool
 	}{
-		"of the Dojo's namespace":           {nil, true},
-		"of another namespace, not granted": {[]func(*corev1.Secret){elsewhere("")}, false},
-		"granted to the namespace":          {[]func(*corev1.Secret){elsewhere("school")}, true},
-		"granted to several":                {[]func(*corev1.Secret){elsewhere("team-a, school ,team-b")}, true},
-		"granted to all":                    {[]func(*corev1.Secret){elsewhere("*")}, true},
-		"granted to others":                 {[]func(*corev1.Secret){elsewhere("team-a,team-b")}, false},
-		"granted to longer names":           {[]func(*corev1.Secret){elsewhere("old-school,schoolyard")}, false},
-		"granted by a pattern":              {[]func(*corev1.Secret){elsewhere("sch*")}, false},
-		"granted in upper case":             {[]func(*corev1.Secret){elsewhere("School")}, false},
-		"granted, without a comma":          {[]func(*corev1.Secret){elsewhere("team-a school")}, false},
-		"granted with commas only":          {[]func(*corev1.Secret){elsewhere(",,")}, false},
-		"granted by a label":                {[]func(*corev1.Secret){elsewhere(""), labelled}, false},
+		"of the Dojo's namespace":                      {nil, true},
+		"of another namespace, not granted":            {[]func(*corev1.Secret){elsewhere("")}, false},
+		"granted to the namespace":                     {[]func(*corev1.Secret){elsewhere("school")}, true},
+		"granted to several namespaces":                {[]func(*corev1.Secret){elsewhere("team-a, school ,team-b")}, true},
+		"granted to all":                               {[]func(*corev1.Secret){elsewhere("*")}, true},
+		"granted only to other namespaces":             {[]func(*corev1.Secret){elsewhere("team-a,team-b")}, false},
+		"granted only to namespaces with longer names": {[]func(*corev1.Secret){elsewhere("old-school,schoolyard")}, false},
+		"granted to a pattern":                         {[]func(*corev1.Secret){elsewhere("sch*")}, false},
+		"granted to the name in upper case":            {[]func(*corev1.Secret){elsewhere("School")}, false},
+		"granted to a list without commas":             {[]func(*corev1.Secret){elsewhere("team-a school")}, false},
+		"granted to a list of commas only":             {[]func(*corev1.Secret){elsewhere(",,")}, false},
+		"granted by a label":                           {[]func(*corev1.Secret){elsewhere(""), labelled}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -133,10 +133,10 @@ func TestTranslate(t *testing.T) {
 		"as CloudNativePG writes it": {
 			source: changes{key("uri", "postgresql://"), key("username", "ignored")}, want: good(),
 		},
-		"username alone": {
+		"username without user": {
 			source: changes{without("user"), key("username", "gojo")}, want: good("DB_USER", "gojo"),
 		},
-		"user empty, username not": {
+		"empty user and a username": {
 			source: changes{key("user", ""), key("username", "gojo")}, want: good("DB_USER", "gojo"),
 		},
 		"short host of another namespace": {
@@ -145,7 +145,7 @@ func TestTranslate(t *testing.T) {
 		"full host of another namespace": {
 			source: changes{elsewhere("*"), key("host", "pg.example.org")}, want: good("DB_ENDPOINT", "pg.example.org"),
 		},
-		"IPv6 address, another namespace": {
+		"IPv6 address of another namespace": {
 			source: changes{elsewhere("*"), key("host", "fd00::1")}, want: good("DB_ENDPOINT", "fd00::1"),
 		},
 		"first port":                 {source: changes{key("port", "1")}, want: good("DB_PORT", "1")},
@@ -228,21 +228,21 @@ func TestCopied(t *testing.T) {
 		change change
 		want   bool
 	}{
-		"just copied":                {unchanged, true},
-		"source changed":             {source(func(s *corev1.Secret) { s.ResourceVersion = "8" }), false},
-		"source recreated":           {source(func(s *corev1.Secret) { s.UID = "another" }), false},
-		"another source":             {source(func(s *corev1.Secret) { s.Name = "pg-other" }), false},
-		"value changed":              {edited("kubectl", key("DB_PASS", "x")), false},
-		"key deleted":                {edited("kubectl", without("DB_USER")), false},
-		"label changed":              {edited("kubectl", relabel), false},
-		"revision changed":           {edited("kubectl", annotate(ownership.RevisionAnnotation, "mine")), false},
-		"revision deleted":           {edited("kubectl", noRevision), false},
-		"key added":                  {edited("kubectl", key("EXTRA", "x")), true},
-		"annotation added":           {edited("kubectl", annotate("example.org/note", "x")), true},
-		"written by another applier": {own(func(s *corev1.Secret) { s.ManagedFields[0].Manager = "argocd" }), false},
+		"just copied":                        {unchanged, true},
+		"source changed":                     {source(func(s *corev1.Secret) { s.ResourceVersion = "8" }), false},
+		"source recreated":                   {source(func(s *corev1.Secret) { s.UID = "another" }), false},
+		"another source":                     {source(func(s *corev1.Secret) { s.Name = "pg-other" }), false},
+		"value changed":                      {edited("kubectl", key("DB_PASS", "x")), false},
+		"key deleted":                        {edited("kubectl", without("DB_USER")), false},
+		"label changed":                      {edited("kubectl", relabel), false},
+		"revision changed":                   {edited("kubectl", annotate(ownership.RevisionAnnotation, "mine")), false},
+		"revision deleted":                   {edited("kubectl", noRevision), false},
+		"key added":                          {edited("kubectl", key("EXTRA", "x")), true},
+		"annotation added":                   {edited("kubectl", annotate("example.org/note", "x")), true},
+		"written with another field manager": {own(func(s *corev1.Secret) { s.ManagedFields[0].Manager = "argocd" }), false},
 		// managedFields show no difference between this change and the operator's own POST.
-		"value changed by a client with our name": {edited(ownership.FieldOwner, key("DB_PASS", "x")), true},
-		"managedFields lost":                      {own(func(s *corev1.Secret) { s.ManagedFields = nil }), false},
+		"value changed with our field manager": {edited(ownership.FieldOwner, key("DB_PASS", "x")), true},
+		"managedFields lost":                   {own(func(s *corev1.Secret) { s.ManagedFields = nil }), false},
 		"managedFields that are not JSON": {
 			own(func(s *corev1.Secret) { s.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1("nonsense") }), false,
 		},
@@ -341,33 +341,33 @@ func TestPlan(t *testing.T) {
 		cluster func(*testing.T) *dojotest.Cluster
 		want    result
 	}{
-		"first time": {dojo, start(dojotest.Source()), created},
-		"up to date": {dojo, after(nil, nil), same},
-		"rotated": {dojo, after(key("password", "red"), nil),
+		"no copy yet": {dojo, start(dojotest.Source()), created},
+		"up to date":  {dojo, after(nil, nil), same},
+		"password changed in the source": {dojo, after(key("password", "red"), nil),
 			result{Revision: renewed, Writes: true, Exists: true, Rotation: true}},
-		"source touched, same values": {dojo, after(key("uri", "x"), nil),
+		"unrelated key added to the source": {dojo, after(key("uri", "x"), nil),
 			result{Revision: kept, Writes: true, Exists: true}},
-		"source touched, with another key in the copy": {dojo, after(key("uri", "x"), key("EXTRA", "x")),
+		"unrelated keys added to the source and the copy": {dojo, after(key("uri", "x"), key("EXTRA", "x")),
 			result{Revision: kept, Writes: true, Exists: true}},
 		"copy deleted": {dojo, deleted(ownOf), created},
 		"copy edited": {dojo, after(nil, key("DB_PASS", "x")),
 			result{Revision: renewed, Writes: true, Exists: true, Drifted: true}},
 		"copy relabelled": {dojo, after(nil, relabel),
 			result{Revision: kept, Writes: true, Exists: true, Drifted: true}},
-		"no source":                                     {dojo, start(), issue(none, waiting)},
-		"no source, within the deadline":                {waited("Secret school/pg-app", 89*time.Second), start(), issue(none, waiting)},
-		"no source, past the deadline":                  {waited("Secret school/pg-app", 90*time.Second), start(), issue(none, missing)},
-		"no source, after another was missing for long": {waited("Secret school/other", time.Hour), start(), issue(none, waiting)},
-		"no reference": {dojotest.Dojo(func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef = nil }), start(),
+		"no source":                                            {dojo, start(), issue(none, waiting)},
+		"no source, within the deadline":                       {waited("Secret school/pg-app", 89*time.Second), start(), issue(none, waiting)},
+		"no source, past the deadline":                         {waited("Secret school/pg-app", 90*time.Second), start(), issue(none, missing)},
+		"no source, after another source was missing for long": {waited("Secret school/other", time.Hour), start(), issue(none, waiting)},
+		"no reference to a source": {dojotest.Dojo(func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef = nil }), start(),
 			issue(none, missing)},
-		"source deleted":                   {dojo, deleted(home), issue(same, waiting)},
-		"source became incomplete":         {dojo, after(without("host"), nil), issue(same, incomplete)},
-		"incomplete from the start":        {dojo, start(dojotest.Source(key("password", ""))), issue(none, incomplete)},
-		"of another namespace, missing":    {abroad, start(), issue(none, notShared)},
-		"of another namespace, not shared": {abroad, start(dojotest.Source(elsewhere(""))), issue(none, notShared)},
-		"of another namespace, shared":     {abroad, start(dojotest.Source(elsewhere("school"))), created},
-		"no longer shared":                 {abroad, withdrawn(""), issue(same, notShared)},
-		"shared with another":              {abroad, withdrawn("kyoto"), issue(same, notShared)},
+		"source deleted":                                {dojo, deleted(home), issue(same, waiting)},
+		"source became incomplete":                      {dojo, after(without("host"), nil), issue(same, incomplete)},
+		"source incomplete from the start":              {dojo, start(dojotest.Source(key("password", ""))), issue(none, incomplete)},
+		"source of another namespace, missing":          {abroad, start(), issue(none, notShared)},
+		"source of another namespace, not shared":       {abroad, start(dojotest.Source(elsewhere(""))), issue(none, notShared)},
+		"source of another namespace, shared":           {abroad, start(dojotest.Source(elsewhere("school"))), created},
+		"source no longer shared":                       {abroad, withdrawn(""), issue(same, notShared)},
+		"source now shared only with another namespace": {abroad, withdrawn("kyoto"), issue(same, notShared)},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -402,7 +402,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A change of the read-only host replaces the pods, but is no rotation of the password.
+// A change of the read-only host replaces the pods, but does not count as a rotation.
 func TestStandbys(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
@@ -438,7 +438,7 @@ func TestStandbys(t *testing.T) {
 	}
 }
 
-// A change of the Pooler replaces the pods, but is no rotation of the password.
+// A change of the Pooler replaces the pods, but does not count as a rotation.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
@@ -476,7 +476,7 @@ func TestPooler(t *testing.T) {
 	}
 }
 
-// Copied credentials stay in use until the database is usable.
+// While the database is not usable, the operator does not copy changed credentials.
 func TestPlanWithoutUsableSource(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()
@@ -568,10 +568,10 @@ func TestNoOtherSecretWhileTheCacheLags(t *testing.T) {
 	t.Parallel()
 	released := func(s *corev1.Secret) { s.OwnerReferences, s.Labels = nil, nil }
 	cases := map[string]func(*corev1.Secret){ // nil: the Secret does not exist on the API server
-		"ours":           func(*corev1.Secret) {},
-		"foreign Secret": released,
-		"gone":           nil,
-		"edited Secret":  key("DB_PASS", "x"),
+		"unchanged Secret":        func(*corev1.Secret) {},
+		"Secret without an owner": released,
+		"deleted Secret":          nil,
+		"edited Secret":           key("DB_PASS", "x"),
 	}
 	for _, generated := range []bool{false, true} {
 		for name, change := range cases {

@@ -46,7 +46,7 @@ func TestTranslateMongo(t *testing.T) {
 	}{
 		"fields": {nil, want("mongodb://yaga:hollow%20purple@pg-rw:5432/app", "pg-rw", "5432", "app", "yaga",
 			"hollow purple"), ""},
-		"fields with syntax": {changes{key("password", "a:/?#[]@%+&,b"), key("dbname", "a/b?c")},
+		"fields with characters of URI syntax": {changes{key("password", "a:/?#[]@%+&,b"), key("dbname", "a/b?c")},
 			want("mongodb://yaga:a%3A%2F%3F%23%5B%5D%40%25%2B%26%2Cb@pg-rw:5432/a%2Fb%3Fc", "pg-rw", "5432", "a/b?c",
 				"yaga", "a:/?#[]@%+&,b"), ""},
 		"fields of another namespace": {changes{elsewhere("*")},
@@ -60,11 +60,11 @@ func TestTranslateMongo(t *testing.T) {
 		"as MongoDB's operator writes it": {
 			changes{only("connectionString.standard", three, "connectionString.standardSrv", srv, "username", "gojo",
 				"password", "p@ss")}, want(three, "m-0.m.db.svc", "27017", "app", "gojo", "p@ss"), ""},
-		"SRV alone": {changes{only("connectionString.standardSrv", srv)}, want(srv, "m.db.svc", "", "app", "gojo", "red"), ""},
+		"only the SRV connection string": {changes{only("connectionString.standardSrv", srv)}, want(srv, "m.db.svc", "", "app", "gojo", "red"), ""},
 		"as Percona's operator writes it": {
 			changes{only("gojo_rs0_connectionString", three, "gojo_rs0_connectionStringSrv", srv)},
 			want(three, "m-0.m.db.svc", "27017", "app", "gojo", "p@ss"), ""},
-		"Percona's, sharded": {
+		"as Percona's operator writes it for a sharded cluster": {
 			changes{only("gojo_mongos_connectionString", three, "gojo_cfg_connectionString", srv)},
 			want(three, "m-0.m.db.svc", "27017", "app", "gojo", "p@ss"), ""},
 		"no port":     {changes{only("uri", "mongodb://a:b@m/app")}, want("mongodb://a:b@m/app", "m", "27017", "app", "a", "b"), ""},
@@ -73,7 +73,7 @@ func TestTranslateMongo(t *testing.T) {
 			want("mongodb://a:b@m/?tls=true", "m", "27017", "", "a", "b"), ""},
 		"options after the host": {changes{only("uri", "mongodb://a:b@m?tls=true")},
 			want("mongodb://a:b@m?tls=true", "m", "27017", "", "a", "b"), ""},
-		"no user in the URI": {changes{only("uri", "mongodb://m/app", "username", "x", "password", "y")},
+		"user and password outside the URI": {changes{only("uri", "mongodb://m/app", "username", "x", "password", "y")},
 			want("mongodb://m/app", "m", "27017", "app", "x", "y"), ""},
 		"no user at all": {changes{only("uri", "mongodb://m/app")}, want("mongodb://m/app", "m", "27017", "app", "", ""), ""},
 		"IPv6": {changes{only("uri", "mongodb://[fd00::1]:27019/app")},
@@ -84,25 +84,25 @@ func TestTranslateMongo(t *testing.T) {
 			want("mongodb://a:b@m-0.databases.svc:27018,m-1.databases.svc,m.x.svc/app", "m-0.databases.svc", "27018", "app",
 				"a", "b"), ""},
 
-		"of Postgres":          {changes{key("uri", "postgresql://yaga:hollow@pg-rw/app")}, nil, noURI},
+		"URI of Postgres":      {changes{key("uri", "postgresql://yaga:hollow@pg-rw/app")}, nil, noURI},
 		"empty URI":            {changes{key("uri", "")}, nil, noURI},
-		"white space":          {changes{only("uri", "mongodb://yaga:hollow@pg-rw/app\n")}, nil, noURI},
-		"NUL":                  {changes{only("uri", "mongodb://yaga:hollow@pg-rw/app\x00")}, nil, noURI},
-		"no host":              {changes{only("uri", "mongodb://yaga:hollow@/app")}, nil, noURI},
+		"URI with white space": {changes{only("uri", "mongodb://yaga:hollow@pg-rw/app\n")}, nil, noURI},
+		"URI with NUL":         {changes{only("uri", "mongodb://yaga:hollow@pg-rw/app\x00")}, nil, noURI},
+		"URI without a host":   {changes{only("uri", "mongodb://yaga:hollow@/app")}, nil, noURI},
 		"an empty second host": {changes{only("uri", "mongodb://yaga:hollow@pg-rw,/app")}, nil, noURI},
-		"a socket":             {changes{only("uri", "mongodb://yaga:hollow@%2Ftmp%2Fpg-rw.sock/app")}, nil, noURI},
+		"URI of a socket":      {changes{only("uri", "mongodb://yaga:hollow@%2Ftmp%2Fpg-rw.sock/app")}, nil, noURI},
 		"invalid port":         {changes{only("uri", "mongodb://yaga:hollow@pg-rw:65536/app")}, nil, noURI},
 		"an empty port":        {changes{only("uri", "mongodb://yaga:hollow@pg-rw:/app")}, nil, noURI},
 		"invalid escape":       {changes{only("uri", "mongodb://yaga:hollow%2@pg-rw/app")}, nil, noURI},
 		"SRV with a port":      {changes{only("uri", "mongodb+srv://yaga:hollow@pg-rw:1/app")}, nil, noURI},
 		"SRV with two hosts":   {changes{only("uri", "mongodb+srv://yaga:hollow@pg-rw,b/app")}, nil, noURI},
-		"invalid Percona's": {changes{only("a_rs0_connectionString", "hollow")}, nil,
+		"invalid connection string of Percona's operator": {changes{only("a_rs0_connectionString", "hollow")}, nil,
 			`under the key "a_rs0_connectionString"`},
-		"two hosts in the field":     {changes{key("host", "pg-rw:1,b")}, nil, `has no host name under the key "host"`},
-		"a user in the field":        {changes{key("host", "yaga@pg-rw")}, nil, `has no host name under the key "host"`},
-		"a path in the field":        {changes{key("host", "pg-rw/x")}, nil, `has no host name under the key "host"`},
+		"two hosts in the key host":  {changes{key("host", "pg-rw:1,b")}, nil, `has no host name under the key "host"`},
+		"a user in the key host":     {changes{key("host", "yaga@pg-rw")}, nil, `has no host name under the key "host"`},
+		"a path in the key host":     {changes{key("host", "pg-rw/x")}, nil, `has no host name under the key "host"`},
 		"no password":                {changes{without("password")}, nil, `has no key "password"`},
-		"a password and a user only": {changes{only("username", "yaga", "password", "hollow")}, nil, `has no key "host"`},
+		"only a user and a password": {changes{only("username", "yaga", "password", "hollow")}, nil, `has no key "host"`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -101,10 +101,10 @@ func Observe(
 	if s.Source == nil || !ownership.Shared(dojo, s.Source) {
 		return s, nil
 	}
-	// If the cache lacks an existing own Secret, the POST fails before later objects are written.
 	if s.Conflict(dojo) != nil || copied(dojo, s.Own, s.Source, s.Hosts) {
 		return s, err
 	}
+	// If own exists but the cache lacks it, the planned POST fails before all later writes.
 	if s.SourceSecret, err = r.ReadSecret(ctx, s.Name); err != nil || s.Own == nil {
 		return s, err
 	}

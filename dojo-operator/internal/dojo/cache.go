@@ -93,7 +93,7 @@ func stripDojo(dojo *corev1api.Dojo) {
 	}
 	for _, name := range requestAnnotations() {
 		if requested, ok := all[name]; ok {
-			// JSON would replace half a character, so a copy would differ from the annotation.
+			// Drop half a character at the end: JSON would replace it, so a copy would differ.
 			cut := strings.ToValidUTF8(requested[:min(len(requested), maxRequest)], "")
 			metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, name, strings.Clone(cut))
 		}

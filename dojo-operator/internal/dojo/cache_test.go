@@ -100,16 +100,16 @@ func TestStripForeign(t *testing.T) {
 	}
 	tombstone := toolscache.DeletedFinalStateUnknown{Key: "team/theirs"}
 	cases := map[string]struct{ in, want any }{
-		"Secret":         {metadata("Secret", large()), metadata("Secret", small())},
-		"granted Secret": {metadata("Secret", granted(large())), metadata("Secret", granted(small()))},
-		"definition":     {definition(large()), definition(small())},
-		"ConfigMap":      {metadata("ConfigMap", large()), metadata("ConfigMap", small())},
-		"forged Secret":  {metadata("Secret", forged(large())), metadata("Secret", forged(small()))},
+		"Secret":                        {metadata("Secret", large()), metadata("Secret", small())},
+		"Secret shared with namespaces": {metadata("Secret", granted(large())), metadata("Secret", granted(small()))},
+		"CustomResourceDefinition":      {definition(large()), definition(small())},
+		"ConfigMap":                     {metadata("ConfigMap", large()), metadata("ConfigMap", small())},
+		"forged Secret":                 {metadata("Secret", forged(large())), metadata("Secret", forged(small()))},
 		"forged Deployment": {
 			&appsv1.Deployment{ObjectMeta: forged(large()), Spec: appsv1.DeploymentSpec{MinReadySeconds: 1}},
 			&appsv1.Deployment{ObjectMeta: forged(small())},
 		},
-		"Database with an impossible name": {
+		"Database with an impossible name of its Cluster": {
 			&cnpgv1.Database{ObjectMeta: large(), Spec: cnpgv1.DatabaseSpec{
 				ClusterRef: corev1.LocalObjectReference{Name: strings.Repeat("a", 318)}}},
 			&cnpgv1.Database{ObjectMeta: small()},
@@ -281,11 +281,11 @@ func TestStripKeepsThePodsTrouble(t *testing.T) {
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
 	}
 	for name, status := range map[string]corev1.PodStatus{
-		"cannot be pulled":    {ContainerStatuses: waiting("ErrImagePull")},
-		"initializing":        {InitContainerStatuses: waiting("InvalidImageName")},
-		"cannot be scheduled": {Conditions: []corev1.PodCondition{unscheduled}},
-		"refused by its node": {Phase: corev1.PodFailed},
-		"fine":                {},
+		"image cannot be pulled":              {ContainerStatuses: waiting("ErrImagePull")},
+		"init container has an invalid image": {InitContainerStatuses: waiting("InvalidImageName")},
+		"cannot be scheduled":                 {Conditions: []corev1.PodCondition{unscheduled}},
+		"refused by its node":                 {Phase: corev1.PodFailed},
+		"no trouble":                          {},
 	} {
 		for _, leaving := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {

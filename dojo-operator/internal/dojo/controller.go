@@ -105,7 +105,7 @@ func (r *Reconciler) Prepare(ctx context.Context, indexer client.FieldIndexer) e
 	return nil
 }
 
-// SetupWithManager registers the controller, which reconciles at most workers Dojos at once.
+// SetupWithManager registers the controller. workers limits how many Dojos are reconciled at once.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
 	if err := r.Prepare(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
@@ -308,8 +308,8 @@ func (r *Reconciler) observePostgres(
 	return &credentials.Generated{Name: source, Secret: secret, Hosts: hosts}, err
 }
 
-// budgetTakenBy returns the name of another Dojo if CloudNativePG creates a PodDisruptionBudget
-// with the present Dojo's name for the other Dojo's Cluster.
+// budgetTakenBy returns the name of another Dojo, or "". For that Dojo's Cluster, CloudNativePG
+// creates a PodDisruptionBudget with the name of the Dojo in the parameter.
 func (r *Reconciler) budgetTakenBy(ctx context.Context, dojo *corev1api.Dojo) (string, error) {
 	for _, suffix := range cnpg.BudgetSuffixes() {
 		name, found := strings.CutSuffix(dojo.Name, suffix)

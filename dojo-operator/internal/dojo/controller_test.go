@@ -117,13 +117,13 @@ func TestEvents(t *testing.T) {
 		change func(*world)
 		want   []string
 	}{
-		"nothing": {func(*world) {}, nil},
-		"rotated": {rotated, []string{"Normal CredentialsRotated The database credentials have changed"}},
-		"drift":   {drift, []string{"Normal DriftCorrected The Service tokyo was changed by another client"}},
-		// The new spec may have caused the difference.
-		"drift, and a new spec": {respecified, nil},
-		"deleted":               {func(w *world) { w.remove(w.service()) }, nil},
-		"pods crash":            {(*world).crash, []string{"Warning CrashLoopBackOff 2 of 3 replicas are ready; pod"}},
+		"no change":                      {func(*world) {}, nil},
+		"password changed in the source": {rotated, []string{"Normal CredentialsRotated The database credentials have changed"}},
+		"drift":                          {drift, []string{"Normal DriftCorrected The Service tokyo was changed by another client"}},
+		// There is no event, because the new spec may have caused the difference.
+		"drift and a new spec": {respecified, nil},
+		"Service deleted":      {func(w *world) { w.remove(w.service()) }, nil},
+		"pods crash":           {(*world).crash, []string{"Warning CrashLoopBackOff 2 of 3 replicas are ready; pod"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -199,16 +199,16 @@ func TestStaleIsNotReported(t *testing.T) {
 		err      error
 		reported bool
 	}{
-		"a success":                              {nothing, nil, true},
-		"an error":                               {nothing, errUnreachable, true},
-		"a conflict":                             {nothing, errConflict, false},
-		"a webhook that answers with a conflict": {nothing, errDenied, true},
-		"another object of the same name":        {nothing, errReplaced, false},
-		"a conflict with another client":         {nothing, apierrors.NewAlreadyExists(secrets, "x"), false},
-		"the cache lacks a child":                {expect("Service", "tokyo"), nil, false},
-		"the cache lacks a Secret, and an error": {expect("Secret", "tokyo-credentials"), errUnreachable, false},
-		"the cache shows an old Dojo":            {expect("Dojo", "tokyo"), nil, false},
-		"the cache shows a deleted Secret":       {deletedSource, nil, false},
+		"all writes succeed":                          {nothing, nil, true},
+		"a write fails":                               {nothing, errUnreachable, true},
+		"a write fails with a conflict":               {nothing, errConflict, false},
+		"a webhook refuses a write with the code 409": {nothing, errDenied, true},
+		"another object now has the same name":        {nothing, errReplaced, false},
+		"another client has created the object":       {nothing, apierrors.NewAlreadyExists(secrets, "x"), false},
+		"the cache lacks a child":                     {expect("Service", "tokyo"), nil, false},
+		"the cache lacks a Secret, and a write fails": {expect("Secret", "tokyo-credentials"), errUnreachable, false},
+		"the cache shows an old Dojo":                 {expect("Dojo", "tokyo"), nil, false},
+		"the cache shows a deleted Secret":            {deletedSource, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -263,7 +263,7 @@ func TestTheURLIsCheckedWhileOthersAreUnreadable(t *testing.T) {
 	}
 }
 
-// During a rollout, one delayed status write has several changes of pod counts.
+// During a rollout, the operator delays the status, so one write has several changes of pod counts.
 func TestDeferredStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
@@ -291,7 +291,7 @@ func TestDeferredStatus(t *testing.T) {
 	}
 }
 
-// A refused object for alerts shows in AlertsReady, and the other children are still written.
+// AlertsReady reports a refused object for alerts. The operator still writes the other children.
 func TestRefusedAlerts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(inGroup), dojotest.Source())

@@ -88,7 +88,8 @@ type databaseWorld struct {
 	t      *testing.T
 	server *applytest.Server
 	dojo   *corev1api.Dojo
-	// If unreadable, kinds in without have a CustomResourceDefinition, but are not in the cache.
+	// without lists the kinds that are not in the cache. If unreadable is true, each of these kinds
+	// still has a CustomResourceDefinition.
 	without    []string
 	unreadable bool
 }
@@ -281,9 +282,9 @@ func TestStepsToADojoWithADatabase(t *testing.T) {
 		dojo *corev1api.Dojo
 		want []string
 	}{
-		"in a Cluster of another owner": {withDatabase(), way},
-		"to be deleted with the Dojo":   {withDatabase(reclaimed), way},
-		"in one of its own": {withDatabase(inOwnCluster, nightly), append([]string{
+		"in a Cluster of another owner":              {withDatabase(), way},
+		"in a Cluster of another owner, with Delete": {withDatabase(reclaimed), way},
+		"in a Cluster of its own": {withDatabase(inOwnCluster, nightly), append([]string{
 			"Cluster: Progressing/WaitingForCluster", "ScheduledBackup Secret DatabaseRole: Progressing/CreatingRole",
 		}, way[1:]...)},
 	}
@@ -307,7 +308,7 @@ func TestStepsToADojoWithADatabase(t *testing.T) {
 	}
 }
 
-// A failed database does not stop the application's writes, and vice versa.
+// A failed database delays only writes that depend on it. Crashing pods do not delay the database.
 func TestPlanOfADojoWithADatabase(t *testing.T) {
 	t.Parallel()
 	type result struct {
@@ -336,20 +337,20 @@ func TestPlanOfADojoWithADatabase(t *testing.T) {
 	}{
 		"in sync":               {nil, result{nil, "", ""}},
 		"CloudNativePG removed": {[]func(*databaseWorld){removed}, result{nil, notInstalled, notInstalled}},
-		"removed, scaled": {[]func(*databaseWorld){removed, scaled},
+		"CloudNativePG removed, Dojo scaled": {[]func(*databaseWorld){removed, scaled},
 			result{[]string{"Deployment", "PodDisruptionBudget"}, notInstalled, notInstalled}},
 		"in sync, pods crash":       {[]func(*databaseWorld){crash}, result{nil, crashes, ""}},
 		"schema failed, pods crash": {[]func(*databaseWorld){failed, crash}, result{nil, schemaFailed, schemaFailed}},
 		"a new image":               {[]func(*databaseWorld){imaged}, result{[]string{"Deployment"}, "Progressing/RollingOut", ""}},
 		"a new image waits for SQL": {[]func(*databaseWorld){failed, imaged}, result{nil, schemaFailed, schemaFailed}},
-		"a new image waits for SQL, the rest does not": {[]func(*databaseWorld){failed, imaged, scaled},
+		"a new image waits for SQL, new replicas do not": {[]func(*databaseWorld){failed, imaged, scaled},
 			result{[]string{"Deployment", "PodDisruptionBudget"}, schemaFailed, schemaFailed}},
-		"waits, pods crash": {[]func(*databaseWorld){behind, crash}, result{nil, crashes, creatingRole}},
-		"waits, Service deleted": {[]func(*databaseWorld){behind, noService},
+		"role not ready, pods crash": {[]func(*databaseWorld){behind, crash}, result{nil, crashes, creatingRole}},
+		"role not ready, Service deleted": {[]func(*databaseWorld){behind, noService},
 			result{[]string{"Service"}, creatingRole, creatingRole}},
 		"password and Service deleted": {[]func(*databaseWorld){noPassword, noService},
 			result{[]string{"Secret", "Service"}, creatingRole, creatingRole}},
-		"name conflict, role missing": {[]func(*databaseWorld){behind, taken},
+		"role not ready, name conflict": {[]func(*databaseWorld){behind, taken},
 			result{nil, "Degraded/NameConflict", "Degraded/NameConflict"}},
 	}
 	for name, c := range cases {
@@ -399,9 +400,9 @@ func TestDatabaseReadyReportsARefusedStep(t *testing.T) {
 		failed error
 		want   string
 	}{
-		"as planned": {nil, "CreatingRole"},
-		"refused":    {conditions.Degraded(corev1api.ReasonChildRefused, "no"), "ChildRefused"},
-		"no answer":  {errors.New("connection refused"), "Retrying"},
+		"no failed write":               {nil, "CreatingRole"},
+		"a refused write":               {conditions.Degraded(corev1api.ReasonChildRefused, "no"), "ChildRefused"},
+		"no answer from the API server": {errors.New("connection refused"), "Retrying"},
 	} {
 		issues := conditions.Of(c.failed)
 		for i := range issues {

@@ -122,18 +122,18 @@ func TestDeletion(t *testing.T) {
 		change func(*databaseWorld)
 		want   result
 	}{
-		"the application first": {withDatabase(reclaimed), nothing,
+		"the Deployment is deleted first": {withDatabase(reclaimed), nothing,
 			result{nil, []string{"Deployment"}, waits, false}},
-		"it is being deleted": {withDatabase(reclaimed), stopping, result{nil, nil, waits, false}},
+		"the Deployment is being deleted": {withDatabase(reclaimed), stopping, result{nil, nil, waits, false}},
 		"a foreign Deployment stays": {withDatabase(reclaimed), foreignDeployment,
 			result{nil, []string{"Database"}, waits, false}},
-		"an orphaned Deployment": {withDatabase(reclaimed), orphaned, result{nil, nil, stalled, false}},
-		"pods that do not end": {withDatabase(reclaimed), later(func(w *databaseWorld) { podLeft(ownership.Application)(w); noJobs(w) }),
+		"an orphaned Deployment stalls the deletion": {withDatabase(reclaimed), orphaned, result{nil, nil, stalled, false}},
+		"pods that do not end stall the deletion": {withDatabase(reclaimed), later(func(w *databaseWorld) { podLeft(ownership.Application)(w); noJobs(w) }),
 			result{nil, nil, stalled, false}},
-		"a Deployment that does not stop":   {withDatabase(reclaimed), later(stopping), result{nil, nil, stalled, false}},
-		"a kind is unreadable":              {withDatabase(reclaimed), unreadable, result{nil, nil, notReadable, false}},
-		"a kind is unreadable, with Retain": {withDatabase(), unreadable, result{nil, nil, notReadable, false}},
-		"the policy has just changed": {withDatabase(reclaimed),
+		"a Deployment that stays stalls the deletion":        {withDatabase(reclaimed), later(stopping), result{nil, nil, stalled, false}},
+		"a kind of CloudNativePG is unreadable":              {withDatabase(reclaimed), unreadable, result{nil, nil, notReadable, false}},
+		"a kind of CloudNativePG is unreadable, with Retain": {withDatabase(), unreadable, result{nil, nil, notReadable, false}},
+		"the policy has just changed to Retain": {withDatabase(reclaimed),
 			func(w *databaseWorld) { w.dojo.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimRetain },
 			result{[]string{"Database", "DatabaseRole", "Secret"}, nil, waits, false}},
 		"its Cluster is in use": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
@@ -143,51 +143,51 @@ func TestDeletion(t *testing.T) {
 		"its login is in use": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
 			noError(w.t, w.server.Create(w.t.Context(), borrowing("school")))
 		}, result{nil, nil, "Degraded/ClusterInUse", false}},
-		"its login is in use elsewhere": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+		"its login is in use in another namespace": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
 			shareWith("elsewhere")(w)
 			noError(w.t, w.server.Create(w.t.Context(), borrowing("elsewhere")))
 		}, result{nil, nil, "Degraded/ClusterInUse", false}},
-		"a tenant names its login": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+		"a tenant names its login without a grant": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
 			shareWith("another")(w)
 			noError(w.t, w.server.Create(w.t.Context(), borrowing("elsewhere")))
 		}, result{nil, []string{"Deployment"}, waits, false}},
-		"the pods end": {withDatabase(reclaimed), func(w *databaseWorld) { podLeft(ownership.Application)(w); noJobs(w) },
+		"the deletion waits until the pods end": {withDatabase(reclaimed), func(w *databaseWorld) { podLeft(ownership.Application)(w); noJobs(w) },
 			result{nil, nil, waits, false}},
-		"the schema's Job ends": {withDatabase(reclaimed), func(w *databaseWorld) { w.remove(&appsv1.Deployment{}, "tokyo") },
+		"the schema's Job is deleted": {withDatabase(reclaimed), func(w *databaseWorld) { w.remove(&appsv1.Deployment{}, "tokyo") },
 			result{nil, []string{"Job"}, waits, false}},
-		"the schema's pods end": {withDatabase(reclaimed), podLeft(ownership.Schema),
+		"the schema's Job is deleted while its pod runs": {withDatabase(reclaimed), podLeft(ownership.Schema),
 			result{nil, []string{"Job"}, waits, false}},
-		"then the database": {withDatabase(reclaimed), stopped,
+		"the Database is deleted after the pods": {withDatabase(reclaimed), stopped,
 			result{nil, []string{"Database"}, waits, false}},
-		"then the role": {withDatabase(reclaimed), noDatabase,
+		"the role is deleted after the Database": {withDatabase(reclaimed), noDatabase,
 			result{nil, []string{"DatabaseRole"}, waits, false}},
-		"then the finalizer": {withDatabase(reclaimed), noRole, result{nil, nil, "", true}},
-		"with Retain":        {withDatabase(), nothing, result{nil, nil, "", true}},
+		"the finalizer is removed last":  {withDatabase(reclaimed), noRole, result{nil, nil, "", true}},
+		"nothing is deleted with Retain": {withDatabase(), nothing, result{nil, nil, "", true}},
 		"CloudNativePG removed": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); removed(w) },
 			result{nil, nil, "", true}},
-		"Poolers removed": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); w.without = []string{"Pooler"} },
+		"CloudNativePG without the kind Pooler": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); w.without = []string{"Pooler"} },
 			result{nil, []string{"Database"}, waits, false}},
-		"Databases removed": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); w.without = []string{"Database"} },
+		"CloudNativePG without the kind Database": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); w.without = []string{"Database"} },
 			result{nil, nil, "Degraded/CloudNativePGNotInstalled", false}},
-		"CloudNativePG removed, the application runs": {withDatabase(reclaimed), removed,
+		"CloudNativePG removed while the application runs": {withDatabase(reclaimed), removed,
 			result{nil, []string{"Deployment"}, waits, false}},
-		"a foreign database": {withDatabase(reclaimed), foreignDatabase,
+		"a foreign Database stays": {withDatabase(reclaimed), foreignDatabase,
 			result{nil, []string{"DatabaseRole"}, waits, false}},
-		"the database is being deleted": {withDatabase(reclaimed), beingDropped, result{nil, nil, waits, false}},
-		"the database has the former policy": {withDatabase(reclaimed), formerPolicy,
+		"the Database is being deleted": {withDatabase(reclaimed), beingDropped, result{nil, nil, waits, false}},
+		"the Database has the former policy": {withDatabase(reclaimed), formerPolicy,
 			result{[]string{"Database"}, nil, waits, false}},
-		"own Cluster: its schedule": {withDatabase(inOwnCluster, reclaimed, nightly), func(w *databaseWorld) {
+		"own Cluster: the schedule is deleted first": {withDatabase(inOwnCluster, reclaimed, nightly), func(w *databaseWorld) {
 			w.dojo.Spec.Postgres.Cluster.Backup.FinalBackup = false
 			stopped(w)
 		}, result{nil, []string{"ScheduledBackup"}, waits, false}},
-		"own Cluster: itself": {withDatabase(inOwnCluster, reclaimed), stopped,
+		"own Cluster: the Cluster is deleted": {withDatabase(inOwnCluster, reclaimed), stopped,
 			result{nil, []string{"Cluster"}, waits, false}},
-		"own Cluster: then the Database": {withDatabase(inOwnCluster, reclaimed),
+		"own Cluster: the Database is deleted after the Cluster": {withDatabase(inOwnCluster, reclaimed),
 			func(w *databaseWorld) { stopped(w); w.remove(&cnpgv1.Cluster{}, "tokyo-db") },
 			result{nil, []string{"Database"}, waits, false}},
-		"own Cluster: stop before the final backup": {withDatabase(inOwnCluster, reclaimed, nightly), nothing,
+		"own Cluster: the pods stop before the final backup": {withDatabase(inOwnCluster, reclaimed, nightly), nothing,
 			result{nil, []string{"Deployment"}, waits, false}},
-		"own Cluster: the final backup": {withDatabase(inOwnCluster, reclaimed, nightly), stopped,
+		"own Cluster: the final backup begins": {withDatabase(inOwnCluster, reclaimed, nightly), stopped,
 			result{[]string{"Backup"}, nil, taking, false}},
 		"the final backup runs": {withDatabase(inOwnCluster, reclaimed, nightly), finalBackup("running"),
 			result{nil, nil, taking, false}},
@@ -267,10 +267,10 @@ func TestFinalizers(t *testing.T) {
 	}{
 		"no database":                      {withDatabase(credentials), nil},
 		"no database, a foreign finalizer": {withDatabase(credentials, other), nil},
-		"retained":                         {withDatabase(), nil},
-		"deleted": {withDatabase(reclaimed, other),
+		"Retain":                           {withDatabase(), nil},
+		"Delete": {withDatabase(reclaimed, other),
 			[]string{"example.org/theirs", corev1api.DatabaseFinalizer}},
-		"being deleted, with finalizer":           {withDatabase(reclaimed, ours), nil},
+		"Delete, finalizer present":               {withDatabase(reclaimed, ours), nil},
 		"Retain after Delete":                     {withDatabase(ours, other), []string{"example.org/theirs"}},
 		"Retain after Delete, no other finalizer": {withDatabase(ours), []string{}},
 	}

@@ -25,10 +25,10 @@
 //
 // # The status
 //
-// The operator writes the status of a new Dojo for Progressing, for each step of its database, and
-// for Ready. During a rollout, the counts of pods change often. The operator writes them once they
-// have not changed for two seconds, or have changed by more than a tenth of the pods. It writes
-// changes of conditions at once.
+// While a Dojo is new, the operator writes its status when the Dojo becomes Progressing, at each
+// step of its database, and when the Dojo becomes Ready. During a rollout, the counts of pods
+// change often. The operator writes them once they have not changed for two seconds, or have
+// changed by more than a tenth of the pods. It writes changes of conditions at once.
 //
 // status.waitingFor records when a wait started, such as the wait for an object of another owner.
 // After a deadline, the Dojo becomes Degraded. Other deadlines start at times that Kubernetes and

@@ -65,12 +65,12 @@ func additions() map[string]func(*world) {
 	const secret = "tokyo-credentials"
 	port := corev1.ServicePort{Name: "extra", Port: 9000, TargetPort: intstr.FromString("http"), Protocol: "TCP"}
 	return map[string]func(*world){
-		"nothing":                   func(*world) {},
-		"annotation of the Secret":  edited("kubectl", secret, annotated[*corev1.Secret]),
-		"annotation, Deployment":    edited("kubectl", "tokyo", annotated[*appsv1.Deployment]),
-		"annotation of the Service": edited("kubectl", "tokyo", annotated[*corev1.Service]),
-		"annotation of the budget":  edited("kubectl", "tokyo", annotated[*policyv1.PodDisruptionBudget]),
-		"another key":               edited("kubectl", secret, key("EXTRA", "x")),
+		"nothing":                      func(*world) {},
+		"annotation of the Secret":     edited("kubectl", secret, annotated[*corev1.Secret]),
+		"annotation of the Deployment": edited("kubectl", "tokyo", annotated[*appsv1.Deployment]),
+		"annotation of the Service":    edited("kubectl", "tokyo", annotated[*corev1.Service]),
+		"annotation of the budget":     edited("kubectl", "tokyo", annotated[*policyv1.PodDisruptionBudget]),
+		"another key":                  edited("kubectl", secret, key("EXTRA", "x")),
 		"another port": edited("kubectl", "tokyo", func(s *corev1.Service) {
 			s.Spec.Ports = append(s.Spec.Ports, port)
 		}),

@@ -79,11 +79,11 @@ func TestMemoryOfForgedObjects(t *testing.T) {
 		most   uint64 // bytes in the heap
 	}{
 		{"Secret or ConfigMap of 1 MiB", secret, 2 << 10},
-		{"Secret of 1 MiB that grants to a list of 64 KiB", granting, 66 << 10},
+		{"Secret of 1 MiB, shared with a list of 64 KiB", granting, 66 << 10},
 		{"Deployment of 1 MiB", large, 4 << 10},
 		{"Deployment of 1 MiB, written with our field manager", asUs, 4 << 10},
 		{"Deployment that is kept, written with our field manager", largest, apply.MaxKept + 8<<10},
-		{"the same, with many items", empty, apply.MaxKept * 5 / 4},
+		{"Deployment that is kept, with many list items", empty, apply.MaxKept * 5 / 4},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -134,7 +134,8 @@ func stripped(t *testing.T, o any) any {
 	return kept
 }
 
-// Dojos take at most 4 bytes of cache per JSON byte, a full namespace half of the memory limit.
+// A Dojo takes at most 4 bytes of cache per byte of its JSON. As many of the largest Dojos as a
+// namespace's quota permits take at most half of the memory limit.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfLargestDojos(t *testing.T) {

@@ -47,7 +47,7 @@ type history struct {
 	clock  *testclock.FakePassiveClock
 	r      *Reconciler
 	dojo   *corev1api.Dojo
-	// added lists changes of [history.Add].
+	// added lists the changes that [history.Add] has made.
 	added []string
 	steps int
 }
@@ -141,7 +141,7 @@ func (h *history) Options(t *rapid.T) {
 	for _, variable := range []corev1.EnvVar{
 		{Name: "A", Value: "1"},
 		{Name: "B", Value: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "value of B")},
-		// The API server adds a default apiVersion to a fieldRef, which is atomic.
+		// A fieldRef is atomic. Its default apiVersion from the API server must not be drift.
 		{Name: "NODE", ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"},
 		}},
@@ -264,7 +264,8 @@ func (h *history) serve() {
 	})
 }
 
-// Check runs after each event: no pods without credentials, and no deletion of required children.
+// Check runs after each event. It fails if the plan deletes a required child, or starts pods
+// without credentials.
 func (h *history) Check(t *rapid.T) {
 	p := h.plan()
 	for _, old := range p.Delete {
@@ -412,7 +413,7 @@ func ofContainer(edit func(*corev1.Container)) func(*history) {
 	return ofDeployment(func(d *appsv1.Deployment) { edit(&d.Spec.Template.Spec.Containers[0]) })
 }
 
-// setVariable replaces the variable: the API server refuses both value and valueFrom.
+// setVariable removes the old variable: the API server refuses one with both value and valueFrom.
 func setVariable(c *corev1.Container, name, value string) {
 	removeVariable(c, name)
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})

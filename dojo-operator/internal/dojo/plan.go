@@ -99,7 +99,8 @@ func ofAllParts(issue conditions.Issue) (all []conditions.Issue) {
 	return all
 }
 
-// planFinalizers returns nil for no change. An unneeded finalizer stays until all data is retained.
+// planFinalizers returns nil for no change. After a change to Retain, the finalizer stays until all
+// objects with data are marked as retained.
 func planFinalizers(dojo *corev1api.Dojo, s State) []string {
 	switch desired, present := cnpg.Reclaims(dojo), hasFinalizer(dojo); {
 	case desired && !present:

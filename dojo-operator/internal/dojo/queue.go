@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// finishedFirst reconciles finished rollouts first, and changes of pod counts later. Otherwise, of
-// many new Dojos, most would become Ready only at the very end.
+// finishedFirst reconciles finished rollouts first, and changes of pod counts later. Without it, if
+// many Dojos are new, most of them become Ready only at the very end.
 type finishedFirst struct{ handler.EventHandler }
 
 func (f finishedFirst) Update(
@@ -38,7 +38,8 @@ func (f finishedFirst) Update(
 	f.EventHandler.Update(ctx, e, queue)
 }
 
-// ownCreates delays the event of a created child: one reconcile then also handles the next event.
+// ownCreates delays the event of a child that the operator has created, so that one reconcile
+// handles this event and the next one.
 type ownCreates struct{ handler.EventHandler }
 
 func (h ownCreates) Create(

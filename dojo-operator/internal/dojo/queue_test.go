@@ -75,7 +75,7 @@ func TestOwnCreates(t *testing.T) {
 		later bool
 	}{
 		"ours":                      {event.CreateEvent{Object: child}, true},
-		"ours, at the start":        {event.CreateEvent{Object: child, IsInInitialList: true}, false},
+		"ours, in the initial list": {event.CreateEvent{Object: child, IsInInitialList: true}, false},
 		"written by another client": {event.CreateEvent{Object: foreign}, false},
 		"without an owner":          {event.CreateEvent{Object: unowned}, false},
 	} {

@@ -175,7 +175,7 @@ func (r *Reconciler) updateStatus(
 	same := metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name, ResourceVersion: dojo.ResourceVersion}
 	was, after := &corev1api.Dojo{ObjectMeta: same, Status: before}, &corev1api.Dojo{ObjectMeta: same, Status: next}
 	done := r.applier.Expectations.Writing(expectations.KeyOf("Dojo", dojo.Namespace, dojo.Name))
-	// The resource version keeps this status from a new Dojo of the same name.
+	// The resource version makes the API server refuse this status for a new Dojo of the same name.
 	failed := r.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}),
 		client.FieldOwner(ownership.FieldOwner))
 	version := ""
@@ -238,7 +238,8 @@ func notReadySince(dojo *corev1api.Dojo, was []metav1.Condition) time.Time {
 	return dojo.CreationTimestamp.Time
 }
 
-// deferral delays the status only if pod counts alone have changed, recently and by little.
+// deferral returns the delay of the status write. It is 0 unless only pod counts have changed,
+// recently and by little.
 func deferral(before, next corev1api.DojoStatus, s workload.State) time.Duration {
 	live := s.Deployment
 	if live == nil || live.Spec.Replicas == nil || // the cache strips the replicas of another owner's Deployment

@@ -84,17 +84,17 @@ func TestStatusConditions(t *testing.T) {
 	}{
 		"new":                        {dojo(), 0, rolling, "False/Starting", "False/RollingOut"},
 		"still starting":             {dojo(starts), 0, rolling, "False/Starting", "False/RollingOut"},
-		"the first is ready":         {dojo(starts), 1, rolling, "True/ReplicasReady", "False/RollingOut"},
+		"the first pod is ready":     {dojo(starts), 1, rolling, "True/ReplicasReady", "False/RollingOut"},
 		"reconciled":                 {dojo(starts), 3, nil, "True/ReplicasReady", "True/Reconciled"},
-		"scaling while serving":      {dojo(serves, replicas(5)), 3, rolling, "True/ReplicasReady", "False/RollingOut"},
-		"broken while serving":       {dojo(serves), 2, crashing, "True/ReplicasReady", "False/CrashLoopBackOff"},
-		"an outage":                  {dojo(serves), 0, rolling, "False/NoReadyReplicas", "False/RollingOut"},
+		"scaling while it serves":    {dojo(serves, replicas(5)), 3, rolling, "True/ReplicasReady", "False/RollingOut"},
+		"degraded while it serves":   {dojo(serves), 2, crashing, "True/ReplicasReady", "False/CrashLoopBackOff"},
+		"no pod is ready any more":   {dojo(serves), 0, rolling, "False/NoReadyReplicas", "False/RollingOut"},
 		"scaled to zero":             {dojo(serves, replicas(0)), 0, nil, "False/ScaledToZero", "True/Reconciled"},
 		"scaling to zero":            {dojo(serves, replicas(0)), 2, rolling, "True/ReplicasReady", "False/RollingOut"},
 		"scaling up from zero":       {dojo(isOff), 0, rolling, "False/ScalingUp", "False/RollingOut"},
 		"suspended":                  {dojo(serves, isSuspended), 0, nil, "False/Suspended", "True/Suspended"},
-		"suspended, pods still end":  {dojo(serves, isSuspended), 2, rolling, "True/ReplicasReady", "False/RollingOut"},
-		"suspended, and broken":      {dojo(serves, isSuspended), 0, crashing, "False/Suspended", "False/CrashLoopBackOff"},
+		"suspended, pods still run":  {dojo(serves, isSuspended), 2, rolling, "True/ReplicasReady", "False/RollingOut"},
+		"suspended and Degraded":     {dojo(serves, isSuspended), 0, crashing, "False/Suspended", "False/CrashLoopBackOff"},
 		"resumed":                    {dojo(sleeps), 0, rolling, "False/ScalingUp", "False/RollingOut"},
 		"still scaling up from zero": {dojo(scalesUp), 0, rolling, "False/ScalingUp", "False/RollingOut"},
 	}
@@ -127,26 +127,26 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 		change     func(*postgres.State)
 		want, says string
 	}{
-		"all well": {serves, 3, 3, func(*postgres.State) {}, "True/ReplicasReady", "Ready replicas: 3/3."},
-		"no primary": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live.Status.InstancesStatus = nil },
+		"a ready primary and ready pods": {serves, 3, 3, func(*postgres.State) {}, "True/ReplicasReady", "Ready replicas: 3/3."},
+		"no ready primary": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live.Status.InstancesStatus = nil },
 			"False/" + reason, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/pg is not ready."},
-		"no primary, no ready pods": {unreachable, 0, 3, func(s *postgres.State) { s.Cluster.Live.Status.InstancesStatus = nil },
+		"no ready primary and no ready pods": {unreachable, 0, 3, func(s *postgres.State) { s.Cluster.Live.Status.InstancesStatus = nil },
 			"False/" + reason, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/pg is not ready."},
 		"a failover": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live.Status.TargetPrimary = "pending" },
 			"False/" + reason, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/pg is not ready."},
-		"a primary, no ready pods": {unreachable, 0, 3, func(*postgres.State) {},
+		"the primary is back, no ready pods": {unreachable, 0, 3, func(*postgres.State) {},
 			"False/NoReadyReplicas", "No replica is ready any more."},
-		"a primary, ready pods": {unreachable, 3, 3, func(*postgres.State) {}, "True/ReplicasReady", "Ready replicas: 3/3."},
-		"hibernated": {serves, 3, 3, func(s *postgres.State) {
+		"the primary and the pods are back": {unreachable, 3, 3, func(*postgres.State) {}, "True/ReplicasReady", "Ready replicas: 3/3."},
+		"the Cluster is hibernated": {serves, 3, 3, func(s *postgres.State) {
 			s.Cluster.Live.Annotations = map[string]string{"cnpg.io/hibernation": "on"}
 		}, "False/" + reason, "Requests cannot reach Postgres: the Cluster school/pg is hibernated."},
-		"deleted": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live = nil },
+		"the Cluster is deleted": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live = nil },
 			"False/" + reason, "Requests cannot reach Postgres: the Cluster school/pg does not exist."},
-		"the database is not known": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live, s.Missing = nil, []string{"Cluster"} },
+		"the kind Cluster is missing": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live, s.Missing = nil, []string{"Cluster"} },
 			"True/ReplicasReady", "Ready replicas: 3/3."},
-		"the first start": {starts, 0, 3, func(s *postgres.State) { s.Cluster.Live = nil },
+		"the first start, without a Cluster": {starts, 0, 3, func(s *postgres.State) { s.Cluster.Live = nil },
 			"False/Starting", "No replica has been ready yet."},
-		"scaled to zero": {isOff, 0, 0, func(s *postgres.State) { s.Cluster.Live = nil },
+		"scaled to zero, without a Cluster": {isOff, 0, 0, func(s *postgres.State) { s.Cluster.Live = nil },
 			"False/ScaledToZero", "No replicas are desired, so nothing runs."},
 	}
 	for name, c := range cases {
@@ -208,11 +208,11 @@ func TestUnobserved(t *testing.T) {
 		dojo      *corev1api.Dojo
 		available string
 	}{
-		"off":    {dojotest.Dojo(isOff, dojotest.Replicas(0)), "False/ScaledToZero"},
-		"serves": {dojotest.Dojo(serves), "True/ReplicasReady"},
-		"starts": {dojotest.Dojo(starts), "False/Starting"},
-		"new":    {dojotest.Dojo(), "False/Starting"},
-		"sleeps": {dojotest.Dojo(sleeps, isSuspended), "False/Suspended"},
+		"scaled to zero": {dojotest.Dojo(isOff, dojotest.Replicas(0)), "False/ScaledToZero"},
+		"serving":        {dojotest.Dojo(serves), "True/ReplicasReady"},
+		"starting":       {dojotest.Dojo(starts), "False/Starting"},
+		"new":            {dojotest.Dojo(), "False/Starting"},
+		"suspended":      {dojotest.Dojo(sleeps, isSuspended), "False/Suspended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			checkConditions(t, lastKnownStatus(c.dojo, failed), c.available, "False/Retrying")
@@ -286,18 +286,18 @@ func TestStatusFacts(t *testing.T) {
 		"autoscaled": {autoscaled, apply.Results{}, all(7, corev1api.DojoStatus{
 			Replicas: 7, ReadyReplicas: 6, UpdatedReplicas: 7, AvailableReplicas: 6, ReadyStatus: "6/7",
 		})},
-		"just created": {State{}, written(apply.Created), all(3, corev1api.DojoStatus{ReadyStatus: "0/3"})},
+		"the children were just created": {State{}, written(apply.Created), all(3, corev1api.DojoStatus{ReadyStatus: "0/3"})},
 		"only the Service was created": {
 			State{}, apply.Results{Objects: []apply.Result{{
 				Object: &apply.Object{Key: expectations.KeyOf("Service", "school", "tokyo")}, Outcome: apply.Created,
 			}}}, serviceAlone,
 		},
-		"the writes failed": {State{}, written(apply.Failed), none},
+		"the writes failed, no child exists": {State{}, written(apply.Failed), none},
 		"the writes failed, the children exist": {
 			counted(3, appsv1.DeploymentStatus{}), written(apply.Failed), all(3, corev1api.DojoStatus{ReadyStatus: "0/3"}),
 		},
-		"nothing to write yet": {State{}, apply.Results{}, none},
-		"foreign objects":      {foreign, apply.Results{}, none},
+		"no children and no writes": {State{}, apply.Results{}, none},
+		"foreign objects":           {foreign, apply.Results{}, none},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -338,9 +338,9 @@ func TestOptionalParts(t *testing.T) {
 		issues           []conditions.Issue
 		database, alerts string
 	}{
-		"neither":  {dojotest.Dojo(), issues(crashing), "", ""},
-		"both":     {dojotest.Dojo(both), nil, databaseReady, alertsReady},
-		"an issue": {dojotest.Dojo(both), issues(crashing), databaseReady, alertsReady},
+		"no database and no alerts":   {dojotest.Dojo(), issues(crashing), "", ""},
+		"a database and alerts":       {dojotest.Dojo(both), nil, databaseReady, alertsReady},
+		"an issue of the application": {dojotest.Dojo(both), issues(crashing), databaseReady, alertsReady},
 		"an issue of the alerts": {dojotest.Dojo(both), issues(part(corev1api.ConditionAlertsReady, crashing)),
 			databaseReady, "False/CrashLoopBackOff"},
 		"an issue of the database": {dojotest.Dojo(both), issues(part(corev1api.ConditionDatabaseReady, rolling)),
@@ -386,14 +386,14 @@ func TestWaits(t *testing.T) {
 		issues []conditions.Issue
 		want   []corev1api.Wait
 	}{
-		"nothing":                    {dojotest.Dojo(), issues(rolling), nil},
-		"begins":                     {dojotest.Dojo(), issues(rolling, waiting(secret)), wanted(since(secret, 0))},
-		"continues":                  {dojotest.Dojo(hour), issues(waiting(secret)), wanted(since(secret, time.Hour))},
-		"a Degraded issue":           {dojotest.Dojo(hour), issues(exceeded(secret)), wanted(since(secret, time.Hour))},
-		"no longer waiting":          {dojotest.Dojo(hour), issues(rolling), nil},
-		"waiting for another object": {dojotest.Dojo(hour), issues(waiting(channel)), wanted(since(channel, 0))},
-		"two issues with one object": {dojotest.Dojo(), issues(waiting(secret), waiting(secret)), wanted(since(secret, 0))},
-		"a second object, just now":  {dojotest.Dojo(hour), both, wanted(since(secret, time.Hour), since(channel, 0))},
+		"no wait":                          {dojotest.Dojo(), issues(rolling), nil},
+		"a wait begins":                    {dojotest.Dojo(), issues(rolling, waiting(secret)), wanted(since(secret, 0))},
+		"a wait continues":                 {dojotest.Dojo(hour), issues(waiting(secret)), wanted(since(secret, time.Hour))},
+		"a wait is Degraded":               {dojotest.Dojo(hour), issues(exceeded(secret)), wanted(since(secret, time.Hour))},
+		"a wait ends":                      {dojotest.Dojo(hour), issues(rolling), nil},
+		"a wait for another object begins": {dojotest.Dojo(hour), issues(waiting(channel)), wanted(since(channel, 0))},
+		"two issues wait for one object":   {dojotest.Dojo(), issues(waiting(secret), waiting(secret)), wanted(since(secret, 0))},
+		"a second wait begins":             {dojotest.Dojo(hour), both, wanted(since(secret, time.Hour), since(channel, 0))},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -443,24 +443,24 @@ func TestDeferral(t *testing.T) {
 		live *appsv1.Deployment
 		want time.Duration
 	}{
-		"nothing":                       {before, moved(0), 0},
-		"counts, just moved":            {next, moved(0), 2 * time.Second},
-		"counts, moved a moment ago":    {next, moved(1500 * time.Millisecond), 500 * time.Millisecond},
-		"counts, moved long enough ago": {next, moved(2 * time.Second), 0},
-		"counts, moved long ago":        {next, moved(time.Hour), 0},
-		"many more ready, just moved":   {many, large, 0},
-		"a few more ready of many":      {few, large, 2 * time.Second},
-		"counts, by a clock ahead":      {next, moved(-time.Hour), 0},
-		"counts, never moved":           {next, neverMoved, 0},
-		"no Deployment":                 {next, nil, 0},
-		"a foreign Deployment":          {next, &appsv1.Deployment{}, 0},
-		"reconciled":                    {ending(3, "3/3", nil), moved(0), 0},
-		"another reason":                {ending(2, "2/3", another), moved(0), 0},
-		"a failure":                     {ending(2, "2/3", crashing), moved(0), 0},
-		"another generation":            {generation, moved(0), 0},
-		"the Service was created":       {served, moved(0), 0},
-		"more are desired":              {desired, moved(0), 0},
-		"something is waited for":       {waits, moved(0), 0},
+		"no change":                              {before, moved(0), 0},
+		"counts changed just now":                {next, moved(0), 2 * time.Second},
+		"counts changed a moment ago":            {next, moved(1500 * time.Millisecond), 500 * time.Millisecond},
+		"counts changed two seconds ago":         {next, moved(2 * time.Second), 0},
+		"counts changed long ago":                {next, moved(time.Hour), 0},
+		"many pods became ready":                 {many, large, 0},
+		"a few of many pods became ready":        {few, large, 2 * time.Second},
+		"counts changed, another clock is ahead": {next, moved(-time.Hour), 0},
+		"counts changed at an unknown time":      {next, neverMoved, 0},
+		"no Deployment":                          {next, nil, 0},
+		"a foreign Deployment":                   {next, &appsv1.Deployment{}, 0},
+		"the Dojo became Ready":                  {ending(3, "3/3", nil), moved(0), 0},
+		"the reason of Progressing changed":      {ending(2, "2/3", another), moved(0), 0},
+		"a pod crashes":                          {ending(2, "2/3", crashing), moved(0), 0},
+		"the generation changed":                 {generation, moved(0), 0},
+		"the Service was created":                {served, moved(0), 0},
+		"more replicas are desired":              {desired, moved(0), 0},
+		"a wait began":                           {waits, moved(0), 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -482,11 +482,11 @@ func TestNotReadySince(t *testing.T) {
 		dojo *corev1api.Dojo
 		want time.Time
 	}{
-		"new":                       {dojotest.Dojo(), created},
-		"never Available":           {dojotest.Dojo(starts), created},
-		"rolling out while serving": {dojotest.Dojo(reported(3, usable, rolling)), stopped},
-		"broken while serving":      {dojotest.Dojo(reported(2, usable, crashing)), stopped},
-		"an outage":                 {dojotest.Dojo(reported(0, outage, rolling)), stopped},
+		"new":                         {dojotest.Dojo(), created},
+		"never Available":             {dojotest.Dojo(starts), created},
+		"rolling out while it serves": {dojotest.Dojo(reported(3, usable, rolling)), stopped},
+		"degraded while it serves":    {dojotest.Dojo(reported(2, usable, crashing)), stopped},
+		"no pod is ready any more":    {dojotest.Dojo(reported(0, outage, rolling)), stopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

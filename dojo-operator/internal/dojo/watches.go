@@ -115,7 +115,7 @@ func (r *Reconciler) waitingDojoOfPod(ctx context.Context, pod client.Object) []
 		if r.Client.Get(ctx, request.NamespacedName, &dojo) == nil && (dojo.DeletionTimestamp != nil || dojo.Spec.Suspend ||
 			dojo.Status.Database != nil && (dojo.Status.Database.FormerLogin != "" || dojo.Status.Database.Pooler != nil ||
 				dojo.Status.Database.Upgrade != nil)) {
-			// The Cluster's owner may wait for the end of the pod to hibernate the Cluster.
+			// Another Dojo may own the Cluster, and hibernate it only after this pod has ended.
 			return append([]reconcile.Request{request}, r.ownerOfCluster(ctx, dojo.Namespace, cnpg.ClusterName(&dojo))...)
 		}
 	}

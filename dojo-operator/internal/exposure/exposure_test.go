@@ -93,8 +93,8 @@ func TestIngress(t *testing.T) {
 		dojo *corev1api.Dojo
 		want networkingv1.IngressSpec
 	}{
-		"the minimum": {dojotest.Dojo(byIngress), networkingv1.IngressSpec{Rules: one}},
-		"all": {dojotest.Dojo(withAll), networkingv1.IngressSpec{
+		"only required fields": {dojotest.Dojo(byIngress), networkingv1.IngressSpec{Rules: one}},
+		"all fields": {dojotest.Dojo(withAll), networkingv1.IngressSpec{
 			Rules: append(one, ruleOf("tokyo.example.org")), IngressClassName: ptr.To("nginx"),
 			TLS: []networkingv1.IngressTLS{{Hosts: []string{"dojo.example.org", "tokyo.example.org"}, SecretName: "tls"}},
 		}},
@@ -194,19 +194,19 @@ func TestRoute(t *testing.T) {
 		want    string
 		reached bool
 	}{
-		"no report":                     {nil, 0, waiting, false},
-		"no report for long":            {nil, time.Hour, late, false},
-		"report of another Gateway":     {[]parentStatus{of("", "public", "https", no)}, 0, waiting, false},
-		"report of another listener":    {[]parentStatus{of("infra", "public", "http", no)}, 0, waiting, false},
-		"report of one of two Gateways": {[]parentStatus{public(yes, resolved)}, 0, waiting, true},
-		"accepted":                      {[]parentStatus{public(yes, resolved), own(yes, resolved)}, 0, "", true},
-		"accepted by the explicit name": {[]parentStatus{public(yes), of("school", "own", "", yes)}, 0, "", true},
-		"refused by one of two":         {[]parentStatus{public(yes, resolved), own(no, resolved)}, 0, refused, true},
-		"refused by all":                {[]parentStatus{public(no), own(no)}, 0, refused, false},
-		"unresolved":                    {[]parentStatus{public(yes, unresolved), own(yes, resolved)}, 0, refused, true},
-		"unknown":                       {[]parentStatus{public(is("Accepted", metav1.ConditionUnknown)), own(yes)}, 0, waiting, true},
-		"before a change":               {[]parentStatus{public(before(no)), own(yes)}, 0, waiting, true},
-		"accepted before a change":      {[]parentStatus{public(before(yes)), own(before(yes))}, 0, waiting, false},
+		"no report":                                      {nil, 0, waiting, false},
+		"no report for long":                             {nil, time.Hour, late, false},
+		"report of another Gateway":                      {[]parentStatus{of("", "public", "https", no)}, 0, waiting, false},
+		"report of another listener":                     {[]parentStatus{of("infra", "public", "http", no)}, 0, waiting, false},
+		"only one of two Gateways has reported":          {[]parentStatus{public(yes, resolved)}, 0, waiting, true},
+		"accepted by both Gateways":                      {[]parentStatus{public(yes, resolved), own(yes, resolved)}, 0, "", true},
+		"accepted by a Gateway named with its namespace": {[]parentStatus{public(yes), of("school", "own", "", yes)}, 0, "", true},
+		"refused by one of two Gateways":                 {[]parentStatus{public(yes, resolved), own(no, resolved)}, 0, refused, true},
+		"refused by both Gateways":                       {[]parentStatus{public(no), own(no)}, 0, refused, false},
+		"accepted with unresolved references":            {[]parentStatus{public(yes, unresolved), own(yes, resolved)}, 0, refused, true},
+		"acceptance by one Gateway is unknown":           {[]parentStatus{public(is("Accepted", metav1.ConditionUnknown)), own(yes)}, 0, waiting, true},
+		"refused before a change":                        {[]parentStatus{public(before(no)), own(yes)}, 0, waiting, true},
+		"accepted before a change":                       {[]parentStatus{public(before(yes)), own(before(yes))}, 0, waiting, false},
 		"accepted by one of two controllers of a Gateway": {
 			[]parentStatus{public(no), public(yes), own(yes)}, 0, "", true,
 		},

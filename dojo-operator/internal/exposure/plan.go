@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Service is the port of the Kubernetes Service that the Ingress or HTTPRoute sends requests to.
+// Service is the port of the Kubernetes Service. The Ingress or HTTPRoute sends requests to it.
 type Service struct {
 	PortName string
 	Port     int32

@@ -18,7 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// routeFor also sets fields with defaults, because server-side apply treats the lists as atomic
+// routeFor also sets fields that have defaults. Server-side apply treats the lists as atomic, so a
+// list without its defaults would differ from the live list
 // (https://gateway-api.sigs.k8s.io/reference/spec/#httproute).
 func routeFor(dojo *corev1api.Dojo, to Service) *unstructured.Unstructured {
 	want := dojo.Spec.Exposure

@@ -27,8 +27,8 @@ type Metrics struct {
 
 var readyBuckets = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800}
 
-// New registers the metrics. Only the leader, for which elected is closed, exports the gauges: a
-// standby must not export the same series.
+// New registers the metrics. elected is closed when the operator becomes the leader. Only the
+// leader exports the gauges: a standby must not export the same series.
 func New(registry prometheus.Registerer, dojos client.Reader, elected <-chan struct{}) (*Metrics, error) {
 	m := &Metrics{
 		applies: prometheus.NewCounterVec(prometheus.CounterOpts{

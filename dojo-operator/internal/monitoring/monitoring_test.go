@@ -297,41 +297,41 @@ func TestAlertsReady(t *testing.T) {
 		want    string
 		says    string
 	}{
-		"own": {dojo(inGroup), "", nothing, "", ""},
-		"own, deleted": {dojo(inGroup), "", gone("tokyo-alerts"),
+		"own channel": {dojo(inGroup), "", nothing, "", ""},
+		"own channel, deleted": {dojo(inGroup), "", gone("tokyo-alerts"),
 			"Progressing/WaitingForChannel", "DiscordChannel school/tokyo-alerts."},
-		"own, new": {dojo(inGroup), "", noStatus, "Progressing/WaitingForChannel",
+		"own channel, new": {dojo(inGroup), "", noStatus, "Progressing/WaitingForChannel",
 			"The DiscordChannel school/tokyo-alerts is not Ready: discord-operator has not reconciled it."},
-		"own, waiting": {dojo(inGroup), "", is(unusable, waiting, ""),
+		"own channel, waiting": {dojo(inGroup), "", is(unusable, waiting, ""),
 			"Progressing/WaitingForChannel", "tokyo-alerts is not Ready (WaitingForServer): The server jujutsu does not exist."},
-		"own, waiting for long": {dojo(inGroup, waited("tokyo-alerts", time.Hour)), "", is(unusable, waiting, ""),
+		"own channel, waiting for long": {dojo(inGroup, waited("tokyo-alerts", time.Hour)), "", is(unusable, waiting, ""),
 			"Degraded/ChannelNotReady", "tokyo-alerts (WaitingForServer): The server jujutsu does not exist. See " +
 				"`kubectl describe discordchannels.discord.jutsu.com tokyo-alerts -n school`."},
-		"own, waiting, after another waited for long": {dojo(inGroup, waited("all", time.Hour)), "", is(unusable, waiting, ""),
+		"own channel, waiting, after a long wait for another": {dojo(inGroup, waited("all", time.Hour)), "", is(unusable, waiting, ""),
 			"Progressing/WaitingForChannel", "tokyo-alerts is not Ready (WaitingForServer): The server jujutsu does not exist."},
-		"own, not reconciled for long": {dojo(inGroup, waited("tokyo-alerts", time.Hour)), "", noStatus,
+		"own channel, not reconciled for long": {dojo(inGroup, waited("tokyo-alerts", time.Hour)), "", noStatus,
 			"Degraded/ChannelNotReady", "discord-operator has not reconciled it"},
-		"own, refused": {dojo(inGroup), "", is(unusable, refused, ""),
+		"own channel, refused": {dojo(inGroup), "", is(unusable, refused, ""),
 			"Degraded/ChannelNotReady", "The bot lacks ManageChannels. See"},
-		"own, exists but does not match its spec": {dojo(inGroup), "", is(usable, refused, "hook"), "", ""},
-		"own, without Secret": {dojo(inGroup), "", is(usable, nil, ""),
+		"own channel, exists but does not match its spec": {dojo(inGroup), "", is(usable, refused, "hook"), "", ""},
+		"own channel, without Secret": {dojo(inGroup), "", is(usable, nil, ""),
 			"Progressing/WaitingForChannel", "has no webhook yet (Reconciled)"},
-		"own, name conflict": {dojo(inGroup), "", edit("tokyo-alerts", released),
+		"own channel, name conflict": {dojo(inGroup), "", edit("tokyo-alerts", released),
 			"Degraded/NameConflict", "DiscordChannel school/tokyo-alerts"},
-		"shared": {dojo(inChannel), "", nothing, "", ""},
-		"shared, missing": {dojo(inChannel), "", gone("all"),
+		"shared channel": {dojo(inChannel), "", nothing, "", ""},
+		"shared channel, missing": {dojo(inChannel), "", gone("all"),
 			"Progressing/WaitingForChannel", "DiscordChannel school/all."},
-		"shared, missing for long": {dojo(inChannel, waited("all", time.Hour)), "", gone("all"),
+		"shared channel, missing for long": {dojo(inChannel, waited("all", time.Hour)), "", gone("all"),
 			"Degraded/ChannelNotFound", "spec.alerts.discord.channelRef"},
-		"shared, without webhook": {dojo(inChannel), "", edit("all", noWebhook),
+		"shared channel, without webhook": {dojo(inChannel), "", edit("all", noWebhook),
 			"Degraded/ChannelWithoutWebhook", "spec.webhook"},
 		"no discord-operator": {dojo(inGroup), "DiscordChannel", nothing,
 			"Degraded/DiscordOperatorNotInstalled", "DiscordChannel"},
 		"no prometheus-operator": {dojo(inGroup), "AlertmanagerConfig", nothing,
 			"Degraded/PrometheusOperatorNotInstalled", "AlertmanagerConfig"},
-		"half a prometheus-operator": {dojo(inGroup), "PrometheusRule", nothing,
+		"prometheus-operator without the kind PrometheusRule": {dojo(inGroup), "PrometheusRule", nothing,
 			"Degraded/PrometheusOperatorNotInstalled", "PrometheusRule"},
-		"name conflict of the route": {dojo(inGroup), "", foreignRoute,
+		"name conflict of the AlertmanagerConfig": {dojo(inGroup), "", foreignRoute,
 			"Degraded/NameConflict", "AlertmanagerConfig school/tokyo"},
 	}
 	for name, c := range cases {
@@ -398,12 +398,12 @@ func TestMovedAlerts(t *testing.T) {
 		change   func(*testing.T, *dojotest.Cluster)
 		want     []string
 	}{
-		"no longer desired":               {inGroup, noAlerts, nothing, []string{monitor, rule, route, channel}},
-		"no longer desired, with metrics": {inGroup, monitored, nothing, []string{route, channel}},
-		"into a shared channel":           {inGroup, inChannel, nothing, nil}, // it deletes the Dojo's own channel only later
-		"out of a shared channel":         {inChannel, noAlerts, nothing, []string{monitor, rule, route}},
-		"a channel that is being deleted": {inGroup, inChannel, deleting, nil},
-		"foreign by now":                  {inGroup, monitored, released, nil},
+		"alerts removed":                        {inGroup, noAlerts, nothing, []string{monitor, rule, route, channel}},
+		"alerts removed, metrics stay":          {inGroup, monitored, nothing, []string{route, channel}},
+		"alerts move into a shared channel":     {inGroup, inChannel, nothing, nil}, // it deletes the Dojo's own channel only later
+		"alerts removed from a shared channel":  {inChannel, noAlerts, nothing, []string{monitor, rule, route}},
+		"former channel is being deleted":       {inGroup, inChannel, deleting, nil},
+		"alerts removed, objects have no owner": {inGroup, monitored, released, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

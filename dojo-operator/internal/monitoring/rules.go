@@ -13,11 +13,13 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// operatorJob is no valid name of a Service, so no application has the same job.
+// operatorJob is the label job of the operator's metrics. It is not a valid name of a Service, so
+// an application never has the same job.
 const operatorJob = "jutsu.com/dojo-operator"
 
-// rulesFor needs honorLabels for the operator's metrics, to keep the Dojo's label namespace. The
-// application counts requests with https://github.com/zsais/go-gin-prometheus.
+// rulesFor requires that Prometheus scrapes the operator with honorLabels, so that the label
+// namespace stays the Dojo's. The application counts requests with
+// https://github.com/zsais/go-gin-prometheus.
 func rulesFor(dojo *corev1api.Dojo) []any {
 	appLabels := fmt.Sprintf(`namespace=%q,service=%q`, dojo.Namespace, dojo.Name)
 	operatorLabels := fmt.Sprintf(`job=%q,namespace=%q,dojo=%q`, operatorJob, dojo.Namespace, dojo.Name)
@@ -74,7 +76,8 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 }
 
 // downExpr is true if no pod answers and the Dojo should run. Without the operator's series, a pod
-// must have been up within the last hour. Prometheus may reach no pod of an Available Dojo.
+// must have been up within the last hour. The Dojo may be Available, because Prometheus may fail to
+// reach the pods.
 func downExpr(appLabels, operatorLabels string) string {
 	up, available := "up{"+appLabels+"}", "dojo_condition{"+operatorLabels+`,type="Available"`
 	inactive := strings.Join([]string{
@@ -99,7 +102,7 @@ func backupRules(dojo *corev1api.Dojo, policy *corev1api.Backup, operatorLabels,
 	return rules
 }
 
-// maxBackupAge returns 1.25 times the longest interval of the schedule, or 0 if it is invalid.
+// maxBackupAge returns 1.25 times the longest interval of the schedule, or 0 if it never runs.
 func maxBackupAge(fiveFields string) (longest time.Duration) {
 	schedule, err := cron.ParseStandard(fiveFields)
 	if err != nil {

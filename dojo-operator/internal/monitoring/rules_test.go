@@ -59,16 +59,16 @@ func TestAlerts(t *testing.T) {
 		dojo *corev1api.Dojo
 		want []string
 	}{
-		"serving":       {dojotest.Dojo(), all()},
-		"off":           {dojotest.Dojo(dojotest.Replicas(0)), common},
-		"with database": {dojotest.Dojo(withCluster(nil)), all("DojoDatabaseUnreachable", "DojoDatabaseNotReady")},
+		"serving":        {dojotest.Dojo(), all()},
+		"scaled to zero": {dojotest.Dojo(dojotest.Replicas(0)), common},
+		"with database":  {dojotest.Dojo(withCluster(nil)), all("DojoDatabaseUnreachable", "DojoDatabaseNotReady")},
 		"with backups": {dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"})),
 			all("DojoDatabaseUnreachable", "DojoDatabaseNotReady", "DojoBackupFailed", "DojoBackupOverdue")},
 		"with backups that CloudNativePG refuses": {dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "99 2 * * *"})),
 			all("DojoDatabaseUnreachable", "DojoDatabaseNotReady", "DojoBackupFailed")},
 		"with a version": {dojotest.Dojo(withCluster(nil), withVersion(nil)),
 			all("DojoDatabaseUnreachable", "DojoDatabaseNotReady", "DojoPostgresOutdated")},
-		"with automatic minors": {
+		"with automatic minor upgrades": {
 			dojotest.Dojo(withCluster(nil), withVersion(&corev1api.VersionPolicy{Minor: corev1api.MinorAutomatic})),
 			all("DojoDatabaseUnreachable", "DojoDatabaseNotReady", "DojoPostgresOutdated"),
 		},
@@ -109,7 +109,7 @@ func TestLinks(t *testing.T) {
 	}{
 		"no links":    {Config{}, map[string]any{}},
 		"a dashboard": {Config{DashboardURL: dashboard}, map[string]any{"dashboard_url": thisDojo}},
-		"both": {Config{DashboardURL: dashboard, DocsURL: "https://r.example.org/docs"}, map[string]any{
+		"a dashboard and docs": {Config{DashboardURL: dashboard, DocsURL: "https://r.example.org/docs"}, map[string]any{
 			"dashboard_url": thisDojo, "runbook_url": "https://r.example.org/docs",
 		}},
 	} {

@@ -99,7 +99,8 @@ func Observe(
 	return s, err
 }
 
-// observeSecrets reads data: metadata does not show a change under the operator's field manager.
+// observeSecrets reads data, because metadata does not show a change by a client with the
+// operator's field manager.
 func (s *State) observeSecrets(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (err error) {
 	secret := func(name string) (client.ObjectKey, *metav1.PartialObjectMetadata, error) {
 		key := client.ObjectKey{Namespace: dojo.Namespace, Name: name}

@@ -82,7 +82,7 @@ func released(t *testing.T, c *dojotest.Cluster) {
 		func(s *corev1.Secret) { s.OwnerReferences = nil })
 }
 
-// legacy simulates an earlier operator, which named the Secret of discord-operator.
+// legacy simulates an earlier operator: the AlertmanagerConfig names discord-operator's Secret.
 func legacy(t *testing.T, c *dojotest.Cluster) {
 	t.Helper()
 	applytest.Edit(t, c.Server, "kubectl", objectOf(t, c, routeKind), func(o *unstructured.Unstructured) {
@@ -115,26 +115,26 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 	nothing := func(*testing.T, *dojotest.Cluster) {}
 	for name, c := range map[string]struct {
 		change func(*testing.T, *dojotest.Cluster)
-		// Expected URLs after the whole plan, the safeguards, and those of a deleted Dojo.
+		// Expected URLs after the whole plan, the safeguards, and the safeguards of a deleted Dojo.
 		plan, guarded, deleted string
 		reports                string
 	}{
-		"at rest":                         {nothing, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"no change":                       {nothing, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
 		"another URL of Discord":          {to("kubectl", "hook", moved), moved, urlOf("hook"), urlOf("hook"), ""},
 		"a foreign URL":                   {to("kubectl", "hook", hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), "Degraded/WebhookInvalid"},
 		"a foreign URL in the own Secret": {to("kubectl", own, hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"a foreign URL with the operator's field manager": {to("dojo-operator", own, hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"a foreign URL in both Secrets":                   {all(to("kubectl", "hook", hostile), to("kubectl", own, hostile)), "", "", "", "Degraded/WebhookInvalid"},
-		"no URL in the own Secret":                        {to("kubectl", own, ""), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"immutable":                                       {all(to("kubectl", own, hostile), immutable), "", "", "", ""},
-		"immutable with a valid URL":                      {immutable, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"the own Secret is deleted":                       {gone(own), urlOf("hook"), urlOf("hook"), "", ""},
-		"the channel's Secret is deleted":                 {gone("hook"), urlOf("hook"), urlOf("hook"), urlOf("hook"), "Progressing/WaitingForChannel"},
-		"both Secrets are deleted":                        {all(gone("hook"), gone(own)), "", "", "", "Progressing/WaitingForChannel"},
-		"the own Secret has another owner":                {foreign, "", "", "", "Degraded/NameConflict"},
-		"the own Secret has no owner":                     {all(to("kubectl", own, hostile), released), "", "", "", "Degraded/NameConflict"},
-		"a route of an earlier version":                   {legacy, urlOf("hook"), urlOf("hook"), "", ""},
-		"a route of an earlier version, a foreign URL":    {all(legacy, to("kubectl", "hook", hostile)), "", "", "", "Degraded/WebhookInvalid"},
+		"a foreign URL in the own Secret, with our field manager":    {to("dojo-operator", own, hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"a foreign URL in both Secrets":                              {all(to("kubectl", "hook", hostile), to("kubectl", own, hostile)), "", "", "", "Degraded/WebhookInvalid"},
+		"no URL in the own Secret":                                   {to("kubectl", own, ""), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"the own Secret is immutable, with a foreign URL":            {all(to("kubectl", own, hostile), immutable), "", "", "", ""},
+		"the own Secret is immutable, with a valid URL":              {immutable, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"the own Secret is deleted":                                  {gone(own), urlOf("hook"), urlOf("hook"), "", ""},
+		"the channel's Secret is deleted":                            {gone("hook"), urlOf("hook"), urlOf("hook"), urlOf("hook"), "Progressing/WaitingForChannel"},
+		"both Secrets are deleted":                                   {all(gone("hook"), gone(own)), "", "", "", "Progressing/WaitingForChannel"},
+		"the own Secret has another owner":                           {foreign, "", "", "", "Degraded/NameConflict"},
+		"the own Secret has no owner":                                {all(to("kubectl", own, hostile), released), "", "", "", "Degraded/NameConflict"},
+		"an AlertmanagerConfig of an earlier version":                {legacy, urlOf("hook"), urlOf("hook"), "", ""},
+		"an AlertmanagerConfig of an earlier version, a foreign URL": {all(legacy, to("kubectl", "hook", hostile)), "", "", "", "Degraded/WebhookInvalid"},
 	} {
 		for step, of := range map[string]struct {
 			plan func(*corev1api.Dojo, State) apply.Plan
@@ -251,9 +251,9 @@ func TestInvalidWebhook(t *testing.T) {
 		dojo   *corev1api.Dojo
 		says   string
 	}{
-		"foreign": {to("kubectl", "hook", hostile), dojotest.Dojo(inGroup),
+		"a foreign URL": {to("kubectl", "hook", hostile), dojotest.Dojo(inGroup),
 			`The key "url" of the Secret school/hook holds no webhook URL that begins with https://discord.com/api`},
-		"missing for long": {gone("hook"), dojotest.Dojo(inGroup, missing),
+		"the Secret is missing for long": {gone("hook"), dojotest.Dojo(inGroup, missing),
 			"The Secret school/hook with the URL of the webhook does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {

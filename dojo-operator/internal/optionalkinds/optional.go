@@ -114,8 +114,8 @@ func (k *Kinds) Defined(ctx context.Context, kind Kind) (bool, error) {
 	return err == nil, nil
 }
 
-// SetupWithManager makes target, which must not have started, watch all kinds. Watches of installed
-// kinds start at once, so that an installed kind never seems to be missing.
+// SetupWithManager makes target watch all kinds. The controller target must not have started yet.
+// Watches of installed kinds start at once, so that an installed kind never seems to be missing.
 func (k *Kinds) SetupWithManager(
 	ctx context.Context, mgr ctrl.Manager, target controller.Controller,
 	objects handler.EventHandler, changes handler.TypedEventHandler[Kind, reconcile.Request],
@@ -216,7 +216,7 @@ func (k *Kinds) report(ctx context.Context, kind Kind) error {
 	}
 }
 
-// checkServed is needed, because a CustomResourceDefinition may lack the operator's version.
+// checkServed is needed: a CustomResourceDefinition may lack the version that the operator uses.
 func (k *Kinds) checkServed(ctx context.Context, kind Kind) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))

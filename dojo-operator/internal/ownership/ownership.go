@@ -239,7 +239,8 @@ func unusable(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions
 }
 
 // PlanOption plans the write of an optional child, or its deletion if asked is false. It returns
-// nil if there is no write. A nil desired keeps the child. Another owner's object causes an issue.
+// nil if there is no write. If asked is true and desired is nil, the child stays as it is. Another
+// owner's object causes an issue.
 func PlanOption[L apply.Live](
 	dojo *corev1api.Dojo, p *apply.Plan, kind string, live L, asked bool, desired *unstructured.Unstructured,
 	known apply.Unchanged,

@@ -44,17 +44,17 @@ func TestBelongs(t *testing.T) {
 		live             *corev1.Service
 		conflicts, holds bool // the results of Conflicts and Holds
 	}{
-		"absent":                   {nil, false, false},
-		"ours":                     {controlledBy(tokyo), false, true},
-		"without owner":            {&corev1.Service{}, true, false},
-		"of another Dojo":          {controlledBy(kyoto), true, false},
-		"of a former Dojo":         {controlledBy(former), true, false},
-		"owned, not controlled":    {notAsController, true, false},
-		"with our labels":          {labelledFor(tokyo, Application), true, true},
-		"with another's labels":    {labelledFor(kyoto, Application), true, false},
-		"with the schema's labels": {labelledFor(tokyo, Schema), true, false},
+		"absent":                     {nil, false, false},
+		"ours":                       {controlledBy(tokyo), false, true},
+		"without owner":              {&corev1.Service{}, true, false},
+		"of another Dojo":            {controlledBy(kyoto), true, false},
+		"of a former Dojo":           {controlledBy(former), true, false},
+		"owned, not controlled":      {notAsController, true, false},
+		"with our labels":            {labelledFor(tokyo, Application), true, true},
+		"with another Dojo's labels": {labelledFor(kyoto, Application), true, false},
+		"with the schema's labels":   {labelledFor(tokyo, Schema), true, false},
 		"with our labels and a foreign controller": {byAnother, true, false},
-		"with labels that are not managed":         {unmanaged, true, false},
+		"with another managed-by label":            {unmanaged, true, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -183,8 +183,8 @@ func ofJob(pod client.Object) bool {
 	return name == ownership.Schema || name == ownership.Release
 }
 
-// Changed accepts changes of a pod's trouble, failures and deletions of Jobs' pods, and ends of
-// release pods, because the Job of a release pod may be gone.
+// Changed accepts a change of a pod's trouble, and the failure or deletion of a Job's pod. It also
+// accepts the end of a release pod, because the pod's Job may be gone.
 var Changed = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return atStart(e.Object).Reason != "" },
 	UpdateFunc: func(e event.UpdateEvent) bool {

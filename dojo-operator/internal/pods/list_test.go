@@ -28,24 +28,24 @@ func TestChanged(t *testing.T) {
 		return Changed.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})
 	}
 	cases := map[string]struct{ got, want bool }{
-		"new and fine":       {Changed.Create(event.CreateEvent{Object: &fine}), false},
-		"new with trouble":   {Changed.Create(event.CreateEvent{Object: &failing}), true},
-		"becomes ready":      {updated(&fine, &ready), false},
-		"gets into trouble":  {updated(&fine, &failing), true},
-		"crashes once more":  {updated(&failing, &again), false},
-		"another trouble":    {updated(&failing, &other), true},
-		"recovers":           {updated(&failing, &ready), true},
-		"the schema fails":   {updated(endedPod(ownership.Schema, "", 0), endedPod(ownership.Schema, "no", 3)), true},
-		"the schema is done": {updated(endedPod(ownership.Schema, "", 0), endedPod(ownership.Schema, "", 0)), false},
-		"a release step is done": {updated(&corev1.Pod{ObjectMeta: endedPod(ownership.Release, "", 0).ObjectMeta},
+		"new and fine":                          {Changed.Create(event.CreateEvent{Object: &fine}), false},
+		"new with trouble":                      {Changed.Create(event.CreateEvent{Object: &failing}), true},
+		"becomes ready":                         {updated(&fine, &ready), false},
+		"gets into trouble":                     {updated(&fine, &failing), true},
+		"crashes once more":                     {updated(&failing, &again), false},
+		"gets another trouble":                  {updated(&failing, &other), true},
+		"recovers":                              {updated(&failing, &ready), true},
+		"the schema's pod fails":                {updated(endedPod(ownership.Schema, "", 0), endedPod(ownership.Schema, "no", 3)), true},
+		"the schema's pod had succeeded before": {updated(endedPod(ownership.Schema, "", 0), endedPod(ownership.Schema, "", 0)), false},
+		"a release step's pod ends": {updated(&corev1.Pod{ObjectMeta: endedPod(ownership.Release, "", 0).ObjectMeta},
 			endedPod(ownership.Release, "", 0)), true},
-		"a release step was done": {updated(endedPod(ownership.Release, "", 0), endedPod(ownership.Release, "", 0)), false},
-		"the application has ended": {updated(endedPod(ownership.Application, "", 0),
+		"a release step's pod had ended before": {updated(endedPod(ownership.Release, "", 0), endedPod(ownership.Release, "", 0)), false},
+		"the application's pod fails": {updated(endedPod(ownership.Application, "", 0),
 			endedPod(ownership.Application, "no", 3)), false},
-		"gone and was fine":   {Changed.Delete(event.DeleteEvent{Object: &fine}), false},
-		"gone, of the schema": {Changed.Delete(event.DeleteEvent{Object: endedPod(ownership.Schema, "", 0)}), true},
-		"gone, with trouble":  {Changed.Delete(event.DeleteEvent{Object: &failing}), true},
-		"a generic event":     {Changed.Generic(event.GenericEvent{Object: &failing}), false},
+		"deleted without trouble":     {Changed.Delete(event.DeleteEvent{Object: &fine}), false},
+		"the schema's pod is deleted": {Changed.Delete(event.DeleteEvent{Object: endedPod(ownership.Schema, "", 0)}), true},
+		"deleted with trouble":        {Changed.Delete(event.DeleteEvent{Object: &failing}), true},
+		"a generic event":             {Changed.Generic(event.GenericEvent{Object: &failing}), false},
 	}
 	for name, c := range cases {
 		if c.got != c.want {
@@ -112,11 +112,11 @@ func TestIndexes(t *testing.T) {
 	}{
 		"pod of the application": {"*v1.Pod " + OfApplication, &corev1.Pod{ObjectMeta: application},
 			[]string{"tokyo"}},
-		"of the schema, as application's": {"*v1.Pod " + OfApplication, &corev1.Pod{ObjectMeta: schema}, nil},
-		"pod of the schema":               {"*v1.Pod " + OfSchema, &corev1.Pod{ObjectMeta: schema}, []string{"tokyo"}},
-		"of the application, as schema's": {"*v1.Pod " + OfSchema, &corev1.Pod{ObjectMeta: application}, nil},
-		"Job of the schema":               {"*v1.Job " + JobOfDojo, &batchv1.Job{ObjectMeta: schema}, []string{"tokyo"}},
-		"another Job":                     {"*v1.Job " + JobOfDojo, &batchv1.Job{}, nil},
+		"pod of the schema, in the application's index": {"*v1.Pod " + OfApplication, &corev1.Pod{ObjectMeta: schema}, nil},
+		"pod of the schema":                             {"*v1.Pod " + OfSchema, &corev1.Pod{ObjectMeta: schema}, []string{"tokyo"}},
+		"pod of the application, in the schema's index": {"*v1.Pod " + OfSchema, &corev1.Pod{ObjectMeta: application}, nil},
+		"Job of the schema":                             {"*v1.Job " + JobOfDojo, &batchv1.Job{ObjectMeta: schema}, []string{"tokyo"}},
+		"Job without labels":                            {"*v1.Job " + JobOfDojo, &batchv1.Job{}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -13,9 +13,10 @@ import (
 
 const workingDir = "/tmp"
 
-// Users selects the user that pods run as.
+// Users selects the user that runs the containers of pods.
 type Users struct {
-	// With ByPlatform, pods name no user: OpenShift's SecurityContextConstraints select the user.
+	// If ByPlatform is true, pods do not name a user, because OpenShift's
+	// SecurityContextConstraints select the user.
 	ByPlatform bool
 }
 

@@ -53,8 +53,8 @@ func Worst(now time.Time, pods []corev1.Pod) Trouble {
 	return found
 }
 
-// startOfRevisions returns the start of each revision, and the latest start. The newest pod may be
-// of a former revision, because its ReplicaSet still replaces drained pods.
+// startOfRevisions returns the start of each revision, and the latest start. The newest pod may
+// have a former revision, because the ReplicaSet of that revision still replaces drained pods.
 func startOfRevisions(pods []corev1.Pod) (started map[string]time.Time, latest time.Time) {
 	started = map[string]time.Time{}
 	for i := range pods {

@@ -79,28 +79,28 @@ func TestOf(t *testing.T) {
 		pod  corev1.Pod
 		want Trouble
 	}{
-		"nothing known yet":            {pod("a"), Trouble{}},
-		"being created":                {pod("a", waiting("ContainerCreating", "")), Trouble{}},
-		"ready after crashes":          {pod("a", ready), Trouble{}},
-		"being deleted":                {leaving, Trouble{}},
-		"crashed twice":                {pod("a", crashed(2)), Trouble{}},
-		"crashed three times":          {pod("a", crashed(3)), crash},
-		"crashed, runs once more":      {pod("a", running(crashed(9), 0)), crash},
-		"crashed, runs for 10 minutes": {pod("a", running(crashed(9), 10*time.Minute)), crash},
-		"crashed, runs for longer":     {pod("a", running(crashed(9), 10*time.Minute+time.Second)), Trouble{}},
-		"restarted, never crashed":     {pod("a", corev1.ContainerStatus{Name: "dojo", RestartCount: 9}), Trouble{}},
-		"image cannot be pulled":       {pod("a", waiting("ErrImagePull", "code 503")), noImage},
-		"image, backing off":           {pod("a", waiting("ImagePullBackOff", "Back-off pulling")), noImage},
-		"no image name": {pod("a", waiting("InvalidImageName", "bad:::name")),
+		"nothing known yet":                     {pod("a"), Trouble{}},
+		"being created":                         {pod("a", waiting("ContainerCreating", "")), Trouble{}},
+		"ready after crashes":                   {pod("a", ready), Trouble{}},
+		"being deleted":                         {leaving, Trouble{}},
+		"crashed twice":                         {pod("a", crashed(2)), Trouble{}},
+		"crashed three times":                   {pod("a", crashed(3)), crash},
+		"crashed, and runs again":               {pod("a", running(crashed(9), 0)), crash},
+		"crashed, and runs for 10 minutes":      {pod("a", running(crashed(9), 10*time.Minute)), crash},
+		"crashed, and runs for over 10 minutes": {pod("a", running(crashed(9), 10*time.Minute+time.Second)), Trouble{}},
+		"restarted, never crashed":              {pod("a", corev1.ContainerStatus{Name: "dojo", RestartCount: 9}), Trouble{}},
+		"image cannot be pulled":                {pod("a", waiting("ErrImagePull", "code 503")), noImage},
+		"image pull backs off":                  {pod("a", waiting("ImagePullBackOff", "Back-off pulling")), noImage},
+		"invalid name of an image": {pod("a", waiting("InvalidImageName", "bad:::name")),
 			trouble("InvalidImageName", "container dojo: bad:::name")},
-		"never pulled": {inInit, trouble("ErrImageNeverPull", "container dojo: not on the node")},
-		"key missing": {pod("a", waiting("CreateContainerConfigError", "no DB_PASS")),
+		"image never pulled, not on the node": {inInit, trouble("ErrImageNeverPull", "container dojo: not on the node")},
+		"key of a Secret missing": {pod("a", waiting("CreateContainerConfigError", "no DB_PASS")),
 			trouble("CreateContainerConfigError", "container dojo: no DB_PASS")},
-		"not created": {pod("a", waiting("CreateContainerError", "")),
+		"container not created": {pod("a", waiting("CreateContainerError", "")),
 			trouble("CreateContainerError", "container dojo: CreateContainerError; see `kubectl describe pod a -n school`")},
-		"not run":       {pod("a", waiting("RunContainerError", "no such file")), notRun},
-		"second of two": {pod("a", ready, waiting("RunContainerError", "x")), notRun},
-		"no node": {unscheduled("a", corev1.PodReasonUnschedulable, "0/3 nodes"),
+		"container not run":                {pod("a", waiting("RunContainerError", "no such file")), notRun},
+		"second of two containers not run": {pod("a", ready, waiting("RunContainerError", "x")), notRun},
+		"no suitable node": {unscheduled("a", corev1.PodReasonUnschedulable, "0/3 nodes"),
 			Trouble{Reason: "Unschedulable", Message: "pod a: it cannot be scheduled; see `kubectl describe pod a -n school`"}},
 		"held by a gate":  {unscheduled("a", corev1.PodReasonSchedulingGated, ""), Trouble{}},
 		"scheduled later": {placed, Trouble{}},
@@ -154,20 +154,20 @@ func TestWorst(t *testing.T) {
 		pods []corev1.Pod
 		want string // the beginning of the message
 	}{
-		"no pods":                             {nil, ""},
-		"no trouble":                          {[]corev1.Pod{fine}, ""},
-		"one has trouble":                     {[]corev1.Pod{fine, lost}, "pod a"},
-		"a persistent trouble before another": {[]corev1.Pod{lost, broken}, "pod b"},
-		"two persistent ones: by name":        {[]corev1.Pod{alsoBroken, broken}, "pod b"},
-		"a broken revision being replaced":    {[]corev1.Pod{of(broken, "old", 0), of(fine, "new", 1)}, ""},
-		"a broken revision replacing":         {[]corev1.Pod{of(fine, "old", 0), of(broken, "new", 1)}, "pod b"},
-		"broken, and a former pod is replaced": {
+		"no pods":                                  {nil, ""},
+		"no trouble":                               {[]corev1.Pod{fine}, ""},
+		"one of two pods has trouble":              {[]corev1.Pod{fine, lost}, "pod a"},
+		"a persistent trouble outranks another":    {[]corev1.Pod{lost, broken}, "pod b"},
+		"two persistent troubles, ordered by name": {[]corev1.Pod{alsoBroken, broken}, "pod b"},
+		"a healthy revision replaces a broken one": {[]corev1.Pod{of(broken, "old", 0), of(fine, "new", 1)}, ""},
+		"a broken revision replaces a healthy one": {[]corev1.Pod{of(fine, "old", 0), of(broken, "new", 1)}, "pod b"},
+		"a broken revision, and a newer pod of the former one": {
 			[]corev1.Pod{of(fine, "old", 0), of(broken, "new", 1), of(alsoBroken, "new", 2), of(pod("e"), "old", 3)}, "pod b",
 		},
-		"two revisions of one second":                         {[]corev1.Pod{of(alsoBroken, "b", 0), of(broken, "a", 0)}, "pod b"},
-		"broken, beside a former revision of the same second": {[]corev1.Pod{of(fine, "a", 0), of(broken, "b", 0)}, "pod b"},
-		"broken, beside a later name of the same second":      {[]corev1.Pod{of(broken, "a", 0), of(fine, "b", 0)}, "pod b"},
-		"two transient ones: by name":                         {[]corev1.Pod{unschedulable("z"), lost}, "pod a"},
+		"two broken revisions of the same second":                  {[]corev1.Pod{of(alsoBroken, "b", 0), of(broken, "a", 0)}, "pod b"},
+		"broken revision b, healthy revision a of the same second": {[]corev1.Pod{of(fine, "a", 0), of(broken, "b", 0)}, "pod b"},
+		"broken revision a, healthy revision b of the same second": {[]corev1.Pod{of(broken, "a", 0), of(fine, "b", 0)}, "pod b"},
+		"two transient troubles, ordered by name":                  {[]corev1.Pod{unschedulable("z"), lost}, "pod a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -195,13 +195,13 @@ func TestTerminationMessage(t *testing.T) {
 		pods []corev1.Pod
 		want string
 	}{
-		"no pods":                   {nil, ""},
-		"one runs":                  {[]corev1.Pod{runs}, ""},
-		"one has completed":         {[]corev1.Pod{ended(0, "done", 0)}, ""},
-		"one has failed":            {[]corev1.Pod{ended(3, "ERROR: no\n", 0)}, "ERROR: no"},
-		"the youngest of two":       {[]corev1.Pod{ended(3, "first", 0), ended(2, "second", time.Minute)}, "second"},
-		"one failed, another runs":  {[]corev1.Pod{ended(3, "first", 0), runs}, "first"},
-		"the youngest said nothing": {[]corev1.Pod{ended(3, "first", 0), ended(3, "", time.Minute)}, ""},
+		"no pods":                               {nil, ""},
+		"one runs":                              {[]corev1.Pod{runs}, ""},
+		"one has completed":                     {[]corev1.Pod{ended(0, "done", 0)}, ""},
+		"one has failed":                        {[]corev1.Pod{ended(3, "ERROR: no\n", 0)}, "ERROR: no"},
+		"the youngest of two":                   {[]corev1.Pod{ended(3, "first", 0), ended(2, "second", time.Minute)}, "second"},
+		"one failed, another runs":              {[]corev1.Pod{ended(3, "first", 0), runs}, "first"},
+		"the youngest failed without a message": {[]corev1.Pod{ended(3, "first", 0), ended(3, "", time.Minute)}, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

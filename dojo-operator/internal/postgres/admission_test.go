@@ -38,7 +38,7 @@ func (r rewriting) Apply(_ context.Context, o runtime.ApplyConfiguration, _ ...c
 }
 
 // If an admission policy reverts the operator's retry, the operator does not retry again at once.
-func TestARetryThatChangedNothing(t *testing.T) {
+func TestARevertedRetryIsNotRepeatedAtOnce(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG)
 	w := inSync(t, dojo)
@@ -55,21 +55,21 @@ func TestARetryThatChangedNothing(t *testing.T) {
 	}
 }
 
-func TestAnApplyThatChangedNothing(t *testing.T) {
+func TestARevertedApplyIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		dojo    *corev1api.Dojo
 		rewrite func(*world)
 		writes  []string // the first plan's writes
 	}{
-		"of the password": {tokyo(inPG), func(w *world) { w.secrets[owner].Labels[login.ReloadLabel] = "false" }, []string{"Secret"}},
-		"of the role":     {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Spec.Comment = "other" }, []string{"DatabaseRole"}},
-		"of the database": {tokyo(inPG), func(w *world) { w.Database.Live.Spec.ReclaimPolicy = "delete" }, []string{"Database"}},
-		"of the Cluster": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Spec.StorageConfiguration.Size = "2Gi" },
+		"Secret":       {tokyo(inPG), func(w *world) { w.secrets[owner].Labels[login.ReloadLabel] = "false" }, []string{"Secret"}},
+		"DatabaseRole": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Spec.Comment = "other" }, []string{"DatabaseRole"}},
+		"Database":     {tokyo(inPG), func(w *world) { w.Database.Live.Spec.ReclaimPolicy = "delete" }, []string{"Database"}},
+		"Cluster": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Spec.StorageConfiguration.Size = "2Gi" },
 			[]string{"Cluster"}},
-		"of the schedule": {tokyo(ownPG, backedUp), func(w *world) { w.Backup.Schedule.Spec.Schedule = "0 0 3 * * *" },
+		"ScheduledBackup": {tokyo(ownPG, backedUp), func(w *world) { w.Backup.Schedule.Spec.Schedule = "0 0 3 * * *" },
 			[]string{"ScheduledBackup"}},
-		"of all of them": {tokyo(ownPG, backedUp), func(w *world) {
+		"all objects": {tokyo(ownPG, backedUp), func(w *world) {
 			w.secrets[owner].Labels[login.ReloadLabel], w.Login.Logins[owner].Role.Spec.Comment, w.Database.Live.Spec.ReclaimPolicy = "false", "other", "delete"
 			w.Cluster.Live.Spec.StorageConfiguration.Size, w.Backup.Schedule.Spec.Schedule = "2Gi", "0 0 3 * * *"
 		}, []string{"Cluster", "ScheduledBackup", "Secret", "DatabaseRole", "Database"}},

@@ -61,21 +61,21 @@ func TestBackupCondition(t *testing.T) {
 		change func(*world)
 		want   *metav1.Condition
 	}{
-		"no backup yet":                          {tokyo(ownPG, backedUp), func(*world) {}, nil},
-		"succeeded":                              {tokyo(ownPG, backedUp), succeeds, succeeded},
-		"failed":                                 {tokyo(ownPG, backedUp), fails, failed},
-		"the first backup runs":                  {tokyo(ownPG, backedUp), runs, nil},
-		"a backup runs after a success":          {tokyo(ownPG, backedUp, knowing(succeeded)), runs, succeeded},
-		"a backup runs after a failure":          {tokyo(ownPG, backedUp, knowing(failed)), runs, failed},
-		"the log is not archived, no backup yet": {tokyo(ownPG, backedUp), unarchived(func(*world) {}), archiving},
+		"no backup yet":                                          {tokyo(ownPG, backedUp), func(*world) {}, nil},
+		"the last backup succeeded":                              {tokyo(ownPG, backedUp), succeeds, succeeded},
+		"the last backup failed":                                 {tokyo(ownPG, backedUp), fails, failed},
+		"the first backup runs":                                  {tokyo(ownPG, backedUp), runs, nil},
+		"a backup runs after a success":                          {tokyo(ownPG, backedUp, knowing(succeeded)), runs, succeeded},
+		"a backup runs after a failure":                          {tokyo(ownPG, backedUp, knowing(failed)), runs, failed},
+		"the log is not archived, no backup yet":                 {tokyo(ownPG, backedUp), unarchived(func(*world) {}), archiving},
 		"the log is not archived, the last backup succeeded":     {tokyo(ownPG, backedUp), unarchived(succeeds), archiving},
 		"the log is not archived, the last backup failed":        {tokyo(ownPG, backedUp), unarchived(fails), failed},
 		"the log is not archived, a backup runs":                 {tokyo(ownPG, backedUp, knowing(succeeded)), unarchived(runs), archiving},
 		"the log is not archived, a backup runs after a failure": {tokyo(ownPG, backedUp, knowing(failed)), unarchived(runs), failed},
 		"the log is archived again, a backup runs":               {tokyo(ownPG, backedUp, knowing(archiving)), runs, nil},
-		"no backup policy": {tokyo(ownPG), fails, nil},
-		"no Cluster":       {tokyo(ownPG, backedUp), func(w *world) { w.Cluster.Live = nil }, nil},
-		"no spec.postgres": {tokyo(), func(*world) {}, nil},
+		"no backup policy":                                       {tokyo(ownPG), fails, nil},
+		"no Cluster":                                             {tokyo(ownPG, backedUp), func(w *world) { w.Cluster.Live = nil }, nil},
+		"no spec.postgres":                                       {tokyo(), func(*world) {}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -114,20 +114,20 @@ func TestSchedule(t *testing.T) {
 		writes, deletes []string
 	}{
 		"in sync": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(*world) {}, nil, nil},
-		"added": {tokyo(ownPG), tokyo(ownPG, backedUp), func(*world) {},
+		"backups added to the spec": {tokyo(ownPG), tokyo(ownPG, backedUp), func(*world) {},
 			[]string{"Cluster", "ScheduledBackup"}, nil},
-		"removed": {tokyo(ownPG, backedUp), tokyo(ownPG, plain), func(*world) {},
+		"backups removed from the spec": {tokyo(ownPG, backedUp), tokyo(ownPG, plain), func(*world) {},
 			[]string{"Cluster"}, []string{"ScheduledBackup"}},
-		"deleted": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) { w.Backup.Schedule = nil },
+		"ScheduledBackup deleted": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) { w.Backup.Schedule = nil },
 			[]string{"ScheduledBackup"}, nil},
-		"deleted, the Cluster is down": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
+		"ScheduledBackup deleted, the Cluster is down": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
 			func(w *world) { w.Backup.Schedule = nil; setReady(w.Cluster.Live, 0) }, nil, nil},
-		"another owner's Cluster": {tokyo(inPG), tokyo(inPG), func(w *world) { w.Backup.Schedule = &cnpgv1.ScheduledBackup{} },
+		"in another owner's Cluster": {tokyo(inPG), tokyo(inPG), func(w *world) { w.Backup.Schedule = &cnpgv1.ScheduledBackup{} },
 			nil, nil},
-		"a first backup at once": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), scheduled(time.Second), nil, nil},
-		"the first backup of a former Cluster": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
+		"the ScheduledBackup took the first backup": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), scheduled(time.Second), nil, nil},
+		"the ScheduledBackup took its first backup of a former Cluster": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
 			scheduled(-time.Second), []string{"Backup"}, nil},
-		"the first backup exists": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) {
+		"the operator took the first backup": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) {
 			scheduled(-time.Second)(w)
 			w.Backup.First = &cnpgv1.Backup{}
 		}, nil, nil},
@@ -187,9 +187,9 @@ func TestTheFirstBackupWaitsForThePlugin(t *testing.T) {
 		change func()
 		writes []string
 	}{
-		{"with the plugin", func() {}, []string{"Cluster"}},
-		{"before CloudNativePG has seen it", func() { w.play(); w.Cluster.Live.Status.PluginStatus = nil }, nil},
-		{"just after that", loaded, nil},
+		{"the Cluster gets the plugin", func() {}, []string{"Cluster"}},
+		{"before CloudNativePG has loaded the plugin", func() { w.play(); w.Cluster.Live.Status.PluginStatus = nil }, nil},
+		{"just after CloudNativePG has loaded the plugin", loaded, nil},
 		{"while the pods are replaced", func() {
 			w.Now, w.Cluster.Live.Status.Phase = noon.Add(time.Minute), cnpgv1.PhaseUpgrade
 		}, nil},
@@ -240,12 +240,12 @@ func TestObservedBackups(t *testing.T) {
 		backups []client.Object
 		want    result
 	}{
-		"none": {tokyo(ownPG, backedUp), nil, nil, result{Next: true}},
+		"no Backup": {tokyo(ownPG, backedUp), nil, nil, result{Next: true}},
 		"the newest completed Backup": {tokyo(ownPG, backedUp), nil, []client.Object{
 			backup("old", "tokyo-db", done, noon), backup("new", "tokyo-db", done, noon.Add(time.Hour)),
 			backup("runs", "tokyo-db", running, noon.Add(2*time.Hour)),
 		}, result{"new", noon.Add(time.Hour), true}},
-		"by completion time": {tokyo(ownPG, backedUp), nil, []client.Object{
+		"the Backup that completed last": {tokyo(ownPG, backedUp), nil, []client.Object{
 			stopped, backup("new", "tokyo-db", done, noon.Add(time.Hour)),
 		}, result{"stopped", noon.Add(3 * time.Hour), true}},
 		"a Backup of another Cluster": {tokyo(ownPG, backedUp), nil, []client.Object{backup("theirs", "pg", done, noon)},

@@ -68,9 +68,9 @@ func TestStrip(t *testing.T) {
 		return cluster
 	}
 	cases := map[string]struct{ whole, want *cnpgv1.Cluster }{
-		"all":                        {largeCluster(), small},
+		"hibernation annotation off": {largeCluster(), small},
 		"never hibernated":           {unhibernated, smallUnhibernated},
-		"restored":                   {origin(unhibernated, "Backup nightly"), origin(smallUnhibernated, "Backup nightly")},
+		"origin of a restore":        {origin(unhibernated, "Backup nightly"), origin(smallUnhibernated, "Backup nightly")},
 		"an origin that is too long": {origin(unhibernated, strings.Repeat("a", 1000)), smallUnhibernated},
 	}
 	for name, c := range cases {
@@ -115,7 +115,7 @@ func TestStripBackup(t *testing.T) {
 	}
 }
 
-func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
+func TestStripKeepsTheFieldsThatPlansRead(t *testing.T) {
 	t.Parallel()
 	down := func(cluster *cnpgv1.Cluster) { setReady(cluster, 0) }
 	downFor := func(passed time.Duration) func(*cnpgv1.Cluster) {
@@ -126,18 +126,18 @@ func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 		}
 	}
 	cases := map[string]struct{ state, without func(*cnpgv1.Cluster) }{
-		"instances":       {down, func(cluster *cnpgv1.Cluster) { cluster.Spec.Instances = 0 }},
-		"phase":           {down, func(cluster *cnpgv1.Cluster) { cluster.Status.Phase = "" }},
-		"primary":         {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.Status.CurrentPrimary = "" }},
-		"next primary":    {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.Status.TargetPrimary = "" }},
-		"ready instances": {down, func(cluster *cnpgv1.Cluster) { cluster.Status.ReadyInstances = 1 }},
-		"healthy":         {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.Status.InstancesStatus = nil }},
-		"image":           {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.Status.Image = "" }},
-		"name":            {down, func(cluster *cnpgv1.Cluster) { cluster.Name = "" }},
-		"UID":             {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.UID = "" }},
-		"hibernation": {func(cluster *cnpgv1.Cluster) { cluster.Annotations[cnpg.HibernationAnnotation] = "on" },
+		"instances":         {down, func(cluster *cnpgv1.Cluster) { cluster.Spec.Instances = 0 }},
+		"phase":             {down, func(cluster *cnpgv1.Cluster) { cluster.Status.Phase = "" }},
+		"primary":           {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.Status.CurrentPrimary = "" }},
+		"target primary":    {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.Status.TargetPrimary = "" }},
+		"ready instances":   {down, func(cluster *cnpgv1.Cluster) { cluster.Status.ReadyInstances = 1 }},
+		"healthy instances": {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.Status.InstancesStatus = nil }},
+		"image":             {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.Status.Image = "" }},
+		"name":              {down, func(cluster *cnpgv1.Cluster) { cluster.Name = "" }},
+		"UID":               {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.UID = "" }},
+		"hibernation annotation": {func(cluster *cnpgv1.Cluster) { cluster.Annotations[cnpg.HibernationAnnotation] = "on" },
 			func(cluster *cnpgv1.Cluster) { cluster.Annotations = nil }},
-		"creation": {downFor(time.Minute), func(cluster *cnpgv1.Cluster) { cluster.CreationTimestamp = metav1.Time{} }},
+		"creation time": {downFor(time.Minute), func(cluster *cnpgv1.Cluster) { cluster.CreationTimestamp = metav1.Time{} }},
 		"conditions": {func(cluster *cnpgv1.Cluster) {
 			downFor(time.Hour)(cluster)
 			cluster.Status.Conditions = []metav1.Condition{{Type: "Ready", LastTransitionTime: metav1.NewTime(noon)}}

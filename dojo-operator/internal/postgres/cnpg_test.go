@@ -63,14 +63,14 @@ func variants() map[string]*corev1api.Dojo {
 		"empty resources": pg(func(c *corev1api.PostgresCluster) {
 			c.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{}, Claims: []corev1.ResourceClaim{}}
 		}),
-		"configured": pg(func(c *corev1api.PostgresCluster) {
+		"Pooler, parameters, WAL volume and extensions": pg(func(c *corev1api.PostgresCluster) {
 			c.Pooler = &corev1api.Pooler{Parameters: map[string]corev1api.PoolerParameterValue{"default_pool_size": "50"}}
 			c.Parameters = map[string]corev1api.ParameterValue{"max_connections": "200", "auto_explain.log_min_duration": "1s"}
 			c.Synchronous = &corev1api.Synchronous{Number: 1}
 			c.WALStorage = &corev1api.PostgresStorage{Size: resource.MustParse("2Gi"), StorageClassName: "fast"}
 			c.Extensions = []corev1api.ExtensionName{"pg_trgm", "uuid-ossp"}
 		}),
-		"somewhere": pg(func(c *corev1api.PostgresCluster) {
+		"affinity": pg(func(c *corev1api.PostgresCluster) {
 			c.Affinity = &corev1api.PostgresAffinity{
 				PodAntiAffinity: corev1api.PodAntiAffinityRequired, TopologyKey: "topology.kubernetes.io/zone",
 				NodeSelector: map[string]string{"disk": "ssd"},
@@ -78,23 +78,23 @@ func variants() map[string]*corev1api.Dojo {
 					Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](30)}},
 			}
 		}),
-		"not spread": pg(func(c *corev1api.PostgresCluster) {
+		"no anti-affinity": pg(func(c *corev1api.PostgresCluster) {
 			c.Affinity = &corev1api.PostgresAffinity{PodAntiAffinity: corev1api.PodAntiAffinityDisabled}
 		}),
-		"anywhere": pg(func(c *corev1api.PostgresCluster) {
+		"empty affinity, parameters and extensions": pg(func(c *corev1api.PostgresCluster) {
 			c.Parameters, c.Extensions = map[string]corev1api.ParameterValue{}, []corev1api.ExtensionName{}
 			c.Affinity = &corev1api.PostgresAffinity{
 				NodeSelector: map[string]string{},
 				Tolerations:  []corev1.Toleration{},
 			}
 		}),
-		"snapshots":                   snapshots(nil),
-		"snapshots, default class":    snapshots(&corev1api.VolumeSnapshot{}),
-		"snapshots of a class":        snapshots(&corev1api.VolumeSnapshot{ClassName: "csi"}),
-		"plugin":                      plugin(corev1api.BackupPluginSpec{}),
-		"plugin, empty parameters":    plugin(corev1api.BackupPluginSpec{Parameters: map[string]string{}}),
-		"plugin with parameters":      plugin(corev1api.BackupPluginSpec{Parameters: parameters}),
-		"plugin that archives no WAL": plugin(corev1api.BackupPluginSpec{WALArchiver: ptr.To(false)}),
+		"snapshots":                      snapshots(nil),
+		"snapshots of the default class": snapshots(&corev1api.VolumeSnapshot{}),
+		"snapshots of a class":           snapshots(&corev1api.VolumeSnapshot{ClassName: "csi"}),
+		"plugin":                         plugin(corev1api.BackupPluginSpec{}),
+		"plugin with empty parameters":   plugin(corev1api.BackupPluginSpec{Parameters: map[string]string{}}),
+		"plugin with parameters":         plugin(corev1api.BackupPluginSpec{Parameters: parameters}),
+		"plugin that archives no WAL":    plugin(corev1api.BackupPluginSpec{WALArchiver: ptr.To(false)}),
 	}
 }
 
@@ -184,7 +184,7 @@ func lost(want, have any) string {
 }
 
 // CloudNativePG restarts Postgres because of an empty map, and refuses some empty strings.
-func TestNothingEmptyIsApplied(t *testing.T) {
+func TestNoEmptyFieldIsApplied(t *testing.T) {
 	t.Parallel()
 	for name, dojo := range variants() {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestAppliedFields(t *testing.T) {
 		"Cluster": {"smallest", ownCluster, fields{
 			"description": "database of Dojo school/tokyo", "instances": int64(3), "primaryUpdateMethod": "switchover", "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 		}},
-		"Cluster, no count": {"no count of instances", ownCluster, fields{
+		"Cluster, no number of instances": {"no count of instances", ownCluster, fields{
 			"description": "database of Dojo school/tokyo", "instances": int64(1), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 		}},
 		"Cluster, version": {"version", ownCluster, fields{

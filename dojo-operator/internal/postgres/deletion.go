@@ -16,8 +16,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// down deletes one object at a time: CloudNativePG removes its finalizers after the Cluster, and
-// Postgres drops no database with open sessions and no role that owns objects.
+// down deletes one object at a time. CloudNativePG removes the finalizers of the other objects once
+// the Cluster is gone. Postgres refuses to drop a database with open sessions, or a role that owns
+// objects.
 var down = chain{
 	dropBackup,
 	dropPooler,
@@ -27,7 +28,8 @@ var down = chain{
 	dropOwner,
 }
 
-// Drop plans the deletion of the data, but deletes nothing if the Cluster has another origin.
+// Drop plans the deletion of the data. The plan is empty if the Cluster's data did not come from
+// the source in spec.postgres.cluster.bootstrap.
 func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if bootstrap.Mismatch(dojo, s.Cluster.Live) != nil {
 		return apply.Plan{}
@@ -35,7 +37,7 @@ func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	return down.plan(newInput(dojo, s, cfg)).Plan()
 }
 
-// InUse returns an issue if others use the Cluster that is to be deleted, or its logins.
+// InUse returns an issue if the Cluster cannot be deleted because others use it or its logins.
 func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue { return cluster.InUse(dojo, s.Cluster) }
 
 // Keep plans the change to reclaimPolicy Retain: database, roles and Secrets outlive the Dojo.
@@ -52,12 +54,12 @@ func Keep(dojo *corev1api.Dojo, s State) apply.Plan {
 	return step.Plan()
 }
 
-// Kept reports whether all data will outlive the Dojo, so that [Keep] has nothing to change.
+// Kept reports whether all data will outlive the Dojo without a further change by [Keep].
 func Kept(dojo *corev1api.Dojo, s State) bool {
 	return !cnpg.Reclaims(dojo) && s.Unreadable == nil && Keep(dojo, s).Apply == nil
 }
 
-// FinalBackup plans the backup before the deletion. It has an issue until the backup completes.
+// FinalBackup plans the backup before a deletion. Its plan has an issue until the backup completes.
 func FinalBackup(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if !bootstrap.Filled(dojo, s.Cluster.Live) {
 		return apply.Plan{}

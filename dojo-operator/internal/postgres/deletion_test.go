@@ -50,32 +50,32 @@ func TestDrop(t *testing.T) {
 		change func(*world)
 		want   removal
 	}{
-		"the database first": {tokyo(inPG, dropping), func(*world) {},
+		"the database is deleted first": {tokyo(inPG, dropping), func(*world) {},
 			removal{nil, []string{"Database"}, deletingDatabase}},
-		"then the role": {tokyo(inPG, dropping), noDatabase,
+		"the role is deleted after the database": {tokyo(inPG, dropping), noDatabase,
 			removal{nil, []string{"DatabaseRole"}, deletingDatabase}},
-		"another owner's Cluster stays": {tokyo(inPG, dropping), noRole, removal{}},
-		"its own Cluster first":         {tokyo(ownPG, dropping), func(*world) {}, removal{nil, []string{"Cluster"}, deletingDatabase}},
-		"the schedule before its own Cluster": {tokyo(ownPG, dropping, backedUp), func(*world) {},
+		"another owner's Cluster stays":   {tokyo(inPG, dropping), noRole, removal{}},
+		"an own Cluster is deleted first": {tokyo(ownPG, dropping), func(*world) {}, removal{nil, []string{"Cluster"}, deletingDatabase}},
+		"the schedule is deleted before an own Cluster": {tokyo(ownPG, dropping, backedUp), func(*world) {},
 			removal{nil, []string{"ScheduledBackup"}, deletingDatabase}},
-		"then the database in its own Cluster": {tokyo(ownPG, dropping), noCluster, removal{nil, []string{"Database"}, deletingDatabase}},
-		"its own Cluster, hibernated":          {tokyo(ownPG, dropping), hibernated, removal{nil, []string{"Cluster"}, deletingDatabase}},
-		"hibernated":                           {tokyo(inPG, dropping), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
-		"its own Cluster, hibernated, already deleting": {tokyo(inPG, dropping), func(w *world) { hibernated(w); leaving(w.Database.Live) },
+		"the Database is deleted after an own Cluster": {tokyo(ownPG, dropping), noCluster, removal{nil, []string{"Database"}, deletingDatabase}},
+		"own Cluster hibernated":                       {tokyo(ownPG, dropping), hibernated, removal{nil, []string{"Cluster"}, deletingDatabase}},
+		"another owner's Cluster hibernated":           {tokyo(inPG, dropping), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
+		"another owner's Cluster hibernated, database being deleted": {tokyo(inPG, dropping), func(w *world) { hibernated(w); leaving(w.Database.Live) },
 			removal{nil, nil, "Degraded/ClusterHibernated"}},
-		"all objects are gone":                           {tokyo(ownPG, dropping), nothing, removal{}},
-		"CloudNativePG removed":                          {tokyo(ownPG, dropping), removed(), removal{}},
-		"CloudNativePG removed, another owner's Cluster": {tokyo(inPG, dropping), removed(), removal{}},
-		"no Poolers":                                     {tokyo(ownPG, dropping), without("Pooler"), removal{nil, []string{"Cluster"}, deletingDatabase}},
-		"no DatabaseRoles": {tokyo(inPG, dropping), without("DatabaseRole"),
+		"all objects are gone":                              {tokyo(ownPG, dropping), nothing, removal{}},
+		"CloudNativePG removed":                             {tokyo(ownPG, dropping), removed(), removal{}},
+		"CloudNativePG removed, in another owner's Cluster": {tokyo(inPG, dropping), removed(), removal{}},
+		"kind Pooler missing":                               {tokyo(ownPG, dropping), without("Pooler"), removal{nil, []string{"Cluster"}, deletingDatabase}},
+		"kind DatabaseRole missing": {tokyo(inPG, dropping), without("DatabaseRole"),
 			removal{nil, []string{"Database"}, deletingDatabase}},
-		"no DatabaseRoles, no database": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); without("DatabaseRole")(w) }, removal{}},
-		"no Databases, in its own Cluster": {tokyo(ownPG, dropping), without("Database"),
+		"kind DatabaseRole missing, database gone": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); without("DatabaseRole")(w) }, removal{}},
+		"kind Database missing, in an own Cluster": {tokyo(ownPG, dropping), without("Database"),
 			removal{nil, []string{"Cluster"}, deletingDatabase}},
-		"no Databases": {tokyo(inPG, dropping), without("Database"), removal{nil, nil, notInstalled}},
-		"no Databases, the Cluster is gone": {tokyo(inPG, dropping),
+		"kind Database missing, in another owner's Cluster": {tokyo(inPG, dropping), without("Database"), removal{nil, nil, notInstalled}},
+		"kind Database missing, another owner's Cluster gone": {tokyo(inPG, dropping),
 			func(w *world) { noRole(w); noCluster(w); without("Database")(w) }, removal{}},
-		"no Clusters": {tokyo(ownPG, dropping), without("Cluster"), removal{nil, []string{"Database"}, deletingDatabase}},
+		"kind Cluster missing": {tokyo(ownPG, dropping), without("Cluster"), removal{nil, []string{"Database"}, deletingDatabase}},
 		"database being deleted": {tokyo(inPG, dropping), func(w *world) { leaving(w.Database.Live) },
 			removal{nil, nil, deletingDatabase}},
 		"role being deleted": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); leaving(w.Login.Logins[owner].Role) },
@@ -84,9 +84,9 @@ func TestDrop(t *testing.T) {
 			removal{nil, nil, deletingDatabase}},
 		"Cluster being deleted": {tokyo(ownPG, dropping), func(w *world) { leaving(w.Cluster.Live) },
 			removal{nil, nil, deletingDatabase}},
-		"Cluster deleting for too long": {tokyo(ownPG, dropping), func(w *world) { leaving(w.Cluster.Live); overdue(w.Cluster.Live) },
+		"Cluster being deleted for too long": {tokyo(ownPG, dropping), func(w *world) { leaving(w.Cluster.Live); overdue(w.Cluster.Live) },
 			removal{nil, nil, deletionStalled}},
-		"database deleting for too long": {tokyo(inPG, dropping), func(w *world) { overdue(w.Database.Live) },
+		"database being deleted for too long": {tokyo(inPG, dropping), func(w *world) { overdue(w.Database.Live) },
 			removal{nil, nil, deletionStalled}},
 		"foreign database": {tokyo(inPG, dropping), func(w *world) { w.Database.Live.Labels = nil },
 			removal{nil, []string{"DatabaseRole"}, deletingDatabase}},
@@ -96,12 +96,12 @@ func TestDrop(t *testing.T) {
 			removal{nil, []string{"Cluster"}, deletingDatabase}},
 		"foreign Cluster": {tokyo(ownPG, dropping), func(w *world) { noRole(w); w.Cluster.Live.Labels = nil },
 			removal{}},
-		"a former Dojo's, in another Cluster": {tokyo(ownPG, dropping), func(w *world) { noCluster(w); elsewhere(w) },
+		"a former Dojo's database in another Cluster stays": {tokyo(ownPG, dropping), func(w *world) { noCluster(w); elsewhere(w) },
 			removal{}},
-		"a former Dojo's, and its own Cluster": {tokyo(ownPG, dropping), elsewhere, removal{nil, []string{"Cluster"}, deletingDatabase}},
-		"database with a former policy": {tokyo(inPG, dropping), func(w *world) { w.Database.Live.Spec.ReclaimPolicy = "retain" },
+		"own Cluster, a former Dojo's database in another Cluster": {tokyo(ownPG, dropping), elsewhere, removal{nil, []string{"Cluster"}, deletingDatabase}},
+		"database with the policy retain": {tokyo(inPG, dropping), func(w *world) { w.Database.Live.Spec.ReclaimPolicy = "retain" },
 			removal{[]string{"Database"}, nil, deletingDatabase}},
-		"role with a former policy": {tokyo(inPG, dropping),
+		"role with the policy retain": {tokyo(inPG, dropping),
 			func(w *world) { noDatabase(w); w.Login.Logins[owner].Role.Spec.ReclaimPolicy = "retain" },
 			removal{[]string{"DatabaseRole"}, nil, deletingDatabase}},
 	}
@@ -127,12 +127,12 @@ func TestDropReportsTheMessageOfCloudNativePG(t *testing.T) {
 		change func(*world)
 		want   string
 	}{
-		"nothing": {func(*world) {},
+		"no message": {func(*world) {},
 			"The Dojo is being deleted with its data. Waiting for the Database tokyo-db to be deleted."},
-		"about the database": {func(w *world) { w.Database.Live.Status.Message = "it is being accessed by other users" },
+		"message of the Database": {func(w *world) { w.Database.Live.Status.Message = "it is being accessed by other users" },
 			"The Dojo is being deleted with its data. Waiting for the Database tokyo-db to be deleted; " +
 				"CloudNativePG reports: it is being accessed by other users."},
-		"about the role": {func(w *world) { w.Database.Live = nil; w.Login.Logins[owner].Role.Status.Message = "it owns objects" },
+		"message of the DatabaseRole": {func(w *world) { w.Database.Live = nil; w.Login.Logins[owner].Role.Status.Message = "it owns objects" },
 			"The Dojo is being deleted with its data. Waiting for the DatabaseRole tokyo-db to be deleted; " +
 				"CloudNativePG reports: it owns objects."},
 	}
@@ -175,7 +175,7 @@ func TestPendingFinalBackupNamesItsCluster(t *testing.T) {
 	}
 }
 
-func TestFinalBackupWaitsForAnOlderOne(t *testing.T) {
+func TestFinalBackupWaitsForAnOlderBackup(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, dropping, backedUp)
 	w := inSync(t, dojo)
@@ -220,43 +220,43 @@ func TestFinalBackup(t *testing.T) {
 		change func(*world)
 		want   removal
 	}{
-		"wanted": {tokyo(ownPG, dropping, backedUp), func(*world) {},
+		"no Backup yet": {tokyo(ownPG, dropping, backedUp), func(*world) {},
 			removal{[]string{"Backup"}, nil, taking}},
-		"without a status": {tokyo(ownPG, dropping, backedUp), phase(""), removal{nil, nil, taking}},
-		"running": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseRunning),
+		"Backup without a status": {tokyo(ownPG, dropping, backedUp), phase(""), removal{nil, nil, taking}},
+		"Backup runs": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseRunning),
 			removal{nil, nil, taking}},
-		"failed": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseFailed),
+		"Backup failed": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseFailed),
 			removal{nil, nil, "Degraded/FinalBackupFailed"}},
-		"completed": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseCompleted), removal{}},
-		"of an invalid definition": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseDefinitionInvalid),
+		"Backup completed": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseCompleted), removal{}},
+		"Backup definition invalid": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseDefinitionInvalid),
 			removal{nil, nil, "Degraded/FinalBackupFailed"}},
-		"pending":          {tokyo(ownPG, dropping, backedUp), since(9*time.Minute, false), removal{nil, nil, taking}},
-		"pending for long": {tokyo(ownPG, dropping, backedUp), since(11*time.Minute, false), removal{nil, nil, deletionStalled}},
-		"runs for an hour": {tokyo(ownPG, dropping, backedUp), since(time.Hour, true), removal{nil, nil, taking}},
-		"runs for a day":   {tokyo(ownPG, dropping, backedUp), since(24*time.Hour, true), removal{nil, nil, deletionStalled}},
-		"in hibernation":   {tokyo(ownPG, dropping, backedUp), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
-		"after a hibernation that CloudNativePG has not ended": {tokyo(ownPG, dropping, backedUp), func(w *world) { w.hibernated() },
+		"Backup pending":              {tokyo(ownPG, dropping, backedUp), since(9*time.Minute, false), removal{nil, nil, taking}},
+		"Backup pending for too long": {tokyo(ownPG, dropping, backedUp), since(11*time.Minute, false), removal{nil, nil, deletionStalled}},
+		"Backup runs for an hour":     {tokyo(ownPG, dropping, backedUp), since(time.Hour, true), removal{nil, nil, taking}},
+		"Backup runs for a day":       {tokyo(ownPG, dropping, backedUp), since(24*time.Hour, true), removal{nil, nil, deletionStalled}},
+		"Cluster hibernated":          {tokyo(ownPG, dropping, backedUp), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
+		"Cluster still resumes from a hibernation": {tokyo(ownPG, dropping, backedUp), func(w *world) { w.hibernated() },
 			removal{nil, nil, taking}},
-		"not in the spec":            {tokyo(ownPG, dropping, backedUp, unwanted), func(*world) {}, removal{}},
-		"no backups":                 {tokyo(ownPG, dropping), func(*world) {}, removal{}},
-		"in another owner's Cluster": {tokyo(inPG, dropping), func(*world) {}, removal{}},
-		"no Cluster":                 {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Cluster.Live = nil }, removal{}},
+		"no final backup in the spec": {tokyo(ownPG, dropping, backedUp, unwanted), func(*world) {}, removal{}},
+		"no backups in the spec":      {tokyo(ownPG, dropping), func(*world) {}, removal{}},
+		"in another owner's Cluster":  {tokyo(inPG, dropping), func(*world) {}, removal{}},
+		"no Cluster":                  {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Cluster.Live = nil }, removal{}},
 		"foreign Cluster": {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Cluster.Live.Labels = nil },
 			removal{nil, nil, "Degraded/FinalBackupFailed"}},
-		"foreign Cluster, without a database of ours": {tokyo(ownPG, dropping, backedUp),
+		"foreign Cluster, foreign database": {tokyo(ownPG, dropping, backedUp),
 			func(w *world) { w.Cluster.Live.Labels, w.Database.Live.Labels = nil, nil }, removal{}},
-		"foreign Cluster, with a final Backup": {tokyo(ownPG, dropping, backedUp),
+		"foreign Cluster, final Backup completed": {tokyo(ownPG, dropping, backedUp),
 			func(w *world) { phase(cnpgv1.BackupPhaseCompleted)(w); w.Cluster.Live.Labels = nil }, removal{}},
-		"foreign Cluster, not in the spec": {tokyo(ownPG, dropping, backedUp, unwanted),
+		"foreign Cluster, no final backup in the spec": {tokyo(ownPG, dropping, backedUp, unwanted),
 			func(w *world) { w.Cluster.Live.Labels = nil }, removal{}},
 		"Cluster being deleted": {tokyo(ownPG, dropping, backedUp),
 			func(w *world) { w.Cluster.Live.DeletionTimestamp = &metav1.Time{Time: noon} },
 			removal{}},
 		"CloudNativePG removed": {tokyo(ownPG, dropping, backedUp), removed(), removal{}},
-		"no Poolers, no DatabaseRoles": {tokyo(ownPG, dropping, backedUp), without("Pooler", "DatabaseRole"),
+		"kinds Pooler and DatabaseRole missing": {tokyo(ownPG, dropping, backedUp), without("Pooler", "DatabaseRole"),
 			removal{[]string{"Backup"}, nil, taking}},
-		"no Backups":                  {tokyo(ownPG, dropping, backedUp), without("Backup"), removal{nil, nil, notInstalled}},
-		"no Backups, not in the spec": {tokyo(ownPG, dropping, backedUp, unwanted), without("Backup"), removal{}},
+		"kind Backup missing":                              {tokyo(ownPG, dropping, backedUp), without("Backup"), removal{nil, nil, notInstalled}},
+		"kind Backup missing, no final backup in the spec": {tokyo(ownPG, dropping, backedUp, unwanted), without("Backup"), removal{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -287,7 +287,7 @@ func TestFinalBackup(t *testing.T) {
 	}
 }
 
-func TestFinalBackupIsOfThisDojo(t *testing.T) {
+func TestFinalBackupNamesDifferBetweenDojosOfOneName(t *testing.T) {
 	t.Parallel()
 	former := tokyo(func(dojo *corev1api.Dojo) { dojo.UID = "the former" })
 	if cnpg.FinalBackupName(tokyo()) == cnpg.FinalBackupName(former) {
@@ -340,13 +340,13 @@ func TestInUse(t *testing.T) {
 		dojo *corev1api.Dojo
 		want []string
 	}{
-		"being deleted":                 {tokyo(ownPG, dropping, leaving), others},
-		"suspended":                     {tokyo(ownPG, suspended), users},
-		"suspended, being deleted":      {tokyo(ownPG, suspended, leaving), nil},
-		"suspended, in another Cluster": {tokyo(inPG, suspended), nil},
-		"being deleted, with Retain":    {tokyo(ownPG, leaving), nil},
-		"not being deleted":             {tokyo(ownPG, dropping), nil},
-		"in a Cluster of another owner": {tokyo(inPG, dropping, leaving), nil},
+		"being deleted":                             {tokyo(ownPG, dropping, leaving), others},
+		"suspended":                                 {tokyo(ownPG, suspended), users},
+		"suspended, being deleted with Retain":      {tokyo(ownPG, suspended, leaving), nil},
+		"suspended, in another owner's Cluster":     {tokyo(inPG, suspended), nil},
+		"being deleted, with Retain":                {tokyo(ownPG, leaving), nil},
+		"not being deleted":                         {tokyo(ownPG, dropping), nil},
+		"being deleted, in another owner's Cluster": {tokyo(inPG, dropping, leaving), nil},
 	} {
 		var s State
 		var err error
@@ -383,14 +383,14 @@ func TestKeep(t *testing.T) {
 	}{
 		"all objects": {tokyo(inPG), func(*world) {},
 			removal{[]string{"Database", "DatabaseRole", "Secret"}, nil, deletingDatabase}},
-		"while the Cluster is down": {tokyo(inPG), func(w *world) { w.Cluster.Live = nil },
+		"Cluster gone": {tokyo(inPG), func(w *world) { w.Cluster.Live = nil },
 			removal{[]string{"Database", "DatabaseRole", "Secret"}, nil, deletingDatabase}},
-		"no password": {tokyo(inPG), func(w *world) { w.secrets[owner] = nil },
+		"no Secret": {tokyo(inPG), func(w *world) { w.secrets[owner] = nil },
 			removal{[]string{"Database", "DatabaseRole"}, nil, deletingDatabase}},
 		"a foreign database": {tokyo(inPG), func(w *world) { w.Database.Live.Labels = nil },
 			removal{[]string{"DatabaseRole", "Secret"}, nil, deletingDatabase}},
-		"with Delete": {tokyo(inPG, dropping), func(*world) {}, removal{}},
-		"no database": {tokyo(), func(*world) {}, removal{}},
+		"reclaimPolicy Delete": {tokyo(inPG, dropping), func(*world) {}, removal{}},
+		"no spec.postgres":     {tokyo(), func(*world) {}, removal{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -96,7 +96,8 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// installed lacks the kind in without, or cannot read this kind if unreadable is set.
+// installed lacks one kind. The field without is the name of this kind. If unreadable is set, the
+// kind is installed, but cannot be read.
 type installed struct {
 	without    string
 	unreadable bool
@@ -122,18 +123,18 @@ func TestObserve(t *testing.T) {
 		has  installed
 		want result
 	}{
-		"all": {tokyo(ownPG, backedUp), all,
+		"all kinds in its own Cluster": {tokyo(ownPG, backedUp), all,
 			result{Cluster: true, Role: true, Database: true, Schedule: true, Backup: true, Secret: true}},
-		"in a Cluster of another owner": {tokyo(inPG), all,
+		"all kinds in another owner's Cluster": {tokyo(inPG), all,
 			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true}},
 		"no spec.postgres": {tokyo(), all, result{}},
-		"no Databases": {tokyo(inPG), installed{without: "Database"},
+		"kind Database missing": {tokyo(inPG), installed{without: "Database"},
 			result{Missing: "Database", Cluster: true, Role: true, Backup: true, Secret: true}},
-		"no DatabaseRoles": {tokyo(ownPG, backedUp), installed{without: "DatabaseRole"},
+		"kind DatabaseRole missing": {tokyo(ownPG, backedUp), installed{without: "DatabaseRole"},
 			result{Missing: "DatabaseRole", Cluster: true, Database: true, Schedule: true, Backup: true, Secret: true}},
-		"no Poolers": {tokyo(ownPG, backedUp), installed{without: "Pooler"},
+		"kind Pooler missing": {tokyo(ownPG, backedUp), installed{without: "Pooler"},
 			result{Missing: "Pooler", Cluster: true, Role: true, Database: true, Schedule: true, Backup: true, Secret: true}},
-		"one kind unreadable": {tokyo(inPG), installed{without: "Database", unreadable: true},
+		"kind Database unreadable": {tokyo(inPG), installed{without: "Database", unreadable: true},
 			result{Unreadable: "Database", Secret: true}},
 	}
 	for name, c := range cases {

@@ -33,34 +33,34 @@ func TestPassword(t *testing.T) {
 		want, rotation string // the planned password ("", kept or fresh), and its request
 		owned          bool
 	}{
-		"in sync":        {dojo: tokyo(inPG), change: func(*world) {}},
-		"in sync, owned": {dojo: tokyo(inPG, dropping), change: func(*world) {}},
-		"deleted":        {dojo: tokyo(inPG), change: func(w *world) { w.secrets[owner] = nil }, want: fresh},
-		"deleted, owned": {dojo: tokyo(inPG, dropping), change: func(w *world) { w.secrets[owner] = nil },
+		"in sync":                       {dojo: tokyo(inPG), change: func(*world) {}},
+		"in sync, reclaimPolicy Delete": {dojo: tokyo(inPG, dropping), change: func(*world) {}},
+		"deleted":                       {dojo: tokyo(inPG), change: func(w *world) { w.secrets[owner] = nil }, want: fresh},
+		"deleted, reclaimPolicy Delete": {dojo: tokyo(inPG, dropping), change: func(w *world) { w.secrets[owner] = nil },
 			want: fresh, owned: true},
 		"rotation requested": {dojo: tokyo(inPG, rotating), change: func(*world) {},
 			want: fresh, rotation: "today"},
 		"rotated":                    {dojo: tokyo(inPG, rotating), change: rotated},
 		"rotated, request withdrawn": {dojo: tokyo(inPG), change: rotated},
-		"rotated, withdrawn, label lost": {dojo: tokyo(inPG),
+		"rotated, request withdrawn, label lost": {dojo: tokyo(inPG),
 			change: func(w *world) { rotated(w); unlabelled(login.ReloadLabel)(w) }, want: kept, rotation: "today"},
 		"annotation of another client": {dojo: tokyo(inPG),
 			change: func(w *world) { w.secrets[owner].Annotations["example.org/note"] = "x" }},
 		"label of CloudNativePG lost": {dojo: tokyo(inPG), change: unlabelled(login.ReloadLabel), want: kept},
-		"another label lost, owned": {dojo: tokyo(inPG, dropping), change: unlabelled(ownership.NameLabel),
+		"another label lost, reclaimPolicy Delete": {dojo: tokyo(inPG, dropping), change: unlabelled(ownership.NameLabel),
 			want: kept, owned: true},
-		"written by another client":      {dojo: tokyo(inPG), change: taken("password"), want: fresh},
-		"host written by another client": {dojo: tokyo(inPG), change: taken("host"), want: kept},
-		"empty": {dojo: tokyo(inPG),
+		"password written by another client": {dojo: tokyo(inPG), change: taken("password"), want: fresh},
+		"host written by another client":     {dojo: tokyo(inPG), change: taken("host"), want: kept},
+		"host written by another client, password empty": {dojo: tokyo(inPG),
 			change: func(w *world) { taken("host")(w); w.secrets[owner].Data["password"] = nil }, want: fresh},
-		"retained, then to be deleted": {dojo: tokyo(inPG, dropping),
+		"reclaimPolicy changed to Delete": {dojo: tokyo(inPG, dropping),
 			change: func(w *world) { w.secrets[owner].OwnerReferences = nil }, want: kept, owned: true},
-		"of another Cluster": {dojo: tokyo(ownPG), change: func(w *world) {
+		"Secret of another Cluster": {dojo: tokyo(ownPG), change: func(w *world) {
 			known := w.secrets[owner].Data["password"]
 			w.secrets[owner] = inSync(w.t, tokyo(inPG)).secrets[owner]
 			w.secrets[owner].Data["password"] = known
 		}, want: kept},
-		"to be deleted, then retained": {dojo: tokyo(inPG), change: owned, want: kept},
+		"reclaimPolicy changed to Retain": {dojo: tokyo(inPG), change: owned, want: kept},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestSecretHasTheKeysOfCloudNativePG(t *testing.T) {
 	}
 }
 
-func TestALaggingCacheMakesNoOtherPassword(t *testing.T) {
+func TestALaggingCacheDoesNotReplaceThePassword(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
@@ -142,13 +142,13 @@ func TestALaggingCacheMakesNoOtherPassword(t *testing.T) {
 		want   string
 		writes []string
 	}{
-		"ours":            {tokyo(inPG), func(s *corev1.Secret) *corev1.Secret { return s }, "", nil},
-		"ours, and owned": {tokyo(inPG, dropping), func(s *corev1.Secret) *corev1.Secret { return s }, "", nil},
-		"foreign": {tokyo(inPG), func(s *corev1.Secret) *corev1.Secret {
+		"own Secret exists":                       {tokyo(inPG), func(s *corev1.Secret) *corev1.Secret { return s }, "", nil},
+		"own Secret exists, reclaimPolicy Delete": {tokyo(inPG, dropping), func(s *corev1.Secret) *corev1.Secret { return s }, "", nil},
+		"foreign Secret exists": {tokyo(inPG), func(s *corev1.Secret) *corev1.Secret {
 			s.OwnerReferences, s.Labels, s.ManagedFields = nil, nil, nil
 			return s
 		}, "Degraded/NameConflict", nil},
-		"deleted": {tokyo(inPG), func(*corev1.Secret) *corev1.Secret { return nil }, "Progressing/CreatingRole",
+		"no Secret exists": {tokyo(inPG), func(*corev1.Secret) *corev1.Secret { return nil }, "Progressing/CreatingRole",
 			[]string{"Secret"}},
 	}
 	for name, c := range cases {
@@ -168,7 +168,7 @@ func TestALaggingCacheMakesNoOtherPassword(t *testing.T) {
 	}
 }
 
-func TestThePasswordIsReadOnlyToBeWritten(t *testing.T) {
+func TestThePasswordIsReadOnlyBeforeAWrite(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo

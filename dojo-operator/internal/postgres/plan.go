@@ -40,7 +40,7 @@ var asleep = chain{
 	waitForHibernation, // the instances have stopped
 }
 
-// guestAsleep is for a suspended Dojo in a foreign Cluster that is hibernated.
+// guestAsleep lists the steps for a suspended Dojo in a foreign Cluster that is hibernated.
 var guestAsleep = chain{
 	checkInstalled,
 	checkNames,

@@ -36,9 +36,9 @@ func TestStepsToADatabase(t *testing.T) {
 		dojo *corev1api.Dojo
 		want []string
 	}{
-		"in a Cluster of another owner": {tokyo(inPG), way},
-		"to be deleted with the Dojo":   {tokyo(inPG, dropping), way},
-		"in one of its own": {tokyo(ownPG, backedUp), append([]string{
+		"in another owner's Cluster":  {tokyo(inPG), way},
+		"to be deleted with the Dojo": {tokyo(inPG, dropping), way},
+		"in its own Cluster": {tokyo(ownPG, backedUp), append([]string{
 			"Cluster: Progressing/WaitingForCluster: not usable",
 			"ScheduledBackup Secret DatabaseRole: Progressing/CreatingRole: not usable",
 		}, way[1:]...)},
@@ -131,61 +131,61 @@ func TestPlan(t *testing.T) {
 		"Cluster deleted":       {tokyo(inPG), noCluster, result{nil, waitingForCluster, no}},
 		"Cluster missing for long": {tokyo(inPG, waitingFor("Cluster school/pg", time.Hour)), noCluster,
 			result{nil, "Degraded/ClusterNotFound", no}},
-		"Cluster missing, after another for long": {tokyo(inPG, waitingFor("Cluster school/old", time.Hour)), noCluster,
+		"Cluster missing, after a long wait for another Cluster": {tokyo(inPG, waitingFor("Cluster school/old", time.Hour)), noCluster,
 			result{nil, waitingForCluster, no}},
 		"own Cluster lost": {tokyo(ownPG), noCluster, result{nil, lost, no}},
 		"own Cluster lost, an earlier loss accepted": {
 			tokyo(ownPG, lostOnce("new"), accepting("old")), noCluster, result{nil, lost, no}},
-		"own Cluster lost, accepted": {
+		"own Cluster lost, loss accepted": {
 			tokyo(ownPG, lostOnce("uid"), accepting("uid")), noCluster, result{[]string{"Cluster"}, waitingForCluster, no}},
-		"own Cluster of a former Dojo lost, accepted": {tokyo(ownPG, accepting("uid of tokyo")), noCluster,
+		"a former Dojo's Cluster lost, loss accepted": {tokyo(ownPG, accepting("uid of tokyo")), noCluster,
 			result{[]string{"Cluster"}, waitingForCluster, no}},
 		"own Cluster and Database lost, credentials in use": {tokyo(ownPG), do(noCluster, noDatabase, connected),
 			result{nil, lost, no}},
-		"own Cluster lost, before it had a database": {tokyo(ownPG), do(noCluster, noDatabase),
+		"own Cluster deleted before it had a database": {tokyo(ownPG), do(noCluster, noDatabase),
 			result{[]string{"Cluster"}, waitingForCluster, no}},
-		"no own Cluster yet, a former Database in another": {tokyo(ownPG), func(w *world) {
+		"no own Cluster yet, former Database in another Cluster": {tokyo(ownPG), func(w *world) {
 			w.Cluster.Live, w.Database.Live.Spec.ClusterRef.Name = nil, "pg"
 		}, result{[]string{"Cluster"}, waitingForCluster, no}},
-		"own Cluster, loss accepted before": {tokyo(ownPG, lostOnce("uid"), accepting("uid")), do(), result{nil, "", yes}},
-		"primary lost":                      {tokyo(inPG), ready(0), result{nil, waitingForCluster, no}},
+		"own Cluster exists, an earlier loss accepted": {tokyo(ownPG, lostOnce("uid"), accepting("uid")), do(), result{nil, "", yes}},
+		"primary lost": {tokyo(inPG), ready(0), result{nil, waitingForCluster, no}},
 		"no primary yet": {tokyo(inPG), func(w *world) { w.Cluster.Live.Status.CurrentPrimary = "" },
 			result{nil, waitingForCluster, no}},
 		"primary lost, a standby is ready": {tokyo(inPG), failover, result{nil, waitingForCluster, no}},
 		"failover":                         {tokyo(inPG), switchover, result{nil, waitingForCluster, no}},
-		"own, primary lost":                {tokyo(ownPG), failover, result{nil, waitingForCluster, no}},
-		"own, primary lost for long, its status written every second": {
+		"own Cluster's primary lost, a standby is ready": {tokyo(ownPG), failover, result{nil, waitingForCluster, no}},
+		"own Cluster's primary lost for long, Cluster just written": {
 			tokyo(ownPG, waitingFor("instances of the Cluster school/tokyo-db", time.Hour)),
 			do(failover, unwrittenFor(time.Hour), clusterWritten), result{nil, "Degraded/ClusterNotReady", no}},
 		"primary lost for long": {tokyo(inPG, waitingFor("instances of the Cluster school/pg", time.Hour)),
 			do(ready(0), unwrittenFor(time.Hour)), result{nil, "Degraded/ClusterNotReady", no}},
-		"just resumed": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour)), result{nil, waitingForCluster, no}},
-		"lost for long, then changed": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour), flipped(time.Minute)),
+		"primary lost, the wait has just begun": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour)), result{nil, waitingForCluster, no}},
+		"primary lost, Ready condition just changed": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour), flipped(time.Minute)),
 			result{nil, waitingForCluster, no}},
-		"hibernated":      {tokyo(inPG), hibernated, result{nil, "Degraded/ClusterHibernated", no}},
-		"own, hibernated": {tokyo(ownPG), hibernated, result{nil, "Degraded/ClusterHibernated", no}},
-		"lacks instances": {tokyo(inPG), func(w *world) { w.Cluster.Live.Spec.Instances = 3 },
+		"another owner's Cluster hibernated": {tokyo(inPG), hibernated, result{nil, "Degraded/ClusterHibernated", no}},
+		"own Cluster hibernated":             {tokyo(ownPG), hibernated, result{nil, "Degraded/ClusterHibernated", no}},
+		"another owner's Cluster lacks instances": {tokyo(inPG), func(w *world) { w.Cluster.Live.Spec.Instances = 3 },
 			result{nil, "", yes}},
-		"own, lacks instances": {tokyo(ownPG), ready(2), result{nil, waitingForCluster, yes}},
-		"own, lacks instances for long": {tokyo(ownPG, waitingFor(standbys, time.Hour)), do(ready(2), unwrittenFor(time.Hour)),
+		"own Cluster lacks instances": {tokyo(ownPG), ready(2), result{nil, waitingForCluster, yes}},
+		"own Cluster lacks instances for long": {tokyo(ownPG, waitingFor(standbys, time.Hour)), do(ready(2), unwrittenFor(time.Hour)),
 			result{nil, "Degraded/ClusterNotReady", yes}},
-		"own, lacks instances for long, status just written": {tokyo(ownPG, waitingFor(standbys, time.Hour)),
+		"own Cluster lacks instances for long, status just written": {tokyo(ownPG, waitingFor(standbys, time.Hour)),
 			do(ready(2), unwrittenFor(time.Hour), clusterStatusWritten), result{nil, "Degraded/ClusterNotReady", yes}},
-		"own, lacks instances for long, just changed": {tokyo(ownPG, waitingFor(standbys, time.Hour)),
+		"own Cluster lacks instances for long, spec just written": {tokyo(ownPG, waitingFor(standbys, time.Hour)),
 			do(ready(2), unwrittenFor(time.Hour), clusterWritten), result{nil, waitingForCluster, yes}},
-		"own, not reconciled": {tokyo(ownPG), unknownPlugin, result{nil, waitingForCluster, yes}},
-		"own, not reconciled for long": {
+		"own Cluster not reconciled": {tokyo(ownPG), unknownPlugin, result{nil, waitingForCluster, yes}},
+		"own Cluster not reconciled for long": {
 			tokyo(ownPG, waitingFor("reconciliation of the Cluster school/tokyo-db by CloudNativePG", time.Hour)), unknownPlugin,
 			result{nil, "Degraded/ClusterNotReady", yes}},
-		"not reconciled":           {tokyo(inPG), unknownPlugin, result{nil, "", yes}},
-		"own, of a lower version":  {tokyo(ownPG, pgVersion("17")), data(18), result{nil, "Degraded/VersionTooLow", yes}},
-		"own, of the same version": {tokyo(ownPG, pgVersion("17")), data(17), result{nil, "", yes}},
-		"own, version not known":   {tokyo(ownPG, pgVersion("17")), data(0), result{nil, "", yes}},
-		"own, of a lower version, lacks instances": {tokyo(ownPG, pgVersion("17")), do(data(18), ready(2)),
+		"another owner's Cluster not reconciled":          {tokyo(inPG), unknownPlugin, result{nil, "", yes}},
+		"own Cluster's image older than its data":         {tokyo(ownPG, pgVersion("17")), data(18), result{nil, "Degraded/VersionTooLow", yes}},
+		"own Cluster's image has the version of its data": {tokyo(ownPG, pgVersion("17")), data(17), result{nil, "", yes}},
+		"own Cluster's data has an unknown version":       {tokyo(ownPG, pgVersion("17")), data(0), result{nil, "", yes}},
+		"own Cluster's image older than its data, instances missing": {tokyo(ownPG, pgVersion("17")), do(data(18), ready(2)),
 			result{nil, "Degraded/VersionTooLow", yes}},
-		"own, changed": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Spec.StorageConfiguration.Size = "2Gi" },
+		"own Cluster changed": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Spec.StorageConfiguration.Size = "2Gi" },
 			result{[]string{"Cluster"}, waitingForCluster, yes}},
-		"own, changed, role deleted": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Spec.Instances, w.Login.Logins[owner].Role = 1, nil },
+		"own Cluster changed, role deleted": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Spec.Instances, w.Login.Logins[owner].Role = 1, nil },
 			result{[]string{"Cluster", "DatabaseRole"}, creatingRole, no}},
 		"role deleted": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role = nil },
 			result{[]string{"DatabaseRole"}, creatingRole, no}},
@@ -213,41 +213,41 @@ func TestPlan(t *testing.T) {
 			refused(w)
 			w.Database.Live.Status.Extensions = []cnpgv1.DatabaseObjectStatus{{Name: "x"}}
 		}, result{nil, creatingDatabase, inUse}},
-		"database refused, Cluster just up": {tokyo(inPG), do(refused, unwrittenFor(time.Hour), flipped(time.Minute)),
+		"database refused, Ready condition just changed": {tokyo(inPG), do(refused, unwrittenFor(time.Hour), flipped(time.Minute)),
 			result{nil, creatingDatabase, inUse}},
 		"password deleted": {tokyo(inPG), noPassword, result{[]string{"Secret"}, creatingRole, no}},
 		"password not in Postgres": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.SecretResourceVersion = "0" },
 			result{nil, creatingRole, no}},
-		"password to be rotated": {tokyo(inPG, rotating), do(), result{[]string{"Secret"}, creatingRole, no}},
+		"password rotation requested": {tokyo(inPG, rotating), do(), result{[]string{"Secret"}, creatingRole, no}},
 		"foreign password": {tokyo(inPG), func(w *world) { w.secrets[owner].Labels = nil },
 			result{nil, nameConflict, no}},
 		"foreign role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = nil },
 			result{nil, nameConflict, no}},
 		"foreign database": {tokyo(inPG), func(w *world) { w.Database.Live.Labels = nil },
 			result{nil, nameConflict, no}},
-		"foreign Cluster, own in the spec": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Labels = nil },
+		"foreign Cluster has the own Cluster's name": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Labels = nil },
 			result{nil, nameConflict, no}},
 		"foreign schedule": {tokyo(ownPG, backedUp), func(w *world) { w.Backup.Schedule.Labels = nil },
 			result{nil, nameConflict, no}},
 		"foreign Job": {tokyo(inPG), func(w *world) { w.jobs[0].OwnerReferences = nil },
 			result{nil, nameConflict, no}},
-		"budget of another Dojo": {tokyo(ownPG), func(w *world) {
+		"PodDisruptionBudget of another Dojo": {tokyo(ownPG), func(w *world) {
 			w.Cluster.Live, w.Cluster.Budgets[0] = nil, budgetOf(tokyo(named("tokyo-db")))
 		}, result{nil, nameConflict, no}},
-		"budget of another Dojo, with the primary's name": {tokyo(ownPG), func(w *world) {
+		"PodDisruptionBudget of another Dojo has the primary's name": {tokyo(ownPG), func(w *world) {
 			w.Cluster.Live, w.Cluster.Budgets[1] = nil, budgetOf(tokyo(named("tokyo-db-primary")))
 		}, result{nil, nameConflict, no}},
-		"budget of a former Cluster": {tokyo(ownPG), func(w *world) {
+		"PodDisruptionBudget of a former Cluster": {tokyo(ownPG), func(w *world) {
 			w.Cluster.Live, w.Database.Live, w.Cluster.Budgets[0] = nil, nil, &policyv1.PodDisruptionBudget{}
 		}, result{[]string{"Cluster"}, waitingForCluster, no}},
 		"role of another Dojo": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = ofKyoto },
 			result{nil, nameConflict, no}},
-		"foreign Database, being deleted": {tokyo(inPG), func(w *world) {
+		"foreign database being deleted": {tokyo(inPG), func(w *world) {
 			w.Database.Live.Labels, w.Database.Live.DeletionTimestamp = nil, &metav1.Time{Time: noon}
 		}, result{nil, "Progressing/WaitingForDeletion", no}},
 		"SQL changed": {tokyo(inPG), func(w *world) { w.SQL = "other" },
 			result{nil, applyingSchema, inUse}},
-		"SQL changed, the former is gone": {tokyo(inPG), func(w *world) { w.SQL, w.jobs = "other", nil },
+		"SQL changed, Job of the former SQL gone": {tokyo(inPG), func(w *world) { w.SQL, w.jobs = "other", nil },
 			result{[]string{"Database", "Job"}, applyingSchema, inUse}},
 		"SQL missing": {tokyo(inPG), noSQL, result{nil, "Progressing/WaitingForSQL", inUse}},
 		"SQL missing for long": {tokyo(inPG, waitingFor("ConfigMap school/sql", 2*time.Minute)), noSQL,
@@ -325,13 +325,13 @@ func TestImages(t *testing.T) {
 		live *cnpgv1.Cluster
 		is   string
 	}{
-		"none":                   {pg("", ""), nil, ""},
-		"version":                {pg("17", ""), nil, "registry.example/postgres:17"},
-		"image":                  {pg("", "x:17"), nil, "x:17"},
-		"no image":               {pg("", ""), byDefault, ""},
-		"version removed":        {pg("", ""), versioned, "registry.example/postgres:17"},
-		"version, default image": {pg("18", ""), byDefault, "cnpg/postgresql:18"},
-		"another version":        {pg("17", ""), byDefault, "registry.example/postgres:17"},
+		"no version or image":                    {pg("", ""), nil, ""},
+		"version":                                {pg("17", ""), nil, "registry.example/postgres:17"},
+		"image":                                  {pg("", "x:17"), nil, "x:17"},
+		"no version, default image":              {pg("", ""), byDefault, ""},
+		"version removed":                        {pg("", ""), versioned, "registry.example/postgres:17"},
+		"version of the default image":           {pg("18", ""), byDefault, "cnpg/postgresql:18"},
+		"another version than the default image": {pg("17", ""), byDefault, "registry.example/postgres:17"},
 	} {
 		dojo := tokyo(ownPG, pgVersion(c.want.Version))
 		dojo.Spec.Postgres.Cluster.ImageName = c.want.ImageName
@@ -379,7 +379,7 @@ func stuckSchema(w *world) {
 
 const standbys = "standbys of the Cluster school/tokyo-db"
 
-func TestHowLongAnIssueWaits(t *testing.T) {
+func TestRequeueTimeOfIssues(t *testing.T) {
 	t.Parallel()
 	noCluster := func(w *world) { w.Cluster.Live = nil }
 	lacking := func(w *world) { setReady(w.Cluster.Live, 2) }
@@ -389,23 +389,23 @@ func TestHowLongAnIssueWaits(t *testing.T) {
 		want   time.Duration
 		object string
 	}{
-		"for a Cluster": {tokyo(inPG), noCluster, 10 * time.Minute, "Cluster school/pg"},
-		"for a Cluster, for a while": {tokyo(inPG, waitingFor("Cluster school/pg", 4*time.Minute)), noCluster,
+		"Cluster missing": {tokyo(inPG), noCluster, 10 * time.Minute, "Cluster school/pg"},
+		"Cluster missing for 4 minutes": {tokyo(inPG, waitingFor("Cluster school/pg", 4*time.Minute)), noCluster,
 			6 * time.Minute, "Cluster school/pg"},
-		"for a Cluster, too long": {tokyo(inPG, waitingFor("Cluster school/pg", 10*time.Minute)), noCluster,
+		"Cluster missing for 10 minutes": {tokyo(inPG, waitingFor("Cluster school/pg", 10*time.Minute)), noCluster,
 			0, "Cluster school/pg"},
-		"for SQL": {tokyo(inPG), noSQL, 90 * time.Second, "ConfigMap school/sql"},
-		"for SQL, for a while": {tokyo(inPG, waitingFor("ConfigMap school/sql", time.Minute)), noSQL,
+		"SQL missing": {tokyo(inPG), noSQL, 90 * time.Second, "ConfigMap school/sql"},
+		"SQL missing for a minute": {tokyo(inPG, waitingFor("ConfigMap school/sql", time.Minute)), noSQL,
 			30 * time.Second, "ConfigMap school/sql"},
-		"for SQL, too long": {tokyo(inPG, waitingFor("ConfigMap school/sql", time.Hour)), noSQL,
+		"SQL missing for an hour": {tokyo(inPG, waitingFor("ConfigMap school/sql", time.Hour)), noSQL,
 			0, "ConfigMap school/sql"},
-		"for an own Cluster": {tokyo(ownPG), noCluster, 0, ""}, // an event ends the wait
-		"for instances": {tokyo(ownPG, waitingFor(standbys, time.Minute)),
+		"own Cluster lost": {tokyo(ownPG), noCluster, 0, ""}, // an event ends the wait
+		"own Cluster lacks a standby for a minute": {tokyo(ownPG, waitingFor(standbys, time.Minute)),
 			func(w *world) { w.unwrittenFor(time.Hour); lacking(w) }, 9 * time.Minute, standbys},
-		"for the role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.Applied = nil }, 10 * time.Minute, ""},
-		"for a database, refused": {tokyo(inPG), func(w *world) { w.Database.Live.Status.Applied = ptr.To(false) },
+		"role pending": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.Applied = nil }, 10 * time.Minute, ""},
+		"database refused": {tokyo(inPG), func(w *world) { w.Database.Live.Status.Applied = ptr.To(false) },
 			90 * time.Second, ""},
-		"for the schema to start": {tokyo(inPG), otherSQL, 90 * time.Second, ""},
+		"schema Job has no pod yet": {tokyo(inPG), otherSQL, 90 * time.Second, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -468,7 +468,7 @@ func TestMessages(t *testing.T) {
 			w.unwrittenFor(time.Hour)
 		}, "Postgres still lacks the database dojo_school_tokyo after more than 1m30s. CloudNativePG reports: no. " +
 			"See `kubectl describe databases.postgresql.cnpg.io tokyo-db -n school`."},
-		"role pending": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.Applied = nil; w.unwrittenFor(time.Hour) },
+		"role pending for long": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.Applied = nil; w.unwrittenFor(time.Hour) },
 			"Postgres still lacks the role dojo_school_tokyo after more than 10m0s. CloudNativePG does not say why. " +
 				"See `kubectl describe databaseroles.postgresql.cnpg.io tokyo-db -n school`."},
 		"foreign role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = nil },
@@ -644,8 +644,8 @@ func TestStatus(t *testing.T) {
 		state State
 		want  *corev1api.DatabaseStatus
 	}{
-		"no database":                   {tokyo(), State{}, nil},
-		"in a Cluster of another owner": {tokyo(inPG), State{}, &shared},
+		"no spec.postgres": {tokyo(), State{}, nil},
+		"in another owner's Cluster that does not exist yet": {tokyo(inPG), State{}, &shared},
 		"in another owner's Cluster that exists": {tokyo(inPG), live(3), with(shared, func(s *corev1api.DatabaseStatus) {
 			seen(s)
 			standbys(s)
@@ -653,18 +653,18 @@ func TestStatus(t *testing.T) {
 		"in another owner's Cluster with one instance":   {tokyo(inPG, known(shared, standbys)), live(1), with(shared, single)},
 		"in another owner's Cluster that is gone":        {tokyo(inPG, known(shared, seen, standbys)), State{}, with(shared, standbys)},
 		"in another owner's Cluster that cannot be read": {tokyo(inPG, known(shared, seen)), State{Missing: []string{"Cluster"}}, with(shared, seen)},
-		"in its own Cluster":                             {tokyo(ownPG), State{}, &own},
+		"in its own Cluster that does not exist yet":     {tokyo(ownPG), State{}, &own},
 		"in its own Cluster that exists":                 {tokyo(ownPG, known(own, recorded)), ours(3, live(3)), with(own, named)},
 		"in its own Cluster that is lost": {tokyo(ownPG, known(own, named)), State{}, with(own, func(s *corev1api.DatabaseStatus) {
 			s.ClusterUID, s.Version, s.Instances = "uid", "17.6", "0/3"
 		})},
-		"in a foreign Cluster with the own one's name": {tokyo(ownPG, known(own, recorded)), live(3), with(own, func(s *corev1api.DatabaseStatus) {
+		"a foreign Cluster has the own Cluster's name": {tokyo(ownPG, known(own, recorded)), live(3), with(own, func(s *corev1api.DatabaseStatus) {
 			seen(s)
 			recorded(s)
 		})},
-		"in its own Cluster of an unknown size":                   {tokyo(ownPG, alone, known(own, recorded)), unsized(ours(3, live(3))), with(own, named)},
-		"in its own Cluster of an unknown size, not in the cache": {tokyo(ownPG, alone, known(own)), unsized(State{}), &own},
-		"in its own Cluster with one instance":                    {tokyo(ownPG, alone, known(own)), live(1), with(own, single)},
+		"in its own Cluster of an unknown size":                          {tokyo(ownPG, alone, known(own, recorded)), unsized(ours(3, live(3))), with(own, named)},
+		"in its own Cluster of an unknown size that is not in the cache": {tokyo(ownPG, alone, known(own)), unsized(State{}), &own},
+		"in its own Cluster with one instance":                           {tokyo(ownPG, alone, known(own)), live(1), with(own, single)},
 	}
 	for name, c := range cases {
 		if diff := cmp.Diff(c.want, Status(c.dojo, c.state)); diff != "" {
@@ -679,12 +679,12 @@ func TestReferences(t *testing.T) {
 		dojo *corev1api.Dojo
 		want []string
 	}{
-		"no database":                   {tokyo(), nil},
-		"in a Cluster of another owner": {tokyo(inPG), []string{"tokyo-db", "pg", "tokyo-db-2"}},
-		"in one of its own": {tokyo(ownPG), []string{
+		"no spec.postgres":           {tokyo(), nil},
+		"in another owner's Cluster": {tokyo(inPG), []string{"tokyo-db", "pg", "tokyo-db-2"}},
+		"in its own Cluster": {tokyo(ownPG), []string{
 			"tokyo-db", "tokyo-db", "tokyo-db-2", "tokyo-db-pooler-rw", "tokyo-db-primary",
 		}},
-		"under a long name": {tokyo(ownPG, named(strings.Repeat("a", 46))), []string{
+		"Dojo with a long name": {tokyo(ownPG, named(strings.Repeat("a", 46))), []string{
 			strings.Repeat("a", 46) + "-db", strings.Repeat("a", 46) + "-db", strings.Repeat("a", 46) + "-db-2",
 			strings.Repeat("a", 46) + "-db-pooler-rw", strings.Repeat("a", 46) + "-db-primary",
 			strings.Repeat("a", 36) + "-" + cnpg.ShortHash(strings.Repeat("a", 46)) + "-db",

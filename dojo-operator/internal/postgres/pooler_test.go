@@ -87,7 +87,7 @@ func TestPooler(t *testing.T) {
 		"Progressing/RemovingPooler", "pods are replaced", "-Pooler", "")
 }
 
-func TestNewWithPooler(t *testing.T) {
+func TestNewDojoWithPooler(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, pooled)
 	w := newWorld(t, dojo)
@@ -133,7 +133,7 @@ func TestNewWithPooler(t *testing.T) {
 }
 
 // A suspended Dojo's Pooler has no instances. It is deleted at once if the spec omits it.
-func TestPoolerAsleep(t *testing.T) {
+func TestPoolerOfASuspendedDojo(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG, pooled)
 	w := inSync(t, awake)

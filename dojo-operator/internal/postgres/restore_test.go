@@ -105,7 +105,7 @@ func TestFormerRolesWithOtherNames(t *testing.T) {
 		"the role is replaced": {func(*cnpgv1.DatabaseRole) {}, []string{"DatabaseRole"}, "Progressing/CreatingRole"},
 		"the role is being deleted": {func(r *cnpgv1.DatabaseRole) { r.DeletionTimestamp = &metav1.Time{Time: noon} }, nil,
 			"Progressing/CreatingRole"},
-		"a role that is deleted from Postgres stays": {func(r *cnpgv1.DatabaseRole) { r.Spec.ReclaimPolicy = "delete" }, nil,
+		"a role with the policy delete stays": {func(r *cnpgv1.DatabaseRole) { r.Spec.ReclaimPolicy = "delete" }, nil,
 			"Progressing/CreatingRole"},
 		"another owner's role stays": {func(r *cnpgv1.DatabaseRole) { r.Labels = nil }, nil, "Degraded/NameConflict"},
 	} {
@@ -158,33 +158,33 @@ func TestPlanOfABootstrap(t *testing.T) {
 		"in sync":        {tokyo(ownPG, restoring), func(*world) {}, ": "},
 		"being restored": {tokyo(ownPG, restoring), filling, ": Progressing/Restoring"},
 		"being imported": {tokyo(ownPG, importing), filling, ": Progressing/Importing"},
-		"not restored":   {tokyo(ownPG, restoring), failing, ": Degraded/RestoreFailed"},
-		"not imported":   {tokyo(ownPG, importing), failing, ": Degraded/ImportFailed"},
+		"restore failed": {tokyo(ownPG, restoring), failing, ": Degraded/RestoreFailed"},
+		"import failed":  {tokyo(ownPG, importing), failing, ": Degraded/ImportFailed"},
 		"primary lost after the restore": {tokyo(ownPG, restoring), func(w *world) { setReady(w.Cluster.Live, 0) },
 			": Progressing/WaitingForCluster"},
 		"another origin": {tokyo(ownPG, restoring), func(w *world) {
 			w.Cluster.Live.Annotations[corev1api.OriginAnnotation] = "Backup of yesterday"
 			w.Cluster.Live.Spec.Instances = 1
 		}, ": Degraded/OriginMismatch"},
-		"lost": {tokyo(ownPG, restoring, hadCluster), lost, ": Degraded/DatabaseLost"},
-		"lost, in use": {tokyo(ownPG, restoring, hadCluster), func(w *world) {
+		"Cluster lost": {tokyo(ownPG, restoring, hadCluster), lost, ": Degraded/DatabaseLost"},
+		"Cluster lost, credentials in use": {tokyo(ownPG, restoring, hadCluster), func(w *world) {
 			w.Cluster.Live, w.Database.Live, w.source = nil, nil, "tokyo-db"
 		}, ": Degraded/DatabaseLost"},
-		"lost, accepted": {tokyo(ownPG, restoring, hadCluster, accepted), lost, "deletes a Database: Progressing/Restoring"},
-		"lost and imported, accepted": {tokyo(ownPG, importing, hadCluster, accepted), lost,
+		"restored Cluster lost, loss accepted": {tokyo(ownPG, restoring, hadCluster, accepted), lost, "deletes a Database: Progressing/Restoring"},
+		"imported Cluster lost, loss accepted": {tokyo(ownPG, importing, hadCluster, accepted), lost,
 			"Cluster: Progressing/WaitingForCluster"},
-		"a former Dojo's Database": {tokyo(ownPG, restoring), lost, "deletes a Database: Progressing/Restoring"},
+		"a former Dojo's Database exists": {tokyo(ownPG, restoring), lost, "deletes a Database: Progressing/Restoring"},
 		"a former Dojo's Database is being deleted": {tokyo(ownPG, restoring), func(w *world) {
 			lost(w)
 			w.Database.Live.DeletionTimestamp = &metav1.Time{Time: noon}
 		}, ": Progressing/Restoring"},
-		"no Backup": {tokyo(ownPG, fromBackup, waitingFor("Backup school/nightly", time.Hour)), func(w *world) {
+		"no Backup after an hour": {tokyo(ownPG, fromBackup, waitingFor("Backup school/nightly", time.Hour)), func(w *world) {
 			w.Cluster.Live, w.Database.Live, w.Bootstrap.Backup = nil, nil, nil
 		}, ": Degraded/BackupNotUsable"},
-		"no Secret": {tokyo(ownPG, importing), func(w *world) {
+		"no Secret yet": {tokyo(ownPG, importing), func(w *world) {
 			w.Cluster.Live, w.Database.Live, w.Bootstrap.Secret = nil, nil, nil
 		}, ": Progressing/WaitingForCredentials"},
-		"suspended while it is restored": {tokyo(ownPG, restoring, suspended), filling, "Cluster: Progressing/Suspending"},
+		"suspended while the Cluster is restored": {tokyo(ownPG, restoring, suspended), filling, "Cluster: Progressing/Suspending"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -217,16 +217,16 @@ func TestPlanOfABootstrap(t *testing.T) {
 	}
 }
 
-func TestDeletionOfABootstrap(t *testing.T) {
+func TestDeletionOfARestoredDojo(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp, dropping, restoring)
 	for name, c := range map[string]struct {
 		origin, primary string
 		want            string
 	}{
-		"restored":       {bootstrap.Origin(dojo), "pg-1", "a backup, then the Cluster"},
-		"not restored":   {bootstrap.Origin(dojo), "", "the Cluster"},
-		"another origin": {"Backup of yesterday", "pg-1", ""},
+		"after the data is restored":  {bootstrap.Origin(dojo), "pg-1", "a backup, then the Cluster"},
+		"before the data is restored": {bootstrap.Origin(dojo), "", "the Cluster"},
+		"another origin":              {"Backup of yesterday", "pg-1", ""},
 	} {
 		w := newWorld(t, dojo)
 		w.reconcile(dojo)

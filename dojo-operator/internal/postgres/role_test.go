@@ -32,11 +32,11 @@ func TestRoleIsRetried(t *testing.T) {
 		before  string
 		want    result
 	}{
-		"just refused":   {forbidden, 400 * time.Millisecond, "", result{Requeue: 600 * time.Millisecond}},
-		"a second later": {forbidden, time.Second, "", result{[]string{"DatabaseRole"}, record, 89 * time.Second}},
-		"a second retry": {forbidden, 3 * time.Second, "2026-01-02T11:59:58Z",
+		"before the first retry is due": {forbidden, 400 * time.Millisecond, "", result{Requeue: 600 * time.Millisecond}},
+		"the first retry is due":        {forbidden, time.Second, "", result{[]string{"DatabaseRole"}, record, 89 * time.Second}},
+		"the second retry is due": {forbidden, 3 * time.Second, "2026-01-02T11:59:58Z",
 			result{[]string{"DatabaseRole"}, record, 87 * time.Second}},
-		"another refusal": {"wrong username", time.Second, "", result{Requeue: 89 * time.Second}},
+		"refused for another reason": {"wrong username", time.Second, "", result{Requeue: 89 * time.Second}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

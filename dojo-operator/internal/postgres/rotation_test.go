@@ -111,7 +111,7 @@ func TestRotation(t *testing.T) {
 		"Secret DatabaseRole Progressing/RotatingPassword",
 		"",
 	}
-	for name, in := range map[string]func(*corev1api.Dojo){"in a Cluster of others": inPG, "in its own": ownPG} {
+	for name, in := range map[string]func(*corev1api.Dojo){"in another owner's Cluster": inPG, "in its own Cluster": ownPG} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := running(t, tokyo(in))
@@ -164,12 +164,12 @@ func TestUsersOfTheFormerLogin(t *testing.T) {
 		guest  *corev1api.Dojo
 		want   []string
 	}{
-		"in its namespace":    {"tokyo-db-2", naming("school", "tokyo-db"), []string{"Dojo guest"}},
-		"shared":              {"tokyo-db-2", naming("friends", "tokyo-db"), []string{"Dojo friends/guest"}},
-		"not shared":          {"tokyo-db-2", naming("strangers", "tokyo-db"), nil},
-		"of the login in use": {"tokyo-db-2", naming("school", "tokyo-db-2"), nil},
-		"before the change":   {"tokyo-db", naming("school", "tokyo-db"), nil},
-		"without other Dojos": {"tokyo-db-2", dojo, nil},
+		"Dojo of the same namespace":                   {"tokyo-db-2", naming("school", "tokyo-db"), []string{"Dojo guest"}},
+		"Dojo of another namespace, Secret shared":     {"tokyo-db-2", naming("friends", "tokyo-db"), []string{"Dojo friends/guest"}},
+		"Dojo of another namespace, Secret not shared": {"tokyo-db-2", naming("strangers", "tokyo-db"), nil},
+		"Dojo uses the current login":                  {"tokyo-db-2", naming("school", "tokyo-db-2"), nil},
+		"before the application changes its login":     {"tokyo-db", naming("school", "tokyo-db"), nil},
+		"no other Dojo":                                {"tokyo-db-2", dojo, nil},
 	} {
 		s, err := login.Observe(t.Context(), readerOf(reading{secret, c.guest}, reading{secret}), dojo, c.source, true)
 		must(t, err)
@@ -213,32 +213,32 @@ func TestRequestsOfRotation(t *testing.T) {
 		dojo  *corev1api.Dojo
 		want  result
 	}{
-		"none": {func(t *testing.T) *world { return running(t, tokyo(inPG)) }, tokyo(inPG),
+		"no request": {func(t *testing.T) *world { return running(t, tokyo(inPG)) }, tokyo(inPG),
 			result{rotation(owner, owner, false), ownerName, "", ""}},
 		"the first request": {func(t *testing.T) *world { return running(t, tokyo(inPG)) }, tokyo(inPG, rotating),
 			result{rotation(owner, second, false), ownerName, "", "Waiting until Postgres has the role " + secondName + "."}},
-		"another request before the application has turned": {func(t *testing.T) *world {
+		"another request before the application uses the second login": {func(t *testing.T) *world {
 			w := running(t, tokyo(inPG))
 			w.reconcile(tokyo(inPG, requested("monday")))
 			return w
 		}, tokyo(inPG, requested("tuesday")), result{rotation(owner, owner, true), ownerName, secondName,
 			"The application has changed from the login " + secondName + " to " + ownerName +
 				". Waiting until Postgres refuses the login " + secondName + ". After that, the password is rotated again, as requested."}},
-		"turned": {turned, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName, stays}},
-		"turned for long": {turned, tokyo(inPG, requested("monday"), waitingFor("end of the login "+ownerName, time.Hour)),
+		"the application uses the second login": {turned, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName, stays}},
+		"pods use the former login for too long": {turned, tokyo(inPG, requested("monday"), waitingFor("end of the login "+ownerName, time.Hour)),
 			result{rotation(second, second, false), secondName, ownerName, stays + " It has been like this for more than 10m0s. " +
 				"See `kubectl dojo tree tokyo -n school`, and `kubectl describe databaseroles.postgresql.cnpg.io tokyo-db -n school`."}},
-		"turned, another request": {turned, tokyo(inPG, requested("tuesday")),
+		"another request while pods use the former login": {turned, tokyo(inPG, requested("tuesday")),
 			result{rotation(second, second, true), secondName, ownerName, stays + " After that, the password is rotated again, as requested."}},
-		"turned, another Dojo uses the Secret": {func(t *testing.T) *world {
+		"another Dojo uses the former login": {func(t *testing.T) *world {
 			w := turned(t)
 			w.outdated, w.Login.Users = "", []string{"Dojo kyoto"}
 			return w
 		}, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName,
 			"The application has changed from the login dojo_school_tokyo to dojo2_school_tokyo. The login dojo_school_tokyo stays valid " +
 				"while other Dojos use its Secret tokyo-db: Dojo kyoto. Set their spec.credentialsRef.name to tokyo-db-2."}},
-		"turned, the annotation removed": {turned, tokyo(inPG), result{rotation(second, second, false), secondName, ownerName, stays}},
-		"turned, Postgres still accepts the former": {func(t *testing.T) *world {
+		"request withdrawn while pods use the former login": {turned, tokyo(inPG), result{rotation(second, second, false), secondName, ownerName, stays}},
+		"another request while Postgres accepts the former login": {func(t *testing.T) *world {
 			w := turned(t)
 			w.outdated = ""
 			w.reconcile(tokyo(inPG, requested("monday")))
@@ -249,13 +249,13 @@ func TestRequestsOfRotation(t *testing.T) {
 		"being deleted": {func(t *testing.T) *world { return running(t, tokyo(inPG)) },
 			tokyo(inPG, rotating, func(dojo *corev1api.Dojo) { dojo.DeletionTimestamp = &metav1.Time{Time: noon} }),
 			result{rotation(owner, owner, false), ownerName, "", ""}},
-		"without credentials of the application": {func(t *testing.T) *world {
+		"application without credentials": {func(t *testing.T) *world {
 			w := running(t, tokyo(inPG))
 			w.source = ""
 			return w
 		}, tokyo(inPG, rotating), result{rotation(owner, owner, false), "", "",
 			"Waiting until Postgres has the role " + ownerName + "."}},
-		"a foreign Secret has the name": {func(t *testing.T) *world {
+		"a foreign Secret has the second login's name": {func(t *testing.T) *world {
 			w := running(t, tokyo(inPG))
 			w.secrets[second] = w.secrets[owner].DeepCopy()
 			w.secrets[second].Name, w.secrets[second].Labels = "tokyo-db-2", nil
@@ -288,7 +288,7 @@ func TestRequestsOfRotation(t *testing.T) {
 // CloudNativePG creates the second role again in a new Cluster, so the SQL must run again.
 func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 	t.Parallel()
-	for name, in := range map[string]func(*corev1api.Dojo){"in a Cluster of others": inPG, "in its own": ownPG} {
+	for name, in := range map[string]func(*corev1api.Dojo){"in another owner's Cluster": inPG, "in its own Cluster": ownPG} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dojo := tokyo(in, requested("monday"))
@@ -313,7 +313,7 @@ func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 	}
 }
 
-func TestLoginOfANewDojo(t *testing.T) {
+func TestADojoWithoutCredentialsGetsTheEnabledLogin(t *testing.T) {
 	t.Parallel()
 	w := running(t, tokyo(inPG))
 	w.rotate(tokyo(inPG, requested("monday")))
@@ -326,7 +326,7 @@ func TestLoginOfANewDojo(t *testing.T) {
 	}
 }
 
-func TestARetiredLoginStaysOne(t *testing.T) {
+func TestARetiredLoginThatAClientEnablesIsRetiredAgain(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG, requested("monday"))
 	w := running(t, tokyo(inPG))

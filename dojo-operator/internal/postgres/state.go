@@ -29,7 +29,7 @@ import (
 
 // Config has the operator's flags for databases.
 type Config struct {
-	// Deadline limits waits for CloudNativePG and SQL, ProgressDeadline waits that a user must end.
+	// Deadline limits waits for CloudNativePG and SQL. ProgressDeadline limits waits for a user.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
 	Users            pods.Users
@@ -45,8 +45,9 @@ type State struct {
 	Unchanged   apply.Unchanged
 	Catalog     images.Catalog
 	Application Application
-	// Missing kinds are not installed. An Unreadable kind is installed, but the operator reads no
-	// object of CloudNativePG then, and must assume that each object may exist.
+	// Missing names the kinds that are not installed. Unreadable is a kind that is installed, but
+	// cannot be read. The operator then reads no object of CloudNativePG, and must assume that each
+	// object may exist.
 	Missing []string
 	// Unsized is an issue if spec.postgres.cluster.size names no valid preset.
 	Unsized    *conditions.Issue
@@ -60,7 +61,8 @@ type State struct {
 	Database  database.State
 	Schema    schema.State
 	Pooler    pooler.State
-	// Guests are pods of other, suspended Dojos, read before a hibernation or a deletion with data.
+	// Guests are the pods of suspended Dojos with a database in this Dojo's own Cluster. They are
+	// read only before a hibernation or a deletion with data.
 	Guests []corev1.Pod
 }
 
@@ -68,7 +70,7 @@ type State struct {
 type Application struct {
 	// Pooled reports whether the application's credentials name the Pooler as the host.
 	Pooled bool
-	// Stopped reports whether no pod of the application and no release step runs or may begin.
+	// Stopped reports whether the application has no pod, and no release step runs or may begin.
 	// Stopped and Pods are set only while the Dojo is suspended or an upgrade is due.
 	Stopped bool
 	Pods    []corev1.Pod

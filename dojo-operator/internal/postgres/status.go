@@ -25,10 +25,11 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 )
 
-// ReadOnlyHost returns the standbys' Service, or "". An unknown name comes from the Dojo's status.
+// ReadOnlyHost returns the standbys' Service, or "" without standbys. If neither the spec nor the
+// Cluster shows the number of instances, the Service comes from the Dojo's status.
 func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
 	own, live, known := dojo.Spec.Postgres.Cluster, s.Cluster.Live, dojo.Status.Database
-	// The number is unknown if spec.postgres.cluster.size has no valid preset (Unsized).
+	// The number is not specified if spec.postgres.cluster.size has no valid preset (Unsized).
 	specified := own != nil && (own.Instances != nil || s.Unsized == nil)
 	switch {
 	case specified && ptr.Deref(own.Instances, 1) > 1, !specified && live != nil && live.Spec.Instances > 1:
@@ -86,7 +87,7 @@ func poolerUnreachable(dojo *corev1api.Dojo, s State) bool {
 	return s.readable() && s.Application.Pooled && !pooler.Answers(dojo, s.Pooler)
 }
 
-// AwaitsWindow returns the time until the window of a minor upgrade opens or ends; 0 without one.
+// AwaitsWindow returns the time until the window of a pending minor upgrade opens or ends, or 0.
 func AwaitsWindow(dojo *corev1api.Dojo, s State) time.Duration {
 	if dojo.Spec.Postgres == nil || !s.readable() {
 		return 0

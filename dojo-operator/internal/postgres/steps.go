@@ -29,7 +29,8 @@ type input struct {
 	dojo   *corev1api.Dojo
 	state  State
 	config Config
-	// source is the application's login, before the joined result of the preceding steps.
+	// source is the login that the application should use. The field before is the joined result
+	// of the preceding steps.
 	databaseID string
 	source     cnpg.Login
 	before     cnpg.Step
@@ -111,7 +112,7 @@ func planCluster(in input) cnpg.Step {
 		}
 		return cnpg.Step{Incomplete: unknown}
 	}
-	// CloudNativePG would refuse all changes of a Cluster with an image older than its data.
+	// CloudNativePG would refuse all changes of a Cluster whose image is too old for its data.
 	if tooLow := cluster.VersionTooLow(dojo, s.Cluster.Live, in.state.images()); tooLow != nil {
 		return cnpg.Step{Incomplete: tooLow}
 	}
@@ -149,7 +150,8 @@ func (in input) backup() backup.Input {
 	return backup.Input{Input: in.Input, Cluster: in.state.Cluster.Live}
 }
 
-// planBackup changes nothing before the backup of an upgrade: the spec may name a new archive.
+// planBackup does not change the ScheduledBackup while an upgrade waits for its backup, because the
+// spec may already name a new archive.
 func planBackup(in input) cnpg.Step {
 	if in.dojo.Spec.Postgres.Cluster == nil || UpgradeStep(in.dojo, in.state) == corev1api.UpgradeBackingUp {
 		return cnpg.Step{}
@@ -223,7 +225,8 @@ func planRetirement(in input) cnpg.Step {
 	return login.PlanRetirement(in.dojo, in.state.Login, in.login(in.source))
 }
 
-// checkRestored precedes the Database, for which CloudNativePG would create an empty database.
+// checkRestored blocks until a Job has found the database in the restored data. For a Database
+// object without a database, CloudNativePG would create an empty database.
 func checkRestored(in input) cnpg.Step {
 	dojo, s := in.dojo, in.state
 	if b := dojo.BootstrapSource(); b == nil || b.Recovery == nil || s.Database.Live != nil {

@@ -100,20 +100,20 @@ func TestSuspended(t *testing.T) {
 		writes []string
 	}{
 		"no Cluster yet": {tokyo(ownPG, suspended), func(w *world) { w.Cluster.Live, w.Database.Live = nil, nil }, "", nil},
-		"lost":           {tokyo(ownPG, suspended), func(w *world) { w.Cluster.Live = nil }, "Degraded/DatabaseLost", nil},
-		"of a lower version": {tokyo(ownPG, suspended, pgVersion("17")), func(w *world) {
+		"Cluster lost":   {tokyo(ownPG, suspended), func(w *world) { w.Cluster.Live = nil }, "Degraded/DatabaseLost", nil},
+		"image older than the data": {tokyo(ownPG, suspended, pgVersion("17")), func(w *world) {
 			stopped(w)
 			data(18)(w)
 		}, "Degraded/VersionTooLow", nil},
 		"foreign Cluster": {tokyo(ownPG, suspended), func(w *world) { stopped(w); w.Cluster.Live.Labels = nil },
 			"Degraded/NameConflict", nil},
-		"not yet hibernated":      {tokyo(ownPG, suspended), asleep, "Progressing/Suspending", nil},
-		"not hibernated for long": {tokyo(ownPG, suspended, waitingFor(object, time.Hour)), asleep, "Degraded/ClusterNotReady", nil},
+		"not yet hibernated":                 {tokyo(ownPG, suspended), asleep, "Progressing/Suspending", nil},
+		"still not hibernated after an hour": {tokyo(ownPG, suspended, waitingFor(object, time.Hour)), asleep, "Degraded/ClusterNotReady", nil},
 		"hibernated by a user, not suspended": {tokyo(ownPG), func(w *world) {
 			w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"}
 		}, "Degraded/ClusterHibernated", nil},
-		"in a Cluster of another owner": {tokyo(inPG, suspended), stopped, "", nil},
-		"in a hibernated Cluster of another owner": {tokyo(inPG, suspended), func(w *world) {
+		"in another owner's Cluster": {tokyo(inPG, suspended), stopped, "", nil},
+		"in another owner's Cluster that is hibernated": {tokyo(inPG, suspended), func(w *world) {
 			w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"}
 		}, "", nil},
 	}
@@ -132,7 +132,7 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-func TestGuestsEndFirst(t *testing.T) {
+func TestHibernationWaitsForPodsOfSuspendedGuests(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG)
 	dojo := tokyo(ownPG, suspended)
@@ -169,8 +169,8 @@ func podsOfGuests(t *testing.T, objects reading, dojo *corev1api.Dojo) ([]corev1
 	return observeGuests(t.Context(), readerOf(objects, nil), guests)
 }
 
-// A hibernation waits for Backups, which would fail, except for stalled Backups.
-func TestABackupEndsBeforeTheHibernation(t *testing.T) {
+// A hibernation would make a Backup fail, so it waits for each Backup that is not stalled.
+func TestHibernationWaitsForBackups(t *testing.T) {
 	t.Parallel()
 	awake, dojo := tokyo(ownPG, backedUp), tokyo(ownPG, backedUp, suspended)
 	w := inSync(t, awake)
@@ -181,13 +181,13 @@ func TestABackupEndsBeforeTheHibernation(t *testing.T) {
 		age     time.Duration
 		waits   bool
 	}{
-		"runs":             {cnpgv1.BackupPhaseRunning, true, time.Hour, true},
-		"runs for a day":   {cnpgv1.BackupPhaseRunning, true, 24 * time.Hour, false},
-		"is pending":       {cnpgv1.BackupPhasePending, false, time.Minute, true},
-		"pending for long": {cnpgv1.BackupPhasePending, false, time.Hour, false},
-		"completed":        {cnpgv1.BackupPhaseCompleted, true, time.Minute, false},
-		"failed":           {cnpgv1.BackupPhaseFailed, true, time.Minute, false},
-		"invalid":          {cnpgv1.BackupPhaseDefinitionInvalid, false, time.Minute, false},
+		"runs":                {cnpgv1.BackupPhaseRunning, true, time.Hour, true},
+		"runs for a day":      {cnpgv1.BackupPhaseRunning, true, 24 * time.Hour, false},
+		"pending":             {cnpgv1.BackupPhasePending, false, time.Minute, true},
+		"pending for an hour": {cnpgv1.BackupPhasePending, false, time.Hour, false},
+		"completed":           {cnpgv1.BackupPhaseCompleted, true, time.Minute, false},
+		"failed":              {cnpgv1.BackupPhaseFailed, true, time.Minute, false},
+		"definition invalid":  {cnpgv1.BackupPhaseDefinitionInvalid, false, time.Minute, false},
 	} {
 		at := metav1.NewTime(noon.Add(-c.age))
 		b := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "night", CreationTimestamp: at}}
@@ -205,7 +205,7 @@ func TestABackupEndsBeforeTheHibernation(t *testing.T) {
 	}
 }
 
-// The operator ends its own hibernation for the final backup, but not a user's.
+// For the final backup, the operator ends a hibernation that it began, but not one by a user.
 func TestFinalBackupWhileSuspended(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp, dropping, suspended)
@@ -243,12 +243,12 @@ func TestUnreachable(t *testing.T) {
 		state State
 		want  bool
 	}{
-		"no database":                   {tokyo(), State{}, false},
-		"in a Cluster of another owner": {tokyo(inPG), State{}, false},
-		"up":                            {tokyo(ownPG), State{Cluster: cluster.State{Live: up}}, false},
-		"no Cluster":                    {tokyo(ownPG), State{}, true},
-		"unreadable":                    {tokyo(ownPG), State{Missing: []string{"Cluster"}}, false},
-		"down":                          {tokyo(ownPG), State{Cluster: cluster.State{Live: &cnpgv1.Cluster{}}}, true},
+		"no spec.postgres":           {tokyo(), State{}, false},
+		"in another owner's Cluster": {tokyo(inPG), State{}, false},
+		"Cluster up":                 {tokyo(ownPG), State{Cluster: cluster.State{Live: up}}, false},
+		"Cluster gone":               {tokyo(ownPG), State{}, true},
+		"kind Cluster missing":       {tokyo(ownPG), State{Missing: []string{"Cluster"}}, false},
+		"Cluster down":               {tokyo(ownPG), State{Cluster: cluster.State{Live: &cnpgv1.Cluster{}}}, true},
 	} {
 		if got := Unreachable(c.dojo, c.state); got != c.want {
 			t.Errorf("%s: unreachable is %t", name, got)
@@ -256,7 +256,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-func TestSuspendingEnds(t *testing.T) {
+func TestHibernationWaitsForPodsAndDeletesIdleJobs(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG)
 	dojo := awake.DeepCopy()

@@ -30,7 +30,7 @@ type contents struct {
 
 var known = lru.New(1024)
 
-// observeFiles reads only the metadata of ConfigMaps in known.
+// observeFiles reads the files of a ConfigMap only if the cache known lacks them.
 func (s *State) observeFiles(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) error {
 	all, size := map[string]string{}, 0
 	for _, ref := range dojo.Spec.Release.Migrations.ConfigMapRefs {

@@ -20,7 +20,7 @@ import (
 const (
 	// ContainerName is the name of the step's container.
 	ContainerName = "release"
-	// migrateUser is an unprivileged user. The image of dojo-migrate names no user.
+	// migrateUser is an unprivileged user. The image of dojo-migrate does not name a user.
 	migrateUser = 65532
 	// FilesFolder is the folder of the migration files.
 	FilesFolder = "/migrations"

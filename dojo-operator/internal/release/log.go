@@ -25,8 +25,8 @@ import (
 const (
 	// longestLine is the maximum number of bytes of a log line in the status.
 	longestLine = 300
-	// The kubelet keeps the last 2 KiB of a log. A line above cutLog bytes may begin inside a
-	// Secret's value, and redact would not find this value.
+	// The kubelet keeps the last 2 KiB of a log. If this is a single line longer than cutLog bytes,
+	// it may begin inside a Secret's value, and redact would not find the rest of the value.
 	cutLog = 2000
 	// Hiding shorter values would hide half of the text.
 	shortestSecret = 4
@@ -120,7 +120,7 @@ func redact(line string, values []string) string {
 			}
 		}
 	}
-	// A shorter value, hidden first, could leave the rest of a longer value.
+	// Hide longer values first, because a shorter value may be a part of a longer one.
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for _, value := range all {
 		line = strings.ReplaceAll(line, value, hidden)

@@ -14,13 +14,13 @@ func TestRedact(t *testing.T) {
 	const password = "hollow/purple 90"
 	values := []string{password, "hollow", "line one of a key\nline two of a key", "abc"}
 	for name, line := range map[string]string{
-		"plain":            "login with " + password + " failed",
-		"in a URL":         "dial postgres://app:" + url.QueryEscape(password) + "@pg:5432/app",
-		"escaped in path":  "GET /" + url.PathEscape(password),
-		"base64":           "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(password)),
-		"a line of a key":  "cannot parse line two of a key",
-		"unknown in a URL": "dial postgres://app:former-hollow@pg:5432/app",
-		"an assignment":    `{"password": "former-purple"}`,
+		"plain":                                "login with " + password + " failed",
+		"in a URL":                             "dial postgres://app:" + url.QueryEscape(password) + "@pg:5432/app",
+		"escaped in a path":                    "GET /" + url.PathEscape(password),
+		"base64":                               "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(password)),
+		"a line of a longer value":             "cannot parse line two of a key",
+		"an unknown password in a URL":         "dial postgres://app:former-hollow@pg:5432/app",
+		"an unknown password in an assignment": `{"password": "former-purple"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

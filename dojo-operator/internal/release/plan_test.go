@@ -155,30 +155,30 @@ func TestPlan(t *testing.T) {
 		want  result
 	}{
 		"no step": {nil, nil, nil, result{}},
-		"no step any more": {nil, func(t *testing.T, _ *corev1api.Dojo, s *State) {
+		"the step is removed from the spec": {nil, func(t *testing.T, _ *corev1api.Dojo, s *State) {
 			s.Jobs = []*batchv1.Job{jobOf(t, dojotest.Dojo(withCommand), step)}
 		}, nil, result{Deletes: 1}},
-		"begins":                       {command(), nil, nil, result{true, true, 0, releasing}},
+		"the step begins":              {command(), nil, nil, result{true, true, 0, releasing}},
 		"the database is not ready":    {command(), nil, func(in *Input) { in.Ready = false }, held(releasing)},
 		"suspended":                    {command(suspended), nil, stopped, held("")},
 		"suspended before its pod ran": {command(suspended), own(), stopped, result{true, false, 1, ""}},
-		"upgrading":                    {command(), nil, stopped, held(releasing)},
-		"runs":                         {command(), own(), nil, held(releasing)},
-		"runs while the database is away": {command(), own(),
+		"Postgres is being upgraded":   {command(), nil, stopped, held(releasing)},
+		"the step runs":                {command(), own(), nil, held(releasing)},
+		"runs while the database is not ready": {command(), own(),
 			func(in *Input) { in.Ready = false }, held(releasing)},
 		"does not end after its deadline": {command(), own(func(job *batchv1.Job) {
 			job.CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour))
 		}), nil, held(stalled)},
 		"succeeded":          {command(), own(is(batchv1.JobComplete, "")), nil, result{}},
 		"succeeded long ago": {command(released(step)), nil, nil, result{}},
-		"succeeded before another": {command(released(step, "another step")),
+		"succeeded before another step": {command(released(step, "another step")),
 			earlier(ends(0, ""), is(batchv1.JobComplete, "")), nil, result{Deletes: 1}},
-		"failed":                            {command(), own(is(batchv1.JobFailed, "")), nil, held(failed)},
-		"failed, and its Job is gone":       {command(failedBefore("")), nil, nil, held(failed)},
-		"failed, and the retry is the same": {command(failedBefore("1"), retry("1")), nil, nil, held(failed)},
-		"failed, and the retry is removed":  {command(failedBefore("1")), nil, nil, held(failed)},
-		"failed, and is retried":            {command(failedBefore("1"), retry("2")), nil, nil, result{true, true, 0, releasing}},
-		"failed, and the failed Job is retried": {command(), func(t *testing.T, dojo *corev1api.Dojo, s *State) {
+		"failed":                      {command(), own(is(batchv1.JobFailed, "")), nil, held(failed)},
+		"failed, and its Job is gone": {command(failedBefore("")), nil, nil, held(failed)},
+		"failed, and the retry was requested earlier":       {command(failedBefore("1"), retry("1")), nil, nil, held(failed)},
+		"failed, and the request to retry is removed":       {command(failedBefore("1")), nil, nil, held(failed)},
+		"failed, its Job is gone, and a retry is requested": {command(failedBefore("1"), retry("2")), nil, nil, result{true, true, 0, releasing}},
+		"failed, and a retry is requested": {command(), func(t *testing.T, dojo *corev1api.Dojo, s *State) {
 			own(is(batchv1.JobFailed, ""))(t, dojo, s)
 			retry("1")(dojo)
 		}, nil, result{true, false, 1, releasing}},
@@ -188,13 +188,13 @@ func TestPlan(t *testing.T) {
 		"its pod succeeded after its Job was deleted": {command(), orphan(ends(0, "")), nil, result{}},
 		"its pod failed after its Job was deleted": {command(), orphan(ends(1, "")), nil,
 			result{true, true, 0, releasing}},
-		"an earlier step runs":   {command(), earlier(running), nil, held(releasing)},
-		"an earlier step begins": {command(), earlier(waiting), nil, result{true, false, 1, releasing}},
+		"an earlier step runs":          {command(), earlier(running), nil, held(releasing)},
+		"an earlier step has not begun": {command(), earlier(waiting), nil, result{true, false, 1, releasing}},
 		"an earlier step failed": {command(), earlier(ends(1, ""), is(batchv1.JobFailed, "")), nil,
 			result{true, false, 1, releasing}},
-		"an earlier step succeeded, and is not recorded yet": {command(),
+		"an earlier step succeeded, but is not recorded yet": {command(),
 			earlier(ends(0, ""), is(batchv1.JobComplete, "")), nil, held(releasing)},
-		"an earlier step succeeded": {command(released("another step")),
+		"an earlier step succeeded, and is recorded": {command(released("another step")),
 			earlier(ends(0, ""), is(batchv1.JobComplete, "")), nil, result{true, false, 1, releasing}},
 		"an earlier step does not end": {command(), earlier(running, func(job *batchv1.Job) {
 			job.CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour))
@@ -203,8 +203,8 @@ func TestPlan(t *testing.T) {
 			s.SameName = jobOf(t, dojo, step)
 			s.SameName.OwnerReferences = nil
 		}, nil, held("Degraded/NameConflict")},
-		"files":         {filesOf(), nil, nil, result{true, true, 0, releasing}},
-		"missing files": {filesOf(), missing, nil, held("Progressing/WaitingForMigrations")},
+		"a step with files begins": {filesOf(), nil, nil, result{true, true, 0, releasing}},
+		"missing files":            {filesOf(), missing, nil, held("Progressing/WaitingForMigrations")},
 		"files that are missing for long": {filesOf(dojotest.WaitingFor("ConfigMap school/files", time.Hour)),
 			missing, nil, held("Degraded/MigrationsNotFound")},
 		"invalid files": {filesOf(), func(_ *testing.T, _ *corev1api.Dojo, s *State) { s.Invalid = "twice" },
@@ -344,7 +344,7 @@ func TestJobName(t *testing.T) {
 	}
 }
 
-// Another tag with the same digest is the same step.
+// An image with another tag and the same digest has the same step.
 func TestStepOfACommand(t *testing.T) {
 	t.Parallel()
 	of := func(image, database string, command ...string) string {
@@ -485,12 +485,12 @@ func TestFiles(t *testing.T) {
 		missing string
 		invalid string
 	}{
-		"all there":    {[]*corev1.ConfigMap{files("files", "1_a.sql"), files("more", "2_b.sql")}, "", ""},
-		"one missing":  {[]*corev1.ConfigMap{files("files", "1_a.sql")}, "ConfigMap school/more", ""},
-		"no file":      {[]*corev1.ConfigMap{files("files"), files("more")}, "key with the suffix .sql in the ConfigMaps", ""},
-		"twice":        {[]*corev1.ConfigMap{files("files", "1_a.sql"), files("more", "1_a.sql")}, "", "is in two ConfigMaps"},
-		"same number":  {[]*corev1.ConfigMap{files("files", "1_a.sql"), files("more", "01_b.sql")}, "", "the same number"},
-		"without name": {[]*corev1.ConfigMap{files("files", "a.sql"), files("more", "1_a.sql")}, "", "not named NUMBER_TEXT.sql"},
+		"all files exist":                  {[]*corev1.ConfigMap{files("files", "1_a.sql"), files("more", "2_b.sql")}, "", ""},
+		"one of two ConfigMaps is missing": {[]*corev1.ConfigMap{files("files", "1_a.sql")}, "ConfigMap school/more", ""},
+		"no files in the ConfigMaps":       {[]*corev1.ConfigMap{files("files"), files("more")}, "key with the suffix .sql in the ConfigMaps", ""},
+		"the same file in two ConfigMaps":  {[]*corev1.ConfigMap{files("files", "1_a.sql"), files("more", "1_a.sql")}, "", "is in two ConfigMaps"},
+		"two files with the same number":   {[]*corev1.ConfigMap{files("files", "1_a.sql"), files("more", "01_b.sql")}, "", "the same number"},
+		"a file without a number":          {[]*corev1.ConfigMap{files("files", "a.sql"), files("more", "1_a.sql")}, "", "not named NUMBER_TEXT.sql"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			known.Clear() // the API servers of several tests use the same UIDs and versions

@@ -54,7 +54,7 @@ func emptyAsNil(s *corev1api.ReleaseStatus) *corev1api.ReleaseStatus {
 	return s
 }
 
-// rollbackMessage returns a message if a later step has succeeded since; else "".
+// rollbackMessage returns a message if another step has succeeded after the desired step; else "".
 func rollbackMessage(next *corev1api.ReleaseStatus, s State) string {
 	if next.Succeeded[len(next.Succeeded)-1] == s.Step {
 		return ""

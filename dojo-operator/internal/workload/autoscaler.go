@@ -58,7 +58,8 @@ func planScaler(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 // kube-controller-manager --horizontal-pod-autoscaler-cpu-initialization-period.
 const metricsDeadline = 5 * time.Minute
 
-// inactive returns the condition ScalingActive if it is False, and the time until it is reported.
+// inactive returns the condition ScalingActive if it is False, and the time until scalerIssue
+// reports it.
 func inactive(dojo *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutoscalerCondition, time.Duration) {
 	live, scaler := s.Deployment, s.Scaler
 	if dojo.Spec.Autoscaling == nil || dojo.Spec.Suspend || dojo.DeletionTimestamp != nil ||

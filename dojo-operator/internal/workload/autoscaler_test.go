@@ -27,13 +27,13 @@ func TestReplicasWithinTheBoundsOfAutoscaling(t *testing.T) {
 		scaling  *corev1api.Autoscaling
 		want     int32
 	}{
-		"none":           {3, nil, 3},
-		"within":         {3, between(new(int32(2)), 5), 3},
-		"too few":        {1, between(new(int32(2)), 5), 2},
-		"too many":       {9, between(new(int32(2)), 5), 5},
-		"stopped":        {0, between(new(int32(2)), 5), 0},
-		"no minReplicas": {1, between(nil, 5), 1},
-		"equal bounds":   {7, between(new(int32(4)), 4), 4},
+		"no autoscaling":    {3, nil, 3},
+		"within the bounds": {3, between(new(int32(2)), 5), 3},
+		"too few":           {1, between(new(int32(2)), 5), 2},
+		"too many":          {9, between(new(int32(2)), 5), 5},
+		"stopped":           {0, between(new(int32(2)), 5), 0},
+		"no minReplicas":    {1, between(nil, 5), 1},
+		"equal bounds":      {7, between(new(int32(4)), 4), 4},
 	} {
 		dojo := dojotest.Dojo(dojotest.Replicas(test.replicas))
 		dojo.Spec.Autoscaling = test.scaling
@@ -62,19 +62,19 @@ func TestAutoscalerWithoutMetrics(t *testing.T) {
 		want      string
 		again     time.Duration
 	}{
-		"no metrics yet":         {active(no, time.Minute), time.Hour, nil, "", late - time.Minute},
-		"no metrics for long":    {active(no, late), time.Hour, nil, degraded, 0},
-		"no metrics of new pods": {active(no, time.Hour), time.Minute, nil, "", late - time.Minute},
-		"a clock that is ahead":  {active(no, -time.Hour), time.Hour, nil, "", late},
-		"metrics":                {active(yes, time.Hour), time.Hour, nil, "", 0},
-		"no condition":           {autoscalingv2.HorizontalPodAutoscalerCondition{}, time.Hour, nil, "", 0},
-		"no autoscaling":         {active(no, late), time.Hour, func(dojo *corev1api.Dojo, _ *State) { dojo.Spec.Autoscaling = nil }, "", 0},
-		"suspended":              {active(no, late), time.Hour, func(dojo *corev1api.Dojo, _ *State) { dojo.Spec.Suspend = true }, "", 0},
-		"stopped":                {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment.Spec.Replicas = new(int32(0)) }, "", 0},
-		"pods are missing":       {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment.Status.Replicas = 1 }, "", 0},
-		"no pods":                {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment = nil }, "", 0},
-		"a foreign autoscaler":   {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Scaler.OwnerReferences = nil }, "", 0},
-		"a deleted autoscaler":   {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Scaler = nil }, "", 0},
+		"no metrics yet":           {active(no, time.Minute), time.Hour, nil, "", late - time.Minute},
+		"no metrics for long":      {active(no, late), time.Hour, nil, degraded, 0},
+		"no metrics, pods are new": {active(no, time.Hour), time.Minute, nil, "", late - time.Minute},
+		"a clock that is ahead":    {active(no, -time.Hour), time.Hour, nil, "", late},
+		"metrics exist":            {active(yes, time.Hour), time.Hour, nil, "", 0},
+		"no condition":             {autoscalingv2.HorizontalPodAutoscalerCondition{}, time.Hour, nil, "", 0},
+		"no autoscaling":           {active(no, late), time.Hour, func(dojo *corev1api.Dojo, _ *State) { dojo.Spec.Autoscaling = nil }, "", 0},
+		"suspended":                {active(no, late), time.Hour, func(dojo *corev1api.Dojo, _ *State) { dojo.Spec.Suspend = true }, "", 0},
+		"stopped":                  {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment.Spec.Replicas = new(int32(0)) }, "", 0},
+		"pods are missing":         {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment.Status.Replicas = 1 }, "", 0},
+		"no Deployment":            {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment = nil }, "", 0},
+		"a foreign autoscaler":     {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Scaler.OwnerReferences = nil }, "", 0},
+		"a deleted autoscaler":     {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Scaler = nil }, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -31,7 +31,8 @@ func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigu
 }
 
 // planBudget plans nothing for one replica, because maxUnavailable 1 permits its eviction anyway.
-// CloudNativePG would overwrite or delete a PodDisruptionBudget with the name of its own.
+// It reports an issue if CloudNativePG needs the same name for a PodDisruptionBudget: CloudNativePG
+// would overwrite or delete the Dojo's.
 func planBudget(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.BudgetTakenBy != "" && s.Replicas(dojo) > 1 {
 		p.Report(conditions.Degraded(corev1api.ReasonNameConflict,

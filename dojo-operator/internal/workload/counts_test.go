@@ -23,25 +23,25 @@ func TestCountsAlone(t *testing.T) {
 		change func(*appsv1.Deployment)
 		want   bool
 	}{
-		"observed":        {func(d *appsv1.Deployment) { d.Status.ObservedGeneration = 1 }, true},
-		"another pod":     {func(d *appsv1.Deployment) { d.Status.Replicas, d.Status.UpdatedReplicas = 1, 1 }, true},
-		"revision of kcm": {func(d *appsv1.Deployment) { d.Annotations["deployment.kubernetes.io/revision"] = "1" }, true},
-		"progressing":     {condition(appsv1.DeploymentProgressing, "True", "ReplicaSetUpdated"), true},
-		"not available":   {condition(appsv1.DeploymentAvailable, "False", "MinimumReplicasUnavailable"), true},
-		"the first ready": {func(d *appsv1.Deployment) { d.Status.ReadyReplicas = 1 }, false},
+		"generation observed":                 {func(d *appsv1.Deployment) { d.Status.ObservedGeneration = 1 }, true},
+		"one more pod":                        {func(d *appsv1.Deployment) { d.Status.Replicas, d.Status.UpdatedReplicas = 1, 1 }, true},
+		"revision of kube-controller-manager": {func(d *appsv1.Deployment) { d.Annotations["deployment.kubernetes.io/revision"] = "1" }, true},
+		"progressing":                         {condition(appsv1.DeploymentProgressing, "True", "ReplicaSetUpdated"), true},
+		"not available":                       {condition(appsv1.DeploymentAvailable, "False", "MinimumReplicasUnavailable"), true},
+		"the first pod is ready":              {func(d *appsv1.Deployment) { d.Status.ReadyReplicas = 1 }, false},
 		"complete": {func(d *appsv1.Deployment) {
 			d.Status = appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 2, UpdatedReplicas: 2, AvailableReplicas: 2}
 		}, false},
-		"stuck":                 {condition(appsv1.DeploymentProgressing, "False", deadlineExceeded), false},
-		"rolled out":            {condition(appsv1.DeploymentProgressing, "True", rolloutFinished), false},
-		"refused":               {condition(appsv1.DeploymentReplicaFailure, "True", "FailedCreate"), false},
-		"another spec":          {func(d *appsv1.Deployment) { d.Generation = 2 }, false},
-		"label":                 {func(d *appsv1.Deployment) { d.Labels = nil }, false},
-		"owner":                 {func(d *appsv1.Deployment) { d.OwnerReferences = nil }, false},
-		"leaving":               {func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{} }, false},
-		"another shape of ours": {func(d *appsv1.Deployment) { d.Annotations = nil }, false},
-		"other fields of ours":  {func(d *appsv1.Deployment) { d.ManagedFields = nil }, false},
-		"a resync":              {func(d *appsv1.Deployment) { d.ResourceVersion = "1" }, false},
+		"stuck":                        {condition(appsv1.DeploymentProgressing, "False", deadlineExceeded), false},
+		"rolled out":                   {condition(appsv1.DeploymentProgressing, "True", rolloutFinished), false},
+		"refused":                      {condition(appsv1.DeploymentReplicaFailure, "True", "FailedCreate"), false},
+		"another spec":                 {func(d *appsv1.Deployment) { d.Generation = 2 }, false},
+		"labels removed":               {func(d *appsv1.Deployment) { d.Labels = nil }, false},
+		"owner removed":                {func(d *appsv1.Deployment) { d.OwnerReferences = nil }, false},
+		"being deleted":                {func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{} }, false},
+		"our shape annotation removed": {func(d *appsv1.Deployment) { d.Annotations = nil }, false},
+		"our managedFields removed":    {func(d *appsv1.Deployment) { d.ManagedFields = nil }, false},
+		"a resync":                     {func(d *appsv1.Deployment) { d.ResourceVersion = "1" }, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -240,18 +240,18 @@ func TestReplicas(t *testing.T) {
 		autoscaled bool
 		want       int32
 	}{
-		"no autoscaler":                     {dojotest.Dojo(), false, nothing, false, 3},
-		"no Deployment yet":                 {dojotest.Dojo(), true, deleted, false, 3},
-		"an autoscaler, not yet at work":    {dojotest.Dojo(), true, nothing, false, 3},
-		"an autoscaler has scaled up":       {dojotest.Dojo(), true, scaled(7), true, 7},
-		"an autoscaler has scaled down":     {dojotest.Dojo(), true, scaled(1), true, 1},
-		"a user has edited the Deployment":  {dojotest.Dojo(), false, edited, false, 3},
-		"an autoscaler that is gone":        {dojotest.Dojo(), false, scaled(7), false, 3},
-		"an autoscaler, but 0 are desired":  {dojotest.Dojo(dojotest.Replicas(0)), true, scaled(7), false, 0},
-		"an autoscaler, but suspended":      {dojotest.Dojo(suspended), true, scaled(7), false, 0},
-		"suspended":                         {dojotest.Dojo(suspended), false, nothing, false, 0},
-		"the Deployment of a former Dojo":   {dojotest.Dojo(dojotest.Named("tokyo")), true, scaled(7), false, 3},
-		"an autoscaler, managedFields lost": {dojotest.Dojo(), true, unmanaged, false, 3},
+		"no autoscaler":                             {dojotest.Dojo(), false, nothing, false, 3},
+		"no Deployment yet":                         {dojotest.Dojo(), true, deleted, false, 3},
+		"an autoscaler that has not scaled yet":     {dojotest.Dojo(), true, nothing, false, 3},
+		"an autoscaler has scaled up":               {dojotest.Dojo(), true, scaled(7), true, 7},
+		"an autoscaler has scaled down":             {dojotest.Dojo(), true, scaled(1), true, 1},
+		"a user has edited the Deployment":          {dojotest.Dojo(), false, edited, false, 3},
+		"an autoscaler that is gone":                {dojotest.Dojo(), false, scaled(7), false, 3},
+		"an autoscaler, but 0 are desired":          {dojotest.Dojo(dojotest.Replicas(0)), true, scaled(7), false, 0},
+		"an autoscaler, but suspended":              {dojotest.Dojo(suspended), true, scaled(7), false, 0},
+		"suspended":                                 {dojotest.Dojo(suspended), false, nothing, false, 0},
+		"the Deployment of a former Dojo":           {dojotest.Dojo(dojotest.Named("tokyo")), true, scaled(7), false, 3},
+		"an autoscaler, but managedFields are lost": {dojotest.Dojo(), true, unmanaged, false, 3},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

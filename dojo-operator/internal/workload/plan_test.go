@@ -81,11 +81,11 @@ func TestPlanBudget(t *testing.T) {
 		creates, writes, deletes bool
 		takenBy, issue           string
 	}{
-		"the name of a Cluster's budget":              {live: nil, replicas: 2, takenBy: "kyoto", issue: "Degraded/NameConflict"},
-		"the name of a Cluster's budget, one replica": {live: nil, replicas: 1, takenBy: "kyoto"},
+		"a Cluster's budget needs the name":              {live: nil, replicas: 2, takenBy: "kyoto", issue: "Degraded/NameConflict"},
+		"a Cluster's budget needs the name, one replica": {live: nil, replicas: 1, takenBy: "kyoto"},
 		"no replicas":              {live: nil, replicas: 0},
 		"one replica":              {live: nil, replicas: 1},
-		"first":                    {live: nil, replicas: 2, creates: true},
+		"no budget yet":            {live: nil, replicas: 2, creates: true},
 		"in sync":                  {live: ours, replicas: 2},
 		"edited":                   {live: edited, replicas: 3, writes: true},
 		"no longer needed":         {live: ours, replicas: 1, deletes: true},

@@ -129,12 +129,12 @@ func TestFormerImageThatFailsIsNotRefused(t *testing.T) {
 func TestRefusedImageIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*stage){
-		"after Manual": func(st *stage) { st.dojo.Spec.Rollout.Rollback = corev1api.RollbackManual },
+		"after a change to Manual": func(st *stage) { st.dojo.Spec.Rollout.Rollback = corev1api.RollbackManual },
 		"after another image": func(st *stage) {
 			st.roll("dojo:3")
 			st.dojo.Spec.Image = "dojo:2"
 		},
-		"without a rollout": func(st *stage) { st.dojo.Spec.Rollout = nil },
+		"without spec.rollout": func(st *stage) { st.dojo.Spec.Rollout = nil },
 	}
 	for name, change := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestNoRollback(t *testing.T) {
 		change func(*stage)
 		want   string
 	}{
-		"Manual": {func(st *stage) {
+		"Manual rollback": {func(st *stage) {
 			st.dojo.Spec.Rollout.Rollback = corev1api.RollbackManual
 			fail(st)
 		}, "dojo:2"},
@@ -173,7 +173,7 @@ func TestNoRollback(t *testing.T) {
 			st.dojo.Status.Rollout = nil
 		}, "dojo:2"},
 		"still within the deadline": {func(st *stage) { st.roll("dojo:2") }, "dojo:2"},
-		"another spec since": {func(st *stage) {
+		"another spec since the failure": {func(st *stage) {
 			fail(st)
 			st.dojo.Spec.Title = "Kyoto"
 		}, "dojo:2"},
@@ -297,12 +297,12 @@ func TestRolloutFields(t *testing.T) {
 		rollout *corev1api.Rollout
 		want    result
 	}{
-		"none":  {nil, result{"0", "1", 0, 90}},
-		"empty": {&corev1api.Rollout{}, result{"0", "1", 0, 90}},
-		"all": {&corev1api.Rollout{MaxUnavailable: &quarter, MaxSurge: &three, MinReadySeconds: 5,
+		"no spec.rollout":    {nil, result{"0", "1", 0, 90}},
+		"empty spec.rollout": {&corev1api.Rollout{}, result{"0", "1", 0, 90}},
+		"all fields": {&corev1api.Rollout{MaxUnavailable: &quarter, MaxSurge: &three, MinReadySeconds: 5,
 			ProgressDeadline: &metav1.Duration{Duration: 10 * time.Minute}}, result{"25%", "3", 5, 600}},
 		"a long minReadySeconds": {&corev1api.Rollout{MinReadySeconds: 100}, result{"0", "1", 100, 190}},
-		"too short a deadline, from before the rule": {&corev1api.Rollout{MinReadySeconds: 100,
+		"a deadline below minReadySeconds": {&corev1api.Rollout{MinReadySeconds: 100,
 			ProgressDeadline: &metav1.Duration{Duration: time.Second}}, result{"0", "1", 100, 101}},
 	}
 	for name, c := range cases {

@@ -65,7 +65,8 @@ func phaseOf(live *appsv1.Deployment) phase {
 	return p
 }
 
-// CountsAlone reports whether an update changes only pod counts during a rollout.
+// CountsAlone reports whether an update changes only pod counts during a rollout. It is false for
+// the first ready pod, and for each further tenth of many pods.
 func CountsAlone(before, after *appsv1.Deployment) bool {
 	return before.ResourceVersion != after.ResourceVersion && !Complete(after) && phaseOf(before) == phaseOf(after) &&
 		before.DeletionTimestamp.Equal(after.DeletionTimestamp) &&
@@ -120,8 +121,9 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	return conditions.Progressing(corev1api.ReasonRollingOut, "%s", sentence(count, trouble))
 }
 
-// unavailableSince returns the time since which replicas are missing and no pod has changed. With
-// maxUnavailable above 0, the condition Available may stay True.
+// unavailableSince returns when Available or the pods last changed. While Available is not False,
+// it returns the present time, unless a maxUnavailable above 0 lets Available stay True although
+// replicas are missing.
 func unavailableSince(s State) time.Time {
 	c := deploymentCondition(s.Deployment, appsv1.DeploymentAvailable)
 	tolerant := toleratesMissing(s.Deployment) && len(s.Pods) > 0
@@ -156,7 +158,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// incompleteReason is needed because a scale and lost pods leave the same conditions.
+// incompleteReason compares counts, because conditions do not distinguish scaling from lost pods.
 func incompleteReason(live *appsv1.Deployment) string {
 	if desired := desiredOf(live); live.Status.Replicas != desired || live.Status.UpdatedReplicas != desired {
 		return corev1api.ReasonRollingOut

@@ -71,16 +71,16 @@ func TestComplete(t *testing.T) {
 		live *appsv1.Deployment
 		want bool
 	}{
-		"all pods serve":                  {deployment(), true},
-		"reports an earlier generation":   {deployment(observedAt(3)), false},
-		"old pods serve":                  {deployment(counts(3, 2, 3)), false},
-		"old pods are left":               {deployment(counts(4, 3, 3)), false},
-		"one is not ready":                {deployment(counts(3, 3, 2)), false},
-		"ready, not yet available":        {deployment(notAvailable), false},
-		"more desired than there are":     {deployment(scaleTo(5)), false},
-		"fewer desired than there are":    {deployment(scaleTo(1)), false},
-		"none desired":                    {deployment(scaleTo(0), counts(0, 0, 0)), true},
-		"none desired, one still running": {deployment(scaleTo(0), counts(1, 1, 0)), false},
+		"all pods serve":                       {deployment(), true},
+		"the status has an earlier generation": {deployment(observedAt(3)), false},
+		"an old pod still serves":              {deployment(counts(3, 2, 3)), false},
+		"an extra old pod is left":             {deployment(counts(4, 3, 3)), false},
+		"one pod is not ready":                 {deployment(counts(3, 3, 2)), false},
+		"one pod is ready, but not available":  {deployment(notAvailable), false},
+		"more pods desired than exist":         {deployment(scaleTo(5)), false},
+		"fewer pods desired than exist":        {deployment(scaleTo(1)), false},
+		"no pods desired":                      {deployment(scaleTo(0), counts(0, 0, 0)), true},
+		"no pods desired, one still runs":      {deployment(scaleTo(0), counts(1, 1, 0)), false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -128,18 +128,18 @@ func TestOutdated(t *testing.T) {
 		pods     []client.Object
 		want     string
 	}{
-		"complete":               {ours(), "new", []client.Object{pod("a", false)}, ""},
-		"of the former revision": {ours(), "newer", nil, "the Deployment has yet to get the new credentials"},
-		"no credentials":         {ours(), "", nil, "the Deployment has yet to get the new credentials"},
-		"old pods serve":         {left, "new", nil, "the rollout is not complete"},
-		"old pods are ending":    {ours(), "new", ends, "pods have yet to end (2, such as a)"},
-		"old pods end, which the cache shows later": {ours(), "new", serve, "pods have yet to end (1, such as a)"},
-		"an old pod was evicted":                    {ours(), "new", []client.Object{pod("evicted", false, former)}, ""},
-		"no Deployment, and pods of another":        {nil, "new", serve, ""},
-		"no Deployment":                             {nil, "new", nil, ""},
-		"no Deployment, pods end":                   {nil, "new", ends[1:], "pods have yet to end (1, such as a)"},
-		"a Deployment of another":                   {without, "newer", nil, ""},
-		"none desired, and no pod":                  {ours(scaleTo(0), counts(0, 0, 0)), "new", nil, ""},
+		"complete":                                    {ours(), "new", []client.Object{pod("a", false)}, ""},
+		"the Deployment has the former revision":      {ours(), "newer", nil, "the Deployment has yet to get the new credentials"},
+		"no revision of credentials":                  {ours(), "", nil, "the Deployment has yet to get the new credentials"},
+		"old pods serve":                              {left, "new", nil, "the rollout is not complete"},
+		"old pods are ending":                         {ours(), "new", ends, "pods have yet to end (2, such as a)"},
+		"the cache still shows an old pod as running": {ours(), "new", serve, "pods have yet to end (1, such as a)"},
+		"an old pod was evicted":                      {ours(), "new", []client.Object{pod("evicted", false, former)}, ""},
+		"no Deployment, a pod runs":                   {nil, "new", serve, ""},
+		"no Deployment":                               {nil, "new", nil, ""},
+		"no Deployment, pods end":                     {nil, "new", ends[1:], "pods have yet to end (1, such as a)"},
+		"a Deployment of another owner":               {without, "newer", nil, ""},
+		"no pods desired, no pod exists":              {ours(scaleTo(0), counts(0, 0, 0)), "new", nil, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -186,9 +186,9 @@ func TestRollout(t *testing.T) {
 		want string
 		says string // a part of the message
 	}{
-		"complete":               {live: deployment()},
-		"complete, once refused": {live: deployment(refused)},
-		"starting":               {live: deployment(counts(3, 3, 1)), want: rollingOut, says: "1 of 3 replicas are ready."},
+		"complete":                            {live: deployment()},
+		"complete, a pod was refused earlier": {live: deployment(refused)},
+		"starting":                            {live: deployment(counts(3, 3, 1)), want: rollingOut, says: "1 of 3 replicas are ready."},
 		"starting, one cannot be scheduled": {
 			live: deployment(counts(3, 3, 1)), pods: []corev1.Pod{lost},
 			want: rollingOut, says: "1 of 3 replicas are ready; pod a: it cannot be scheduled",
@@ -197,29 +197,29 @@ func TestRollout(t *testing.T) {
 			live: deployment(counts(3, 3, 1)), pods: []corev1.Pod{crashing},
 			want: "Degraded/CrashLoopBackOff", says: "1 of 3 replicas are ready; pod b: container dojo keeps exiting",
 		},
-		"a pod of the old spec crashes, the new one has none yet": {
+		"an old pod crashes, no new pod exists yet": {
 			live: deployment(counts(3, 0, 0)), pods: []corev1.Pod{crashing},
 			want: rollingOut, says: "0 of 3 replicas are ready.",
 		},
-		"a pod of the old spec crashes, the new one was not observed": {
+		"an old pod crashes, the new spec was not observed": {
 			live: deployment(counts(3, 3, 0), observedAt(3)), pods: []corev1.Pod{crashing},
 			want: rollingOut, says: "0 of 3 replicas are ready.",
 		},
-		"a pod of the old spec crashes, the new ones are refused": {
+		"an old pod crashes, new pods are refused": {
 			live: deployment(counts(3, 0, 0), refused), pods: []corev1.Pod{crashing},
 			want: "Degraded/ReplicaFailure", says: "exceeded quota: pods",
 		},
-		"a pod of the old spec crashes, the new one makes no progress": {
+		"an old pod crashes, the rollout makes no progress": {
 			live: deployment(counts(3, 0, 0), exceeded), pods: []corev1.Pod{crashing},
 			want: "Degraded/ProgressDeadlineExceeded", says: "with no progress for 1m30s.",
 		},
-		"quota": {
+		"a quota refuses pods": {
 			live: deployment(counts(1, 1, 1), refused), want: "Degraded/ReplicaFailure",
 			says: "1 of 3 replicas are ready; pods cannot be created: exceeded quota: pods",
 		},
-		"quota of an earlier generation": {live: deployment(counts(1, 1, 1), refused, observedAt(3)), want: rollingOut},
-		"quota no more":                  {live: deployment(counts(1, 1, 1), notRefused), want: rollingOut},
-		"quota before a crash": {
+		"a quota refused pods of an earlier generation": {live: deployment(counts(1, 1, 1), refused, observedAt(3)), want: rollingOut},
+		"a quota no longer refuses pods":                {live: deployment(counts(1, 1, 1), notRefused), want: rollingOut},
+		"a quota refuses pods, and a pod crashes": {
 			live: deployment(counts(1, 1, 1), refused), pods: []corev1.Pod{crashing}, want: "Degraded/ReplicaFailure",
 		},
 		"no progress, for no known reason": {
@@ -249,7 +249,7 @@ func TestRollout(t *testing.T) {
 			says: "2 of 3 replicas are ready, for more than 1m30s. " +
 				"See `kubectl describe pods -n school -l app.kubernetes.io/instance=tokyo`.",
 		},
-		"a replica is lost, no node": {
+		"a replica is lost for too long, no node": {
 			live: deployment(counts(3, 3, 2), finished, unavailable(90*time.Second)), pods: []corev1.Pod{lost},
 			want: "Degraded/ReplicasUnavailable", says: "for more than 1m30s; pod a: it cannot be scheduled",
 		},

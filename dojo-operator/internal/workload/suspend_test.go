@@ -74,14 +74,14 @@ func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 		{name: "scaled", scaled: 7, desired: 7, want: 7},
 		{name: "suspended", suspend: true},
 		{name: "resumed", desired: 7, want: 7},
-		{name: "suspended again, before the autoscaler has looked", suspend: true},
+		{name: "suspended again, before the autoscaler has scaled", suspend: true},
 		{name: "resumed again", desired: 7, want: 7},
 		{name: "scaled again", scaled: 5, desired: 5, want: 5},
 		{name: "upgraded", stopped: true, desired: 5},
 		{name: "upgraded, and suspended", suspend: true, stopped: true},
 		{name: "with other bounds", change: between(4), desired: 4, want: 4},
-		{name: "stopped by its user", change: dojotest.Replicas(0)},
-		{name: "started by its user", change: dojotest.Replicas(3), desired: 3, want: 3},
+		{name: "stopped by spec.replicas 0", change: dojotest.Replicas(0)},
+		{name: "started by spec.replicas 3", change: dojotest.Replicas(3), desired: 3, want: 3},
 	} {
 		if step.scaled > 0 {
 			applytest.Scale(t, c.Server, "kube-controller-manager", deploymentOf(t, c), scaleTo(step.scaled))

@@ -68,8 +68,8 @@ func NewSet(c clock.PassiveClock) *Set {
 func (s *Set) Expect(key Key, resourceVersion string) { s.put(key, write{version: resourceVersion}) }
 
 // Writing starts a write. The cache may show it before its response arrives, so no event of the
-// object passes [Set.ByOthers] until done. Pass the new resourceVersion to done, or "" after a
-// failure. If done returns true, another client has changed the object: reconcile again.
+// object passes [Set.ByOthers] until you call done. Pass the new resourceVersion to done, or ""
+// after a failure. If done returns true, another client has changed the object: reconcile again.
 func (s *Set) Writing(key Key) (done func(resourceVersion string) (others bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

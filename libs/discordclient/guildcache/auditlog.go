@@ -53,10 +53,11 @@ type createsRead struct {
 	denied       atomic.Bool // whether Discord hides the log from the bot; the log then counts as empty
 }
 
-// OwnCreates returns the audit log entries of the channels or roles that the bot created since
-// from, oldest first, perhaps with older entries. It reads the log up to the time complete, and
-// before that time at most once a second. read is the time up to which the log was read. A log that
-// the bot may not view counts as empty. Errors: [ErrReading], [ErrRefused].
+// OwnCreates returns the audit log entries of the channels or roles that the bot created after the
+// time from, oldest first, perhaps with older entries. It reads the log unless the cache covers the
+// time complete. Before that time, it reads the log at most once a second. read is the time up to
+// which the log was read. A log that the bot may not view counts as empty. Errors: [ErrReading],
+// [ErrRefused].
 func (c *Client) OwnCreates(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
@@ -179,8 +180,8 @@ func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) b
 	return !c.createsOf(createsKey{guildID, action}).denied.Load()
 }
 
-// CreateOf returns the audit log entry of a channel's or role's create, at a time when the log
-// surely has it. If the server ignores the filter by id, CreateOf reads the log from this id on. A
+// CreateOf returns the audit log entry of a channel's or role's create. Call it when the log surely
+// has the entry. If the server ignores the filter by id, CreateOf reads the log from this id on. A
 // log that the bot may not view counts as empty. Errors: [ErrReading], [ErrRefused].
 func (c *Client) CreateOf(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, now time.Time,

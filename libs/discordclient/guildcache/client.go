@@ -35,7 +35,8 @@ type Options struct {
 	// EventTimeout is the longest wait for the event of an own write. Then the guild is polled
 	// every Resync until an event comes. Default 15 s.
 	EventTimeout time.Duration
-	// Keep reports whether to cache a guild before [Client.Guild]. It must not block. Default: no.
+	// Keep reports whether to cache a guild before [Client.Guild] requests it. It must not block.
+	// Default: no.
 	Keep func(guildID string) bool
 	// Grace is a new view's wait for the Gateway before it is polled by REST. Default 5 s.
 	Grace   time.Duration

@@ -78,11 +78,11 @@ func TestEventsDoNotRepeatADeniedCall(t *testing.T) {
 			})()
 		}, "a", true},
 		{"after its overwrites have changed", overwrite(channel.ID), "a", true},
-		{"after those of its category have", overwrite(category.ID), "a", true},
+		{"after the overwrites of its category have changed", overwrite(category.ID), "a", true},
 		{"within a minute", func() { ahead.Add(int64(59 * time.Second)) }, "a", false},
 		{"after a minute", func() { ahead.Add(int64(time.Second)) }, "a", true},
 		{"after another minute", func() { ahead.Add(int64(time.Minute)) }, "a", false},
-		{"after ten", func() { ahead.Add(int64(8 * time.Minute)) }, "a", true},
+		{"after ten minutes", func() { ahead.Add(int64(8 * time.Minute)) }, "a", true},
 	}
 	for _, s := range steps {
 		s.act()

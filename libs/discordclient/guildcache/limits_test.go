@@ -39,7 +39,7 @@ func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
 	r := cachetest.New(t, func(so *discordtest.Options, co *guildcache.Options) {
 		so.Limits = discordtest.DefaultLimits()
-		// Fewer creates at once than workers, so that even a slow machine reaches the limit.
+		// The bucket has fewer creates than the test has workers, so a slow machine uses it up too.
 		so.Limits.Routes["POST /guilds/{guild_id}/channels"] = discordtest.Rate{N: 10, Per: 250 * time.Millisecond}
 		co.GlobalPerSecond, co.Transport = 50, wire
 	})

@@ -17,8 +17,9 @@ const (
 	membersSwept             = time.Minute
 )
 
-// membersRead caches members per asker, such as a namespace, so that no asker displaces another's.
-// It misses changes by others: Discord reports them only with a privileged intent.
+// membersRead caches members per asker, such as a namespace, so that an asker cannot displace the
+// members of another asker. It misses changes by other clients, because Discord reports them only
+// with a privileged intent.
 type membersRead struct {
 	mu    sync.Mutex
 	by    map[string]*memberSet

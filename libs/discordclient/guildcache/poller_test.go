@@ -142,7 +142,7 @@ func TestAListThatTheGatewayOvertookIsNotBelieved(t *testing.T) {
 	}
 }
 
-func TestAHangingPollBlocksNoOtherGuild(t *testing.T) {
+func TestAHangingPollDoesNotBlockOtherGuilds(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {
 		o.DisableGateway, o.Timeout = true, time.Hour

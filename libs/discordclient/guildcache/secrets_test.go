@@ -96,11 +96,11 @@ func failures(r *cachetest.Rig, hook discordclient.Webhook) map[string]discordte
 		r.Bot.Token, hook.URL.Reveal(), hook.ID, hook.Token.Reveal(), hook.URL.Reveal(), r.Bot.Token)
 	return map[string]discordtest.Action{
 		"closed": discordtest.DropBefore(), "cut": discordtest.CutAnswer(20), "500": discordtest.FailBefore(500), "502": discordtest.FailBefore(502),
-		"telling 400": {Status: 400, Body: telling}, "telling 403": {Status: 403, Body: telling}, "telling 404": {Status: 404, Body: telling},
-		"telling 500": {Status: 500, Body: telling}, "telling 200": {Status: 200, Body: telling}, "telling list": {Status: 200, Body: "[" + telling + "]"},
-		"telling text": {Status: 500, Body: r.Bot.Token + hook.URL.Reveal()}, "banned": discordtest.Banned(time.Millisecond),
+		"secrets in a 400": {Status: 400, Body: telling}, "secrets in a 403": {Status: 403, Body: telling}, "secrets in a 404": {Status: 404, Body: telling},
+		"secrets in a 500": {Status: 500, Body: telling}, "secrets in a 200": {Status: 200, Body: telling}, "secrets in a list": {Status: 200, Body: "[" + telling + "]"},
+		"secrets in a text": {Status: 500, Body: r.Bot.Token + hook.URL.Reveal()}, "banned": discordtest.Banned(time.Millisecond),
 		"429": discordtest.RateLimited(time.Millisecond, "user"), "slow": discordtest.Hold(nil), "redirect": {Status: 302, Header: http.Header{"Location": {hook.URL.Reveal()}}},
-		"telling 401": {Status: 401, Body: telling},
+		"secrets in a 401": {Status: 401, Body: telling},
 	}
 }
 

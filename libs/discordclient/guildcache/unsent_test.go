@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-func TestAGuildWithoutRolesKeepsTheKnownOnes(t *testing.T) {
+func TestAResponseWithoutRolesKeepsTheKnownRoles(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(d *discordtest.Options, c *guildcache.Options) { d.Compatible, c.DisableGateway = true, true })
 	view := r.Client.Guild(r.Guild)

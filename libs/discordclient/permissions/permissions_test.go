@@ -125,7 +125,7 @@ func TestBitsAgreeWithOthers(t *testing.T) {
 	}
 }
 
-func TestParseKnowsNoOtherNames(t *testing.T) {
+func TestParseRejectsOtherNames(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"VIEW_CHANNEL", "viewChannel", "", "Bit10", "Bit64", "Bit-1", "Bit047", "Bit"} {
 		if got, ok := permissions.Parse(bad); ok {
@@ -158,12 +158,12 @@ func TestBaseAndIn(t *testing.T) {
 		overwrites []ow
 		want       permissions.Bits
 	}{
-		"no overwrites":                      {view | send, nil, view | send},
-		"everyone denied":                    {view | send, []ow{{ID: "g", Deny: view}}, send},
-		"a role allows what everyone denies": {view, []ow{{ID: "g", Deny: view}, {ID: "r1", Allow: view}}, view},
-		"between roles an allow wins":        {view, []ow{{ID: "r1", Deny: view}, {ID: "r2", Allow: view}}, view},
-		"the member's own comes last":        {view, []ow{{ID: "r1", Allow: view}, {ID: "m", Deny: view}}, 0},
-		"other roles do not matter":          {view, []ow{{ID: "r9", Deny: view}}, view},
+		"no overwrites":                       {view | send, nil, view | send},
+		"@everyone denied":                    {view | send, []ow{{ID: "g", Deny: view}}, send},
+		"a role allows what @everyone denies": {view, []ow{{ID: "g", Deny: view}, {ID: "r1", Allow: view}}, view},
+		"between roles an allow wins":         {view, []ow{{ID: "r1", Deny: view}, {ID: "r2", Allow: view}}, view},
+		"the member's overwrite comes last":   {view, []ow{{ID: "r1", Allow: view}, {ID: "m", Deny: view}}, 0},
+		"other roles do not matter":           {view, []ow{{ID: "r9", Deny: view}}, view},
 		"administrators are not bound": {permissions.Base(false, permissions.Administrator),
 			[]ow{{ID: "g", Deny: view}}, permissions.All},
 	} {

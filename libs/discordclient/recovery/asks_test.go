@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// roundCalls: channel list, own creates, the bot's user id, and three matching channels.
+// roundCalls is the limit of a round: channel list, own creates, the bot's user id, three matches.
 const roundCalls = 6
 
 type asks struct {
@@ -101,18 +101,18 @@ func (a *asks) settle(in recovery.Intent, rounds int) recovery.Result {
 	return got
 }
 
-func TestManyMatchesEndAsThreeDo(t *testing.T) {
+func TestTheNumberOfMatchesDoesNotChangeTheResult(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		hidden, own, lost bool
 		want              recovery.Outcome
 	}{
-		"equal, made by other users":                            {want: recovery.Absent},
-		"equal, and the intent's own is among them":             {own: true, want: recovery.Found},
-		"equal, and no audit log":                               {lost: true, want: recovery.Unsure},
-		"hidden, made by other users":                           {hidden: true, want: recovery.Absent},
-		"hidden, and the intent's own is there for all to view": {hidden: true, own: true, want: recovery.Found},
-		"hidden, and no audit log":                              {hidden: true, lost: true, want: recovery.Unsure},
+		"visible, made by other users":                {want: recovery.Absent},
+		"visible, and the intent's own is among them": {own: true, want: recovery.Found},
+		"visible, and no audit log":                   {lost: true, want: recovery.Unsure},
+		"hidden, made by other users":                 {hidden: true, want: recovery.Absent},
+		"hidden, and the intent's own is visible":     {hidden: true, own: true, want: recovery.Found},
+		"hidden, and no audit log":                    {hidden: true, lost: true, want: recovery.Unsure},
 	} {
 		for _, n := range []int{3, 4, 40} {
 			t.Run(fmt.Sprintf("%d %s", n, name), func(t *testing.T) {

@@ -158,7 +158,7 @@ func (in Intent) completeFor(state evidence, fits []string) time.Time {
 	return at
 }
 
-// Channel looks for a channel with a create that may have been executed. All intents of a guild
+// Channel looks for the channel of a create that Discord may have executed. All intents of a guild
 // share one reading of its channels and its audit log. A call looks up the creators of at most
 // three matches in the audit log. A denied audit log is no error.
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
@@ -375,7 +375,7 @@ func abbreviated(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// The texts of unproven name no existing object, which the user may not be allowed to know.
+// The texts of unproven do not name an existing object: the user may have no right to see it.
 func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Result {
 	switch {
 	case !complete:

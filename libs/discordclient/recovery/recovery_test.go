@@ -21,7 +21,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// knife cuts connections after write and read bytes. A negative number allows all bytes.
+// knife cuts a connection after it has sent or received a number of bytes (the fields write and
+// read). A negative number allows all bytes.
 type knife struct {
 	write, read   int64
 	refuse        bool
@@ -308,8 +309,8 @@ func TestOneRefusalDoesNotEmptyTheAuditLog(t *testing.T) {
 		other bool // the only match is another user's
 		after int  // readings before the refusal
 	}{
-		"of the bot's own creates": {},
-		"of who created a channel": {other: true, after: 1},
+		"reading the bot's own creates is refused":  {},
+		"looking up a channel's creator is refused": {other: true, after: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -398,7 +399,7 @@ func TestADeniedAuditLogDoesNotForgetACreator(t *testing.T) {
 	look(recovery.Absent)
 }
 
-func TestADifferingClockHidesNoLostCreate(t *testing.T) {
+func TestADifferingClockDoesNotHideALostCreate(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
 	made := r.Create(discordclient.ChannelCreate{Name: "tokyo"})

@@ -14,10 +14,10 @@ func TestOf(t *testing.T) {
 		info    *debug.BuildInfo
 		want    string
 	}{
-		"stamped":               {stamped: "v0.1.0", info: installed, want: "v0.1.0"},
-		"by go install":         {info: installed, want: "v0.2.0"},
-		"by go build":           {info: &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, want: "dev"},
-		"without any knowledge": {want: "dev"},
+		"stamped":                   {stamped: "v0.1.0", info: installed, want: "v0.1.0"},
+		"by go install":             {info: installed, want: "v0.2.0"},
+		"by go build":               {info: &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, want: "dev"},
+		"without build information": {want: "dev"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := of(test.stamped, test.info); got != test.want {

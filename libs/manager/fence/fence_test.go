@@ -89,28 +89,28 @@ func TestFence(t *testing.T) {
 		"the Lease is created": {func(ctx context.Context, r *rig) {
 			_ = r.lock.Create(ctx, resourcelock.LeaderElectionRecord{HolderIdentity: "me"})
 		}, 11500 * time.Millisecond},
-		"the time of the renewal counts": {func(ctx context.Context, r *rig) { _ = r.renew(ctx) }, 11500 * time.Millisecond},
-		"just before the deadline":       {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(9*time.Second - 1) }, 2500*time.Millisecond + 1},
-		"at the deadline":                {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(9 * time.Second) }, 0},
-		"after a freeze":                 {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(time.Minute) }, 0},
-		"renewed after it":               {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(time.Minute); _ = r.renew(ctx) }, 11500 * time.Millisecond},
+		"the time before the renewal counts": {func(ctx context.Context, r *rig) { _ = r.renew(ctx) }, 11500 * time.Millisecond},
+		"just before the deadline":           {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(9*time.Second - 1) }, 2500*time.Millisecond + 1},
+		"at the deadline":                    {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(9 * time.Second) }, 0},
+		"after a freeze":                     {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(time.Minute) }, 0},
+		"renewed after a freeze":             {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(time.Minute); _ = r.renew(ctx) }, 11500 * time.Millisecond},
 		"a renewal that fails does not count": {func(ctx context.Context, r *rig) {
 			_ = r.renew(ctx)
 			r.wait(8 * time.Second)
 			r.lease.err = http.ErrServerClosed
 			_ = r.renew(ctx)
 		}, 0},
-		"and does not close it": {func(ctx context.Context, r *rig) {
+		"a renewal that fails does not close the fence": {func(ctx context.Context, r *rig) {
 			_ = r.renew(ctx)
 			r.lease.err = http.ErrServerClosed
 			_ = r.renew(ctx)
 		}, 10500 * time.Millisecond},
-		"another process holds it": {func(ctx context.Context, r *rig) {
+		"another process has the Lease": {func(ctx context.Context, r *rig) {
 			_ = r.renew(ctx)
 			r.lease.holder = "other"
 			_, _, _ = r.lock.Get(ctx)
 		}, 0},
-		"it reads its own": {func(ctx context.Context, r *rig) {
+		"the process reads its own Lease": {func(ctx context.Context, r *rig) {
 			_ = r.renew(ctx)
 			_, _, _ = r.lock.Get(ctx)
 		}, 11500 * time.Millisecond},

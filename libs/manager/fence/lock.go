@@ -52,7 +52,8 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	return l.Interface.Update(ctx, record)
 }
 
-// renew records the time before the request. Other candidates count from when they see the renewal.
+// renew records the time before the request. Other candidates count the lease duration from the
+// time at which they see the renewal, which is later.
 func (l *Lock) renew(write func() error) error {
 	before := l.fence.now()
 	err := write()

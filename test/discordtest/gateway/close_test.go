@@ -25,23 +25,23 @@ func TestTheGatewayClosesWithACode(t *testing.T) {
 		twice bool
 		code  int
 	}{
-		"version 8":             {query: "/?v=8&encoding=json", code: 4012},
-		"no version":            {query: "/", code: 4012},
-		"encoding":              {query: "/?v=10&encoding=etf", code: 4002},
-		"unknown op":            {query: latest, op: 99, code: 4001},
-		"too long":              {query: latest, op: 1, d: long, code: 4002},
-		"not authenticated":     {query: latest, op: 3, d: obj{}, code: 4003},
-		"wrong token":           {query: latest, op: 2, d: obj{"token": "x", "intents": 1}, code: 4004},
-		"no intents":            {query: latest, op: 2, d: obj{"token": "{t}"}, code: 4013},
-		"unknown intents":       {query: latest, op: 2, d: obj{"token": "{t}", "intents": 1 << 30}, code: 4013},
-		"privileged intents":    {query: latest, op: 2, d: obj{"token": "{t}", "intents": 1 << 15}, code: 4014},
-		"shard out of range":    {query: latest, op: 2, d: obj{"token": "{t}", "intents": 1, "shard": []int{1, 1}}, code: 4010},
-		"no properties":         {query: latest, op: 2, d: obj{"token": "no properties", "intents": 1}, code: 4002},
-		"compression":           {query: latest + "&compress=zstd-stream", code: 4002},
-		"identify is no object": {query: latest, op: 2, d: "x", code: 4002},
-		"identified twice":      {query: latest, op: 2, d: obj{"token": "{t}", "intents": 1}, twice: true, code: 4005},
-		"resume with bad token": {query: latest, op: 6, d: obj{"token": "x"}, code: 4004},
-		"resume is no object":   {query: latest, op: 6, d: 7, code: 4002},
+		"version 8":                     {query: "/?v=8&encoding=json", code: 4012},
+		"no version":                    {query: "/", code: 4012},
+		"encoding etf":                  {query: "/?v=10&encoding=etf", code: 4002},
+		"unknown op":                    {query: latest, op: 99, code: 4001},
+		"frame of more than 4096 bytes": {query: latest, op: 1, d: long, code: 4002},
+		"not authenticated":             {query: latest, op: 3, d: obj{}, code: 4003},
+		"wrong token":                   {query: latest, op: 2, d: obj{"token": "x", "intents": 1}, code: 4004},
+		"no intents":                    {query: latest, op: 2, d: obj{"token": "{t}"}, code: 4013},
+		"unknown intents":               {query: latest, op: 2, d: obj{"token": "{t}", "intents": 1 << 30}, code: 4013},
+		"privileged intents":            {query: latest, op: 2, d: obj{"token": "{t}", "intents": 1 << 15}, code: 4014},
+		"shard out of range":            {query: latest, op: 2, d: obj{"token": "{t}", "intents": 1, "shard": []int{1, 1}}, code: 4010},
+		"no properties":                 {query: latest, op: 2, d: obj{"token": "no properties", "intents": 1}, code: 4002},
+		"compress=zstd-stream":          {query: latest + "&compress=zstd-stream", code: 4002},
+		"identify is no object":         {query: latest, op: 2, d: "x", code: 4002},
+		"identified twice":              {query: latest, op: 2, d: obj{"token": "{t}", "intents": 1}, twice: true, code: 4005},
+		"resume with bad token":         {query: latest, op: 6, d: obj{"token": "x"}, code: 4004},
+		"resume is no object":           {query: latest, op: 6, d: 7, code: 4002},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -137,12 +137,12 @@ func TestSessionsEnd(t *testing.T) {
 		after          time.Duration
 		sessions, left int
 	}{
-		{"a cut wire, in time", 0, 59 * time.Second, 1, 1},
-		{"a cut wire, too late", 0, time.Minute, 1, 0},
-		{"4000", 4000, 59 * time.Second, 1, 1},
-		{"4004", 4004, 0, 0, 0},
-		{"4009", 4009, 0, 0, 0},
-		{"4014", 4014, 0, 0, 0},
+		{"lost connection, resumed in time", 0, 59 * time.Second, 1, 1},
+		{"lost connection, resumed too late", 0, time.Minute, 1, 0},
+		{"close code 4000, resumed in time", 4000, 59 * time.Second, 1, 1},
+		{"close code 4004", 4004, 0, 0, 0},
+		{"close code 4009", 4009, 0, 0, 0},
+		{"close code 4014", 4014, 0, 0, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

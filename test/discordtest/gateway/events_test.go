@@ -43,10 +43,10 @@ func TestOwnRoles(t *testing.T) {
 		do   func()
 		want int
 	}{
-		{"given", func() { r.Srv.GiveRole(r.Guild, r.Bot.UserID, role) }, 2},
-		{"given again, and removed", func() { r.Srv.GiveRole(r.Guild, r.Bot.UserID, role); r.Srv.TakeRole(r.Guild, r.Bot.UserID, role) }, 1},
-		{"given after it was given to a user", func() { r.Srv.GiveRole(r.Guild, user, role); r.Srv.GiveRole(r.Guild, r.Bot.UserID, role) }, 2},
-		{"deleted", func() { r.Srv.DeleteRole(r.Guild, role) }, 1},
+		{"the bot gets the role", func() { r.Srv.GiveRole(r.Guild, r.Bot.UserID, role) }, 2},
+		{"the bot gets the role again and loses it", func() { r.Srv.GiveRole(r.Guild, r.Bot.UserID, role); r.Srv.TakeRole(r.Guild, r.Bot.UserID, role) }, 1},
+		{"a user gets the role, then the bot", func() { r.Srv.GiveRole(r.Guild, user, role); r.Srv.GiveRole(r.Guild, r.Bot.UserID, role) }, 2},
+		{"the role is deleted", func() { r.Srv.DeleteRole(r.Guild, role) }, 1},
 	} {
 		if tc.do(); roles() != tc.want {
 			t.Errorf("%s: not %d roles", tc.what, tc.want)
@@ -54,7 +54,8 @@ func TestOwnRoles(t *testing.T) {
 	}
 }
 
-// During an outage, GUILD_CREATE has only id and unavailable, and needs the intent and the shard.
+// During an outage, GUILD_CREATE has only id and unavailable. A session gets it only with the
+// intent GUILDS, and only if the guild is in its shard.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -27,8 +27,9 @@ type Faults struct {
 	AckBeforeReady, ReconnectBeforeReady bool
 
 	WithholdAcks bool
-	// Miss and LoseOnWire select lost events, under the simulator's lock. Miss causes no gap in the
-	// sequence (Discord delivers events 0 to N times). A RESUME repeats the events of LoseOnWire.
+	// Miss and LoseOnWire select lost events. The simulator calls them while it is locked. An event
+	// of Miss gets no number (Discord delivers events 0 to N times). An event of LoseOnWire gets a
+	// number, and a RESUME repeats it.
 	Miss, LoseOnWire func(event string) bool
 	// Delay returns an event's delay on the simulator's clock. The session's later events wait too.
 	Delay func(event string) time.Duration

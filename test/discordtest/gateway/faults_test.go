@@ -29,17 +29,17 @@ func TestGatewayFaults(t *testing.T) {
 		faults discordtest.GatewayFaults
 		check  func(*rig.Rig, *wire)
 	}{
-		"no HELLO":              {discordtest.GatewayFaults{WithholdHello: true}, func(_ *rig.Rig, w *wire) { w.send(1, nil); w.want(11, "") }},
-		"op 7 for HELLO":        {discordtest.GatewayFaults{ReconnectForHello: true}, func(_ *rig.Rig, w *wire) { w.want(7, "") }},
-		"op 11 for HELLO":       {discordtest.GatewayFaults{AckForHello: true}, func(_ *rig.Rig, w *wire) { w.want(11, "") }},
-		"closed on IDENTIFY":    {discordtest.GatewayFaults{CloseOnIdentify: 4000}, func(r *rig.Rig, w *wire) { identify(r, w); w.closed(4000) }},
-		"op 9 on IDENTIFY":      {discordtest.GatewayFaults{InvalidOnIdentify: true}, func(r *rig.Rig, w *wire) { identify(r, w); w.want(9, "") }},
-		"no READY":              {discordtest.GatewayFaults{WithholdReady: true}, func(r *rig.Rig, w *wire) { identify(r, w); w.send(1, nil); w.want(11, "") }},
-		"no guilds":             {discordtest.GatewayFaults{WithholdGuilds: true}, func(r *rig.Rig, w *wire) { identify(r, w); w.want(0, "READY"); w.send(1, nil); w.want(11, "") }},
-		"op 11 before READY":    {discordtest.GatewayFaults{AckBeforeReady: true}, func(r *rig.Rig, w *wire) { identify(r, w); w.want(11, ""); w.want(0, "READY") }},
-		"op 7 instead of READY": {discordtest.GatewayFaults{ReconnectBeforeReady: true}, func(r *rig.Rig, w *wire) { identify(r, w); w.want(7, "") }},
-		"no ACKs":               {discordtest.GatewayFaults{WithholdAcks: true}, func(_ *rig.Rig, w *wire) { w.want(10, ""); w.send(1, nil); w.send(99, nil); w.closed(4001) }},
-		"events are lost before the session": {discordtest.GatewayFaults{Miss: created}, func(r *rig.Rig, w *wire) {
+		"no HELLO":               {discordtest.GatewayFaults{WithholdHello: true}, func(_ *rig.Rig, w *wire) { w.send(1, nil); w.want(11, "") }},
+		"op 7 instead of HELLO":  {discordtest.GatewayFaults{ReconnectForHello: true}, func(_ *rig.Rig, w *wire) { w.want(7, "") }},
+		"op 11 instead of HELLO": {discordtest.GatewayFaults{AckForHello: true}, func(_ *rig.Rig, w *wire) { w.want(11, "") }},
+		"closed on IDENTIFY":     {discordtest.GatewayFaults{CloseOnIdentify: 4000}, func(r *rig.Rig, w *wire) { identify(r, w); w.closed(4000) }},
+		"op 9 on IDENTIFY":       {discordtest.GatewayFaults{InvalidOnIdentify: true}, func(r *rig.Rig, w *wire) { identify(r, w); w.want(9, "") }},
+		"no READY":               {discordtest.GatewayFaults{WithholdReady: true}, func(r *rig.Rig, w *wire) { identify(r, w); w.send(1, nil); w.want(11, "") }},
+		"no GUILD_CREATE":        {discordtest.GatewayFaults{WithholdGuilds: true}, func(r *rig.Rig, w *wire) { identify(r, w); w.want(0, "READY"); w.send(1, nil); w.want(11, "") }},
+		"op 11 before READY":     {discordtest.GatewayFaults{AckBeforeReady: true}, func(r *rig.Rig, w *wire) { identify(r, w); w.want(11, ""); w.want(0, "READY") }},
+		"op 7 instead of READY":  {discordtest.GatewayFaults{ReconnectBeforeReady: true}, func(r *rig.Rig, w *wire) { identify(r, w); w.want(7, "") }},
+		"no ACKs":                {discordtest.GatewayFaults{WithholdAcks: true}, func(_ *rig.Rig, w *wire) { w.want(10, ""); w.send(1, nil); w.send(99, nil); w.closed(4001) }},
+		"a missed event gets no number": {discordtest.GatewayFaults{Miss: created}, func(r *rig.Rig, w *wire) {
 			identify(r, w)
 			w.want(0, "READY")
 			w.want(0, "GUILD_CREATE")
@@ -48,7 +48,7 @@ func TestGatewayFaults(t *testing.T) {
 				t.Errorf("number %d, want 3: such a loss leaves no gap", *f.S)
 			}
 		}},
-		"events are lost on the wire": {discordtest.GatewayFaults{LoseOnWire: created}, func(r *rig.Rig, w *wire) {
+		"a RESUME repeats events lost on the wire": {discordtest.GatewayFaults{LoseOnWire: created}, func(r *rig.Rig, w *wire) {
 			identify(r, w)
 			session := w.want(0, "READY").data()["session_id"]
 			w.want(0, "GUILD_CREATE")
@@ -64,7 +64,7 @@ func TestGatewayFaults(t *testing.T) {
 			w.want(0, "CHANNEL_DELETE")
 			w.want(0, "RESUMED")
 		}},
-		"events are late": {discordtest.GatewayFaults{Delay: func(e string) time.Duration { return lateness[e] }}, func(r *rig.Rig, w *wire) {
+		"late events stay in order": {discordtest.GatewayFaults{Delay: func(e string) time.Duration { return lateness[e] }}, func(r *rig.Rig, w *wire) {
 			identify(r, w)
 			w.want(0, "READY")
 			w.want(0, "GUILD_CREATE")
@@ -94,7 +94,7 @@ func TestGatewayFaults(t *testing.T) {
 			tc.check(r, dial(r, latest))
 		})
 	}
-	t.Run("refused", func(t *testing.T) {
+	t.Run("the Gateway refuses connections", func(t *testing.T) {
 		r := rig.New(t, rig.Usual)
 		r.Srv.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 		_, res, err := websocket.Dial(t.Context(), r.Srv.URL()+"/gateway"+latest, nil) //nolint:bodyclose // Dial closes it

@@ -18,7 +18,7 @@ type identify struct {
 	Properties map[string]any `json:"properties"`
 }
 
-// start makes the checks in Discord's order, then sends READY and one GUILD_CREATE per guild.
+// start checks an IDENTIFY in Discord's order, then sends READY and one GUILD_CREATE per guild.
 func (c *conn) start(d json.RawMessage) {
 	g, discord := c.gateway, c.gateway.discord
 	var id identify

@@ -95,7 +95,7 @@ func TestSightChanges(t *testing.T) {
 			show: func(r *rig.Rig, id, _, role string) { set(r, id, discordtest.Overwrite{ID: role, Allow: view}) },
 			hide: func(r *rig.Rig, id, _, _ string) { set(r, id, deny(r)...) },
 		},
-		"a role given and taken": {
+		"a role is given and removed": {
 			show:  func(r *rig.Rig, _, _, role string) { r.Srv.GiveRole(r.Guild, r.Bot.UserID, role) },
 			hide:  func(r *rig.Rig, _, _, role string) { r.Srv.TakeRole(r.Guild, r.Bot.UserID, role) },
 			event: "GUILD_MEMBER_UPDATE", categoryFirst: true,
@@ -183,7 +183,8 @@ func TestSightFollowsCategory(t *testing.T) {
 	next("CHANNEL_UPDATE", group, "___hidden___")
 }
 
-// With Options.ShowHidden, events and lists have hidden channels, as until 16 November 2026.
+// With Options.ShowHidden, events and lists have hidden channels, as on Discord until
+// 16 November 2026.
 func TestUnhidden(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.ShowHidden = true })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package page serves the simulator's web page. It shows guilds, channels and messages as in the
-// Discord app, and follows changes live.
+// Package page serves the simulator's web page. It shows guilds, channels and messages as the
+// Discord app does, and follows changes live.
 package page
 
 import (

@@ -34,15 +34,15 @@ func TestAltered(t *testing.T) {
 		kind       int
 		send, want obj
 	}{
-		"a topic":                           {r, 0, obj{"topic": "a\n\n\nb"}, obj{"topic": "a\n\nb"}},
-		"slowmode of an announcement":       {r, 5, obj{"rate_limit_per_user": 5}, obj{"rate_limit_per_user": 0.0}},
-		"slowmode of a text channel":        {r, 0, obj{"rate_limit_per_user": 5}, obj{"rate_limit_per_user": 5.0}},
-		"settings of a guild":               {r, -1, obj{"preferred_locale": "ja", "description": "x"}, obj{"preferred_locale": "en-US", "description": nil}},
-		"settings of a Community guild":     {community, -1, obj{"preferred_locale": "ja", "description": "x"}, obj{"preferred_locale": "ja", "description": "x"}},
-		"channels of a guild":               {r, -1, obj{"rules_channel_id": rules}, obj{"rules_channel_id": nil}},
-		"channels of a Community guild":     {community, -1, obj{"rules_channel_id": ofCommunity, "features": []string{"COMMUNITY"}}, obj{"rules_channel_id": ofCommunity}},
-		"channels without the feature":      {community, -1, obj{"public_updates_channel_id": ofCommunity}, obj{"public_updates_channel_id": nil}},
-		"a name of a guild that is another": {r, -1, obj{"name": "Kyoto"}, obj{"name": "Kyoto"}},
+		"a topic is changed":                                         {r, 0, obj{"topic": "a\n\n\nb"}, obj{"topic": "a\n\nb"}},
+		"slowmode of an announcement channel is ignored":             {r, 5, obj{"rate_limit_per_user": 5}, obj{"rate_limit_per_user": 0.0}},
+		"slowmode of a text channel is stored":                       {r, 0, obj{"rate_limit_per_user": 5}, obj{"rate_limit_per_user": 5.0}},
+		"locale and description of a guild are ignored":              {r, -1, obj{"preferred_locale": "ja", "description": "x"}, obj{"preferred_locale": "en-US", "description": nil}},
+		"locale and description of a Community guild are stored":     {community, -1, obj{"preferred_locale": "ja", "description": "x"}, obj{"preferred_locale": "ja", "description": "x"}},
+		"the rules channel of a guild is ignored":                    {r, -1, obj{"rules_channel_id": rules}, obj{"rules_channel_id": nil}},
+		"the rules channel of a Community guild is stored":           {community, -1, obj{"rules_channel_id": ofCommunity, "features": []string{"COMMUNITY"}}, obj{"rules_channel_id": ofCommunity}},
+		"an edit without COMMUNITY does not set the updates channel": {community, -1, obj{"public_updates_channel_id": ofCommunity}, obj{"public_updates_channel_id": nil}},
+		"a new name of a guild is stored":                            {r, -1, obj{"name": "Kyoto"}, obj{"name": "Kyoto"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := *tc.r
@@ -85,13 +85,13 @@ func TestCompatible(t *testing.T) {
 		body         any
 		status, code int
 	}{
-		"unknown channel":           {"GET", "/channels/1", nil, 404, 404},
-		"unknown guild":             {"GET", "/guilds/1", nil, 404, 404},
-		"a wrong form":              {"POST", guild + "/channels", obj{"name": ""}, 400, 400},
-		"a create without parent":   {"POST", guild + "/channels", obj{"name": "b", "parent_id": nil}, 500, 500},
-		"an edit to have no parent": {"PATCH", path, obj{"parent_id": nil}, 500, 500},
-		"a call without permission": {"PATCH", "/channels/" + locked, obj{"topic": "t"}, 400, 50013},
-		"no entries of a log":       {"GET", guild + "/audit-logs", nil, 200, 0},
+		"unknown channel":              {"GET", "/channels/1", nil, 404, 404},
+		"unknown guild":                {"GET", "/guilds/1", nil, 404, 404},
+		"a create with an empty name":  {"POST", guild + "/channels", obj{"name": ""}, 400, 400},
+		"a create with parent_id null": {"POST", guild + "/channels", obj{"name": "b", "parent_id": nil}, 500, 500},
+		"an edit to parent_id null":    {"PATCH", path, obj{"parent_id": nil}, 500, 500},
+		"a call without permission":    {"PATCH", "/channels/" + locked, obj{"topic": "t"}, 400, 50013},
+		"an empty audit log":           {"GET", guild + "/audit-logs", nil, 200, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := *r

@@ -44,22 +44,22 @@ func TestFaults(t *testing.T) {
 		broken bool // the connection fails
 		made   int
 	}{
-		"500 before":                    {discordtest.FailBefore(500), 500, false, 0},
-		"502 before":                    {discordtest.FailBefore(502), 502, false, 0},
-		"500 after":                     {discordtest.FailAfter(500), 500, false, 1},
-		"504 after":                     {discordtest.FailAfter(504), 504, false, 1},
-		"closed before":                 {discordtest.DropBefore(), 0, true, 0},
-		"closed after":                  {discordtest.DropAfter(), 0, true, 1},
-		"cut after one byte":            {discordtest.CutAnswer(1), 0, true, 1},
-		"cut within the headers":        {discordtest.CutAnswer(40), 0, true, 1},
-		"cut before the last byte":      {discordtest.CutAnswer(-1), 201, true, 1},
-		"cut nowhere":                   {discordtest.CutAnswer(1 << 20), 201, false, 1},
-		"429 of the bot":                {discordtest.RateLimited(2*time.Second, "user"), 429, false, 0},
-		"429 for all":                   {discordtest.RateLimited(2*time.Second, "global"), 429, false, 0},
-		"banned":                        {discordtest.Banned(time.Hour), 429, false, 0},
-		"no JSON":                       {discordtest.Garbage(), 200, false, 0},
-		"a proxy without Discord":       {discordtest.BadGateway(), 502, false, 0},
-		"another answer after the fact": {discordtest.Action{Effect: true, Status: 418, Body: "tea"}, 418, false, 1},
+		"500 before the execution":               {discordtest.FailBefore(500), 500, false, 0},
+		"502 before the execution":               {discordtest.FailBefore(502), 502, false, 0},
+		"500 after the execution":                {discordtest.FailAfter(500), 500, false, 1},
+		"504 after the execution":                {discordtest.FailAfter(504), 504, false, 1},
+		"connection closed before the execution": {discordtest.DropBefore(), 0, true, 0},
+		"connection closed after the execution":  {discordtest.DropAfter(), 0, true, 1},
+		"cut after one byte":                     {discordtest.CutAnswer(1), 0, true, 1},
+		"cut within the headers":                 {discordtest.CutAnswer(40), 0, true, 1},
+		"cut before the last byte":               {discordtest.CutAnswer(-1), 201, true, 1},
+		"cut after the end of the response":      {discordtest.CutAnswer(1 << 20), 201, false, 1},
+		"429 with scope user":                    {discordtest.RateLimited(2*time.Second, "user"), 429, false, 0},
+		"429 with scope global":                  {discordtest.RateLimited(2*time.Second, "global"), 429, false, 0},
+		"ban of the IP address":                  {discordtest.Banned(time.Hour), 429, false, 0},
+		"invalid JSON":                           {discordtest.Garbage(), 200, false, 0},
+		"502 of a proxy":                         {discordtest.BadGateway(), 502, false, 0},
+		"another response after the execution":   {discordtest.Action{Effect: true, Status: 418, Body: "tea"}, 418, false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,33 +23,33 @@ func TestGuildEdit(t *testing.T) {
 		want       any
 		path, leaf string
 	}{
-		"name is trimmed":         {body: obj{"name": "  Kyoto "}, field: "name", want: "Kyoto"},
-		"name too short":          {body: obj{"name": "K"}, path: "name", leaf: "BASE_TYPE_BAD_LENGTH"},
-		"name null":               {body: obj{"name": nil}, path: "name", leaf: "BASE_TYPE_REQUIRED"},
-		"description":             {body: obj{"description": "school"}, field: "description", want: "school"},
-		"description cleared":     {body: obj{"description": nil}, field: "description", want: nil},
-		"verification":            {body: obj{"verification_level": 4}, field: "verification_level", want: 4.0},
-		"verification too high":   {body: obj{"verification_level": 5}, path: "verification_level", leaf: "BASE_TYPE_CHOICES"},
-		"notifications to all":    {body: obj{"default_message_notifications": 0}, field: "default_message_notifications", want: 0.0},
-		"filter":                  {body: obj{"explicit_content_filter": 2}, field: "explicit_content_filter", want: 2.0},
-		"AFK after 7 seconds":     {body: obj{"afk_timeout": 7}, path: "afk_timeout", leaf: "BASE_TYPE_CHOICES"},
-		"AFK channel":             {body: obj{"afk_channel_id": voice}, field: "afk_channel_id", want: voice},
-		"AFK channel is text":     {body: obj{"afk_channel_id": text}, path: "afk_channel_id", leaf: "CHANNEL_INVALID_TYPE"},
-		"system channel":          {body: obj{"system_channel_id": text}, field: "system_channel_id", want: text},
-		"system channel cleared":  {body: obj{"system_channel_id": nil}, field: "system_channel_id", want: nil},
-		"system channel unknown":  {body: obj{"system_channel_id": "1"}, path: "system_channel_id", leaf: "CHANNEL_INVALID"},
-		"system flags too many":   {body: obj{"system_channel_flags": 64}, path: "system_channel_flags", leaf: "NUMBER_TYPE_MAX"},
-		"locale":                  {body: obj{"preferred_locale": "ja"}, field: "preferred_locale", want: "ja"},
-		"locale unknown":          {body: obj{"preferred_locale": "tlh"}, path: "preferred_locale", leaf: "BASE_TYPE_CHOICES"},
-		"icon that is no URI":     {body: obj{"icon": "hello"}, path: "icon", leaf: "IMAGE_INVALID"},
-		"icon that is no base64":  {body: obj{"icon": "data:image/png;base64,!"}, path: "icon", leaf: "BINARY_TYPE_INVALID"},
-		"icon that is no image":   {body: obj{"icon": "data:image/png;base64,aGVsbG8="}, path: "icon", leaf: "IMAGE_INVALID"},
-		"icon of another type":    {body: obj{"icon": strings.Replace(rig.TinyPNG, "png", "gif", 1)}, path: "icon", leaf: "IMAGE_INVALID"},
-		"icon that is too wide":   {body: obj{"icon": dataURI("png", discordtest.PNG(1025, 1, 0))}, path: "icon", leaf: "IMAGE_INVALID"},
-		"icon that is animated":   {body: obj{"icon": dataURI("gif", discordtest.GIF(2))}, path: "icon", leaf: "IMAGE_INVALID"},
-		"icon cleared":            {body: obj{"icon": nil}, field: "icon", want: nil},
-		"a feature is fixed":      {body: obj{"features": []string{"VERIFIED", "INVITES_DISABLED"}}, field: "features", want: []any{"INVITES_DISABLED"}},
-		"owner cannot be changed": {body: obj{"owner_id": "1"}, field: "name", want: "Kyoto"},
+		"name is trimmed":                    {body: obj{"name": "  Kyoto "}, field: "name", want: "Kyoto"},
+		"name too short":                     {body: obj{"name": "K"}, path: "name", leaf: "BASE_TYPE_BAD_LENGTH"},
+		"name null":                          {body: obj{"name": nil}, path: "name", leaf: "BASE_TYPE_REQUIRED"},
+		"description":                        {body: obj{"description": "school"}, field: "description", want: "school"},
+		"description cleared":                {body: obj{"description": nil}, field: "description", want: nil},
+		"verification level":                 {body: obj{"verification_level": 4}, field: "verification_level", want: 4.0},
+		"verification level too high":        {body: obj{"verification_level": 5}, path: "verification_level", leaf: "BASE_TYPE_CHOICES"},
+		"notifications of all messages":      {body: obj{"default_message_notifications": 0}, field: "default_message_notifications", want: 0.0},
+		"content filter":                     {body: obj{"explicit_content_filter": 2}, field: "explicit_content_filter", want: 2.0},
+		"AFK timeout of 7 seconds":           {body: obj{"afk_timeout": 7}, path: "afk_timeout", leaf: "BASE_TYPE_CHOICES"},
+		"AFK channel":                        {body: obj{"afk_channel_id": voice}, field: "afk_channel_id", want: voice},
+		"AFK channel is text":                {body: obj{"afk_channel_id": text}, path: "afk_channel_id", leaf: "CHANNEL_INVALID_TYPE"},
+		"system channel":                     {body: obj{"system_channel_id": text}, field: "system_channel_id", want: text},
+		"system channel cleared":             {body: obj{"system_channel_id": nil}, field: "system_channel_id", want: nil},
+		"system channel unknown":             {body: obj{"system_channel_id": "1"}, path: "system_channel_id", leaf: "CHANNEL_INVALID"},
+		"system channel flags too high":      {body: obj{"system_channel_flags": 64}, path: "system_channel_flags", leaf: "NUMBER_TYPE_MAX"},
+		"locale":                             {body: obj{"preferred_locale": "ja"}, field: "preferred_locale", want: "ja"},
+		"locale unknown":                     {body: obj{"preferred_locale": "tlh"}, path: "preferred_locale", leaf: "BASE_TYPE_CHOICES"},
+		"icon that is no URI":                {body: obj{"icon": "hello"}, path: "icon", leaf: "IMAGE_INVALID"},
+		"icon that is no base64":             {body: obj{"icon": "data:image/png;base64,!"}, path: "icon", leaf: "BINARY_TYPE_INVALID"},
+		"icon that is no image":              {body: obj{"icon": "data:image/png;base64,aGVsbG8="}, path: "icon", leaf: "IMAGE_INVALID"},
+		"icon of another type than declared": {body: obj{"icon": strings.Replace(rig.TinyPNG, "png", "gif", 1)}, path: "icon", leaf: "IMAGE_INVALID"},
+		"icon that is too wide":              {body: obj{"icon": dataURI("png", discordtest.PNG(1025, 1, 0))}, path: "icon", leaf: "IMAGE_INVALID"},
+		"icon that is animated":              {body: obj{"icon": dataURI("gif", discordtest.GIF(2))}, path: "icon", leaf: "IMAGE_INVALID"},
+		"icon cleared":                       {body: obj{"icon": nil}, field: "icon", want: nil},
+		"an edit cannot add VERIFIED":        {body: obj{"features": []string{"VERIFIED", "INVITES_DISABLED"}}, field: "features", want: []any{"INVITES_DISABLED"}},
+		"owner cannot be changed":            {body: obj{"owner_id": "1"}, field: "name", want: "Kyoto"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := *r
@@ -137,16 +137,16 @@ func TestCommunityIsRefused(t *testing.T) {
 	}
 	refused("without an administrator", on(nil), 50013, "", "")
 	r.Srv.SetPermissions(r.Guild, r.Bot.UserID, discordtest.PermAdministrator)
-	refused("without rules", on(obj{"rules_channel_id": nil}), 40006, "", "")
+	refused("without a rules channel", on(obj{"rules_channel_id": nil}), 40006, "", "")
 	r.Must(200, "PATCH", path, obj{"rules_channel_id": id, "public_updates_channel_id": id})
-	refused("with channels that were set before", obj{"features": []string{"COMMUNITY"}}, 40006, "", "")
+	refused("with channels from an earlier edit", obj{"features": []string{"COMMUNITY"}}, 40006, "", "")
 	const level, filter = "verification_level", "explicit_content_filter"
-	refused("with any member", on(obj{level: 0}), 50035, level, "GUILD_VERIFICATION_LEVEL_INSUFFICIENT")
-	refused("with half a filter", on(obj{filter: 1}), 50035, filter, "GUILD_EXPLICIT_CONTENT_FILTER_LEVEL_INSUFFICIENT")
+	refused("with verification level 0", on(obj{level: 0}), 50035, level, "GUILD_VERIFICATION_LEVEL_INSUFFICIENT")
+	refused("with content filter 1", on(obj{filter: 1}), 50035, filter, "GUILD_EXPLICIT_CONTENT_FILTER_LEVEL_INSUFFICIENT")
 	r.Must(200, "PATCH", path, on(nil))
-	refused("less later", obj{filter: 0}, 50035, filter, "GUILD_EXPLICIT_CONTENT_FILTER_LEVEL_INSUFFICIENT")
+	refused("content filter 0 after COMMUNITY", obj{filter: 0}, 50035, filter, "GUILD_EXPLICIT_CONTENT_FILTER_LEVEL_INSUFFICIENT")
 	r.Srv.SetPermissions(r.Guild, r.Bot.UserID, discordtest.PermManageGuild)
-	refused("off without an administrator", obj{"features": []string{}}, 50013, "", "")
+	refused("COMMUNITY removed without an administrator", obj{"features": []string{}}, 50013, "", "")
 }
 
 func TestOwnGuilds(t *testing.T) {

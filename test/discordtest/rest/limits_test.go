@@ -58,7 +58,7 @@ func TestBucket(t *testing.T) {
 func TestHiddenLimit(t *testing.T) {
 	t.Parallel()
 	for _, apart := range []bool{false, true} {
-		t.Run(fmt.Sprintf("apart: %v", apart), func(t *testing.T) {
+		t.Run(fmt.Sprintf("name and topic count apart: %v", apart), func(t *testing.T) {
 			t.Parallel()
 			hiddenLimit(t, apart)
 		})
@@ -80,14 +80,14 @@ func hiddenLimit(t *testing.T, apart bool) {
 		body   obj
 		status int
 	}{
-		{"first", obj{"name": "b", "topic": "1"}, 200},
-		{"nothing changes", obj{"name": "b", "topic": "1"}, 200},
-		{"second", obj{"name": "c"}, 200},
-		{"third", obj{"name": "d"}, 429},
-		{"others are free", obj{"nsfw": true}, 200},
-		{"the topic may have a window of its own", obj{"topic": "2"}, topic},
-		{"and is full too", obj{"topic": "3"}, 429},
-		{"both at once", obj{"name": "e", "topic": "4"}, 429},
+		{"first change of name and topic", obj{"name": "b", "topic": "1"}, 200},
+		{"edit without a change", obj{"name": "b", "topic": "1"}, 200},
+		{"second change of the name", obj{"name": "c"}, 200},
+		{"third change of the name", obj{"name": "d"}, 429},
+		{"change of another field", obj{"nsfw": true}, 200},
+		{"second change of the topic", obj{"topic": "2"}, topic},
+		{"third change of the topic", obj{"topic": "3"}, 429},
+		{"change of name and topic over the limit", obj{"name": "e", "topic": "4"}, 429},
 	} {
 		r.Srv.Advance(15 * time.Second)
 		got := r.Do("PATCH", path, tc.body)

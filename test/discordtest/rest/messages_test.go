@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// Alertmanager uses a webhook's path without an API version.
+// Alertmanager executes a webhook by its URL, whose path has no API version.
 func TestExecute(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -30,24 +30,24 @@ func TestExecute(t *testing.T) {
 		code       int
 		path, leaf string
 	}{
-		"content":                 {body: obj{"content": "hello"}},
-		"nothing":                 {body: obj{}, code: 50006},
-		"2000":                    {body: obj{"content": strings.Repeat("a", 2000)}},
-		"2001":                    {body: obj{"content": strings.Repeat("a", 2001)}, code: 50035, path: "content", leaf: "BASE_TYPE_MAX_LENGTH"},
-		"ten embeds":              {body: obj{"embeds": many(10)}},
-		"eleven embeds":           {body: obj{"embeds": many(11)}, code: 50035, path: "embeds", leaf: "BASE_TYPE_MAX_LENGTH"},
-		"long title":              {body: obj{"embeds": []obj{{"title": strings.Repeat("a", 257)}}}, code: 50035, path: "embeds.0.title", leaf: "BASE_TYPE_MAX_LENGTH"},
-		"long description":        {body: obj{"embeds": []obj{{"description": strings.Repeat("a", 4097)}}}, code: 50035, path: "embeds.0.description", leaf: "BASE_TYPE_MAX_LENGTH"},
-		"field without value":     {body: obj{"embeds": []obj{{"fields": []obj{{"name": "n"}}}}}, code: 50035, path: "embeds.0.fields.0.value", leaf: "BASE_TYPE_REQUIRED"},
-		"link that is none":       {body: obj{"embeds": []obj{{"url": "x"}}}, code: 50035, path: "embeds.0.url", leaf: "URL_TYPE_INVALID_URL"},
-		"time that is none":       {body: obj{"embeds": []obj{{"timestamp": "x"}}}, code: 50035, path: "embeds.0.timestamp", leaf: "DATE_TIME_TYPE_PARSE"},
-		"embeds too long in all":  {body: obj{"embeds": []obj{{"description": strings.Repeat("a", 4000)}, {"description": strings.Repeat("a", 2001)}}}, code: 50035, path: "embeds", leaf: "MAX_EMBED_SIZE_EXCEEDED"},
-		"embeds of 6000":          {body: obj{"embeds": []obj{{"description": strings.Repeat("a", 4000)}, {"description": strings.Repeat("a", 2000)}}}},
-		"embeds without anything": {body: obj{"embeds": []obj{{}, {}}}, code: 50006},
-		"another name":            {body: obj{"content": "x", "username": "Alertmanager"}},
-		"the name everyone":       {body: obj{"content": "x", "username": "Everyone"}, code: 50035, path: "username", leaf: "USERNAME_INVALID"},
-		"a name with discord":     {body: obj{"content": "x", "username": "discord bot"}, code: 50035, path: "username", leaf: "USERNAME_INVALID_CONTAINS"},
-		"a name of 81 characters": {body: obj{"content": "x", "username": strings.Repeat("a", 81)}, code: 50035, path: "username", leaf: "BASE_TYPE_BAD_LENGTH"},
+		"content":                          {body: obj{"content": "hello"}},
+		"empty message":                    {body: obj{}, code: 50006},
+		"content of 2000 characters":       {body: obj{"content": strings.Repeat("a", 2000)}},
+		"content of 2001 characters":       {body: obj{"content": strings.Repeat("a", 2001)}, code: 50035, path: "content", leaf: "BASE_TYPE_MAX_LENGTH"},
+		"ten embeds":                       {body: obj{"embeds": many(10)}},
+		"eleven embeds":                    {body: obj{"embeds": many(11)}, code: 50035, path: "embeds", leaf: "BASE_TYPE_MAX_LENGTH"},
+		"title of 257 characters":          {body: obj{"embeds": []obj{{"title": strings.Repeat("a", 257)}}}, code: 50035, path: "embeds.0.title", leaf: "BASE_TYPE_MAX_LENGTH"},
+		"description of 4097 characters":   {body: obj{"embeds": []obj{{"description": strings.Repeat("a", 4097)}}}, code: 50035, path: "embeds.0.description", leaf: "BASE_TYPE_MAX_LENGTH"},
+		"field without value":              {body: obj{"embeds": []obj{{"fields": []obj{{"name": "n"}}}}}, code: 50035, path: "embeds.0.fields.0.value", leaf: "BASE_TYPE_REQUIRED"},
+		"invalid link":                     {body: obj{"embeds": []obj{{"url": "x"}}}, code: 50035, path: "embeds.0.url", leaf: "URL_TYPE_INVALID_URL"},
+		"invalid time":                     {body: obj{"embeds": []obj{{"timestamp": "x"}}}, code: 50035, path: "embeds.0.timestamp", leaf: "DATE_TIME_TYPE_PARSE"},
+		"embeds of 6001 characters in all": {body: obj{"embeds": []obj{{"description": strings.Repeat("a", 4000)}, {"description": strings.Repeat("a", 2001)}}}, code: 50035, path: "embeds", leaf: "MAX_EMBED_SIZE_EXCEEDED"},
+		"embeds of 6000 characters in all": {body: obj{"embeds": []obj{{"description": strings.Repeat("a", 4000)}, {"description": strings.Repeat("a", 2000)}}}},
+		"empty embeds":                     {body: obj{"embeds": []obj{{}, {}}}, code: 50006},
+		"name of the author":               {body: obj{"content": "x", "username": "Alertmanager"}},
+		"the name everyone":                {body: obj{"content": "x", "username": "Everyone"}, code: 50035, path: "username", leaf: "USERNAME_INVALID"},
+		"a name with discord":              {body: obj{"content": "x", "username": "discord bot"}, code: 50035, path: "username", leaf: "USERNAME_INVALID_CONTAINS"},
+		"a name of 81 characters":          {body: obj{"content": "x", "username": strings.Repeat("a", 81)}, code: 50035, path: "username", leaf: "BASE_TYPE_BAD_LENGTH"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := *r

@@ -19,15 +19,15 @@ func TestWebhookFields(t *testing.T) {
 		want       string
 		path, leaf string
 	}{
-		"trimmed":          {body: obj{"name": "  alert "}, want: "alert"},
-		"squeezed":         {body: obj{"name": "two  \t words"}, want: "two words"},
-		"80":               {body: obj{"name": strings.Repeat("a", 80)}, want: strings.Repeat("a", 80)},
-		"81":               {body: obj{"name": strings.Repeat("a", 81)}, path: "name", leaf: "BASE_TYPE_BAD_LENGTH"},
-		"none":             {body: obj{}, path: "name", leaf: "BASE_TYPE_REQUIRED"},
-		"discord":          {body: obj{"name": "my DisCord"}, path: "name", leaf: "USERNAME_INVALID_CONTAINS"},
-		"clyde":            {body: obj{"name": "Clyde"}, path: "name", leaf: "USERNAME_INVALID_CONTAINS"},
-		"avatar":           {body: obj{"name": "a", "avatar": rig.TinyPNG}, want: "a"},
-		"avatar not image": {body: obj{"name": "a", "avatar": "x"}, path: "avatar", leaf: "IMAGE_INVALID"},
+		"name is trimmed":                     {body: obj{"name": "  alert "}, want: "alert"},
+		"white space in the name is squeezed": {body: obj{"name": "two  \t words"}, want: "two words"},
+		"name of 80 characters":               {body: obj{"name": strings.Repeat("a", 80)}, want: strings.Repeat("a", 80)},
+		"name of 81 characters":               {body: obj{"name": strings.Repeat("a", 81)}, path: "name", leaf: "BASE_TYPE_BAD_LENGTH"},
+		"no name":                             {body: obj{}, path: "name", leaf: "BASE_TYPE_REQUIRED"},
+		"name with discord":                   {body: obj{"name": "my DisCord"}, path: "name", leaf: "USERNAME_INVALID_CONTAINS"},
+		"name with clyde":                     {body: obj{"name": "Clyde"}, path: "name", leaf: "USERNAME_INVALID_CONTAINS"},
+		"avatar":                              {body: obj{"name": "a", "avatar": rig.TinyPNG}, want: "a"},
+		"avatar is no image":                  {body: obj{"name": "a", "avatar": "x"}, path: "avatar", leaf: "IMAGE_INVALID"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := *r
@@ -60,13 +60,13 @@ func TestWebhookSecrets(t *testing.T) {
 		secret     bool
 		status     int
 	}{
-		"own, one":         {"Bot " + r.Bot.Token, "/webhooks/" + made.ID(), true, 200},
-		"other's, one":     {"Bot " + other.Token, "/webhooks/" + made.ID(), false, 200},
-		"by token":         {"", "/webhooks/" + made.ID() + "/" + token, true, 200},
-		"by wrong token":   {"", "/webhooks/" + made.ID() + "/wrong", false, 401},
-		"unknown by token": {"", "/webhooks/1/wrong", false, 404},
-		"own, list":        {"Bot " + r.Bot.Token, "/guilds/" + r.Guild + "/webhooks", true, 200},
-		"other's, list":    {"Bot " + other.Token, "/channels/" + id + "/webhooks", false, 200},
+		"the bot reads its webhook":                 {"Bot " + r.Bot.Token, "/webhooks/" + made.ID(), true, 200},
+		"another bot reads the webhook":             {"Bot " + other.Token, "/webhooks/" + made.ID(), false, 200},
+		"a client with the token reads the webhook": {"", "/webhooks/" + made.ID() + "/" + token, true, 200},
+		"a wrong token is refused":                  {"", "/webhooks/" + made.ID() + "/wrong", false, 401},
+		"an unknown webhook is not found":           {"", "/webhooks/1/wrong", false, 404},
+		"the bot lists its webhooks":                {"Bot " + r.Bot.Token, "/guilds/" + r.Guild + "/webhooks", true, 200},
+		"another bot lists the webhooks":            {"Bot " + other.Token, "/channels/" + id + "/webhooks", false, 200},
 	} {
 		got := r.As(tc.auth, "GET", tc.path, nil)
 		if got.Status != tc.status || strings.Contains(string(got.Raw), token) != tc.secret {

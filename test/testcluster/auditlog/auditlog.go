@@ -18,7 +18,7 @@ type Log struct {
 	partial []byte // a line that is not complete yet
 }
 
-// Open opens the audit log in a file. Each then begins with the first line.
+// Open opens the audit log in a file. The first call of [Log.Each] begins with the first line.
 func Open(path string) (*Log, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -29,7 +29,7 @@ func Open(path string) (*Log, error) {
 
 // Each calls f with every line completed since the last call, until f fails. A line is an
 // audit.k8s.io/v1 Event, valid until f returns. The API server logs a request before it ends the
-// response, possibly after other clients see the change. If killed, it may leave half a line.
+// response, possibly after other clients see the change. A killed API server may leave half a line.
 func (l *Log) Each(f func(line []byte) error) error {
 	for {
 		line, err := l.reader.ReadBytes('\n')

@@ -42,7 +42,7 @@ func TestVersionPinned(t *testing.T) {
 			}
 		})
 	}
-	t.Run("not required", func(t *testing.T) {
+	t.Run("go.mod lacks the module of the program", func(t *testing.T) {
 		other := build{binary: binary{pkg: "example.test/other"}, source: folder}
 		if err := other.pin(); err == nil ||
 			!strings.Contains(err.Error(), "requires no module that holds example.test/other") {
@@ -209,8 +209,8 @@ func TestBuildHappensOnce(t *testing.T) {
 
 func TestFailedBuildSaysWhy(t *testing.T) {
 	for name, test := range map[string]struct{ program, want string }{
-		"wrong code": {"package main\n\nfunc main() { nonsense() }\n", "undefined: nonsense"},
-		"no module":  {"package main\n\nimport _ \"example.test/lacking\"\n", "example.test/lacking"},
+		"code that does not compile": {"package main\n\nfunc main() { nonsense() }\n", "undefined: nonsense"},
+		"import without a module":    {"package main\n\nimport _ \"example.test/lacking\"\n", "example.test/lacking"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := hello(t)

@@ -68,8 +68,9 @@ type hostError struct {
 func (e *hostError) Error() string { return fmt.Sprintf("%s is unreachable: %v", e.host, e.cause) }
 func (e *hostError) Unwrap() error { return e.cause }
 
-// get writes a file from offset on to the writer that open returns. Servers without ranges send the
-// whole file, so open gets the offset of the first byte. The size is -1 if unknown.
+// get requests the bytes of a file after offset, and writes them to the writer that open returns.
+// Servers without ranges send the whole file, so open gets the offset of the first byte. The size
+// is -1 if unknown.
 func (c client) get(ctx context.Context, address string, offset int64,
 	open func(from, size int64) (io.Writer, error)) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)

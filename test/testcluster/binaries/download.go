@@ -22,7 +22,8 @@ import (
 	"jutsu.com/operators/test/testcluster/internal/progress"
 )
 
-// downloadAll downloads binaries with pinned checksums. Failures are errors only for onlyDownload.
+// downloadAll downloads binaries with pinned checksums. It returns a failure only if the source is
+// onlyDownload, because other sources then build the binaries.
 func (p *provider) downloadAll(ctx context.Context, missing []build) error {
 	var all []download
 	var unpinned []build

@@ -96,9 +96,9 @@ func TestDownload(t *testing.T) {
 		ranges []string // Range header of each request
 		kept   int      // size of the .part file that remains
 	}{
-		"right":     {answer: whole(content), ranges: []string{""}},
-		"wrong sum": {answer: whole([]byte("other")), fails: "wrong SHA-256", ranges: []string{""}},
-		"not found": {answer: http.NotFound, fails: "404 Not Found", ranges: []string{""}},
+		"complete file": {answer: whole(content), ranges: []string{""}},
+		"wrong sum":     {answer: whole([]byte("other")), fails: "wrong SHA-256", ranges: []string{""}},
+		"not found":     {answer: http.NotFound, fails: "404 Not Found", ranges: []string{""}},
 		"unavailable": {
 			answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
 			fails:  "503 Service Unavailable", ranges: []string{""},
@@ -115,24 +115,24 @@ func TestDownload(t *testing.T) {
 			answer: func(_ http.ResponseWriter, r *http.Request) { untilCancelled(r) }, stall: 3 * time.Second,
 			fails: "is unreachable: no byte in 3s", ranges: []string{""},
 		},
-		"resumed": {answer: whole(content), part: content[:halfway], ranges: []string{fromHalfway}},
-		"resumed on a server without ranges": {
+		"interrupted download is resumed": {answer: whole(content), part: content[:halfway], ranges: []string{fromHalfway}},
+		"server without ranges sends the whole file": {
 			answer: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(content) },
 			part:   content[:halfway], ranges: []string{fromHalfway},
 		},
-		"resumed with other bytes": {
+		".part file has wrong bytes": {
 			answer: whole(content), part: bytes.Repeat([]byte("x"), halfway), fails: "wrong SHA-256",
 			ranges: []string{fromHalfway},
 		},
-		"resumed at another place": {
+		"server sends another range": {
 			answer: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Range", "bytes 7-9/10")
 				w.WriteHeader(http.StatusPartialContent)
 			},
 			part: content[:halfway], fails: "Content-Range", ranges: []string{fromHalfway}, kept: halfway,
 		},
-		"former process had all bytes": {answer: http.NotFound, part: content},
-		"former process had too many bytes": {
+		".part file is complete": {answer: http.NotFound, part: content},
+		".part file is too long": {
 			answer: whole(content), part: append(slices.Clone(content), "more"...),
 			ranges: []string{fmt.Sprintf("bytes=%d-", len(content)+4), ""},
 		},
@@ -306,7 +306,7 @@ func TestProviderBuildsAfterAFailedDownload(t *testing.T) {
 
 func TestSourceDecidesOnMissingBinaries(t *testing.T) {
 	t.Parallel()
-	t.Run("build makes no request", func(t *testing.T) {
+	t.Run("build sends no request", func(t *testing.T) {
 		t.Parallel()
 		s := newServer(t, whole(content))
 		b, p, _ := released(t, s.URL, content)
@@ -320,8 +320,8 @@ func TestSourceDecidesOnMissingBinaries(t *testing.T) {
 		change func(*build, *provider)
 		reason string
 	}{
-		"no checksum": {func(_ *build, p *provider) { p.sums = nil }, "hello v1.36.3: downloads.txt has no checksum"},
-		"no release": {
+		"no checksum is pinned": {func(_ *build, p *provider) { p.sums = nil }, "hello v1.36.3: downloads.txt has no checksum"},
+		"the project publishes no binary": {
 			func(b *build, _ *provider) { b.release = release{} }, "hello v1.36.3: the project publishes no binary",
 		},
 	} {

@@ -99,8 +99,9 @@ func (s *StandIn) playSchedule(ctx context.Context, o *unstructured.Unstructured
 	})
 }
 
-// formerImmediate returns the immediate Backup of an earlier schedule of the same name, or nil.
-// CloudNativePG then makes no new immediate Backup, even if the Cluster was deleted meanwhile.
+// formerImmediate returns the immediate Backup of an earlier schedule of the same name, or nil. If
+// there is one, CloudNativePG does not make a new immediate Backup, even if the Cluster was deleted
+// meanwhile.
 func (s *StandIn) formerImmediate(
 	ctx context.Context, o *unstructured.Unstructured,
 ) (*metav1.PartialObjectMetadata, error) {

@@ -152,7 +152,8 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 	return s.setStatus(ctx, o, status)
 }
 
-// haltedBy returns the status for an unknown plugin, or nil. CloudNativePG changes nothing else.
+// haltedBy returns the status of a Cluster with an unknown plugin, or nil. CloudNativePG changes
+// nothing else of such a Cluster.
 func haltedBy(o *unstructured.Unstructured) map[string]any {
 	for _, plugin := range pluginsOf(o) {
 		if plugin != barmanCloud {

@@ -25,7 +25,8 @@ import (
 const Image = "ghcr.io/cloudnative-pg/postgresql:18-standin"
 
 const (
-	// An iteration over all objects sends six requests, and about a dozen more per Cluster.
+	// interval is the minimum time between two iterations over all objects. An iteration sends six
+	// requests, and about a dozen more per Cluster.
 	interval = 200 * time.Millisecond
 	// idle is the time between two iterations while no object changes.
 	idle = time.Second
@@ -202,7 +203,8 @@ func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, optio
 	}
 }
 
-// wait waits for d or for a value from until. It returns false if ctx has ended.
+// wait waits for the duration d, or until the channel until has a value. It returns false if ctx
+// has ended.
 func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

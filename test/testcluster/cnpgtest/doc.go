@@ -12,8 +12,8 @@
 //     and the Ready condition. It gets its Services, the Secret of the application and the
 //     PodDisruptionBudgets. Existing PodDisruptionBudgets of the same names are overwritten.
 //     StandIn.FailPrimary, Promote, FillDisk and FailArchiving cause or end faults.
-//   - Only the plugin barman-cloud is installed. With another plugin, CloudNativePG changes nothing
-//     of the Cluster but its phase.
+//   - Only the plugin barman-cloud is installed. With another plugin, CloudNativePG changes only
+//     the phase of the Cluster.
 //   - After a change of the image (within a major version), of the resources, of the plugins, or
 //     of a parameter that Postgres reads only at its start, CloudNativePG replaces the pods one
 //     after another, the primary last. Meanwhile the phase is "Upgrading cluster".

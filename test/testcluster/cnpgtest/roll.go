@@ -19,7 +19,8 @@ type roll struct {
 	plugins string
 }
 
-// Postgres reads these only at its start: https://www.postgresql.org/docs/18/view-pg-settings.html
+// Postgres reads these parameters only at its start. Source:
+// https://www.postgresql.org/docs/18/view-pg-settings.html
 var startParameters = []string{
 	"autovacuum_freeze_max_age", "huge_pages", "max_connections", "max_files_per_process", "max_locks_per_transaction",
 	"max_prepared_transactions", "max_replication_slots", "max_wal_senders", "max_worker_processes", "shared_buffers",

@@ -18,14 +18,14 @@ func TestRolled(t *testing.T) {
 		method    string
 		want      []string
 	}{
-		"the standbys first, then a switchover": {3, "switchover", []string{
+		"with switchover, standbys are replaced before the primary": {3, "switchover", []string{
 			"pg-1 [pg-1 pg-2] Upgrading cluster", "pg-1 [pg-1 pg-3] Upgrading cluster",
 			"pg-2 [pg-2 pg-3] Upgrading cluster", "pg-2 [pg-2 pg-3 pg-1] Cluster in healthy state",
 		}},
-		"by default nobody can write in between": {2, "restart", []string{
+		"with restart, the primary is away during its replacement": {2, "restart", []string{
 			"pg-1 [pg-1] Upgrading cluster", "pg-1 [pg-2] Upgrading cluster", "pg-1 [pg-1 pg-2] Cluster in healthy state",
 		}},
-		"an only instance is away": {1, "switchover", []string{
+		"the only instance is away during its replacement": {1, "switchover", []string{
 			"pg-1 [] Upgrading cluster", "pg-1 [pg-1] Cluster in healthy state",
 		}},
 	} {

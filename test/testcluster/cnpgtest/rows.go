@@ -78,8 +78,8 @@ func (s *StandIn) Rows(cluster types.UID, database string) (all []string) {
 	return all
 }
 
-// Restorable returns the rows that a Backup restores. A plugin also restores rows of
-// the Backup's major version from the archived write-ahead log.
+// Restorable returns the rows that a Backup restores. A Backup with the method plugin also restores
+// rows of its major version from the archived write-ahead log.
 func (s *StandIn) Restorable(backup types.UID, database string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *StandIn) Restorable(backup types.UID, database string) (all []string) {
 	return all
 }
 
-// Starts reports whether the Postgres of a Cluster's image starts with the data of the Cluster.
+// Starts reports whether the Postgres version of a Cluster's image can run on the Cluster's data.
 func (s *StandIn) Starts(cluster *unstructured.Unstructured) bool {
 	image, _, _ := unstructured.NestedString(cluster.Object, "spec", "imageName")
 	return s.instancesOf(cluster).data.starts(majorOf(cmp.Or(image, Image)))
@@ -159,8 +159,8 @@ func (s *StandIn) groupsOf(ctx context.Context, namespace, role string) []string
 	return nil
 }
 
-// PlayLogins simulates Jobs until ctx ends: after a Job has completed, sessions of the login in the
-// Secret of PGUSER act as the role in OWNER.
+// PlayLogins simulates the SQL of Jobs with the variables PGUSER and OWNER until ctx ends: after
+// such a Job has completed, sessions of the login in PGUSER's Secret act as the role OWNER.
 func (s *StandIn) PlayLogins(ctx context.Context, namespace string) {
 	go func() {
 		played := map[types.UID]bool{}

@@ -62,7 +62,8 @@ func majorOf(image string) int64 {
 
 // playUpgrade upgrades a Cluster's data in a Job while no instance runs. As in CloudNativePG
 // (pkg/reconciler/majorupgrade/reconciler.go), a completed Job gives the data the version that the
-// spec names then. If the spec names the former version before that, playUpgrade deletes the Job.
+// spec names at that time. If the spec names the former version again before the Job has completed,
+// playUpgrade deletes the Job.
 func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured, image string) (
 	data map[string]any, phase string, err error,
 ) {
@@ -90,7 +91,8 @@ func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured,
 	return map[string]any{"image": image, "majorVersion": wanted}, phase, nil
 }
 
-// upgrade fails if another Job began to link the files. If a Job replaced the data, it can succeed.
+// upgrade simulates the pod of an upgrade Job. The pod fails if another Job began to link the
+// files, but did not replace the data.
 func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job *batchv1.Job, to int64) error {
 	i := s.instancesOf(o)
 	outcome, data := i.upgrades, i.data

@@ -100,7 +100,8 @@ type maker struct {
 	keys int
 }
 
-// in reports whether to fill path: m.path, its enclosing fields and, if m.whole, its contents.
+// in reports whether m fills the field at path. It fills the field at m.path, the fields around it
+// and, if m.whole, the fields in it.
 func (m *maker) in(path string) bool {
 	return m.path == "" || within(m.path, path) || (m.whole && within(path, m.path))
 }

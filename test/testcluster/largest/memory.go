@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Held returns the heap bytes of one of n values. Nothing else may allocate memory meanwhile.
+// Held returns the average heap bytes of n values. Nothing else may allocate memory meanwhile.
 func Held(n uint64, value func(i uint64) any) uint64 {
 	kept := make([]any, n)
 	before := heap()

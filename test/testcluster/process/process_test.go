@@ -41,8 +41,8 @@ func TestStop(t *testing.T) {
 		code   int
 		err    string
 	}{
-		"the process ends on SIGTERM": {script: "trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done", code: 3},
-		"its children end too":        {script: "sleep 600 & echo ready; wait", code: -1},
+		"the process ends on SIGTERM":     {script: "trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done", code: 3},
+		"a child of the process ends too": {script: "sleep 600 & echo ready; wait", code: -1},
 		"the process ignores SIGTERM": {
 			script: "trap '' TERM; echo ready; while :; do sleep 1; done", code: -1, err: "and was killed",
 		},
@@ -82,8 +82,8 @@ func TestErrSaysHowTheProcessEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct{ script, want, not string }{
-		"the last lines": {"echo first; " + thirty + "; exit 4", "exit status 4", "first"},
-		"a panic":        {"echo first; echo 'panic: oh no'; " + thirty, "panic: oh no", "first"},
+		"the error has the last lines of the log":  {"echo first; " + thirty + "; exit 4", "exit status 4", "first"},
+		"the error has the first lines of a panic": {"echo first; echo 'panic: oh no'; " + thirty, "panic: oh no", "first"},
 	} {
 		p, err := Start("the script", log, exec.Command("/bin/sh", "-c", test.script), nil)
 		if err != nil {

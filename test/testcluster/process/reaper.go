@@ -10,7 +10,7 @@ import (
 )
 
 // reaperScript kills the added process groups and removes the folders when the pipe closes. It is
-// POSIX sh, so that nothing has to be built. It repeats rm, as a killed process may still write.
+// POSIX sh, so that nothing has to be built. It repeats rm, as a dying process may still write.
 const reaperScript = `
 trap '' HUP INT TERM
 pids=' '

@@ -51,7 +51,7 @@ func (s *session) newRoot() *cobra.Command {
 		}})
 }
 
-// without returns a command that needs no cluster and parses its own flags.
+// session.without returns a command that needs no cluster and parses its own flags.
 func (s *session) without(
 	use, short string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error,
 ) *cobra.Command {

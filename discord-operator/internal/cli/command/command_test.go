@@ -88,7 +88,7 @@ func meta(namespace, name string) metav1.ObjectMeta {
 	}
 }
 
-// conditionsOf returns an object's conditions. kind is the true condition; empty means Ready.
+// conditionsOf returns conditions. Only the condition of the type kind (Ready if empty) is true.
 func conditionsOf(kind, reason, message string) []metav1.Condition {
 	condition := func(of string, is bool) metav1.Condition {
 		c := metav1.Condition{

@@ -95,7 +95,7 @@ func TestUnknownName(t *testing.T) {
 	}
 }
 
-func TestClusterAway(t *testing.T) {
+func TestUnreachableCluster(t *testing.T) {
 	t.Parallel()
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", "platform")
 	for _, args := range cases {
@@ -106,7 +106,7 @@ func TestClusterAway(t *testing.T) {
 	}
 }
 
-func TestKindsMissing(t *testing.T) {
+func TestMissingKinds(t *testing.T) {
 	t.Parallel()
 	s := company().in(t)
 	s.Uninstall(kinds.Server.Resource(), kinds.Channel.Resource())
@@ -122,15 +122,15 @@ func TestNoRights(t *testing.T) {
 	t.Parallel()
 	const servers, channels = "discordservers.discord.jutsu.com", "discordchannels.discord.jutsu.com"
 	for name, c := range map[string]struct{ deny, args, problem string }{
-		"status":      {"get " + servers, "status company", "you (yuji) may not get " + servers + " in the namespace platform. Ask an administrator for a RoleBinding to the ClusterRole discord-view"},
-		"invite":      {"get " + servers, "invite company", "may not get " + servers},
-		"check-token": {"get " + servers, "check-token company", "may not get " + servers},
-		"the Secret":  {"get secrets", "check-token company", "you (yuji) may not get secrets in the namespace platform."},
-		"adopt":       {"get secrets", "adopt company 1234567", "may not get secrets in the namespace platform."},
-		"undelete":    {"get " + channels, "undelete channel tokyo-alerts -n team-a", "may not get " + channels + " in the namespace team-a. Ask an administrator for a RoleBinding to the ClusterRole discord-view"},
-		"to patch":    {"patch " + channels, "undelete channel tokyo-alerts -n team-a -y", "in the namespace team-a that you lack: patch " + channels},
-		"to create":   {"create " + channels, "undelete channel tokyo-alerts -n team-a -y", "in the namespace team-a that you lack: create " + channels},
-		"the server of another namespace": {"get " + servers, "undelete channel tokyo-alerts -n team-a -y",
+		"status":                  {"get " + servers, "status company", "you (yuji) may not get " + servers + " in the namespace platform. Ask an administrator for a RoleBinding to the ClusterRole discord-view"},
+		"invite":                  {"get " + servers, "invite company", "may not get " + servers},
+		"check-token":             {"get " + servers, "check-token company", "may not get " + servers},
+		"check-token, the Secret": {"get secrets", "check-token company", "you (yuji) may not get secrets in the namespace platform."},
+		"adopt":                   {"get secrets", "adopt company 1234567", "may not get secrets in the namespace platform."},
+		"undelete":                {"get " + channels, "undelete channel tokyo-alerts -n team-a", "may not get " + channels + " in the namespace team-a. Ask an administrator for a RoleBinding to the ClusterRole discord-view"},
+		"undelete, patch":         {"patch " + channels, "undelete channel tokyo-alerts -n team-a -y", "in the namespace team-a that you lack: patch " + channels},
+		"undelete, create":        {"create " + channels, "undelete channel tokyo-alerts -n team-a -y", "in the namespace team-a that you lack: create " + channels},
+		"undelete, the server of another namespace": {"get " + servers, "undelete channel tokyo-alerts -n team-a -y",
 			"may not get " + servers + " in the namespace platform"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -59,22 +59,22 @@ func TestCheckToken(t *testing.T) {
 		code        int
 		contains    []string
 	}{
-		"check token": {args: "check-token company", have: all, code: 3},
-		"admin":       {args: "check-token company", have: discordtest.PermAdministrator, contains: []string{"permissions  Administrator"}},
-		"a file":      {args: "check-token --token-file " + file, have: all, contains: []string{"in " + file, "servers  1: Jujutsu High"}},
-		"stdin":       {args: "check-token --token-file -", input: "TOKEN", have: all, contains: []string{"in standard input"}},
-		"nonsense": {args: "check-token --token-file -", input: "secret password", code: 1,
+		"check token":               {args: "check-token company", have: all, code: 3},
+		"a bot with Administrator":  {args: "check-token company", have: discordtest.PermAdministrator, contains: []string{"permissions  Administrator"}},
+		"a file":                    {args: "check-token --token-file " + file, have: all, contains: []string{"in " + file, "servers  1: Jujutsu High"}},
+		"a token on standard input": {args: "check-token --token-file -", input: "TOKEN", have: all, contains: []string{"in standard input"}},
+		"standard input without a token": {args: "check-token --token-file -", input: "secret password", code: 1,
 			contains: []string{"standard input has no bot token (three words with dots"}},
-		"another's token": {args: "check-token --token-file -", input: "a.wrong.token", code: 3,
+		"a wrong token": {args: "check-token --token-file -", input: "a.wrong.token", code: 3,
 			contains: []string{"fix  token  Discord refuses the token in standard input", "Reset Token"}},
-		"no file": {args: "check-token --token-file " + file + "x", code: 1, contains: []string{"read the token: open"}},
-		"not a member": {args: "check-token company", have: all, code: 3, change: func(s *school, _ *guildtest.Guild) {
+		"a missing file": {args: "check-token --token-file " + file + "x", code: 1, contains: []string{"read the token: open"}},
+		"the bot is not a member": {args: "check-token company", have: all, code: 3, change: func(s *school, _ *guildtest.Guild) {
 			s.server.Spec.ServerID = "1401681709430349999"
 		}, contains: []string{"the bot is not a member of the server 1401681709430349999", "add the bot: https://discord.com/oauth2/authorize"}},
-		"no Secret": {args: "check-token company", code: 1, change: func(s *school, _ *guildtest.Guild) {
+		"a missing Secret": {args: "check-token company", code: 1, change: func(s *school, _ *guildtest.Guild) {
 			s.server.Spec.TokenSecretRef.Name = "other"
 		}, contains: []string{"the Secret other of spec.tokenSecretRef does not exist in the namespace platform"}},
-		"a Secret for others": {args: "check-token company", code: 1, change: func(s *school, _ *guildtest.Guild) {
+		"a Secret for other servers": {args: "check-token company", code: 1, change: func(s *school, _ *guildtest.Guild) {
 			s.secret.Annotations = map[string]string{v1alpha1.AllowedServersAnnotation: "1"}
 		}, contains: []string{"does not allow its token for the server"}},
 	} {
@@ -134,13 +134,13 @@ func TestAdopt(t *testing.T) {
 		code int
 		want string
 	}{
-		"adopt channel":  {id: channel},
-		"adopt role":     {id: role, more: []string{"--name", "teachers"}},
-		"adopt category": {id: category},
-		"nothing":        {id: "1401681709430349999", code: 1, want: "has no channel, category or role with the id 1401681709430349999"},
-		"hidden":         {id: hidden, code: 1, want: hidden + " cannot be adopted: text channel " + hidden + ": the bot may not view it"},
-		"everyone":       {id: d.ID, code: 1, want: "has no channel, category or role with the id"},
-		"adopted":        {id: tokyoID, code: 1, want: "already has an object: the DiscordChannel team-a/tokyo-alerts"},
+		"adopt channel":            {id: channel},
+		"adopt role":               {id: role, more: []string{"--name", "teachers"}},
+		"adopt category":           {id: category},
+		"an unknown id":            {id: "1401681709430349999", code: 1, want: "has no channel, category or role with the id 1401681709430349999"},
+		"a hidden channel":         {id: hidden, code: 1, want: hidden + " cannot be adopted: text channel " + hidden + ": the bot may not view it"},
+		"the role @everyone":       {id: d.ID, code: 1, want: "has no channel, category or role with the id"},
+		"a channel with an object": {id: tokyoID, code: 1, want: "already has an object: the DiscordChannel team-a/tokyo-alerts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

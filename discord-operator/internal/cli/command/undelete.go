@@ -332,7 +332,8 @@ func (s *session) await(ctx context.Context, o status.Object, timeout time.Durat
 	return nil
 }
 
-// The operator may still see the old object, or the Secret of the old webhook may still exist.
+// passing reports whether a reason is temporary: the operator may still see the old object, or the
+// Secret of the old webhook may still exist.
 func passing(reason string) bool {
 	return reason == v1alpha1.ReasonConflict || reason == v1alpha1.ReasonNameConflict
 }

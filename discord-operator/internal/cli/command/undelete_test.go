@@ -94,30 +94,30 @@ func TestUndelete(t *testing.T) {
 	}
 }
 
-func TestUndeleteNot(t *testing.T) {
+func TestUndeleteRefuses(t *testing.T) {
 	t.Parallel()
 	const args = "undelete channel tokyo-alerts -n team-a -y --confirm tokyo-alerts"
 	for name, c := range map[string]struct {
 		change        func(*school)
 		args, problem string
 	}{
-		"not deleted": {func(s *school) { s.tokyo.DeletionTimestamp = nil }, args, "the DiscordChannel tokyo-alerts is not being deleted"},
-		"finalized": {func(s *school) { s.tokyo.Finalizers = []string{"example.com/other"} }, args,
+		"the object is not being deleted": {func(s *school) { s.tokyo.DeletionTimestamp = nil }, args, "the DiscordChannel tokyo-alerts is not being deleted"},
+		"only another finalizer remains": {func(s *school) { s.tokyo.Finalizers = []string{"example.com/other"} }, args,
 			"waits only for the finalizer example.com/other: discord-operator has already deleted"},
-		"namespace": {func(s *school) {
+		"the namespace is being deleted": {func(s *school) {
 			s.tokyo.Status.Conditions = conditionsOf("Progressing", v1alpha1.ReasonNamespaceTerminating, "It goes.")
 		}, args, "the namespace team-a is being deleted"},
-		"owned": {func(s *school) {
+		"a Dojo owns the object": {func(s *school) {
 			s.tokyo.OwnerReferences = []metav1.OwnerReference{{Kind: "Dojo", Name: "tokyo", Controller: new(true)}}
 		}, args, "belongs to the Dojo tokyo"},
-		"nothing there":    {func(s *school) { s.tokyo.Status.ChannelID = "" }, args, "has nothing on Discord that could be kept"},
-		"no retention":     {func(s *school) { s.server.Spec.AllowRetention = false }, args, "(spec.allowRetention, spec.allowAdoption)"},
-		"no adoption":      {func(s *school) { s.server.Spec.AllowAdoption = false }, args, "kubectl annotate discordchannel tokyo-alerts -n team-a"},
-		"a tenant's role":  {func(s *school) { s.role.Namespace, s.role.Spec.ServerRef.Namespace = "team-a", "platform" }, "undelete role on-call -n team-a -y", "in another namespace, so this deletion cannot be taken back"},
-		"not confirmed":    {nil, "undelete group alerts", "no answer: nothing was changed"},
-		"yes alone":        {nil, "undelete group alerts -y", "no answer: nothing was changed; answer in advance with --confirm alerts"},
-		"another name":     {nil, "undelete group alerts -y --confirm alert", `the name is "alerts", not "alert": nothing was changed`},
-		"outdated reading": {func(s *school) { s.group.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonPaused, "x") }, "undelete group alerts -y", "has not seen yet that"},
+		"nothing is on Discord":               {func(s *school) { s.tokyo.Status.ChannelID = "" }, args, "has nothing on Discord that could be kept"},
+		"the server does not allow retention": {func(s *school) { s.server.Spec.AllowRetention = false }, args, "(spec.allowRetention, spec.allowAdoption)"},
+		"the server does not allow adoption":  {func(s *school) { s.server.Spec.AllowAdoption = false }, args, "kubectl annotate discordchannel tokyo-alerts -n team-a"},
+		"a tenant's role":                     {func(s *school) { s.role.Namespace, s.role.Spec.ServerRef.Namespace = "team-a", "platform" }, "undelete role on-call -n team-a -y", "in another namespace, so this deletion cannot be taken back"},
+		"no answer":                           {nil, "undelete group alerts", "no answer: nothing was changed"},
+		"-y without --confirm":                {nil, "undelete group alerts -y", "no answer: nothing was changed; answer in advance with --confirm alerts"},
+		"--confirm with another name":         {nil, "undelete group alerts -y --confirm alert", `the name is "alerts", not "alert": nothing was changed`},
+		"the status still says Paused":        {func(s *school) { s.group.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonPaused, "x") }, "undelete group alerts -y", "has not seen yet that"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,7 +135,7 @@ func TestUndeleteNot(t *testing.T) {
 	}
 }
 
-func TestUndeleteMeanwhile(t *testing.T) {
+func TestUndeleteDuringOtherChanges(t *testing.T) {
 	t.Parallel()
 	const path = "discordgroups/alerts"
 	for name, c := range map[string]struct {
@@ -148,7 +148,7 @@ func TestUndeleteMeanwhile(t *testing.T) {
 			[]string{"PATCH " + path}, 1},
 		"the operator was faster": {func(s *kubectltest.Server, _ string) { s.Remove(kinds.Group, "platform", "alerts") },
 			"the deletion has completed meanwhile", []string{"PATCH " + path}, 1},
-		"the namespace goes": {func(s *kubectltest.Server, _ string) {
+		"the namespace is being deleted": {func(s *kubectltest.Server, _ string) {
 			at := metav1.NewTime(now)
 			s.Put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "platform", DeletionTimestamp: &at}})
 		}, "the object's namespace is being deleted", []string{"PATCH " + path}, 1},
@@ -230,7 +230,8 @@ func TestUndeleteConflict(t *testing.T) {
 	}
 }
 
-// Another client's object does not adopt a resource that may belong to another user.
+// If the resource may belong to another user, the command does not add spec.adopt to the object of
+// another client.
 func TestUndeleteUnguarded(t *testing.T) {
 	t.Parallel()
 	matched := func(s *school) { s.group.Status.Matched = true }
@@ -263,8 +264,8 @@ func TestUndeleteLostAnswer(t *testing.T) {
 		writes    []string
 		code      int
 	}{
-		"the object is gone":         {removed: true, writes: []string{patch, patch, post}},
-		"and the user interrupts it": {removed: true, cancelled: true, writes: []string{patch, patch, post}, code: 1, problem: "interrupted"},
+		"the object is gone": {removed: true, writes: []string{patch, patch, post}},
+		"the object is gone, the user interrupts the command": {removed: true, cancelled: true, writes: []string{patch, patch, post}, code: 1, problem: "interrupted"},
 		"the object stays": {writes: []string{patch, patch}, code: 1, manifest: true,
 			problem: "the deletion stays paused; fix the cause and run the command again"},
 		"the object cannot be read": {removed: true, unread: true, writes: []string{patch, patch}, code: 1, manifest: true,
@@ -323,12 +324,12 @@ func TestUndeleteRefusedCreate(t *testing.T) {
 		"a quota still counts the old object": {
 			refuse: func(posts int, dryRun bool) string { return map[bool]string{true: quota}[dryRun || posts == 0] },
 			writes: []string{patch, patch, post}},
-		"a quota until the timeout": {refuse: func(int, bool) string { return quota }, args: " --timeout 300ms", code: 1,
+		"a quota refuses the create until the timeout": {refuse: func(int, bool) string { return quota }, args: " --timeout 300ms", code: 1,
 			problems: []string{"timed out", "exceeded quota", "Apply this manifest as soon as possible", "kind: DiscordGroup"},
 			writes:   []string{patch, patch}},
-		"a policy": {refuse: func(int, bool) string { return "a policy denies it" }, code: 1,
+		"a policy refuses the create": {refuse: func(int, bool) string { return "a policy denies it" }, code: 1,
 			problems: []string{"the dry run that creates the object again failed: ", "a policy denies it. The deletion stays paused"}, writes: []string{patch}},
-		"a lost answer": {refuse: func(int, bool) string { return "" }, lose: true, writes: []string{patch, patch, post}},
+		"the answer to the create is lost": {refuse: func(int, bool) string { return "" }, lose: true, writes: []string{patch, patch, post}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

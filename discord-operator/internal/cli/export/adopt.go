@@ -48,7 +48,8 @@ func Adopt(ctx context.Context, connection discordclient.Options, a Adoption) ([
 	return a.only(d)
 }
 
-// only keeps the adopted resource, and its category if the category has no object yet.
+// Adoption.only returns the manifest of the adopted resource. If the resource's category has no
+// object yet, the manifest of the category comes first.
 func (a Adoption) only(d *document) ([]byte, error) {
 	kept := -1
 	groups, roles := map[string]int{}, map[string]string{}

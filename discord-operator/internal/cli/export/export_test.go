@@ -183,14 +183,14 @@ func TestLostPermissions(t *testing.T) {
 		"nothing denied": {discordclient.PermissionsOverwrites, nil, manage, 0},
 		"private": {discordclient.PermissionsOverwrites, []discordclient.Overwrite{private}, manage,
 			view},
-		"private, its role has access": {discordclient.PermissionsOverwrites,
+		"private, the bot's role has access": {discordclient.PermissionsOverwrites,
 			[]discordclient.Overwrite{private, {ID: botRole, Allow: view}}, manage, 0},
-		"private, others have access": {discordclient.PermissionsOverwrites,
+		"private, another role has access": {discordclient.PermissionsOverwrites,
 			[]discordclient.Overwrite{private, {ID: teacherID, Allow: view}}, manage, view},
-		"private, itself has access": {discordclient.PermissionsOverwrites,
+		"private, the bot has access": {discordclient.PermissionsOverwrites,
 			[]discordclient.Overwrite{private, {ID: botID, Type: 1, Allow: view}}, manage, 0},
-		"private, to an administrator":    {permissions.All, []discordclient.Overwrite{private}, manage, 0},
-		"lacks the permission everywhere": {permissions.ManageChannels, []discordclient.Overwrite{private}, manage, 0},
+		"private, the bot is an administrator":             {permissions.All, []discordclient.Overwrite{private}, manage, 0},
+		"private, the bot lacks the permission everywhere": {permissions.ManageChannels, []discordclient.Overwrite{private}, manage, 0},
 		"denies an unneeded permission": {discordclient.PermissionsOverwrites,
 			[]discordclient.Overwrite{{ID: botRole, Deny: hooks}}, manage, 0},
 		"denies a permission for webhooks": {discordclient.PermissionsOverwrites,
@@ -239,17 +239,17 @@ func TestFailures(t *testing.T) {
 			"must be the id of a Discord server: 6 to 20 digits"},
 		"a server without the bot": {[]string{token, "--server-id=1401681709430341799"},
 			"oauth2/authorize?client_id=" + r.bot.ApplicationID},
-		"no token":            {[]string{id}, "--token-file=FILE"},
-		"an empty file":       {[]string{id, "--token-file=" + empty}, "there is no token in " + empty},
-		"no such file":        {[]string{id, "--token-file=" + empty + "1"}, "no such file"},
-		"a refused token":     {[]string{id, "--token-file=" + wrong}, "developer portal"},
-		"a token as a flag":   {[]string{id, "--token=x"}, "not defined: -token"},
-		"a word too many":     {[]string{id, token, "now"}, `unexpected argument "now"`},
-		"a bad name":          {[]string{id, token, "--name=Jujutsu"}, `--name is "Jujutsu"`},
-		"a bad namespace":     {[]string{id, token, "--namespace=a.b"}, `--namespace is "a.b"`},
-		"a bad Secret":        {[]string{id, token, "--token-secret="}, `--token-secret is ""`},
-		"a copy to no server": {[]string{id, token, "--copy-to=school"}, `--copy-to is "school"`},
-		"a bad address":       {[]string{id, token, "--discord-api-url=discord"}, "discord"},
+		"no token":                    {[]string{id}, "--token-file=FILE"},
+		"an empty file":               {[]string{id, "--token-file=" + empty}, "there is no token in " + empty},
+		"a missing file":              {[]string{id, "--token-file=" + empty + "1"}, "no such file"},
+		"a refused token":             {[]string{id, "--token-file=" + wrong}, "developer portal"},
+		"a token as a flag":           {[]string{id, "--token=x"}, "not defined: -token"},
+		"a word too many":             {[]string{id, token, "now"}, `unexpected argument "now"`},
+		"a bad name":                  {[]string{id, token, "--name=Jujutsu"}, `--name is "Jujutsu"`},
+		"a bad namespace":             {[]string{id, token, "--namespace=a.b"}, `--namespace is "a.b"`},
+		"a bad Secret":                {[]string{id, token, "--token-secret="}, `--token-secret is ""`},
+		"a copy to a name, not an id": {[]string{id, token, "--copy-to=school"}, `--copy-to is "school"`},
+		"a bad address":               {[]string{id, token, "--discord-api-url=discord"}, "discord"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, _, err := r.export(t, test.args...)
@@ -307,13 +307,13 @@ func TestRoleNames(t *testing.T) {
 		roles []discordclient.Role
 		want  string
 	}{
-		"a unique name":            {[]discordclient.Role{{ID: "7", Name: "Sensei"}}, "Sensei"},
-		"an ambiguous name":        {[]discordclient.Role{{ID: "7", Name: "Sensei"}, {ID: "8", Name: "Sensei"}}, "7"},
-		"the id of another role":   {[]discordclient.Role{{ID: "7", Name: "8"}, {ID: "8", Name: "Sensei"}}, "7"},
-		"its own id":               {[]discordclient.Role{{ID: "7", Name: "7"}}, "7"},
-		"@everyone":                {[]discordclient.Role{{ID: "7", Name: "@everyone"}}, "7"},
-		"too long for the schema":  {[]discordclient.Role{{ID: "7", Name: strings.Repeat("x", 101)}}, "7"},
-		"everyone, under any name": {[]discordclient.Role{{ID: "1", Name: "all"}}, "@everyone"},
+		"a unique name":                        {[]discordclient.Role{{ID: "7", Name: "Sensei"}}, "Sensei"},
+		"an ambiguous name":                    {[]discordclient.Role{{ID: "7", Name: "Sensei"}, {ID: "8", Name: "Sensei"}}, "7"},
+		"the name is another role's id":        {[]discordclient.Role{{ID: "7", Name: "8"}, {ID: "8", Name: "Sensei"}}, "7"},
+		"the name is the role's own id":        {[]discordclient.Role{{ID: "7", Name: "7"}}, "7"},
+		"a role that a user named @everyone":   {[]discordclient.Role{{ID: "7", Name: "@everyone"}}, "7"},
+		"a name too long for the schema":       {[]discordclient.Role{{ID: "7", Name: strings.Repeat("x", 101)}}, "7"},
+		"the role @everyone with another name": {[]discordclient.Role{{ID: "1", Name: "all"}}, "@everyone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &exporter{server: &server{guild: discordclient.Guild{ID: "1", Roles: test.roles}}}
@@ -337,10 +337,10 @@ func TestUnwritable(t *testing.T) {
 			"a role that the server does not have"},
 		"a user without an id": {discordclient.Overwrite{ID: "0", Type: discordgo.PermissionOverwriteTypeMember},
 			"a user with the id"},
-		"of an unknown kind": {discordclient.Overwrite{ID: teacherID, Type: 2}, "neither a role nor a user"},
+		"neither a role nor a user": {discordclient.Overwrite{ID: teacherID, Type: 2}, "neither a role nor a user"},
 		"allowed and denied": {discordclient.Overwrite{ID: teacherID, Allow: permissions.Speak,
 			Deny: permissions.Speak}, "allows and denies the same (Speak)"},
-		"both, without a name": {discordclient.Overwrite{ID: teacherID, Allow: 1 << 47, Deny: 1 << 47}, ""},
+		"an unnamed permission, allowed and denied": {discordclient.Overwrite{ID: teacherID, Allow: 1 << 47, Deny: 1 << 47}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &exporter{server: school()}

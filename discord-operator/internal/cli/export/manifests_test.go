@@ -188,7 +188,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func TestSameWhateverTheOrder(t *testing.T) {
+func TestOrderOfChannelsChangesNothing(t *testing.T) {
 	want, _ := render(t, campus(), usual)
 	reversed := campus()
 	slices.Reverse(reversed.channels)

@@ -71,7 +71,7 @@ func TestObjectNames(t *testing.T) {
 			channels: []*discordclient.Channel{category("1", "総合"), text("2", "1", "雑談"), text("3", "1", "雑談")},
 			groups:   map[string]string{"1": "group-1"}, channel: map[string]string{"2": "channel-2", "3": "channel-3"},
 		},
-		"a prefixed name is taken": {
+		"another channel has the prefixed name": {
 			channels: []*discordclient.Channel{category("1", "Tokyo"), text("3", "1", "general"), text("4", "", "general"),
 				text("5", "", "tokyo-general")},
 			groups:  map[string]string{"1": "tokyo"},

@@ -18,7 +18,7 @@ import (
 const maxOverwrites = 100 // limit of the CustomResourceDefinitions
 
 // overwrites returns the permissionOverwrites of a channel; nil if the schema cannot express them
-// or the operator would change them. disabled reports that a copy must be commented out instead.
+// or the operator would change them. disabled means that the copy's manifest is commented out.
 func (e *exporter) overwrites(
 	notes *notes, c *discordclient.Channel, needed permissions.Bits,
 ) (list []v1alpha1.PermissionOverwrite, disabled bool) {

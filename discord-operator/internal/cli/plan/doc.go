@@ -5,7 +5,7 @@
 //
 // Manifests are checked by the schemas of their kinds (package schema), and then planned by the
 // reconcilers' own planning functions. Only the input differs: objects come from files, and the
-// guild is read once. Deletions are planned first, and their resources are taken out of the
+// guild is read once. Deletions are planned first, and their resources are removed from the
 // snapshot. Creates are added to the snapshot, so that other objects can refer to them. The
 // resource of an object is found by the id in the status of the manifest, by spec.adopt, or by its
 // name.

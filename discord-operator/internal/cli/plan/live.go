@@ -77,7 +77,8 @@ func read(ctx context.Context, options discordclient.Options, serverID string, w
 
 const maxWait = time.Minute
 
-// patient waits for rate limits of up to maxWait. A block by Cloudflare has no known end.
+// patient waits for rate limits of up to maxWait. It does not wait for the end of a block by
+// Cloudflare, because the end is unknown.
 func patient[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	for {
 		result, err := call()

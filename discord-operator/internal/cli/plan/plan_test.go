@@ -150,8 +150,8 @@ func TestPlan(t *testing.T) {
 		problem bool
 		same    bool // whether the plan has no change
 	}{
-		"in sync": {is: theServer + theGroup + theChannel + theRole},
-		"by name": {is: theServer + object("DiscordChannel", "chat", inServer+"name: general")},
+		"in sync":                     {is: theServer + theGroup + theChannel + theRole},
+		"finds a channel by its name": {is: theServer + object("DiscordChannel", "chat", inServer+"name: general")},
 		"changes": {is: theServer + theGroup +
 			object("DiscordChannel", "alerts", inServer+`name: alarms, topic: new, slowmode: 30s, adopt: {id: "$ALERTS"}, webhook: {name: ci}`) +
 			object("DiscordRole", "on-call", inServer+`name: On call, color: "#E67E22", members: ["`+yuji+`"], adopt: {id: "$ROLE"}`),
@@ -166,9 +166,9 @@ func TestPlan(t *testing.T) {
 			`    permissionOverwrites of role "Dev": allow SendMessages, deny none`,
 			"+ DiscordChannel default/dev", `    name: "dev"`, `    topic: "Hello"`, `    group: "Team"`, `    create webhook "ci"`,
 		}},
-		"numbers": {is: theServer + object("DiscordChannel", "lounge", inServer+"name: Lounge, type: Voice, voice: {userLimit: 5}"),
+		"a number": {is: theServer + object("DiscordChannel", "lounge", inServer+"name: Lounge, type: Voice, voice: {userLimit: 5}"),
 			want: []string{"+ DiscordChannel default/lounge", "    type: Voice", `    name: "Lounge"`, "    userLimit: 5"}},
-		"moves": {is: theServer +
+		"positions that need no move": {is: theServer +
 			object("DiscordChannel", "chat", inServer+`name: general, position: 2, adopt: {id: "$CHAT"}`) +
 			object("DiscordChannel", "top", inServer+`name: top, position: 1`) +
 			object("DiscordChannel", "out", inServer+`name: alerts, position: 0, adopt: {id: "$ALERTS"}`),
@@ -181,13 +181,13 @@ func TestPlan(t *testing.T) {
 		"renames": {is: theServer + object("DiscordChannel", "chat", inServer+"name: talk"),
 			was:  theServer + object("DiscordChannel", "chat", inServer+"name: general"),
 			want: []string{"~ DiscordChannel default/chat", `    name: "general" -> "talk"`}},
-		"creates a new object, whatever its name": {is: theServer + object("DiscordChannel", "chat", inServer+"name: general"),
+		"creates an object that --before lacks, even if its name exists": {is: theServer + object("DiscordChannel", "chat", inServer+"name: general"),
 			was: theServer, want: []string{"+ DiscordChannel default/chat", `    name: "general"`}},
-		"binds by the status": {
+		"finds a channel by the id in the status": {
 			is: theServer + "---\napiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimPrefix(
 				object("DiscordChannel", "chat", inServer+"name: talk")+`status: {channelId: "$CHAT"}`, "---\n"), "\n", "\n  "),
 			want: []string{"~ DiscordChannel default/chat", `    name: "general" -> "talk"`}},
-		"only observed": {is: object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, name: Renamed, managementPolicy: Observe`) +
+		"observed objects": {is: object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, name: Renamed, managementPolicy: Observe`) +
 			object("DiscordChannel", "chat", inServer+"name: general, topic: x, managementPolicy: Observe"), same: true,
 			want: []string{"o DiscordServer default/jujutsu (observed)", `    name: "Jujutsu High" -> "Renamed"`,
 				"o DiscordChannel default/chat (observed)", `    topic: "" -> "x"`}},
@@ -201,21 +201,21 @@ func TestPlan(t *testing.T) {
 			"name: Renamed, systemChannelRef: {name: chat}") + object("DiscordChannel", "chat", inServer+"name: general"),
 			want: []string{"~ DiscordServer default/jujutsu", `    name: "Jujutsu High" -> "Renamed"`,
 				`    systemChannelRef: none -> "general"`}},
-		"an icon": {is: withIcon + picture(1), want: []string{
+		"a new icon": {is: withIcon + picture(1), want: []string{
 			"~ DiscordServer default/jujutsu", "    icon: 12345 -> " + pictureHash(1)}},
-		"an applied icon":        {is: withIcon + picture(1), was: withIcon + picture(1)},
-		"an icon in the cluster": {is: withIcon},
-		"an icon in a status":    {is: withIcon + `status: {icon: {sourceHash: "` + pictureHash(1) + `", discordHash: "12345"}}` + "\n" + picture(1)},
-		"another icon": {is: withIcon + picture(2), was: withIcon + picture(1), want: []string{
+		"an applied icon":               {is: withIcon + picture(1), was: withIcon + picture(1)},
+		"an icon without a manifest":    {is: withIcon},
+		"an icon that the status names": {is: withIcon + `status: {icon: {sourceHash: "` + pictureHash(1) + `", discordHash: "12345"}}` + "\n" + picture(1)},
+		"a changed icon": {is: withIcon + picture(2), was: withIcon + picture(1), want: []string{
 			"~ DiscordServer default/jujutsu", "    icon: " + pictureHash(1) + " -> " + pictureHash(2)}},
 		"an invalid icon": {is: withIcon + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: icon}\ndata: {a: text}\n",
 			problem: true, want: []string{"! DiscordServer default/jujutsu", "  ! IconUnusable: ..."}},
-		"a community": {is: object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, community: Enabled, `+
+		"a community, the bot lacks Administrator": {is: object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, community: Enabled, `+
 			"rulesChannelRef: {name: chat}, publicUpdatesChannelRef: {name: chat}") + object("DiscordChannel", "chat", inServer+"name: general"),
 			problem: true, want: []string{"~ DiscordServer default/jujutsu", "    verificationLevel: None -> Low",
 				"    explicitContentFilter: Disabled -> AllMembers", `    rulesChannelRef: none -> "general"`,
 				`    publicUpdatesChannelRef: none -> "general"`, "    community: none -> Enabled", "  ! MissingPermissions: ..."}},
-		"one team's folder": {is: object("DiscordChannel", "chat", inServer+"name: general, topic: x"),
+		"a channel without a manifest of its server": {is: object("DiscordChannel", "chat", inServer+"name: general, topic: x"),
 			want: []string{"~ DiscordChannel default/chat", `    topic: "" -> "x"`}},
 		"objects of another server": {is: object("DiscordServer", "other", `serverId: "1234567", tokenSecretRef: {name: b}`) +
 			object("DiscordChannel", "chat", "serverRef: {name: other}, name: general, topic: x")},
@@ -224,14 +224,14 @@ func TestPlan(t *testing.T) {
 			"~ DiscordChannel default/again", `    name: "alerts" -> "a"`, `    group: "incidents" -> none`,
 			"! DiscordChannel default/alerts", "  ! WaitingForGroup: ...", "! DiscordChannel default/gone", "  ! AdoptNotFound: ...",
 		}},
-		"not allowed": {is: theServer + "---\napiVersion: discord.jutsu.com/v1alpha1\nkind: DiscordChannel\n" +
+		"a channel in a namespace that is not allowed": {is: theServer + "---\napiVersion: discord.jutsu.com/v1alpha1\nkind: DiscordChannel\n" +
 			"metadata: {name: a, namespace: other}\nspec: {name: a, serverRef: {name: jujutsu, namespace: default}}\n",
 			problem: true, want: []string{"! DiscordChannel other/a", "  ! NotAllowed: ..."}},
 		"a role of another namespace": {is: sharing("SendMessages") + guest("a", "name: A, permissions: [SendMessages]"),
 			want: []string{"+ DiscordRole other/a", `    name: "A"`, "    permissions: SendMessages"}},
 		"a role above the ceiling": {is: sharing("Administrator") + guest("a", "name: A, permissions: [SendMessages]"),
 			problem: true, want: []string{"+ DiscordRole other/a", `    name: "A"`, "    permissions: SendMessages", "  ! NotAllowed: ..."}},
-		"a role where channels are shared": {is: object("DiscordServer", "jujutsu",
+		"a role of another namespace, only channels are allowed": {is: object("DiscordServer", "jujutsu",
 			`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}`) + guest("a", "name: A"),
 			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
 		"another namespace's role adopts": {is: sharing("SendMessages") + guest("a", `name: A, adopt: {id: "$ROLE"}`),
@@ -239,11 +239,11 @@ func TestPlan(t *testing.T) {
 		"another namespace's role exceeds its bounds": {
 			is:   sharing("SendMessages") + guest("a", "name: On call") + object("DiscordRole", "own", inServer+"name: Low"),
 			want: []string{"~ DiscordRole other/a", "    permissions: ViewChannel -> none", "    move below the roles of the server"}},
-		"another namespace's role is retained": {is: sharing("SendMessages") + guest("a", "name: A, deletionPolicy: Retain"),
+		"another namespace's role with policy Retain": {is: sharing("SendMessages") + guest("a", "name: A, deletionPolicy: Retain"),
 			problem: true, want: []string{"+ DiscordRole other/a", `    name: "A"`, "  ! NotAllowed: ..."}},
-		"another namespace's removed role is retained": {is: sharing("ViewChannel"), was: sharing("ViewChannel") + guest("a", "name: On call, deletionPolicy: Retain"),
+		"another namespace's removed role with policy Retain": {is: sharing("ViewChannel"), was: sharing("ViewChannel") + guest("a", "name: On call, deletionPolicy: Retain"),
 			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
-		"one team's roles": {is: guest("a", "name: A, permissions: [BanMembers]"), problem: true,
+		"another namespace's role without a manifest of its server": {is: guest("a", "name: A, permissions: [BanMembers]"), problem: true,
 			want: []string{"+ DiscordRole other/a", `    name: "A"`, "    permissions: BanMembers", "  ! MissingPermissions: ..."}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -382,14 +382,14 @@ func TestPlanOfRemovedWebhooks(t *testing.T) {
 			`status: {channelId: "$CHAT", webhook: {id: "` + id + `"}}` + "\n"
 	}
 	for name, c := range map[string]struct{ is, was, want string }{
-		"no longer in the spec":         {chat(""), chat(", webhook: {name: ci}"), "delete webhook " + inChat},
-		"of a removed, adopted channel": {theServer + theGroup, alerts, "delete webhook " + inAlerts},
-		"renamed":                       {chat(", webhook: {name: cd}"), chat(", webhook: {name: ci}"), `webhook.name: "ci" -> "cd"`},
-		"created by hand":               {chat(""), chat(`, webhook: {name: by hand}`), ""},
-		"in the status":                 {inStatus(inChat, "2020-01-01T00:00:00Z"), "", "delete webhook " + inChat},
-		"in a status of --before":       {chat(""), inStatus(inChat, "2020-01-01T00:00:00Z"), "delete webhook " + inChat},
-		"older than its object":         {chat(""), inStatus(inChat, "2100-01-01T00:00:00Z"), ""},
-		"still in the spec":             {chat(", webhook: {name: ci}"), chat(", webhook: {name: ci}"), ""},
+		"the spec drops the webhook":             {chat(""), chat(", webhook: {name: ci}"), "delete webhook " + inChat},
+		"the manifests drop an adopted channel":  {theServer + theGroup, alerts, "delete webhook " + inAlerts},
+		"the spec renames the webhook":           {chat(", webhook: {name: cd}"), chat(", webhook: {name: ci}"), `webhook.name: "ci" -> "cd"`},
+		"a user created the webhook":             {chat(""), chat(`, webhook: {name: by hand}`), ""},
+		"the status names the webhook":           {inStatus(inChat, "2020-01-01T00:00:00Z"), "", "delete webhook " + inChat},
+		"a status in --before names the webhook": {chat(""), inStatus(inChat, "2020-01-01T00:00:00Z"), "delete webhook " + inChat},
+		"the webhook is older than the object":   {chat(""), inStatus(inChat, "2100-01-01T00:00:00Z"), ""},
+		"the spec keeps the webhook":             {chat(", webhook: {name: ci}"), chat(", webhook: {name: ci}"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"-f", r.file(t, c.is)}
@@ -409,7 +409,7 @@ func TestPlanOfUnreadableWebhooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all&^discordtest.PermManageWebhooks)
 	with := theServer + theGroup + object("DiscordChannel", "alerts", inGroup+`name: alerts, adopt: {id: "$ALERTS"}, webhook: {name: ci}`)
-	for name, is := range map[string]string{"removed": theServer + theGroup, "kept": theServer + theGroup + theChannel} {
+	for name, is := range map[string]string{"the manifests drop the channel": theServer + theGroup, "the manifests keep the channel": theServer + theGroup + theChannel} {
 		t.Run(name, func(t *testing.T) {
 			stdout, _, err := r.plan(t, "-f", r.file(t, is), "--before", r.file(t, with))
 			if err == nil || errors.Is(err, ErrDiffers) || !strings.Contains(stdout, "! DiscordChannel default/alerts") {
@@ -491,18 +491,18 @@ func TestErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no file":               {nil, "-f is missing"},
-		"a missing file":        {[]string{"-f", "/nowhere"}, "/nowhere"},
-		"no manifest of ours":   {[]string{"-f", r.file(t, "kind: Secret\napiVersion: v1")}, "has no manifest of discord.jutsu.com"},
-		"not YAML":              {[]string{"-f", r.file(t, "a: [")}, "manifests.yaml"},
-		"an invalid object":     {[]string{"-f", r.file(t, object("DiscordGroup", "a", "name: A"))}, "DiscordGroup a: spec.serverRef: Required"},
-		"the same object twice": {[]string{"-f", r.file(t, theServer+theServer)}, "another manifest has the same kind, namespace and name"},
+		"no -f":                            {nil, "-f is missing"},
+		"a missing file":                   {[]string{"-f", "/nowhere"}, "/nowhere"},
+		"no manifest of discord.jutsu.com": {[]string{"-f", r.file(t, "kind: Secret\napiVersion: v1")}, "has no manifest of discord.jutsu.com"},
+		"not YAML":                         {[]string{"-f", r.file(t, "a: [")}, "manifests.yaml"},
+		"an invalid object":                {[]string{"-f", r.file(t, object("DiscordGroup", "a", "name: A"))}, "DiscordGroup a: spec.serverRef: Required"},
+		"the same object twice":            {[]string{"-f", r.file(t, theServer+theServer)}, "another manifest has the same kind, namespace and name"},
 		"an immutable field": {[]string{"-f", r.file(t, theServer+object("DiscordGroup", "a", inServer+"name: A")), "--before",
 			r.file(t, object("DiscordGroup", "a", "name: A, serverRef: {name: other}"))}, "serverRef cannot be changed"},
-		"another format":       {[]string{"-f", right, "-o", "xml"}, "-o is"},
-		"a wrong server":       {[]string{"-f", right, "--server-id=1234567"}, "is not a member of server 1234567"},
-		"a missing token file": {[]string{"-f", right, "--token-file=/nowhere"}, "read the token"},
-		"a wrong token":        {[]string{"-f", right, "--token-file=" + r.file(t, "not-a-token")}, "developer portal"},
+		"an unknown output format": {[]string{"-f", right, "-o", "xml"}, "-o is"},
+		"a wrong server":           {[]string{"-f", right, "--server-id=1234567"}, "is not a member of server 1234567"},
+		"a missing token file":     {[]string{"-f", right, "--token-file=/nowhere"}, "read the token"},
+		"a wrong token":            {[]string{"-f", right, "--token-file=" + r.file(t, "not-a-token")}, "developer portal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, _, err := r.plan(t, c.args...); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -534,7 +534,7 @@ func messages(t *testing.T, stdout string) map[string]string {
 	return all
 }
 
-// A plan starts with the removals.
+// A plan first applies the removals, and then plans the other changes.
 func TestPlanOfRemovals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -563,7 +563,7 @@ func TestPlanOfRemovals(t *testing.T) {
 		community bool
 		want      map[string]string // the keys are object names, the values regular expressions
 	}{
-		"a role in an overwrite": {was: role + chat, is: chat, want: map[string]string{
+		"a role that an overwrite names": {was: role + chat, is: chat, want: map[string]string{
 			"on-call": "^delete; $", "chat": "^RoleNotFound: "}},
 		"a role that another object recreates": {was: role + chat, is: object("DiscordRole", "again", inServer+"name: On call") + chat,
 			want: map[string]string{"on-call": "^delete; $", "again": "^create; $",
@@ -572,11 +572,11 @@ func TestPlanOfRemovals(t *testing.T) {
 			want: map[string]string{"chat": "^permissionOverwrites of role"}},
 		"a channel that a user has renamed": {was: object("DiscordChannel", "chat", inServer+"name: lobby"), is: theServer,
 			want: map[string]string{"chat": `^Unidentified: .*cannot identify its channel: .*"lobby"`}},
-		"one of two channels of a name": {was: object("DiscordChannel", "chat", inServer+"name: twin"), is: theServer,
+		"one of two channels with the same name": {was: object("DiscordChannel", "chat", inServer+"name: twin"), is: theServer,
 			want: map[string]string{"chat": `^Unidentified: .*"twin"`}},
-		"one of two channels of a name, retained": {is: theServer, want: map[string]string{},
+		"one of two channels with the same name, policy Retain": {is: theServer, want: map[string]string{},
 			was: object("DiscordChannel", "chat", inServer+"name: twin, deletionPolicy: Retain")},
-		"a channel that is gone": {is: theServer, want: map[string]string{},
+		"a channel that Discord no longer has": {is: theServer, want: map[string]string{},
 			was: object("DiscordChannel", "chat", inServer+"name: lobby") + "status: {channelId: \"1234567\"}\n"},
 		"a category that a user has renamed": {was: object("DiscordGroup", "incidents", inServer+"name: accidents"), is: theServer,
 			want: map[string]string{"incidents": "^Unidentified: .*category"}},
@@ -584,7 +584,7 @@ func TestPlanOfRemovals(t *testing.T) {
 			want: map[string]string{"on-call": "^Paused: ", "chat": "^permissionOverwrites of role"}},
 		"an observed role": {was: strings.Replace(role, "On call", "On call, managementPolicy: Observe", 1) + chat, is: chat,
 			want: map[string]string{"chat": "^permissionOverwrites of role"}},
-		"no removal, in a full category": {was: fullGroup, is: fullGroup + object("DiscordChannel", "new", inFull+"name: new"),
+		"a full category without a removal": {was: fullGroup, is: fullGroup + object("DiscordChannel", "new", inFull+"name: new"),
 			want: map[string]string{"new": "^create; LimitReached: "}},
 		"a channel of a full category": {was: fullGroup + object("DiscordChannel", "old", inFull+"name: x0"),
 			is:   fullGroup + object("DiscordChannel", "new", inFull+"name: new"),
@@ -645,10 +645,10 @@ func TestPlanOfAConflict(t *testing.T) {
 	shared := object("DiscordServer", "jujutsu",
 		`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}, allowAdoption: true`)
 	for name, c := range map[string]struct{ is, want, not string }{
-		"an adopting object": {is: theServer + wants + has,
+		"another object adopts the channel": {is: theServer + wants + has,
 			want: "but DiscordChannel default/has manages and keeps this channel. Name another channel in spec.adopt, or remove spec.adopt.*Observe"},
-		"of another namespace": {is: shared + elsewhere + has, want: "but DiscordChannel default/has manages and keeps this channel", not: "Observe"},
-		"a copy of a status": {is: theServer + has + strings.Replace(has, "{name: has}", "{name: a2}", 1),
+		"an object of another namespace adopts the channel": {is: shared + elsewhere + has, want: "but DiscordChannel default/has manages and keeps this channel", not: "Observe"},
+		"another object has the same status": {is: theServer + has + strings.Replace(has, "{name: has}", "{name: a2}", 1),
 			want: "Remove the status from the manifest of this object"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -662,7 +662,7 @@ func TestPlanOfAConflict(t *testing.T) {
 	}
 }
 
-// The plans of other objects do not assume that an observed object is applied.
+// The operator does not change an observed resource, so other plans use its live state.
 func TestPlanOfObservers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

@@ -417,8 +417,9 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 	return result
 }
 
-// icon returns the icon, and s without spec.icon if the icon's ConfigMap has no manifest. The
-// returned status names the icon of --before.
+// icon returns the icon of s, and a copy of s for the plan. The copy lacks spec.icon if the icon's
+// ConfigMap has no manifest. If the status of s names no icon, the copy's status names the icon of
+// --before.
 func (w *world) icon(ctx context.Context, s *v1alpha1.DiscordServer) (*v1alpha1.DiscordServer, server.Icon) {
 	if s.Spec.Icon == nil {
 		return s, server.Icon{}

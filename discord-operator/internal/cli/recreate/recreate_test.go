@@ -62,11 +62,11 @@ func TestNewPlanKeepsRoles(t *testing.T) {
 		roles, want []string
 		notes       int
 	}{
-		"recorded":         {[]string{"@everyone", "Sensei"}, []string{"@everyone", senseiID}, 1},
-		"not recorded":     {[]string{"New"}, []string{"New"}, 0},
-		"an id":            {[]string{otherID}, []string{otherID}, 0},
-		"name and its id":  {[]string{"Sensei", senseiID}, []string{"Sensei", senseiID}, 0},
-		"only a reference": {nil, nil, 0},
+		"the status has the role's id":               {[]string{"@everyone", "Sensei"}, []string{"@everyone", senseiID}, 1},
+		"the status lacks the role":                  {[]string{"New"}, []string{"New"}, 0},
+		"the spec has an id":                         {[]string{otherID}, []string{otherID}, 0},
+		"the spec has the name and the id of a role": {[]string{"Sensei", senseiID}, []string{"Sensei", senseiID}, 0},
+		"only a roleRef":                             {nil, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,8 +105,8 @@ func TestNewPlanRetainsAGuess(t *testing.T) {
 		"a guess":                          {matched: true, want: v1alpha1.DeletionPolicyRetain, notes: 1},
 		"a guess, policy Delete":           {matched: true, policy: v1alpha1.DeletionPolicyDelete, want: v1alpha1.DeletionPolicyRetain, notes: 1},
 		"a guess that spec.adopt confirms": {matched: true, adopt: channelID, policy: v1alpha1.DeletionPolicyDelete, want: v1alpha1.DeletionPolicyDelete},
-		"its own":                          {policy: v1alpha1.DeletionPolicyDelete, want: v1alpha1.DeletionPolicyDelete},
-		"its own, no policy":               {},
+		"no guess, policy Delete":          {policy: v1alpha1.DeletionPolicyDelete, want: v1alpha1.DeletionPolicyDelete},
+		"no guess, no policy":              {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

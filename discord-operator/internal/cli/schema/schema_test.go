@@ -53,16 +53,16 @@ func TestAdmit(t *testing.T) {
 	}
 	group := head + "DiscordGroup\nmetadata: {name: a}\nspec: {name: A, serverRef: {name: jujutsu}"
 	for name, c := range map[string]struct{ text, before, refused string }{
-		"a valid object":          {text: group + "}"},
-		"an invalid name":         {text: strings.Replace(group, "{name: a}", "{name: A_}", 1) + "}", refused: "metadata.name"},
-		"an unknown field":        {text: group + ", title: x}", refused: "spec.title"},
-		"a missing field":         {text: head + "DiscordGroup\nmetadata: {name: a}\nspec: {name: A}", refused: "spec.serverRef: Required"},
-		"a wrong enum value":      {text: group + ", deletionPolicy: Keep}", refused: `"Delete", "Retain"`},
-		"a CEL rule":              {text: group + ", adopt: {id: x}}", refused: "must be a Discord id"},
-		"a CEL rule of an update": {text: group + "}", before: strings.Replace(group, "jujutsu", "other", 1) + "}", refused: "serverRef cannot be changed"},
+		"a valid object":                   {text: group + "}"},
+		"an invalid name":                  {text: strings.Replace(group, "{name: a}", "{name: A_}", 1) + "}", refused: "metadata.name"},
+		"an unknown field":                 {text: group + ", title: x}", refused: "spec.title"},
+		"a missing field":                  {text: head + "DiscordGroup\nmetadata: {name: a}\nspec: {name: A}", refused: "spec.serverRef: Required"},
+		"a wrong enum value":               {text: group + ", deletionPolicy: Keep}", refused: `"Delete", "Retain"`},
+		"a violated CEL rule":              {text: group + ", adopt: {id: x}}", refused: "must be a Discord id"},
+		"a violated CEL rule of an update": {text: group + "}", before: strings.Replace(group, "jujutsu", "other", 1) + "}", refused: "serverRef cannot be changed"},
 		"a repeated element of a set": {text: head + "DiscordRole\nmetadata: {name: a}\nspec: {name: A, serverRef: {name: j}, permissions: [Speak, Speak]}",
 			refused: "Duplicate value"},
-		"another kind": {text: "apiVersion: v1\nkind: Secret\nmetadata: {name: a}", refused: "no kind Secret"},
+		"an unknown kind": {text: "apiVersion: v1\nkind: Secret\nmetadata: {name: a}", refused: "no kind Secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

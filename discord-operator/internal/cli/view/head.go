@@ -31,7 +31,7 @@ const (
 
 const notObserved = "NotObserved"
 
-// After unseen, an object with an unread spec has the health Unknown.
+// If no operator has read a spec for longer than unseen, the object's health is Unknown.
 const unseen = time.Minute
 
 // State is the health of an object with the reason.
@@ -90,7 +90,7 @@ func StateOf(o status.Object, now time.Time) State {
 	return of(Unknown, ready)
 }
 
-// lastWrite ignores writes of the status.
+// lastWrite returns the time of the last write to an object. It ignores writes of the status.
 func lastWrite(o status.Object) time.Time {
 	last := o.GetCreationTimestamp().Time
 	for _, m := range o.GetManagedFields() {

@@ -29,8 +29,8 @@ type Need struct {
 
 const maxReasons = 3
 
-// Needs returns the permissions that the bot needs. others are additional permissions, only for
-// other namespaces. Observed objects, and objects that a grant refuses, need none.
+// Needs returns the permissions that the bot needs. others has the additional permissions that only
+// objects of other namespaces need. Observed objects, and objects that a grant refuses, need none.
 func Needs(w *world.World) (own, others []Need) {
 	var of, foreign needs
 	if status.Observed(w.Server) {

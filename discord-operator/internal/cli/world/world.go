@@ -27,7 +27,8 @@ type World struct {
 	Groups   []v1alpha1.DiscordGroup
 	Channels []v1alpha1.DiscordChannel
 	Roles    []v1alpha1.DiscordRole
-	// Hidden has the kinds that the user may not list everywhere, with the listed namespaces.
+	// Hidden has the kinds that the user may not list everywhere, each with the namespaces that
+	// Read has listed.
 	Hidden map[string][]string
 }
 
@@ -62,8 +63,9 @@ func (w *World) Group(c *v1alpha1.DiscordChannel) *v1alpha1.DiscordGroup {
 	return &w.Groups[i]
 }
 
-// Read reads the objects of a DiscordServer. Without the right to list a kind everywhere, Read
-// lists the server's namespace, own, and all other namespaces that the user may list.
+// Read reads the objects of a DiscordServer. If the user may not list a kind everywhere, Read lists
+// the server's namespace, the user's namespace (own), and all other namespaces that the user may
+// list.
 func Read(ctx context.Context, k8s client.Reader, server *v1alpha1.DiscordServer, own string) (*World, error) {
 	w := &World{Server: server, Hidden: map[string][]string{}}
 	r := &reader{Reader: k8s, World: w, own: own}

@@ -151,7 +151,8 @@ func (d desired) sortOrder() **int {
 	return &number
 }
 
-// flag is one bit of the flags. An edit sends all flags, but a create none, so an edit follows.
+// flag is one bit of a channel's flags. An edit sends all flags. A create does not send flags, so
+// an edit follows the create.
 func flag(name string, bit int, at func(*desired) **bool) resource.Field[desired, channel, edit] {
 	return resource.NewPartialField[desired, channel, edit](name, "flags",
 		func(d desired) *int {

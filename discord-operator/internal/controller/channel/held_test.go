@@ -30,7 +30,7 @@ func TestRefusedFieldBlocksNoOther(t *testing.T) {
 		reasons []string
 		fields  []string
 	}{
-		"a bitrate above the tier": {
+		"a bitrate above the limit of the boost level": {
 			spec:    spec{Type: "Voice", Voice: boosted, PermissionOverwrites: closed},
 			live:    discordclient.Channel{Type: discordgo.ChannelTypeGuildVoice, Name: "a", Bitrate: 64000},
 			reasons: []string{v1alpha1.ReasonBitrateTooHigh}, fields: []string{"userLimit", "permissionOverwrites"},
@@ -66,7 +66,7 @@ func TestRefusedFieldBlocksNoOther(t *testing.T) {
 			}}, live: text,
 			reasons: []string{v1alpha1.ReasonMissingPermissions}, fields: []string{"topic"},
 		},
-		"no permission in the channel": {
+		"the bot may not edit the channel": {
 			spec: spec{Topic: ptr.To("x"), PermissionOverwrites: closed},
 			live: discordclient.Channel{Type: discordgo.ChannelTypeGuildText, Name: "a", Overwrites: []discordclient.Overwrite{
 				{ID: "self", Type: discordgo.PermissionOverwriteTypeMember, Deny: permissions.ManageChannels},

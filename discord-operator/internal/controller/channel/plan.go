@@ -20,7 +20,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// Discord's limit. Source: https://discord.com/developers/docs/resources/channel
+// maxChildren is Discord's limit of channels in a category. Source:
+// https://discord.com/developers/docs/resources/channel
 const maxChildren = 50
 
 // Plan lists the calls for a channel and its webhook.
@@ -68,7 +69,7 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) lifecycle.Plan {
 }
 
 // PlanDeletion plans the deletion of the channel. If the channel stays on Discord, the plan deletes
-// only a webhook that the operator has created, and that no other object has.
+// only a webhook that the operator has created and that no other object's status names.
 func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) lifecycle.Plan {
 	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) && !s.WebhookShared {
 		return lifecycle.Plan{Delete: &lifecycle.Deletion{
@@ -79,7 +80,8 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// A new channel that lacks the overwrites of its category gets them if the spec has none.
+// If the spec has no overwrites, a new channel gets the overwrites of its category: the operator
+// may have created the channel without some of them.
 func desiredOverwrites(
 	c *v1alpha1.DiscordChannel, s State, roles []v1alpha1.ResolvedRole,
 ) ([]discordclient.Overwrite, error) {

@@ -107,20 +107,20 @@ func TestPlanOfAnEdit(t *testing.T) {
 		want   edit
 		fields []string
 	}{
-		"nothing differs": {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", Topic: "x", NSFW: true, Slowmode: 5, DefaultAutoArchive: 60, Overwrites: []discordclient.Overwrite{everyone}}},
-		"another name":    {spec: spec{Name: "b"}, live: discordclient.Channel{Name: "a"}, want: edit{Name: discordclient.Set("b")}, fields: []string{"name"}},
-		"keeps capitals of an old name": {
+		"nothing differs":              {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", Topic: "x", NSFW: true, Slowmode: 5, DefaultAutoArchive: 60, Overwrites: []discordclient.Overwrite{everyone}}},
+		"the spec renames the channel": {spec: spec{Name: "b"}, live: discordclient.Channel{Name: "a"}, want: edit{Name: discordclient.Set("b")}, fields: []string{"name"}},
+		"renames a channel with capitals": {
 			spec: spec{Name: "a"}, live: discordclient.Channel{Name: "A"}, want: edit{Name: discordclient.Set("a")}, fields: []string{"name"},
 		},
-		"the topic is cleared":                 {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a", Topic: "x"}, want: edit{Topic: discordclient.Set("")}, fields: []string{"topic"}},
-		"keeps an empty topic":                 {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a"}},
-		"leaves its category":                  {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, want: edit{ParentID: discordclient.Set("")}, fields: []string{"group"}},
-		"moves to another category":            {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, parent: s.b, want: edit{ParentID: discordclient.Set(s.b)}, fields: []string{"group"}},
-		"sets false and 0":                     {spec: spec{Name: "a", NSFW: ptr.To(false), Slowmode: &metav1.Duration{}}, live: discordclient.Channel{Name: "a", NSFW: true, Slowmode: 5}, want: edit{NSFW: discordclient.Set(false), Slowmode: discordclient.Set(0)}, fields: []string{"nsfw", "slowmode"}},
-		"an announcement channel becomes text": {spec: spec{Name: "a", Type: v1alpha1.ChannelTypeText}, live: discordclient.Channel{Name: "a", Type: discordgo.ChannelTypeGuildNews}, want: edit{Type: discordclient.Set(discordgo.ChannelTypeGuildText)}, fields: []string{"type"}},
-		"the type is left out":                 {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", Type: discordgo.ChannelTypeGuildNews}},
-		"no overwrites":                        {spec: spec{Name: "a", PermissionOverwrites: []v1alpha1.PermissionOverwrite{}}, live: discordclient.Channel{Name: "a", Overwrites: []discordclient.Overwrite{everyone}}, want: edit{Overwrites: discordclient.Set([]discordclient.Overwrite{})}, fields: []string{"permissionOverwrites"}},
-		"all at once": {
+		"the topic is cleared":                               {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a", Topic: "x"}, want: edit{Topic: discordclient.Set("")}, fields: []string{"topic"}},
+		"keeps an empty topic":                               {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a"}},
+		"leaves its category":                                {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, want: edit{ParentID: discordclient.Set("")}, fields: []string{"group"}},
+		"moves to another category":                          {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, parent: s.b, want: edit{ParentID: discordclient.Set(s.b)}, fields: []string{"group"}},
+		"sets false and 0":                                   {spec: spec{Name: "a", NSFW: ptr.To(false), Slowmode: &metav1.Duration{}}, live: discordclient.Channel{Name: "a", NSFW: true, Slowmode: 5}, want: edit{NSFW: discordclient.Set(false), Slowmode: discordclient.Set(0)}, fields: []string{"nsfw", "slowmode"}},
+		"an announcement channel becomes text":               {spec: spec{Name: "a", Type: v1alpha1.ChannelTypeText}, live: discordclient.Channel{Name: "a", Type: discordgo.ChannelTypeGuildNews}, want: edit{Type: discordclient.Set(discordgo.ChannelTypeGuildText)}, fields: []string{"type"}},
+		"no type in the spec, an announcement channel stays": {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", Type: discordgo.ChannelTypeGuildNews}},
+		"removes all overwrites":                             {spec: spec{Name: "a", PermissionOverwrites: []v1alpha1.PermissionOverwrite{}}, live: discordclient.Channel{Name: "a", Overwrites: []discordclient.Overwrite{everyone}}, want: edit{Overwrites: discordclient.Set([]discordclient.Overwrite{})}, fields: []string{"permissionOverwrites"}},
+		"all fields differ": {
 			spec: spec{Name: "b", Topic: ptr.To("x"), NSFW: ptr.To(true), Slowmode: &metav1.Duration{Duration: time.Minute}, DefaultAutoArchive: v1alpha1.AutoArchiveOneDay},
 			live: discordclient.Channel{Name: "a", ParentID: s.a}, parent: s.b,
 			want: edit{
@@ -160,7 +160,7 @@ func TestPlanOfACreate(t *testing.T) {
 		parent string
 		want   discordclient.ChannelCreate
 	}{
-		"the least": {spec{Name: "alerts"}, "", discordclient.ChannelCreate{Name: "alerts"}},
+		"only a name": {spec{Name: "alerts"}, "", discordclient.ChannelCreate{Name: "alerts"}},
 		"sends all fields in one call": {full, s.a, discordclient.ChannelCreate{
 			Name: "alerts", ParentID: s.a, Position: ptr.To(4), Overwrites: []discordclient.Overwrite{{ID: s.ID, Deny: 1 << 11}},
 			ChannelEdit: discordclient.ChannelEdit{
@@ -220,26 +220,26 @@ func TestPlanRefuses(t *testing.T) {
 		parent func(*scene) string
 		reason string
 	}{
-		"499 channels leave room":                   {many(497, discordtest.TypeText, nowhere), spec{}, nil, nowhere, ""},
-		"500 channels":                              {many(498, discordtest.TypeText, nowhere), spec{}, nil, nowhere, v1alpha1.ReasonLimitReached},
-		"49 in the category leave room":             {many(49, discordtest.TypeVoice, inA), spec{}, nil, inA, ""},
-		"50 in the category":                        {many(50, discordtest.TypeVoice, inA), spec{}, nil, inA, v1alpha1.ReasonLimitReached},
-		"50 in the category of a move":              {many(50, discordtest.TypeText, inA), spec{}, live, inA, v1alpha1.ReasonLimitReached},
-		"no announcements":                          {nil, spec{Type: v1alpha1.ChannelTypeAnnouncement}, nil, nowhere, v1alpha1.ReasonAnnouncementsNotAllowed},
-		"no announcements, an existing channel":     {nil, spec{Type: v1alpha1.ChannelTypeAnnouncement}, live, nowhere, v1alpha1.ReasonAnnouncementsNotAllowed},
-		"a missing role":                            {nil, spec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "missing"}}}, live, nowhere, v1alpha1.ReasonRoleNotFound},
-		"the bot may not make channels":             {without(discordtest.PermManageChannels), spec{}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
-		"the bot may not edit channels":             {without(discordtest.PermManageChannels), spec{NSFW: ptr.To(true)}, live, nowhere, v1alpha1.ReasonMissingPermissions},
-		"the bot may not edit channels, in sync":    {without(discordtest.PermManageChannels), spec{}, live, nowhere, ""},
-		"the bot may not set overwrites":            {without(discordtest.PermManageRoles), spec{PermissionOverwrites: private}, live, nowhere, v1alpha1.ReasonMissingPermissions},
-		"the bot denies a permission that it lacks": {nil, spec{PermissionOverwrites: pins}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
-		"ManageRoles, a new channel":                {nil, spec{PermissionOverwrites: managing}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
-		"ManageRoles, an existing channel":          {nil, spec{PermissionOverwrites: managing}, live, nowhere, v1alpha1.ReasonMissingPermissions},
-		"ManageRoles, in sync":                      {nil, spec{PermissionOverwrites: managing}, managed, nowhere, ""},
-		"ManageRoles, removed":                      {nil, spec{PermissionOverwrites: managing[:0]}, managed, nowhere, v1alpha1.ReasonMissingPermissions},
-		"ManageRoles, by an administrator":          {administrator, spec{PermissionOverwrites: managing}, nil, nowhere, ""},
-		"the category is closed, a new channel":     {closed, spec{}, nil, inA, v1alpha1.ReasonMissingPermissions},
-		"the category is closed, a moved channel":   {closed, spec{}, live, inA, v1alpha1.ReasonMissingPermissions},
+		"499 channels leave room":                                        {many(497, discordtest.TypeText, nowhere), spec{}, nil, nowhere, ""},
+		"500 channels":                                                   {many(498, discordtest.TypeText, nowhere), spec{}, nil, nowhere, v1alpha1.ReasonLimitReached},
+		"49 in the category leave room":                                  {many(49, discordtest.TypeVoice, inA), spec{}, nil, inA, ""},
+		"50 in the category":                                             {many(50, discordtest.TypeVoice, inA), spec{}, nil, inA, v1alpha1.ReasonLimitReached},
+		"50 in the category, a moved channel":                            {many(50, discordtest.TypeText, inA), spec{}, live, inA, v1alpha1.ReasonLimitReached},
+		"the server allows no announcement channel":                      {nil, spec{Type: v1alpha1.ChannelTypeAnnouncement}, nil, nowhere, v1alpha1.ReasonAnnouncementsNotAllowed},
+		"the server allows no announcement channel, an existing channel": {nil, spec{Type: v1alpha1.ChannelTypeAnnouncement}, live, nowhere, v1alpha1.ReasonAnnouncementsNotAllowed},
+		"a missing role":                                                 {nil, spec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "missing"}}}, live, nowhere, v1alpha1.ReasonRoleNotFound},
+		"the bot may not create channels":                                {without(discordtest.PermManageChannels), spec{}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
+		"the bot may not edit channels":                                  {without(discordtest.PermManageChannels), spec{NSFW: ptr.To(true)}, live, nowhere, v1alpha1.ReasonMissingPermissions},
+		"the bot may not edit channels, in sync":                         {without(discordtest.PermManageChannels), spec{}, live, nowhere, ""},
+		"the bot may not set overwrites":                                 {without(discordtest.PermManageRoles), spec{PermissionOverwrites: private}, live, nowhere, v1alpha1.ReasonMissingPermissions},
+		"the bot denies a permission that it lacks":                      {nil, spec{PermissionOverwrites: pins}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
+		"an overwrite of ManageRoles, a new channel":                     {nil, spec{PermissionOverwrites: managing}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
+		"an overwrite of ManageRoles, an existing channel":               {nil, spec{PermissionOverwrites: managing}, live, nowhere, v1alpha1.ReasonMissingPermissions},
+		"an overwrite of ManageRoles, in sync":                           {nil, spec{PermissionOverwrites: managing}, managed, nowhere, ""},
+		"an overwrite of ManageRoles, removed":                           {nil, spec{PermissionOverwrites: managing[:0]}, managed, nowhere, v1alpha1.ReasonMissingPermissions},
+		"an overwrite of ManageRoles, the bot is an administrator":       {administrator, spec{PermissionOverwrites: managing}, nil, nowhere, ""},
+		"the bot may not manage the category, a new channel":             {closed, spec{}, nil, inA, v1alpha1.ReasonMissingPermissions},
+		"the bot may not manage the category, a moved channel":           {closed, spec{}, live, inA, v1alpha1.ReasonMissingPermissions},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -365,11 +365,11 @@ func TestPlanDeletionOfAWebhook(t *testing.T) {
 		shared bool
 		want   bool // whether the webhook is deleted
 	}{
-		"created for it":                  {want: true},
-		"observed since, and in conflict": {status: v1alpha1.DiscordChannelStatus{Observed: true}},
-		"only observed":                   {spec: spec{ManagementPolicy: v1alpha1.ManagementPolicyObserve}},
-		"another object has it":           {shared: true},
-		"retained by the policy":          {spec: spec{DeletionPolicy: v1alpha1.DeletionPolicyRetain}},
+		"the operator created the webhook":              {want: true},
+		"the status says that the object only observes": {status: v1alpha1.DiscordChannelStatus{Observed: true}},
+		"the spec says that the object only observes":   {spec: spec{ManagementPolicy: v1alpha1.ManagementPolicyObserve}},
+		"another object's status names the webhook":     {shared: true},
+		"the policy is Retain":                          {spec: spec{DeletionPolicy: v1alpha1.DeletionPolicyRetain}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -396,14 +396,14 @@ func TestPlanDeletionInACommunity(t *testing.T) {
 		by       string
 		want     string // part of the message; empty if the plan deletes the channel
 	}{
-		"the rules channel":                         {channel: "rules", by: "ns", want: "#rules is the rules channel of a community server"},
-		"the rules channel, named in the spec":      {channel: "rules", by: "ns", want: "Name another one in spec.rulesChannelRef of DiscordServer main,"},
-		"the updates channel":                       {channel: "updates", by: "ns", want: "spec.publicUpdatesChannelRef of DiscordServer main,"},
-		"the rules channel, from another namespace": {channel: "rules", by: "team", want: "DiscordServer ns/main,"},
-		"the rules channel, with its server":        {channel: "rules", by: "ns", going: true, want: "Choose another one, or disable Community in the server's settings"},
-		"another channel":                           {channel: "chat", by: "ns"},
-		"the rules channel, Community disabled":     {channel: "rules", by: "ns", disabled: true},
-		"the rules channel, retained":               {channel: "rules", by: "ns", policy: v1alpha1.DeletionPolicyRetain},
+		"the rules channel":                              {channel: "rules", by: "ns", want: "#rules is the rules channel of a community server"},
+		"the rules channel, named in the spec":           {channel: "rules", by: "ns", want: "Name another one in spec.rulesChannelRef of DiscordServer main,"},
+		"the updates channel":                            {channel: "updates", by: "ns", want: "spec.publicUpdatesChannelRef of DiscordServer main,"},
+		"the rules channel, object in another namespace": {channel: "rules", by: "team", want: "DiscordServer ns/main,"},
+		"the rules channel, server being deleted":        {channel: "rules", by: "ns", going: true, want: "Choose another one, or disable Community in the server's settings"},
+		"another channel":                                {channel: "chat", by: "ns"},
+		"the rules channel, Community disabled":          {channel: "rules", by: "ns", disabled: true},
+		"the rules channel, policy Retain":               {channel: "rules", by: "ns", policy: v1alpha1.DeletionPolicyRetain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, func(s *scene) {

@@ -41,7 +41,8 @@ type State struct {
 	Roles    map[string]string   // ids of the DiscordRoles in the overwrites; the keys are object names
 	Names    overwrites.Names
 	Webhook  webhook.State
-	// WebhookShared reports whether the status of another, not deleted object names the webhook.
+	// WebhookShared reports whether the status of another object names the webhook. It ignores
+	// objects that are being deleted.
 	WebhookShared bool
 }
 
@@ -206,7 +207,7 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 
 func retained(c *v1alpha1.DiscordChannel) bool { return Kind.Identity(c).Retained() }
 
-// If the object only observes the channel, another object may have the webhook.
+// ownsWebhook excludes objects that only observe the channel: another object may own the webhook.
 func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
 	return c.Spec.DeletionPolicy == "" && !status.Observed(c) && !c.Status.Observed && webhook.Created(c)
 }

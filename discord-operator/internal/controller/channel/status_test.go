@@ -61,7 +61,7 @@ func TestStatus(t *testing.T) {
 			conditions: map[string]string{"Ready": "False/W", "Available": "True/OnDiscord", "Progressing": "True/W", "Degraded": "False/W"}},
 		"the webhook is deleted": {was: full, state: observed, now: Results{Results: lifecycle.Results{Live: live}}, want: changed(func(s *v1alpha1.DiscordChannelStatus) { s.Webhook = nil }),
 			conditions: map[string]string{"Ready": "True/Reconciled", "Available": "True/OnDiscord", "Progressing": "False/Reconciled", "Degraded": "False/Reconciled"}},
-		"leaves its group": {was: full, asked: hook, state: observed, now: Results{Results: lifecycle.Results{Live: &discordclient.Channel{ID: "2"}}, Webhook: webhook.Results{Hook: &discordclient.Webhook{ID: "7"}, Secret: "s"}},
+		"the channel has left its group": {was: full, asked: hook, state: observed, now: Results{Results: lifecycle.Results{Live: &discordclient.Channel{ID: "2"}}, Webhook: webhook.Results{Hook: &discordclient.Webhook{ID: "7"}, Secret: "s"}},
 			want:       changed(func(s *v1alpha1.DiscordChannelStatus) { s.GroupID = "" }),
 			conditions: map[string]string{"Ready": "True/Reconciled", "Available": "True/OnDiscord", "Progressing": "False/Reconciled", "Degraded": "False/Reconciled"}},
 		"not created yet": {state: observed, end: waiting, want: v1alpha1.DiscordChannelStatus{ServerRef: full.ServerRef},

@@ -73,7 +73,7 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 // https://docs.discord.com/developers/resources/channel#modify-channel.
 var bitrates = []int{96000, 128000, 256000, 384000}
 
-// The CRD's schema checks the lower limit of Stage channels.
+// A Stage channel has a smaller limit, which the CRD's schema checks.
 func refusedBitrate(s State, want int) *conditions.Issue {
 	guild := s.Guild.Snapshot.Guild
 	most := bitrates[min(max(guild.PremiumTier, 0), len(bitrates)-1)]

@@ -163,17 +163,17 @@ func TestPlanRefusesByType(t *testing.T) {
 		live   *discordclient.Channel
 		reason string
 	}{
-		"a voice channel in any server":                  {tier(0), spec{Type: "Voice"}, nil, ""},
+		"a voice channel in a server without Community":  {tier(0), spec{Type: "Voice"}, nil, ""},
 		"a stage in a community server":                  {community, spec{Type: "Stage"}, nil, ""},
-		"a forum in any other":                           {tier(0, "NEWS"), spec{Type: "Forum"}, nil, v1alpha1.ReasonCommunityRequired},
-		"a media channel in any other":                   {tier(0, "NEWS"), spec{Type: "Media"}, nil, v1alpha1.ReasonCommunityRequired},
-		"a stage in any other":                           {tier(0, "NEWS"), spec{Type: "Stage"}, nil, v1alpha1.ReasonCommunityRequired},
+		"a forum in a server without Community":          {tier(0, "NEWS"), spec{Type: "Forum"}, nil, v1alpha1.ReasonCommunityRequired},
+		"a media channel in a server without Community":  {tier(0, "NEWS"), spec{Type: "Media"}, nil, v1alpha1.ReasonCommunityRequired},
+		"a stage in a server without Community":          {tier(0, "NEWS"), spec{Type: "Stage"}, nil, v1alpha1.ReasonCommunityRequired},
 		"the highest bitrate":                            {tier(0), spec{Type: "Voice", Voice: bitrate(96000)}, nil, ""},
 		"above the highest bitrate":                      {tier(0), spec{Type: "Voice", Voice: bitrate(96001)}, nil, v1alpha1.ReasonBitrateTooHigh},
 		"above the highest bitrate, an existing channel": {tier(2), spec{Type: "Voice", Voice: bitrate(256001)}, hall, v1alpha1.ReasonBitrateTooHigh},
-		"above the highest bitrate, with boosts":         {tier(3), spec{Type: "Voice", Voice: bitrate(384000)}, hall, ""},
+		"a bitrate that only boosts allow":               {tier(3), spec{Type: "Voice", Voice: bitrate(384000)}, hall, ""},
 		"an undocumented boost level":                    {tier(4), spec{Type: "Voice", Voice: bitrate(384000)}, hall, ""},
-		"above the highest bitrate, with VIP_REGIONS":    {tier(0, "VIP_REGIONS"), spec{Type: "Voice", Voice: bitrate(384000)}, nil, ""},
+		"a bitrate that only VIP_REGIONS allows":         {tier(0, "VIP_REGIONS"), spec{Type: "Voice", Voice: bitrate(384000)}, nil, ""},
 		"no permission to connect": {func(s *scene) { s.Discord.SetPermissions(s.ID, s.ID, 0) }, spec{Type: "Voice"}, nil,
 			v1alpha1.ReasonMissingPermissions},
 		"no permission to connect, an existing channel": {func(s *scene) { s.Discord.SetPermissions(s.ID, s.ID, 0) },

@@ -41,7 +41,7 @@ func (r *Reconciler) ofGroups(ctx context.Context, namespace, by, value string) 
 	return all
 }
 
-// New labels may allow or forbid the channels in a namespace, and the channels of its groups.
+// New labels of a namespace may allow or forbid its channels, and the channels of its groups.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	name := namespace.GetName()
 	return append(r.requests(ctx, name, "", ""), r.ofGroups(ctx, name, "", "")...)

@@ -54,18 +54,18 @@ func TestPlan(t *testing.T) {
 		create *discordclient.ChannelCreate
 		fields []string
 	}{
-		"the least": {spec: spec{Name: "Alerts"}, create: &discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory}},
+		"only a name": {spec: spec{Name: "Alerts"}, create: &discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory}},
 		"sends all fields in one call": {
 			spec:   spec{Name: "Alerts", Position: ptr.To[int32](3), PermissionOverwrites: everyone("SendMessages")},
 			create: &discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory, Position: ptr.To(3), Overwrites: silent},
 		},
-		"nothing differs":            {spec: spec{Name: "Alerts"}, live: &discordclient.Channel{Name: "Alerts", Overwrites: silent}},
-		"capitals and spaces differ": {spec: spec{Name: "My alerts"}, live: &discordclient.Channel{Name: "my-alerts"}, fields: []string{"name"}},
-		"overwrites differ":          {spec: spec{Name: "Alerts", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alerts"}, fields: []string{"permissionOverwrites"}},
-		"removes all overwrites":     {spec: spec{Name: "Alerts", PermissionOverwrites: everyone()[:0]}, live: &discordclient.Channel{Name: "Alerts", Overwrites: silent}, fields: []string{"permissionOverwrites"}},
-		"the same overwrites":        {spec: spec{Name: "Alerts", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alerts", Overwrites: silent}},
-		"both differ":                {spec: spec{Name: "Fire", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alerts"}, fields: []string{"name", "permissionOverwrites"}},
-		"edits no position":          {spec: spec{Name: "Alerts", Position: ptr.To[int32](3)}, live: &discordclient.Channel{Name: "Alerts", Position: 9}},
+		"nothing differs":             {spec: spec{Name: "Alerts"}, live: &discordclient.Channel{Name: "Alerts", Overwrites: silent}},
+		"capitals and spaces differ":  {spec: spec{Name: "My alerts"}, live: &discordclient.Channel{Name: "my-alerts"}, fields: []string{"name"}},
+		"overwrites differ":           {spec: spec{Name: "Alerts", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alerts"}, fields: []string{"permissionOverwrites"}},
+		"removes all overwrites":      {spec: spec{Name: "Alerts", PermissionOverwrites: everyone()[:0]}, live: &discordclient.Channel{Name: "Alerts", Overwrites: silent}, fields: []string{"permissionOverwrites"}},
+		"the same overwrites":         {spec: spec{Name: "Alerts", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alerts", Overwrites: silent}},
+		"name and overwrites differ":  {spec: spec{Name: "Fire", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alerts"}, fields: []string{"name", "permissionOverwrites"}},
+		"the edit lacks the position": {spec: spec{Name: "Alerts", Position: ptr.To[int32](3)}, live: &discordclient.Channel{Name: "Alerts", Position: 9}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -115,19 +115,19 @@ func TestPlanRefuses(t *testing.T) {
 		live   *discordclient.Channel
 		reason string
 	}{
-		"499 channels leave room":                   {many(499, discordtest.TypeText), spec{}, nil, ""},
-		"500 channels":                              {many(500, discordtest.TypeText), spec{}, nil, v1alpha1.ReasonLimitReached},
-		"500 channels, an existing category":        {many(500, discordtest.TypeText), spec{PermissionOverwrites: everyone("SendMessages")}, live, ""},
-		"49 categories leave room":                  {many(49, discordtest.TypeCategory), spec{}, nil, ""},
-		"50 categories":                             {many(50, discordtest.TypeCategory), spec{}, nil, v1alpha1.ReasonLimitReached},
-		"a missing role":                            {may(all), spec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "missing"}}}, nil, v1alpha1.ReasonRoleNotFound},
-		"the bot may not make categories":           {may(all &^ discordtest.PermManageChannels), spec{}, nil, v1alpha1.ReasonMissingPermissions},
-		"the bot may not set overwrites":            {may(all &^ discordtest.PermManageRoles), spec{PermissionOverwrites: everyone("SendMessages")}, live, v1alpha1.ReasonMissingPermissions},
-		"the bot denies a permission that it lacks": {may(all), spec{PermissionOverwrites: everyone("PinMessages")}, live, v1alpha1.ReasonMissingPermissions},
-		"the bot has no permission, in sync":        {may(0), spec{}, live, ""},
-		"ManageRoles, a new category":               {may(all), spec{PermissionOverwrites: everyone("ManageRoles")}, nil, v1alpha1.ReasonMissingPermissions},
-		"ManageRoles, an existing category":         {may(all), spec{PermissionOverwrites: everyone("ManageRoles")}, live, v1alpha1.ReasonMissingPermissions},
-		"ManageRoles, by an administrator":          {may(discordtest.PermAdministrator), spec{PermissionOverwrites: everyone("ManageRoles")}, live, ""},
+		"499 channels leave room":                                  {many(499, discordtest.TypeText), spec{}, nil, ""},
+		"500 channels":                                             {many(500, discordtest.TypeText), spec{}, nil, v1alpha1.ReasonLimitReached},
+		"500 channels, an existing category":                       {many(500, discordtest.TypeText), spec{PermissionOverwrites: everyone("SendMessages")}, live, ""},
+		"49 categories leave room":                                 {many(49, discordtest.TypeCategory), spec{}, nil, ""},
+		"50 categories":                                            {many(50, discordtest.TypeCategory), spec{}, nil, v1alpha1.ReasonLimitReached},
+		"a missing role":                                           {may(all), spec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "missing"}}}, nil, v1alpha1.ReasonRoleNotFound},
+		"the bot may not create categories":                        {may(all &^ discordtest.PermManageChannels), spec{}, nil, v1alpha1.ReasonMissingPermissions},
+		"the bot may not set overwrites":                           {may(all &^ discordtest.PermManageRoles), spec{PermissionOverwrites: everyone("SendMessages")}, live, v1alpha1.ReasonMissingPermissions},
+		"the bot denies a permission that it lacks":                {may(all), spec{PermissionOverwrites: everyone("PinMessages")}, live, v1alpha1.ReasonMissingPermissions},
+		"the bot has no permission, in sync":                       {may(0), spec{}, live, ""},
+		"an overwrite of ManageRoles, a new category":              {may(all), spec{PermissionOverwrites: everyone("ManageRoles")}, nil, v1alpha1.ReasonMissingPermissions},
+		"an overwrite of ManageRoles, an existing category":        {may(all), spec{PermissionOverwrites: everyone("ManageRoles")}, live, v1alpha1.ReasonMissingPermissions},
+		"an overwrite of ManageRoles, the bot is an administrator": {may(discordtest.PermAdministrator), spec{PermissionOverwrites: everyone("ManageRoles")}, live, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

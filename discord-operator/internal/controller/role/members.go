@@ -101,7 +101,8 @@ func (r *Reconciler) applyMembers(
 		"them from the list, or invite them.", strings.Join(absent, ", ")).After(absentRetry)
 }
 
-// member reads a user once per Resync, and an absent user again after absentRetry if sooner.
+// member reads a user once per Resync. It reads an absent user again after absentRetry, if that is
+// shorter.
 func (r *Reconciler) member(
 	ctx context.Context, guild *bot.Guild, user v1alpha1.UserID,
 ) (member discordclient.Member, absent bool, err error) {
@@ -137,7 +138,7 @@ func (r *Reconciler) give(
 	return nil
 }
 
-// If a call fails, takeBack keeps the users in the status who may still have the role.
+// If a call fails, the status keeps the users who may still have the role.
 func (r *Reconciler) takeBack(
 	ctx context.Context, role *v1alpha1.DiscordRole, guild *bot.Guild, roleID string,
 ) error {

@@ -152,8 +152,8 @@ var fields = resource.Table[desired, discordclient.Role, discordclient.RoleEdit]
 	row("permissions", "", desired.permissions).Filled(fillPermissions),
 }
 
-// permissions keeps live permissions without a documented name, and all live permissions if the
-// spec has none. It omits live permissions above the ceiling.
+// permissions keeps live permissions without a documented name. If spec.permissions is not set, it
+// keeps all live permissions. It omits live permissions above the ceiling.
 func (d desired) permissions() *permissions.Bits {
 	want := d.ceiling.Within(d.live.Permissions)
 	if d.spec.Permissions != nil {

@@ -48,7 +48,7 @@ func TestPlan(t *testing.T) {
 		edit   discordclient.RoleEdit
 		fields []string
 	}{
-		"the least": {spec: spec{}, create: &discordclient.RoleCreate{Name: "On call"}, fields: []string{"name"}},
+		"only a name": {spec: spec{}, create: &discordclient.RoleCreate{Name: "On call"}, fields: []string{"name"}},
 		"sends all fields in one call": {
 			spec:   spec{Color: new("#0000ff"), SecondaryColor: new("#00FF00"), Hoist: new(true), Mentionable: new(true), Permissions: []v1alpha1.Permission{"ViewChannel"}},
 			create: &discordclient.RoleCreate{Name: "On call", Colors: &gradient, Hoist: true, Mentionable: true, Permissions: &bits},
@@ -58,13 +58,13 @@ func TestPlan(t *testing.T) {
 		"nothing differs":       {spec: spec{Color: new("#0000FF"), Hoist: new(false)}, live: &discordclient.Role{Colors: discordclient.RoleColors{Primary: blue}}},
 		"keeps fields outside the spec": {
 			live: &discordclient.Role{Colors: gradient, Hoist: true, Mentionable: true, Permissions: bits}},
-		"keeps the gradient of a colour": {spec: spec{Color: new("#00FF00")}, live: &discordclient.Role{Colors: gradient},
+		"a new primary color keeps the secondary color": {spec: spec{Color: new("#00FF00")}, live: &discordclient.Role{Colors: gradient},
 			edit: discordclient.RoleEdit{Colors: discordclient.Set(discordclient.RoleColors{Primary: green, Secondary: &green})}, fields: []string{"color"}},
-		"removes a gradient": {spec: spec{SecondaryColor: new("")}, live: &discordclient.Role{Colors: gradient},
+		"removes the secondary color": {spec: spec{SecondaryColor: new("")}, live: &discordclient.Role{Colors: gradient},
 			edit: discordclient.RoleEdit{Colors: discordclient.Set(discordclient.RoleColors{Primary: blue})}, fields: []string{"color"}},
-		"keeps bits without a name": {spec: spec{Permissions: []v1alpha1.Permission{"ViewChannel"}}, live: &discordclient.Role{Permissions: 1 << 47},
+		"keeps an unnamed permission": {spec: spec{Permissions: []v1alpha1.Permission{"ViewChannel"}}, live: &discordclient.Role{Permissions: 1 << 47},
 			edit: discordclient.RoleEdit{Permissions: discordclient.Set(bits | 1<<47)}, fields: []string{"permissions"}},
-		"all differ": {spec: spec{Hoist: new(true), Mentionable: new(true)}, live: &discordclient.Role{Name: "Other"},
+		"several fields differ": {spec: spec{Hoist: new(true), Mentionable: new(true)}, live: &discordclient.Role{Name: "Other"},
 			edit:   discordclient.RoleEdit{Name: discordclient.Set("On call"), Hoist: discordclient.Set(true), Mentionable: discordclient.Set(true)},
 			fields: []string{"name", "hoist", "mentionable"}},
 	}
@@ -112,17 +112,17 @@ func TestPlanRefuses(t *testing.T) {
 		live   *discordtest.Role
 		reason string
 	}{
-		"247 roles leave room":                         {roles(247), spec{}, nil, ""}, // plus @everyone and the bot's role
-		"248 roles":                                    {roles(248), spec{}, nil, v1alpha1.ReasonLimitReached},
-		"248 roles, an existing role":                  {roles(247), spec{Hoist: new(true)}, &discordtest.Role{}, ""},
-		"the bot may not make roles":                   {may(discordtest.PermViewChannel), spec{}, nil, v1alpha1.ReasonMissingPermissions},
-		"the bot may not edit roles":                   {may(discordtest.PermViewChannel), spec{Hoist: new(true)}, &discordtest.Role{}, v1alpha1.ReasonMissingPermissions},
-		"the bot may not edit roles, in sync":          {may(discordtest.PermViewChannel), spec{}, &discordtest.Role{}, ""},
-		"grants a permission that the bot lacks":       {may(all), bans, nil, v1alpha1.ReasonMissingPermissions},
-		"grants another permission that the bot lacks": {may(all), bans, &discordtest.Role{}, v1alpha1.ReasonMissingPermissions},
-		"keeps a permission that the bot lacks":        {may(all), bans, &discordtest.Role{Permissions: 1 << 2}, ""},
-		"removes a permission that the bot lacks":      {may(all), spec{Permissions: []v1alpha1.Permission{}}, &discordtest.Role{Permissions: 1 << 2}, ""},
-		"above the bot":                                {may(all), spec{}, &discordtest.Role{Position: 50}, v1alpha1.ReasonRoleTooHigh},
+		"247 roles leave room":                              {roles(247), spec{}, nil, ""}, // plus @everyone and the bot's role
+		"248 roles":                                         {roles(248), spec{}, nil, v1alpha1.ReasonLimitReached},
+		"248 roles, an existing role":                       {roles(247), spec{Hoist: new(true)}, &discordtest.Role{}, ""},
+		"the bot may not create roles":                      {may(discordtest.PermViewChannel), spec{}, nil, v1alpha1.ReasonMissingPermissions},
+		"the bot may not edit roles":                        {may(discordtest.PermViewChannel), spec{Hoist: new(true)}, &discordtest.Role{}, v1alpha1.ReasonMissingPermissions},
+		"the bot may not edit roles, in sync":               {may(discordtest.PermViewChannel), spec{}, &discordtest.Role{}, ""},
+		"a new role grants a permission that the bot lacks": {may(all), bans, nil, v1alpha1.ReasonMissingPermissions},
+		"an edit grants a permission that the bot lacks":    {may(all), bans, &discordtest.Role{}, v1alpha1.ReasonMissingPermissions},
+		"an edit keeps a permission that the bot lacks":     {may(all), bans, &discordtest.Role{Permissions: 1 << 2}, ""},
+		"an edit removes a permission that the bot lacks":   {may(all), spec{Permissions: []v1alpha1.Permission{}}, &discordtest.Role{Permissions: 1 << 2}, ""},
+		"the role is above the bot's":                       {may(all), spec{}, &discordtest.Role{Position: 50}, v1alpha1.ReasonRoleTooHigh},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -256,20 +256,20 @@ func TestPlanOfAnotherNamespace(t *testing.T) {
 		create, edit   *permissions.Bits
 		gives          bool
 	}{
-		"a new role without permissions":        {list("ViewChannel"), nil, nil, false, new(permissions.Bits), nil, false},
-		"a new role, none allowed":              {nil, nil, nil, false, new(permissions.Bits), nil, false},
-		"a new role, within":                    {list("ViewChannel"), list("ViewChannel"), nil, false, new(view), nil, false},
-		"a new role, above":                     {list("ViewChannel"), list("SendMessages"), nil, true, nil, nil, false},
-		"a new role, implied":                   {list("Administrator"), list("BanMembers"), nil, true, nil, nil, false},
-		"a new role, Administrator":             {list("Administrator"), list("Administrator"), nil, false, new(admin), nil, false},
-		"live permissions within":               {list("ViewChannel"), nil, new(view), false, nil, nil, true},
-		"live permissions above":                {list("ViewChannel"), nil, new(view | ban), false, nil, new(view), false},
-		"live bits without a name":              {list("ViewChannel"), nil, new(view | 1<<47), false, nil, new(view), false},
-		"live bits without a name, with a spec": {list("ViewChannel"), list("ViewChannel"), new(view | 1<<47), false, nil, new(view), false},
-		"Administrator by hand":                 {list("ViewChannel"), list("ViewChannel"), new(admin), false, nil, new(view), false},
-		"a lowered ceiling":                     {list("ViewChannel"), list("ViewChannel", "SendMessages"), new(view | send), true, nil, new(view), false},
-		"a lowered ceiling, enforced":           {list("ViewChannel"), list("ViewChannel", "SendMessages"), new(view), true, nil, nil, false},
-		"a ceiling without permissions":         {nil, list("ViewChannel"), new(view), true, nil, new(permissions.Bits), false},
+		"a new role without permissions":                             {list("ViewChannel"), nil, nil, false, new(permissions.Bits), nil, false},
+		"a new role, an empty ceiling":                               {nil, nil, nil, false, new(permissions.Bits), nil, false},
+		"a new role within the ceiling":                              {list("ViewChannel"), list("ViewChannel"), nil, false, new(view), nil, false},
+		"a new role above the ceiling":                               {list("ViewChannel"), list("SendMessages"), nil, true, nil, nil, false},
+		"a new role, the ceiling Administrator lacks BanMembers":     {list("Administrator"), list("BanMembers"), nil, true, nil, nil, false},
+		"a new role, the ceiling Administrator allows Administrator": {list("Administrator"), list("Administrator"), nil, false, new(admin), nil, false},
+		"live permissions within the ceiling":                        {list("ViewChannel"), nil, new(view), false, nil, nil, true},
+		"live permissions above the ceiling":                         {list("ViewChannel"), nil, new(view | ban), false, nil, new(view), false},
+		"an unnamed permission on Discord, none in the spec":         {list("ViewChannel"), nil, new(view | 1<<47), false, nil, new(view), false},
+		"an unnamed permission on Discord, permissions in the spec":  {list("ViewChannel"), list("ViewChannel"), new(view | 1<<47), false, nil, new(view), false},
+		"a user added Administrator":                                 {list("ViewChannel"), list("ViewChannel"), new(admin), false, nil, new(view), false},
+		"spec and Discord are above the ceiling":                     {list("ViewChannel"), list("ViewChannel", "SendMessages"), new(view | send), true, nil, new(view), false},
+		"only the spec is above the ceiling":                         {list("ViewChannel"), list("ViewChannel", "SendMessages"), new(view), true, nil, nil, false},
+		"spec and Discord are above an empty ceiling":                {nil, list("ViewChannel"), new(view), true, nil, new(permissions.Bits), false},
 	} {
 		mine := state
 		guild := *state.Guild

@@ -96,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 	return r.updateStatus(ctx, role, state, results)
 }
 
-// reduce removes forbidden permissions again, because Discord may have refused the whole edit.
+// reduce removes only forbidden permissions, because Discord may have refused the complete edit.
 func (r *Reconciler) reduce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results) {
 	s.Binding.Live = results.Live
 	plan := PlanBounds(role, s)

@@ -24,7 +24,7 @@ func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) [
 	return r.requests(ctx, namespace.GetName(), "", "")
 }
 
-// ofSibling returns nothing while another role will soon be created: that create causes an event.
+// ofSibling returns nothing while a sibling is not created yet: its create causes another event.
 func (r *Reconciler) ofSibling(ctx context.Context, o client.Object) []reconcile.Request {
 	role := o.(*v1alpha1.DiscordRole)
 	server := role.Spec.ServerRef.In(role.Namespace).String()

@@ -23,7 +23,7 @@ func since(minutes int, s v1alpha1.DiscordServer) v1alpha1.DiscordServer {
 	return s
 }
 
-// claimant returns a server. age is in minutes; if can is empty, the server has no conditions.
+// claimant returns a server with an age in minutes. A zero availability means no conditions.
 func claimant(uid types.UID, age int, can conditions.Availability, end error) v1alpha1.DiscordServer {
 	s := v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{
 		UID: uid, CreationTimestamp: metav1.NewTime(now.Add(-time.Duration(age) * time.Minute)),
@@ -46,18 +46,18 @@ func TestManager(t *testing.T) {
 		servers []v1alpha1.DiscordServer
 		want    types.UID
 	}{
-		"the only one":                                           {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil)}, "a"},
-		"the older of two new ones":                              {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil), claimant("b", 2, unseen, nil)}, "b"},
-		"the smaller UID of two of the same age":                 {[]v1alpha1.DiscordServer{claimant("b", 1, unseen, nil), claimant("a", 1, unseen, nil)}, "a"},
-		"the managing one":                                       {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, nil)}, "b"},
-		"the managing one, not Ready":                            {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, waiting)}, "b"},
-		"not an older one with a bad token":                      {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unseen, nil)}, "b"},
-		"not an older one with a bad token, but one in conflict": {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unusable, rival)}, "b"},
-		"the older of two in conflict":                           {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), claimant("b", 1, unusable, rival)}, "a"},
-		"the one that managed it within lossGrace":               {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(9, claimant("b", 1, unusable, broken))}, "b"},
-		"not the one that managed it before lossGrace":           {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(10, claimant("b", 1, unusable, broken))}, "a"},
-		"the managing one, not the one within lossGrace":         {[]v1alpha1.DiscordServer{claimant("a", 1, usable, nil), since(1, claimant("b", 9, unusable, broken))}, "a"},
-		"the older one, waiting":                                 {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, waiting), claimant("b", 1, unseen, nil)}, "a"},
+		"the only one":                                                      {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil)}, "a"},
+		"the older of two new ones":                                         {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil), claimant("b", 2, unseen, nil)}, "b"},
+		"the smaller UID of two of the same age":                            {[]v1alpha1.DiscordServer{claimant("b", 1, unseen, nil), claimant("a", 1, unseen, nil)}, "a"},
+		"the managing one":                                                  {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, nil)}, "b"},
+		"the managing one, not Ready":                                       {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, waiting)}, "b"},
+		"a new one, not an older one with a bad token":                      {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unseen, nil)}, "b"},
+		"one in conflict, not an older one with a bad token":                {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unusable, rival)}, "b"},
+		"the older of two in conflict":                                      {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), claimant("b", 1, unusable, rival)}, "a"},
+		"the one that managed the guild within lossGrace":                   {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(9, claimant("b", 1, unusable, broken))}, "b"},
+		"an older one, not the one that managed the guild before lossGrace": {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(10, claimant("b", 1, unusable, broken))}, "a"},
+		"the managing one, not the one within lossGrace":                    {[]v1alpha1.DiscordServer{claimant("a", 1, usable, nil), since(1, claimant("b", 9, unusable, broken))}, "a"},
+		"the older one, although it waits for Discord":                      {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, waiting), claimant("b", 1, unseen, nil)}, "a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

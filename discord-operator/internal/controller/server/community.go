@@ -23,7 +23,8 @@ func communityOf(g *discordclient.Guild) v1alpha1.Community {
 	return ""
 }
 
-// keepCommunity adds the other channel and the features. Otherwise Discord may ignore the edit.
+// keepCommunity completes an edit of the rules or the updates channel with both channels and the
+// features. Otherwise Discord may ignore the edit.
 func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	if !live.IsCommunity() || edit.RulesChannelID.IsZero() && edit.PublicUpdatesChannelID.IsZero() {
 		return
@@ -53,7 +54,8 @@ func (p *Plan) withoutAdministrator(
 	return lacking
 }
 
-// The JSON field community lets the check of Discord's response compare only this one feature.
+// editWithCommunity adds the JSON field community, so that the check of Discord's response compares
+// COMMUNITY, but no other feature of the guild.
 func editWithCommunity(edit discordclient.GuildEdit) any {
 	var community v1alpha1.Community
 	if !edit.Features.IsZero() {

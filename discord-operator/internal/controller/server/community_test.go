@@ -40,7 +40,7 @@ func TestCommunity(t *testing.T) {
 		"keeps a higher verification level": {channels: both, level: v1alpha1.VerificationLevelHigh, fields: []string{"verificationLevel",
 			"explicitContentFilter", "rulesChannelRef", "publicUpdatesChannelRef", "community"},
 			features: []string{"COMMUNITY"}, lowest: 3},
-		"enables it again": {channels: both, live: discordclient.Guild{VerificationLevel: 4, ExplicitContentFilter: 2,
+		"enables Community again": {channels: both, live: discordclient.Guild{VerificationLevel: 4, ExplicitContentFilter: 2,
 			RulesChannelID: "1", PublicUpdatesChannelID: "2", Features: []string{"INVITES_DISABLED", "VERIFIED"}},
 			fields: []string{"community"}, features: []string{"COMMUNITY", "INVITES_DISABLED"}},
 		"waits for a channel": {channels: map[string]*v1alpha1.DiscordChannel{"rules": channel("1")},

@@ -27,14 +27,14 @@ func TestPlanDeletion(t *testing.T) {
 		known   []conditions.Issue
 		want    *lifecycle.Deletion
 	}{
-		"retained by default":               {guild: "7", want: retained},
-		"Retain":                            {policy: v1alpha1.DeletionPolicyRetain, guild: "7", want: retained},
-		"Delete":                            {policy: v1alpha1.DeletionPolicyDelete, guild: "7", want: &lifecycle.Deletion{By: deleter{}, ID: "7"}},
-		"Delete, managing":                  {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", want: &lifecycle.Deletion{By: deleter{}, ID: "7"}},
-		"Delete, managed by another server": {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "other", want: retained},
-		"Delete, claimed by another server": {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", claimed: true, want: retained},
-		"Delete, without a guild":           {policy: v1alpha1.DeletionPolicyDelete, want: retained},
-		"an issue blocks the deletion":      {policy: v1alpha1.DeletionPolicyDelete, guild: "7", known: waiting},
+		"retained by default":                   {guild: "7", want: retained},
+		"Retain":                                {policy: v1alpha1.DeletionPolicyRetain, guild: "7", want: retained},
+		"Delete":                                {policy: v1alpha1.DeletionPolicyDelete, guild: "7", want: &lifecycle.Deletion{By: deleter{}, ID: "7"}},
+		"Delete, this server manages the guild": {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", want: &lifecycle.Deletion{By: deleter{}, ID: "7"}},
+		"Delete, another server manages the guild": {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "other", want: retained},
+		"Delete, another server names the guild":   {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", claimed: true, want: retained},
+		"Delete, without a guild":                  {policy: v1alpha1.DeletionPolicyDelete, want: retained},
+		"an issue blocks the deletion":             {policy: v1alpha1.DeletionPolicyDelete, guild: "7", known: waiting},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

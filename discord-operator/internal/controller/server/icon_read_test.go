@@ -20,7 +20,7 @@ func (withoutKey) Get(_ context.Context, key client.ObjectKey, o client.Object, 
 	return nil
 }
 
-func TestAMissingKeyIsAddedAndNotCreated(t *testing.T) {
+func TestMissingKeyMessageSuggestsToAddTheKey(t *testing.T) {
 	t.Parallel()
 	var server v1alpha1.DiscordServer
 	server.Spec.Icon = &v1alpha1.ServerIcon{ConfigMapKeyRef: v1alpha1.ConfigMapKeyReference{Name: "icon", Key: "icon.png"}}

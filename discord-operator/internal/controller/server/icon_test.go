@@ -30,17 +30,17 @@ func TestPlanIcon(t *testing.T) {
 		changes bool
 		reason  string
 	}{
-		"not managed":                       {unnamed: true, live: "one"},
-		"a first icon":                      {icon: Icon{Hash: "sha256:1"}, changes: true},
-		"replaces a user's icon":            {icon: Icon{Hash: "sha256:1"}, live: "two", from: "two", changes: true},
-		"in sync":                           {icon: Icon{Hash: "sha256:1"}, set: set, live: "one"},
-		"another image":                     {icon: Icon{Hash: "sha256:2"}, set: set, live: "one", from: "sha256:1", changes: true},
-		"changed on Discord":                {icon: Icon{Hash: "sha256:1"}, set: set, live: "two", from: "two", changes: true},
-		"removed on Discord":                {icon: Icon{Hash: "sha256:1"}, set: set, changes: true},
-		"no image":                          {icon: Icon{Issue: missing}, set: set, live: "one", reason: v1alpha1.ReasonIconNotFound},
-		"animated":                          {icon: Icon{Hash: "sha256:1", Animated: true}, reason: v1alpha1.ReasonIconUnusable},
-		"animated, in a server with boosts": {icon: Icon{Hash: "sha256:1", Animated: true}, boosted: true, changes: true},
-		"animated, boosts gone":             {icon: Icon{Hash: "sha256:1", Animated: true}, set: set, live: "one"},
+		"no icon in the spec":                         {unnamed: true, live: "one"},
+		"a first icon":                                {icon: Icon{Hash: "sha256:1"}, changes: true},
+		"replaces a user's icon":                      {icon: Icon{Hash: "sha256:1"}, live: "two", from: "two", changes: true},
+		"in sync":                                     {icon: Icon{Hash: "sha256:1"}, set: set, live: "one"},
+		"a changed image":                             {icon: Icon{Hash: "sha256:2"}, set: set, live: "one", from: "sha256:1", changes: true},
+		"a user changed the icon":                     {icon: Icon{Hash: "sha256:1"}, set: set, live: "two", from: "two", changes: true},
+		"a user removed the icon":                     {icon: Icon{Hash: "sha256:1"}, set: set, changes: true},
+		"a missing image":                             {icon: Icon{Issue: missing}, set: set, live: "one", reason: v1alpha1.ReasonIconNotFound},
+		"an animated image, a server without boosts":  {icon: Icon{Hash: "sha256:1", Animated: true}, reason: v1alpha1.ReasonIconUnusable},
+		"an animated image, a server with boosts":     {icon: Icon{Hash: "sha256:1", Animated: true}, boosted: true, changes: true},
+		"an animated icon stays after the boosts end": {icon: Icon{Hash: "sha256:1", Animated: true}, set: set, live: "one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

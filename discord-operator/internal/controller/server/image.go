@@ -12,7 +12,8 @@ import (
 	"io"
 )
 
-// In pixels. Source: https://docs.discord.com/developers/resources/guild#modify-guild.
+// maxSide is the largest width and height of an icon in pixels. Source:
+// https://docs.discord.com/developers/resources/guild#modify-guild.
 const maxSide = 1024
 
 func inspect(data []byte) (format string, animated bool, why string) {

@@ -15,7 +15,7 @@ import (
 // Rows describes the fields of servers.
 var Rows = fields.Rows()
 
-// SpecOf exports a live guild without its icon. objects has the DiscordChannels by channel id.
+// SpecOf exports a live guild without its icon. objects has DiscordChannel names by channel id.
 func SpecOf(live discordclient.Guild, objects map[string]string) (v1alpha1.DiscordServerSpec, []resource.Omission) {
 	d := desired{objects: objects}
 	omitted := fields.Fill(&d, &guild{Guild: live})

@@ -23,8 +23,8 @@ import (
 
 const (
 	readingRetry = time.Second
-	// maxUnlisted limits reads of webhooks that only the audit log shows. The newest suffice:
-	// before each create, the status or the Secret named the previous webhook.
+	// maxUnlisted limits reads of webhooks that only the audit log shows. The newest suffice: the
+	// status or the Secret names each webhook before the operator creates the next.
 	maxUnlisted = 3
 )
 
@@ -90,7 +90,8 @@ func (s *State) auditHidden() bool {
 	return exact && have.Missing(permissions.ViewAuditLog) != 0
 }
 
-// auditError ignores a parallel read, a refusal, and any error if the webhook is already known.
+// auditError returns nil if another caller reads the audit log, if Discord refuses the read, or if
+// the webhook is already known.
 func (s *State) auditError(c *v1alpha1.DiscordChannel, err error) error {
 	s.Complete, s.RetryAfter = false, issues.MaxTransient
 	switch {
@@ -130,7 +131,8 @@ func (s *State) unlisted() (all []candidate) {
 }
 
 // knownWebhook returns the webhook in the record, the status or the Secret. A user may have edited
-// the Secret, so its webhook must be the bot's. Without a URL, the Secret must be intact.
+// the Secret, so its webhook must be the bot's. If Discord's response lacks the webhook's URL, the
+// Secret must be intact.
 func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	inSync := secretInSync(s.Secret, statusID(c))
 	for _, id := range []string{s.Record.ID, statusID(c), s.secretID(c)} {

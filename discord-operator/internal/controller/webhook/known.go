@@ -62,7 +62,8 @@ func (s *State) known(c *v1alpha1.DiscordChannel) (all []candidate) {
 	return all
 }
 
-// secretID is empty if the Secret is unusable, or this process knows the results of all creates.
+// secretID returns the webhook's id in the Secret. The id is empty if the Secret is unusable, or if
+// this process knows the results of all creates.
 func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	if s.Secret == nil || s.Record.Known || !metav1.IsControlledBy(s.Secret, c) || apply.TooLarge(s.Secret) {
 		return ""
@@ -74,7 +75,7 @@ func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	return id
 }
 
-// listSince returns the time from which a list is new enough. It is zero unless an earlier list
+// listSince returns the time before which a cached list is too old. The time is zero unless a list
 // lacked a known webhook that Discord returned by id.
 func (w *Webhooks) listSince(known []candidate) (since time.Time) {
 	for _, k := range known {

@@ -37,13 +37,13 @@ func TestKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
 		deleted, elsewhere, fromSecret bool
 		looks                          []look
 	}{
-		"one 404":                      {looks: []look{{0, &notFound, false, true, 1}, {confirmed, nil, false, true, 1}, {confirmed, nil, true, false, 1}}},
-		"two 404s, too soon":           {looks: []look{{0, &notFound, false, true, 1}, {soon, &notFound, false, true, 0}}},
-		"two 404s, five seconds apart": {deleted: true, looks: []look{{0, nil, false, true, 1}, {confirmed, nil, false, false, 1}}},
-		"exists, in no list":           {looks: []look{{0, nil, false, true, 1}, {soon, nil, false, true, 0}, {confirmed, nil, true, false, 1}}},
-		"in another channel":           {elsewhere: true, looks: []look{{0, nil, false, false, 1}}},
-		"only in the Secret, not ours": {fromSecret: true, looks: []look{{0, &refused, false, true, 1}, {confirmed, &refused, false, false, 1}}},
-		"refused once":                 {looks: []look{{0, &refused, false, false, 1}, {soon, nil, false, true, 1}}},
+		"one 404":                                                  {looks: []look{{0, &notFound, false, true, 1}, {confirmed, nil, false, true, 1}, {confirmed, nil, true, false, 1}}},
+		"two 404s, too soon":                                       {looks: []look{{0, &notFound, false, true, 1}, {soon, &notFound, false, true, 0}}},
+		"two 404s, five seconds apart":                             {deleted: true, looks: []look{{0, nil, false, true, 1}, {confirmed, nil, false, false, 1}}},
+		"the webhook exists, but the list lacks it":                {looks: []look{{0, nil, false, true, 1}, {soon, nil, false, true, 0}, {confirmed, nil, true, false, 1}}},
+		"the webhook is in another channel":                        {elsewhere: true, looks: []look{{0, nil, false, false, 1}}},
+		"only the Secret names the webhook, which Discord refuses": {fromSecret: true, looks: []look{{0, &refused, false, true, 1}, {confirmed, &refused, false, false, 1}}},
+		"one refused read":                                         {looks: []look{{0, &refused, false, false, 1}, {soon, nil, false, true, 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,12 +84,12 @@ func TestKnownSources(t *testing.T) {
 		channel        string
 		want           []candidate
 	}{
-		"nothing":                       {},
-		"all":                           {status: "7", secret: "8", channel: "1", want: []candidate{{id: "7"}, {id: "8", fromSecret: true}}},
-		"the same in status and Secret": {status: "7", secret: "7", channel: "1", want: []candidate{{id: "7"}}},
-		"also in the records":           {status: "7", secret: "8", record: lifecycle.Record{Known: true, ID: "9"}, channel: "1", want: []candidate{{id: "9"}, {id: "7"}}},
-		"older than the channel":        {status: "7", secret: "8", channel: "10"},
-		"no id in the Secret":           {secret: "../7", channel: "1"},
+		"nothing":                                  {},
+		"status and Secret":                        {status: "7", secret: "8", channel: "1", want: []candidate{{id: "7"}, {id: "8", fromSecret: true}}},
+		"the same in status and Secret":            {status: "7", secret: "7", channel: "1", want: []candidate{{id: "7"}}},
+		"record and status, the Secret is ignored": {status: "7", secret: "8", record: lifecycle.Record{Known: true, ID: "9"}, channel: "1", want: []candidate{{id: "9"}, {id: "7"}}},
+		"webhooks older than the channel":          {status: "7", secret: "8", channel: "10"},
+		"no valid id in the Secret":                {secret: "../7", channel: "1"},
 	} {
 		o := object(spec{})
 		s := State{Record: c.record, Channel: &discordclient.Channel{ID: cmp.Or(c.channel, "1")}}

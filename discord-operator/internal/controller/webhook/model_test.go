@@ -33,7 +33,8 @@ type history struct {
 	record   lifecycle.Record
 	complete bool
 
-	// reported: a status has named the webhook. forsaken: the spec dropped the webhook before that.
+	// reported has the webhooks that a status has named. forsaken has the webhooks that the spec
+	// dropped before a status named them.
 	reported, forsaken map[string]bool
 	// twice is the name of a webhook that the operator created twice.
 	twice string
@@ -65,7 +66,7 @@ func (h *history) observe() State {
 	return s
 }
 
-// reconcile stops after most steps. If lost is set, the response to a create does not arrive.
+// reconcile limits the number of steps. If lost is set, the response to a create does not arrive.
 func (h *history) reconcile(most int, lost bool) (unchanged bool) {
 	todo := NewPlan(h.channel, h.observe())
 	if todo.Err != nil {
@@ -189,7 +190,8 @@ func (h *history) Check(t *rapid.T) {
 	}
 }
 
-// A webhook may remain if the spec dropped it after an interrupted create.
+// A webhook may remain if its create was interrupted, and the spec dropped the webhook before a
+// status named it.
 func (h *history) expectReconciled(t *rapid.T) {
 	for range 4 {
 		h.complete = true

@@ -27,7 +27,7 @@ const FieldOwner = "discord-operator"
 // webhookAnnotation has the id of the webhook, so that the operator needs only a Secret's metadata.
 const webhookAnnotation = "discord.jutsu.com/webhook-id"
 
-// maxWebhooks is Discord's limit of webhooks in a channel: code 30007.
+// maxWebhooks is Discord's limit of webhooks in a channel (error code 30007).
 const maxWebhooks = 15
 
 var secretLabels = map[string]string{
@@ -111,7 +111,8 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	return p
 }
 
-// Created excludes webhooks that are older than the object, because users may have their URLs.
+// Created reports whether the webhook in the status is younger than the object. The operator never
+// deletes an older webhook, because users may have the webhook's URL.
 func Created(c *v1alpha1.DiscordChannel) bool {
 	return statusID(c) != "" && younger(c, statusID(c))
 }
@@ -144,7 +145,7 @@ func refusedCreate(s State) *conditions.Issue {
 	return cmp.Or(lacks, here)
 }
 
-// secretInSync reads only metadata: managedFields name a client that has changed the URL.
+// secretInSync reads only metadata: managedFields show whether another client has changed the URL.
 func secretInSync(secret *metav1.PartialObjectMetadata, webhookID string) bool {
 	return secret != nil && webhookID != "" && secret.Annotations[webhookAnnotation] == webhookID &&
 		apply.SecretInSync(FieldOwner, secret, secretLabels, []string{v1alpha1.WebhookSecretKey})

@@ -85,9 +85,9 @@ func TestPlan(t *testing.T) {
 		change func(*State)
 		want   step
 	}{
-		"unmanaged":                      {change: func(s *State) { s.Hooks = mine }},
-		"a new webhook":                  {asked: asked, want: step{Create: true, Write: true}},
-		"a new webhook of a new channel": {asked: asked, change: func(s *State) { s.Channel = nil }, want: step{Create: true, Write: true}},
+		"no webhook in the spec and the status": {change: func(s *State) { s.Hooks = mine }},
+		"a new webhook":                         {asked: asked, want: step{Create: true, Write: true}},
+		"a new webhook of a new channel":        {asked: asked, change: func(s *State) { s.Channel = nil }, want: step{Create: true, Write: true}},
 		"in sync": {asked: asked, has: has, change: func(s *State) { s.Hooks, s.Secret = mine, secretMeta("alerts-webhook", "7") },
 			want: step{Use: "7", Exists: true}},
 		"the Secret is missing": {asked: asked, has: has, change: func(s *State) { s.Hooks = mine }, want: step{Use: "7", Write: true}},
@@ -105,53 +105,53 @@ func TestPlan(t *testing.T) {
 			s.Hooks = mine
 			s.Secret = changedMeta(secretMeta("alerts-webhook", "7"), func(m *metav1.PartialObjectMetadata) { m.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(`?`) })
 		}, want: step{Use: "7", Write: true, Exists: true}},
-		"another name":                {asked: &v1alpha1.ChannelWebhook{Name: "new"}, has: has, change: func(s *State) { s.Hooks = mine }, want: step{Use: "7", Rename: true, Write: true}},
-		"the webhook is gone":         {asked: asked, has: has, change: func(s *State) { s.Hooks = mine[:2] }, want: step{Create: true, Write: true}},
-		"the result of a lost create": {asked: asked, change: func(s *State) { s.Hooks = mine }, want: step{Use: "7", Write: true}},
-		"the oldest of several": {asked: asked, change: func(s *State) {
+		"the spec renames the webhook": {asked: &v1alpha1.ChannelWebhook{Name: "new"}, has: has, change: func(s *State) { s.Hooks = mine }, want: step{Use: "7", Rename: true, Write: true}},
+		"the webhook is gone":          {asked: asked, has: has, change: func(s *State) { s.Hooks = mine[:2] }, want: step{Create: true, Write: true}},
+		"the result of a lost create":  {asked: asked, change: func(s *State) { s.Hooks = mine }, want: step{Use: "7", Write: true}},
+		"uses the oldest webhook with the right name": {asked: asked, change: func(s *State) {
 			s.Hooks = []discordclient.Webhook{hook("9", "alerts", "app"), hook("8", "alerts", "app")}
 		}, want: step{Use: "8", Write: true}},
 		"the result of a lost create, not yet in the audit log": {asked: asked, change: func(s *State) { s.Hooks, s.Complete = mine, false },
 			want: step{Reason: v1alpha1.ReasonCreatePending}},
-		"proven by the audit log, under another name": {asked: asked, change: func(s *State) {
+		"the audit log proves a webhook with another name": {asked: asked, change: func(s *State) {
 			s.Hooks, s.Complete, s.Ours = mine, false, map[string]bool{"6": true}
 		}, want: step{Use: "6", Rename: true, Write: true}},
-		"created for another object": {asked: asked, change: func(s *State) { s.Hooks, s.Others = mine, map[string]bool{"7": true} },
+		"the audit log attributes the webhook to another object": {asked: asked, change: func(s *State) { s.Hooks, s.Others = mine, map[string]bool{"7": true} },
 			want: step{Create: true, Write: true}},
-		"keeps the recorded one of two with proof": {asked: asked, has: has, change: func(s *State) {
+		"keeps the webhook in the status, deletes a proven duplicate": {asked: asked, has: has, change: func(s *State) {
 			s.Hooks, s.Secret, s.Ours = mine, secretMeta("alerts-webhook", "7"), map[string]bool{"5": true, "6": true, "7": true}
 		}, want: step{Use: "7", Exists: true, Duplicates: []string{"6"}}},
-		"keeps the older of two with proof": {asked: asked, change: func(s *State) {
+		"keeps the older of two proven webhooks": {asked: asked, change: func(s *State) {
 			s.Hooks, s.Ours = mine, map[string]bool{"6": true, "7": true}
 		}, want: step{Use: "6", Rename: true, Write: true, Duplicates: []string{"7"}}},
-		"only in the Secret": {asked: asked, change: func(s *State) { s.Hooks, s.Complete, s.Secret = mine, false, secretMeta("alerts-webhook", "6") },
+		"only the Secret names the webhook": {asked: asked, change: func(s *State) { s.Hooks, s.Complete, s.Secret = mine, false, secretMeta("alerts-webhook", "6") },
 			want: step{Use: "6", Rename: true, Exists: true}},
-		"only in the Secret, of another bot": {asked: asked, change: func(s *State) {
+		"only the Secret names a webhook that is not the bot's": {asked: asked, change: func(s *State) {
 			s.Hooks, s.Secret = slices.Clone(mine[:1]), secretMeta("alerts-webhook", "5")
 			s.Hooks[0].Token = discordclient.NewSecret("t5")
 		}, want: step{Create: true, Write: true, Exists: true}},
-		"in the records, not yet in the status": {asked: &v1alpha1.ChannelWebhook{Name: "new"}, change: func(s *State) {
+		"only the record names the webhook": {asked: &v1alpha1.ChannelWebhook{Name: "new"}, change: func(s *State) {
 			s.Hooks, s.Record = mine, lifecycle.Record{Known: true, ID: "6"}
 		}, want: step{Use: "6", Rename: true, Write: true}},
-		"of another bot, with its Secret": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(s *State) {
+		"the status names a webhook that is not the bot's, the Secret is intact": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(s *State) {
 			s.Hooks, s.Secret = mine[:1], secretMeta("alerts-webhook", "5")
 		}, want: step{Use: "5", Exists: true}},
-		"of another bot, without its Secret": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(s *State) { s.Hooks = mine[:1] }, want: step{Create: true, Write: true}},
-		"an earlier create may show later":   {asked: asked, change: func(s *State) { s.Complete = false }, want: step{Reason: v1alpha1.ReasonCreatePending}},
-		"15 webhooks":                        {asked: asked, change: func(s *State) { s.Hooks = many }, want: step{Reason: v1alpha1.ReasonLimitReached}},
-		"15 webhooks, one of them ours":      {asked: asked, change: func(s *State) { s.Hooks = slices.Concat(many[1:], mine[2:]) }, want: step{Use: "7", Write: true}},
+		"the status names a webhook that is not the bot's, the Secret is missing": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(s *State) { s.Hooks = mine[:1] }, want: step{Create: true, Write: true}},
+		"an earlier create may still be invisible":                                {asked: asked, change: func(s *State) { s.Complete = false }, want: step{Reason: v1alpha1.ReasonCreatePending}},
+		"15 webhooks":                   {asked: asked, change: func(s *State) { s.Hooks = many }, want: step{Reason: v1alpha1.ReasonLimitReached}},
+		"15 webhooks, one of them ours": {asked: asked, change: func(s *State) { s.Hooks = slices.Concat(many[1:], mine[2:]) }, want: step{Use: "7", Write: true}},
 		"another object owns the Secret": {asked: asked, change: func(s *State) {
 			s.Secret = changedMeta(secretMeta("alerts-webhook", "7"), func(m *metav1.PartialObjectMetadata) { m.OwnerReferences[0].UID = "other" })
 		}, want: step{Reason: v1alpha1.ReasonNameConflict, Exists: true}},
 		"Discord cannot be read": {asked: asked, change: func(s *State) { s.Err = conditions.Progressing("Outage", "") }, want: step{Reason: "Outage"}},
-		"the Secret has another name": {asked: &v1alpha1.ChannelWebhook{Name: "alerts", SecretName: "new"}, has: has, change: func(s *State) {
+		"the spec renames the Secret": {asked: &v1alpha1.ChannelWebhook{Name: "alerts", SecretName: "new"}, has: has, change: func(s *State) {
 			s.Hooks, s.Secrets = mine, []metav1.PartialObjectMetadata{*secretMeta("alerts-webhook", "7")}
 		}, want: step{Use: "7", Write: true, Obsolete: []string{"alerts-webhook"}}},
-		"removed from the spec": {has: has, change: func(s *State) {
+		"the spec drops the webhook": {has: has, change: func(s *State) {
 			s.Hooks, s.Secrets = mine, []metav1.PartialObjectMetadata{*secretMeta("alerts-webhook", "7")}
 		},
 			want: step{Remove: "7", Obsolete: []string{"alerts-webhook"}}},
-		"removed from the spec, and gone": {has: has, change: func(s *State) { s.Hooks = mine[:2] }},
+		"the spec drops a deleted webhook": {has: has, change: func(s *State) { s.Hooks = mine[:2] }},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// The operator keeps a webhook that is older than its object, because users may have its URL.
+// The operator keeps a webhook that is older than the object: users may have the webhook's URL.
 func TestOlderWebhookStays(t *testing.T) {
 	t.Parallel()
 	made := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -190,9 +190,9 @@ func TestOlderWebhookStays(t *testing.T) {
 		object time.Time
 		want   string
 	}{
-		"older":                        {made.Add(time.Hour), ""},
-		"newer":                        {made.Add(-time.Hour), o.Status.Webhook.ID},
-		"newer, within the clock skew": {made.Add(time.Second), o.Status.Webhook.ID},
+		"the webhook is older than the object":       {made.Add(time.Hour), ""},
+		"the webhook is newer than the object":       {made.Add(-time.Hour), o.Status.Webhook.ID},
+		"the webhook is older within the clock skew": {made.Add(time.Second), o.Status.Webhook.ID},
 	} {
 		o.CreationTimestamp = metav1.NewTime(c.object)
 		if got := NewPlan(o, state); got.Remove != c.want {
@@ -204,7 +204,7 @@ func TestOlderWebhookStays(t *testing.T) {
 func TestWebhookNeedsPermission(t *testing.T) {
 	t.Parallel()
 	guild := newGuild(t, all&^discordtest.PermManageWebhooks)
-	for name, live := range map[string]*discordclient.Channel{"a new channel": nil, "one that exists": {Name: "alerts"}} {
+	for name, live := range map[string]*discordclient.Channel{"a new channel": nil, "an existing channel": {Name: "alerts"}} {
 		got := NewPlan(object(spec{Name: "alerts", Webhook: &v1alpha1.ChannelWebhook{Name: "alerts"}}), observed(guild, live))
 		if reasonOf(got.Err) != v1alpha1.ReasonMissingPermissions || got.Create {
 			t.Errorf("%s: %+v", name, got)

@@ -28,7 +28,8 @@ type Webhooks struct {
 	Records *lifecycle.Records // the creates that this process has sent
 	Status  *status.Recorder
 
-	// Discord reported missing webhooks as unknown, and returned inconsistent webhooks only by id.
+	// missing has webhooks that Discord reported as unknown. inconsistent has webhooks that Discord
+	// returned by id, but not in a list.
 	missing, inconsistent lifecycle.Missing
 }
 
@@ -52,7 +53,7 @@ func (w *Webhooks) Observe(
 	ctx context.Context, c *v1alpha1.DiscordChannel, guild *bot.Guild, ch *discordclient.Channel,
 ) (s State, err error) {
 	// The first call of Records.Of sets the time until which another process may have sent creates.
-	// So Observe calls it early, and a webhook that a user adds later need not wait.
+	// So Observe calls it even without a webhook: a webhook that a user adds later need not wait.
 	s = State{Guild: guild, Channel: ch, Record: w.Records.Of(c.UID)}
 	if c.Spec.Webhook == nil && c.Status.Webhook == nil {
 		return s, nil

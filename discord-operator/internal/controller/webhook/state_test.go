@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 )
 
-// A webhook that a user adds later does not wait for creates of another process.
+// The wait for creates of another process begins with the first channel, even without a webhook.
 func TestRecordsBeginWithTheFirstChannel(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(100, 0)

@@ -32,7 +32,8 @@ type Bot struct {
 	reading     sync.Map   // guild id to *sync.Mutex: one reconcile at a time reads a guild's webhooks
 }
 
-// Discord sometimes refuses a valid token, so the operator retries. But Discord counts refusals.
+// refusedRetries are the delays between tries of a refused token. Discord sometimes refuses a valid
+// token, so the operator retries. Discord counts each refusal, so the delays grow.
 var refusedRetries = []time.Duration{time.Minute, 10 * time.Minute, time.Hour}
 
 // The caller must lock Bots.mu.
@@ -70,7 +71,7 @@ func (b *Bot) Application(ctx context.Context) (discordclient.Application, error
 	return app, err
 }
 
-// Webhooks returns a channel's webhooks, from a cached list not older than since or by a call.
+// Webhooks returns a channel's webhooks. It sends a call if the cached list is older than since.
 func (b *Bot) Webhooks(
 	ctx context.Context, guildID, channelID string, since time.Time,
 ) ([]discordclient.Webhook, error) {

@@ -38,7 +38,7 @@ const EventTokenRefused guildcache.EventKind = "refused"
 // Config is the configuration of all bots.
 type Config struct {
 	APIURL string
-	// PerSecond is the most calls that a bot makes per second. 0 means Discord's limit.
+	// PerSecond is the maximum number of calls of a bot per second. 0 means Discord's limit.
 	PerSecond int
 	// Resync is the interval between reads of a guild without the Gateway.
 	Resync time.Duration
@@ -77,7 +77,7 @@ type use struct {
 	guild   string
 }
 
-// New returns Bots without a bot. ctx limits all connections, and live reads the data of Secrets.
+// New returns Bots without a bot. All connections end with ctx. live reads the data of Secrets.
 func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -120,7 +120,7 @@ func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, er
 		}
 		have = found.(use)
 	}
-	// A new DiscordServer with this name may be for another guild.
+	// Check each time, because a new DiscordServer with the same name may be for another guild.
 	if refused := grant.TokenRefused(server, have.allowed, server.Spec.ServerID); refused != nil {
 		return nil, refused
 	}
@@ -259,7 +259,8 @@ func (b *Bots) assign(server types.NamespacedName, token string, now use) (use, 
 	return now, nil
 }
 
-// Follow records the guild of a server, and stops the reads of a former guild without servers.
+// Follow records the guild of a server. If no server uses the former guild, the bot's reads of it
+// stop.
 func (b *Bots) Follow(server types.NamespacedName, guildID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -307,7 +308,8 @@ func (b *Bots) end(former use) {
 	bot.stop()
 }
 
-// start connects a bot. Its own refused calls count for namespace. The caller must lock b.mu.
+// start connects a bot. Refused calls that no object causes count for namespace. The caller must
+// lock b.mu.
 func (b *Bots) start(token, namespace string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{

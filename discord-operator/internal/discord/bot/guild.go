@@ -112,7 +112,8 @@ func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, gui
 	return g, err
 }
 
-// ToDelete returns the bot for deletions: the last used bot if the token's Secret is gone.
+// ToDelete returns the bot for deletions. If the token's Secret is gone or wrong, it returns the
+// last used bot.
 func (b *Bots) ToDelete(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
 	return b.toDelete(ctx, server, server.Status.ServerID, server.Namespace)
 }
@@ -221,7 +222,8 @@ func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue
 }
 
 // Lacks is the issue of permissions that the bot lacks in the guild; nil if none or unknown.
-// Its link also asks for the permissions of the bot's role, which an invitation may replace.
+// Its link also asks for the permissions that the bot's role has, because an invitation may replace
+// them.
 func Lacks(snap *guildcache.Snapshot, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
 	have, exact := snap.BotPermissions()
 	if !exact || have.Has(needed) {

@@ -23,12 +23,12 @@ func TestLacks(t *testing.T) {
 		inviteURL string
 		want      string // end of the message; empty for no issue
 	}{
-		"nothing missing":             {permissions.ViewChannel | permissions.ManageChannels, "https://x?permissions=8192", ""},
-		"a link":                      {permissions.MoveMembers, "https://x?permissions=536870912", "again: https://x?permissions=553649152"},
-		"a link for an administrator": {permissions.MoveMembers, "https://x?permissions=8", "again: https://x?permissions=16778240"},
-		"no link known":               {permissions.MoveMembers, "", "Give it to a role of the bot."},
-		"Administrator":               {permissions.Administrator, "https://x?permissions=1", "Give it to a role of the bot."},
-		"a text that is none":         {permissions.MoveMembers, "https://x:y", "Give it to a role of the bot."},
+		"nothing missing":                           {permissions.ViewChannel | permissions.ManageChannels, "https://x?permissions=8192", ""},
+		"the link adds the lacking permission":      {permissions.MoveMembers, "https://x?permissions=536870912", "again: https://x?permissions=553649152"},
+		"the link no longer asks for Administrator": {permissions.MoveMembers, "https://x?permissions=8", "again: https://x?permissions=16778240"},
+		"no invite link is known":                   {permissions.MoveMembers, "", "Give it to a role of the bot."},
+		"the bot lacks Administrator":               {permissions.Administrator, "https://x?permissions=1", "Give it to a role of the bot."},
+		"the invite link is invalid":                {permissions.MoveMembers, "https://x:y", "Give it to a role of the bot."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,9 +50,9 @@ func TestLacksIn(t *testing.T) {
 		needed     permissions.Bits
 		want       string // end of the message; empty for no issue
 	}{
-		"nothing missing":  {nil, permissions.ManageWebhooks, ""},
-		"denied there":     {denied, permissions.ManageWebhooks, "Allow it to the bot or to one of its roles, in the permission overwrites of that channel or category on Discord."},
-		"denied and never": {denied, permissions.ManageWebhooks | permissions.MoveMembers, "Give them to a role of the bot."},
+		"nothing missing":                                 {nil, permissions.ManageWebhooks, ""},
+		"an overwrite denies it":                          {denied, permissions.ManageWebhooks, "Allow it to the bot or to one of its roles, in the permission overwrites of that channel or category on Discord."},
+		"an overwrite denies both, and no role gives one": {denied, permissions.ManageWebhooks | permissions.MoveMembers, "Give them to a role of the bot."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,11 +78,11 @@ func TestReserved(t *testing.T) {
 		denies permissions.Bits
 		want   string // start of the message; empty for no issue
 	}{
-		"nothing reserved":           {"bot", permissions.Speak, ""},
-		"Administrator":              {"bot", permissions.Administrator | permissions.ManageRoles, "Administrator applies to the whole server"},
-		"ManageRoles":                {"bot", permissions.ManageRoles, "Discord lets only administrators set ManageRoles"},
-		"by an administrator":        {"administrator", permissions.Administrator | permissions.ManageRoles, ""},
-		"with another that it lacks": {"bot", permissions.Speak | permissions.Administrator, "Administrator applies to the whole server"},
+		"nothing reserved":            {"bot", permissions.Speak, ""},
+		"denies Administrator":        {"bot", permissions.Administrator | permissions.ManageRoles, "Administrator applies to the whole server"},
+		"denies ManageRoles":          {"bot", permissions.ManageRoles, "Discord lets only administrators set ManageRoles"},
+		"the bot is an administrator": {"administrator", permissions.Administrator | permissions.ManageRoles, ""},
+		"denies Administrator and a permission that the bot lacks": {"bot", permissions.Speak | permissions.Administrator, "Administrator applies to the whole server"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -20,7 +20,8 @@ type refusals struct {
 	mu     sync.Mutex
 	whole  *discordclient.InvalidRequests
 	shares map[string]*discordclient.InvalidRequests
-	// kept is the number of shares after the last cleanup. At twice this number, the next runs.
+	// kept is the number of shares after the last cleanup. The next
+	// cleanup runs at twice this number.
 	kept int
 }
 
@@ -32,7 +33,8 @@ func newRefusals(now func() time.Time) *refusals {
 
 const minShares = 1000
 
-// A bot may still use a dropped count, which at most doubles a namespace's share.
+// of returns the count of a namespace, and sometimes drops idle counts. If a bot still uses a
+// dropped count, the namespace may cause at most twice its share of refusals.
 func (r *refusals) of(namespace string) *discordclient.InvalidRequests {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,16 +24,16 @@ import (
 )
 
 const (
-	// MaxTransient is the longest rate limit that no status reports, because it ends so soon.
+	// MaxTransient is a duration. No status reports a rate limit up to it, because it ends so soon.
 	MaxTransient = 5 * time.Second
-	// maxQueued is the longest wait in the bot's call queue that no status reports.
+	// maxQueued is a duration. No status reports a wait up to it in the bot's call queue.
 	maxQueued = 30 * time.Second
 	// deniedRetry is long, because each try counts towards Discord's limit of invalid requests.
 	deniedRetry = 10 * time.Minute
 	// firstDeniedRetry is short, because Discord sometimes denies a permitted call.
 	firstDeniedRetry = time.Minute
 	deletionRetry    = time.Minute
-	// notLeadingRetry follows a call that the fence stopped, as the process may not lead.
+	// notLeadingRetry is the delay after a call that the fence stopped: the process may not lead.
 	notLeadingRetry = time.Second
 	fullRetry       = time.Minute
 )
@@ -194,7 +194,7 @@ func DeletionFailed(why string) *conditions.Issue {
 
 func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
 
-// Worst returns the issue to report; nil for none. Transient issues count only without others.
+// Worst returns the issue to report; nil for none. It ignores transient issues if there are others.
 func Worst(list []conditions.Issue) *conditions.Issue {
 	brief := func(i conditions.Issue) bool { return IsTransient(&i) }
 	if lasting := slices.DeleteFunc(slices.Clone(list), brief); len(lasting) > 0 {
@@ -256,7 +256,7 @@ func ofDeletion(worst *conditions.Issue, failing time.Duration) *conditions.Issu
 	return DeletionFailed(sentence(worst.Message)).After(cmp.Or(worst.RequeueAfter, deletionRetry))
 }
 
-// Abandonable reports whether a user may leave the resource on Discord despite this issue.
+// Abandonable reports whether this issue lets a user leave the resource on Discord.
 func Abandonable(worst *conditions.Issue) bool { return worst.Reason == v1alpha1.ReasonDeletionFailed }
 
 // Annotate returns the command that sets an annotation of an object, or removes it with "-".
@@ -288,7 +288,8 @@ func resource(o client.Object) string {
 	return "discordchannels.discord.jutsu.com"
 }
 
-// Name returns an object's name for messages in a namespace; with its own namespace if it differs.
+// Name returns an object's name for messages in namespace. An object of another namespace gets its
+// namespace as a prefix.
 func Name(o metav1.Object, namespace string) string {
 	if o.GetNamespace() == namespace {
 		return o.GetName()

@@ -48,27 +48,27 @@ func TestOf(t *testing.T) {
 		err  error
 		want *conditions.Issue
 	}{
-		"no error":                            {nil, nil},
-		"keeps an issue":                      {waiting, waiting},
-		"keeps a transient issue":             {brief, brief},
-		"retries a foreign error":             {errTransient, &conditions.Issue{Type: "Progressing", Reason: "Retrying", Message: "connection refused", Err: errTransient}},
-		"retries while another process leads": {fmt.Errorf("patch status: %w", fence.ErrNotLeading), Transient(notLeadingRetry)},
-		"a transient rate limit":              {limited(MaxTransient), Transient(MaxTransient)},
-		"a rate limit, to the minute": {limited(48 * time.Second), conditions.Progressing("RateLimited",
+		"no error":                {nil, nil},
+		"keeps an issue":          {waiting, waiting},
+		"keeps a transient issue": {brief, brief},
+		"retries an error that is not from Discord": {errTransient, &conditions.Issue{Type: "Progressing", Reason: "Retrying", Message: "connection refused", Err: errTransient}},
+		"retries while another process leads":       {fmt.Errorf("patch status: %w", fence.ErrNotLeading), Transient(notLeadingRetry)},
+		"a transient rate limit":                    {limited(MaxTransient), Transient(MaxTransient)},
+		"a rate limit, rounded up to the minute": {limited(48 * time.Second), conditions.Progressing("RateLimited",
 			`Discord's rate limit (hidden) delays the call "edit channel". The operator retries it by 2026-08-09 09:13 UTC.`).After(48 * time.Second)},
 		"a rate limit that ends on a minute": {limited(48*time.Second - 500), conditions.Progressing("RateLimited",
 			`Discord's rate limit (hidden) delays the call "edit channel". The operator retries it by 2026-08-09 09:12 UTC.`).After(48*time.Second - 500)},
-		"next in the call queue":    {queued(400 * time.Millisecond), Transient(1500 * time.Millisecond)},
-		"a place in the call queue": {queued(maxQueued), Transient(38*time.Second + 500*time.Millisecond)},
-		"a place far back in the call queue": {queued(maxQueued + time.Second), conditions.Progressing("RateLimited",
+		"next in the call queue":         {queued(400 * time.Millisecond), Transient(1500 * time.Millisecond)},
+		"a short wait in the call queue": {queued(maxQueued), Transient(38*time.Second + 500*time.Millisecond)},
+		"a long wait in the call queue": {queued(maxQueued + time.Second), conditions.Progressing("RateLimited",
 			`Discord's rate limit (global) delays the call "edit channel". The operator retries it by 2026-08-09 09:12 UTC.`).After(maxQueued + time.Second)},
-		"a place in the call queue for a share": {exceeding(maxQueued), Transient(38*time.Second + 500*time.Millisecond)},
-		"a place far back in the call queue for a share": {exceeding(maxQueued + time.Second), conditions.Progressing("RateLimited",
+		"a short wait for the namespace's share of calls": {exceeding(maxQueued), Transient(38*time.Second + 500*time.Millisecond)},
+		"a long wait for the namespace's share of calls": {exceeding(maxQueued + time.Second), conditions.Progressing("RateLimited",
 			`The objects of this namespace have used their share of the calls of another namespace's bot, so the call "edit channel" is delayed. `+
 				`The operator retries it by 2026-08-09 09:12 UTC.`).After(maxQueued + time.Second)},
 		"a bad token":                     {refusal(discordclient.ClassBadToken), conditions.Progressing("WaitingForServer", "Discord refuses the bot's token. The owner of the DiscordServer must replace it.")},
 		"denied":                          {refusal(discordclient.ClassDenied), conditions.Degraded("MissingPermissions", "").After(deniedRetry)},
-		"full":                            {refusal(discordclient.ClassLimit), conditions.Degraded("LimitReached", "").After(fullRetry)},
+		"a limit is reached":              {refusal(discordclient.ClassLimit), conditions.Degraded("LimitReached", "").After(fullRetry)},
 		"invalid, until the spec changes": {refusal(discordclient.ClassInvalid), conditions.Degraded("Refused", "")},
 	}
 	for name, c := range cases {
@@ -121,10 +121,10 @@ func TestOfDeletion(t *testing.T) {
 		"a failing Discord":                       {refusal(discordclient.ClassTransient), deletionGrace, failed, deletionRetry},
 		"a guild that is gone":                    {refusal(discordclient.ClassGone), deletionGrace, failed, deletionRetry},
 		"a lost create, within deletionGrace":     {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), 0, v1alpha1.ReasonCreatePending, time.Second},
-		"an unclear create":                       {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), deletionGrace, failed, time.Second},
+		"a lost create":                           {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), deletionGrace, failed, time.Second},
 		"a transient issue":                       {Transient(time.Second), deletionGrace, v1alpha1.ReasonRateLimited, time.Second},
 		"a rate limit":                            {limited(time.Hour), deletionGrace, v1alpha1.ReasonRateLimited, time.Hour},
-		"dependents":                              {conditions.Progressing(v1alpha1.ReasonWaitingForDependents, "x"), deletionGrace, v1alpha1.ReasonWaitingForDependents, 0},
+		"a wait for dependents":                   {conditions.Progressing(v1alpha1.ReasonWaitingForDependents, "x"), deletionGrace, v1alpha1.ReasonWaitingForDependents, 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -149,13 +149,13 @@ func TestUnreported(t *testing.T) {
 		age  time.Duration
 		want time.Duration
 	}{
-		"none":                       {nil, nil, 0, 0},
-		"transient":                  {Transient(time.Second), reported, time.Hour, time.Second},
-		"transient, of a new object": {Transient(time.Second), nil, MaxTransient - time.Millisecond, time.Second},
-		"a new object waits":         {conditions.Progressing("", ""), nil, 2 * time.Second, 3 * time.Second},
+		"no issue":                                  {nil, nil, 0, 0},
+		"a transient issue of a reported object":    {Transient(time.Second), reported, time.Hour, time.Second},
+		"a transient issue of a new object":         {Transient(time.Second), nil, MaxTransient - time.Millisecond, time.Second},
+		"a new object waits":                        {conditions.Progressing("", ""), nil, 2 * time.Second, 3 * time.Second},
 		"a new object waits less than MaxTransient": {conditions.Progressing("", "").After(time.Second), nil, 0, time.Second},
 		"a new object waits more than MaxTransient": {conditions.Progressing("", "").After(time.Hour), nil, 0, MaxTransient},
-		"a new object has waited":                   {conditions.Progressing("", ""), nil, MaxTransient, 0},
+		"a new object has waited for MaxTransient":  {conditions.Progressing("", ""), nil, MaxTransient, 0},
 		"a reported object waits":                   {conditions.Progressing("", ""), reported, 0, 0},
 		"a new object needs a user":                 {conditions.Degraded("", ""), nil, 0, 0},
 		"a new object fails":                        {errTransient, nil, 0, 0},

@@ -17,12 +17,12 @@ func TestWaitFor(t *testing.T) {
 		cause *metav1.Condition
 		want  string
 	}{
-		"its own namespace reads the cause": {"platform", cause,
+		"the parent's namespace reads the cause": {"platform", cause,
 			"DiscordServer company is not available (TokenNotFound): Secret bot does not exist. Create it."},
-		"another reads the reason and whom to ask": {"team-a", cause,
+		"another namespace reads the reason and the advice to ask the owner": {"team-a", cause,
 			"DiscordServer platform/company is not available (TokenNotFound). Ask its owner."},
-		"its own namespace, without a cause": {"platform", nil, "DiscordServer company is not available yet."},
-		"another namespace, without a cause": {"team-a", nil, "DiscordServer platform/company is not available. Ask its owner."},
+		"the parent's namespace, without a cause": {"platform", nil, "DiscordServer company is not available yet."},
+		"another namespace, without a cause":      {"team-a", nil, "DiscordServer platform/company is not available. Ask its owner."},
 	} {
 		if got := parent.WaitFor("WaitingForServer", c.by, "is not available", c.cause); got.Message != c.want || got.IsDegraded() {
 			t.Errorf("%s: %q, want %q", name, got.Message, c.want)

@@ -85,7 +85,8 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 	return results
 }
 
-// Each retry with a finalizer searches for a create, so Discord's limits are checked first.
+// ensureFinalizer first checks Discord's limits. At a limit, it adds no finalizer, because each
+// retry with a finalizer searches for an earlier create.
 func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) error {
 	if status.Finalized(b.Object) {
 		return nil

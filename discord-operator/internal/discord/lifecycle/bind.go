@@ -54,7 +54,7 @@ type Identity struct {
 	Released bool // whether the status says that the resource was only observed; another object may manage it
 }
 
-// Retained reports whether a deletion leaves the resource. By default, an adopted resource stays.
+// Retained reports whether a deletion leaves the resource on Discord, by default if it is adopted.
 func (i Identity) Retained() bool {
 	if i.Observed || i.guessed(i.StatusID) {
 		return true
@@ -102,14 +102,14 @@ type Lookup struct {
 	NoRetention *conditions.Issue // why a deleted object may not leave its resource; nil if it may
 }
 
-// Binding relates an object to its resource. If Live and Absent are zero, its existence is unknown.
+// Binding relates an object to its resource. Without Live and Absent, the resource may exist.
 type Binding struct {
 	Lookup
 	Identity
 	Live     resource.Resource
 	Stored   resource.StoredForms // the values that Discord stores in another form
 	Inherits bool                 // whether the channel is new and lacks overwrites of its category
-	// Adopted: this reconcile binds an existing resource. Recovered: its create had no response.
+	// Adopted: this reconcile adopts Live. Recovered: Live comes from a create without response.
 	Adopted, Recovered bool
 	Guessed            bool              // whether this or an earlier reconcile recovered Live without proof
 	Absent             bool              // whether certainly no resource exists, so that a create is safe
@@ -119,14 +119,16 @@ type Binding struct {
 	ClaimedHere        bool              // whether all other objects that name the resource are in this namespace
 }
 
-// Claim records another object (by) that claims the resource. Other namespaces take precedence.
+// Claim records that another object (by) claims the resource. here means that it is in the same
+// namespace. An object of another namespace takes precedence.
 func (b *Binding) Claim(by string, here bool) {
 	if b.ClaimedBy == "" || b.ClaimedHere {
 		b.ClaimedBy, b.ClaimedHere = by, here
 	}
 }
 
-// Reason returns the audit log reason for calls. By its UID, Bind finds creates without response.
+// Reason returns the reason of a call for the audit log. Bind searches the audit log for the UID in
+// the reason, to find creates without response.
 func Reason(kind string, o client.Object) string {
 	return fmt.Sprintf("%s %s %s", kind, o.GetUID(), client.ObjectKeyFromObject(o))
 }
@@ -186,7 +188,7 @@ func (r *Resources) Owns(o status.Object) bool {
 }
 
 // Position returns the desired place of an object; nil if the spec has none. Only siblings of its
-// namespace count: no namespace can move the resources of another.
+// namespace count, so that no namespace can move the resources of another.
 func (r *Resources) Position(ctx context.Context, o client.Object, by, value string) (*Position, error) {
 	if r.Kind.Identity(o).Position == nil {
 		return nil, nil

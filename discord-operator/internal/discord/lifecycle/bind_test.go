@@ -212,7 +212,7 @@ func TestBind(t *testing.T) {
 		reason string
 	}{
 		"no finalizer": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(), "" }, found: Binding{Absent: true}},
-		"no finalizer, a channel of that name": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"no finalizer, but a channel with the desired name": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.make(t, "alerts", "by a user")
 			return r.lookup(), ""
 		}, found: Binding{Absent: true}},
@@ -237,7 +237,7 @@ func TestBind(t *testing.T) {
 			id := r.make(t, "alerts", "").ID
 			return r.lookup(finalized, stored(id), matched), id
 		}, found: Binding{Guessed: true}},
-		"matched without proof, in spec.adopt since": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"matched without proof, and later named in spec.adopt": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "alerts", "").ID
 			return r.lookup(finalized, stored(id), matched, adopts(id)), id
 		}},
@@ -257,7 +257,7 @@ func TestBind(t *testing.T) {
 			id := r.make(t, "old", "").ID
 			return r.lookup(adopts(id), func(l *Lookup) { l.Types = []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory} }), ""
 		}, reason: v1alpha1.ReasonAdoptMismatch},
-		"adopts a channel in another status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"adopts a channel that is in another object's status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []claim{{uid: "uid"}, {uid: "other", inStatus: true}}
 			return r.lookup(adopts(id)), ""
@@ -294,7 +294,7 @@ func TestBind(t *testing.T) {
 			r.claims[""] = []claim{{uid: "uid"}}
 			return r.lookup(adopts(id)), id
 		}, found: Binding{Adopted: true}},
-		"deleted on Discord, and the records know no other channel": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+		"deleted on Discord, confirmed by a second 404": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
 			r.resources.Records.Bound("uid", "123456")
 			l := r.lookup(finalized, stored("123456"))
 			if _, err := r.bind(t, l); !isTransient(err) {
@@ -325,7 +325,7 @@ func TestBind(t *testing.T) {
 		"an interrupted create has a result in the audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(finalized), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
 		}, found: Binding{Recovered: true}},
-		"an interrupted create of this process, and a user has removed the finalizer": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"a create of this process is interrupted, and a user removes the finalizer": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.resources.Records.Unknown("uid")
 			return r.lookup(), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
 		}, found: Binding{Recovered: true}},
@@ -344,38 +344,38 @@ func TestBind(t *testing.T) {
 			r.hide(t, id)
 			return r.lookup(adopts(id)), ""
 		}, reason: v1alpha1.ReasonHiddenFromBot},
-		"ignores channels of others with the same name": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"ignores a channel with the desired name that another create made": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.make(t, "alerts", "by hand")
 			r.later(time.Minute)
 			return r.lookup(finalized), ""
 		}, found: Binding{Absent: true}},
-		"another namespace binds no match without proof": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"an object of another namespace does not bind a match that lacks proof": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
 			r.later(time.Minute)
 			return r.lookup(finalized, foreign), ""
 		}, found: Binding{Absent: true}},
-		"another namespace binds a match with proof": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"an object of another namespace binds a match with proof": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(finalized, foreign), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
 		}, found: Binding{Recovered: true}},
-		"another namespace finds a match, but no audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"an object of another namespace finds a match but cannot read the audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.make(t, "alerts", "DiscordChannel uid ns/alerts")
 			r.forbidLog(t)
 			r.later(time.Minute)
 			return r.lookup(finalized, foreign), ""
 		}, reason: v1alpha1.ReasonCreateUnproven},
-		"another namespace finds no match and no audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"an object of another namespace finds no match and cannot read the audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.forbidLog(t)
 			r.later(time.Minute)
 			return r.lookup(finalized, foreign), ""
 		}, found: Binding{Absent: true}},
-		"a paused object binds no match without proof": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"a paused object does not bind a match that lacks proof": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
 			r.later(2 * time.Minute)
 			return r.lookup(finalized, paused), ""
 		}, reason: v1alpha1.ReasonPaused},
-		"ignores a channel from after all possible creates": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"ignores a channel that is younger than all possible creates": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // no create since this time
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
@@ -472,7 +472,7 @@ func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 }
 
 // A call that finds the channel between two 404s resets their count.
-func TestFoundChannelEndsALoss(t *testing.T) {
+func TestFoundChannelResetsTheCountOf404s(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	id := r.make(t, "alerts", "").ID
@@ -543,7 +543,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-func TestReadableAuditLogProves(t *testing.T) {
+func TestReadableAuditLogProvesACreate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	id := r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
@@ -569,7 +569,7 @@ func TestReadableAuditLogProves(t *testing.T) {
 	}
 }
 
-func TestAnotherNamespacesClaimCountsMost(t *testing.T) {
+func TestClaimOfAnotherNamespaceTakesPrecedence(t *testing.T) {
 	t.Parallel()
 	type claimant struct {
 		name string

@@ -70,7 +70,8 @@ func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, 
 	return claims, err
 }
 
-// Released is true for an object that only observes its resource, until a reconcile binds it again.
+// Released reports whether the object has given up its resource because the spec asks only to
+// observe it. It stays true until a reconcile that may change the resource binds it again.
 func (k *Kind) Released(o status.Object, results Results) bool {
 	i := k.Identity(o)
 	return i.Observed || i.Released && results.Live == nil

@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Delete deletes the resource of a deleted object, then the finalizer. After a failure, only the
-// force-delete annotation removes the finalizer, and only if plan.NoRetention is nil.
+// Delete deletes the resource of a deleted object, then the finalizer. If the deletion fails, the
+// force-delete annotation removes the finalizer all the same, but only if plan.NoRetention is nil.
 func Delete(
 	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o status.Object, plan Plan,
 ) Results {

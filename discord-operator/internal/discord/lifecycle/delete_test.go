@@ -84,8 +84,9 @@ func (f *forced) reconcile(issue *conditions.Issue) (abandoned bool) {
 	return false
 }
 
-// The time counts from the first failure. Rate limits and waits are no failures.
-func TestForceCountsFromTheFirstFailure(t *testing.T) {
+// The force-delete annotation leaves the resource on Discord 20 seconds after the first failure.
+// Rate limits and waits are no failures.
+func TestForceDeleteWaitsAfterTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	fails := func() *conditions.Issue { return issues.Unverified(conditions.ReasonRetrying, "502") }
 	limited := func() *conditions.Issue {
@@ -139,16 +140,17 @@ func TestForceCountsFromTheFirstFailure(t *testing.T) {
 	}
 }
 
-// The reported failure advises the annotation for leaving the resource, so no delete follows it.
+// The reported failure says that the annotation leaves the resource on Discord. So after this
+// report, the annotation must not cause a delete call.
 func TestForceSendsNoDeleteAfterAReportedFailure(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		reported *conditions.Issue
 		sent     int
 	}{
-		"no failure":       {nil, 1},
-		"a recent failure": {issues.Unverified(conditions.ReasonRetrying, "502"), 1},
-		"a failed one":     {issues.DeletionFailed("502"), 0},
+		"no failure": {nil, 1},
+		"a failure, not yet reported as DeletionFailed": {issues.Unverified(conditions.ReasonRetrying, "502"), 1},
+		"a failure, reported as DeletionFailed":         {issues.DeletionFailed("502"), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

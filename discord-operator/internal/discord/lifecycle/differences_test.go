@@ -39,7 +39,7 @@ func TestDifferences(t *testing.T) {
 		absent bool
 		want   []string
 	}{
-		"none": {},
+		"no changes": {},
 		"names instead of ids": {plan: Plan{Changes: []resource.Change{change("group", "", b, resource.ChannelName), change("systemChannelRef", a, "1", resource.ChannelName)}},
 			want: []string{`group: none -> "b"`, `systemChannelRef: "a" -> 1`}},
 		"permissions and colours": {plan: Plan{Changes: []resource.Change{
@@ -53,9 +53,9 @@ func TestDifferences(t *testing.T) {
 				`permissionOverwrites of role "Sensei": allow ManageRoles, deny none -> none`}},
 		"a create": {plan: Plan{Create: &resource.ChannelCreate{}, Changes: []resource.Change{change("name", "", "a", nil)}}, absent: true,
 			want: []string{"create", `name: "a"`}},
-		"a create that is refused": {absent: true, want: []string{"create"}},
-		"a move":                   {plan: Plan{Position: &Position{Rank: 9, Ranks: order.Ranks{b: 1}}}, want: []string{`move below "b"`}},
-		"a move to the top":        {plan: Plan{Position: &Position{Rank: 0, Ranks: order.Ranks{b: 0}}}},
+		"a create that an issue blocks": {absent: true, want: []string{"create"}},
+		"a move":                        {plan: Plan{Position: &Position{Rank: 9, Ranks: order.Ranks{b: 1}}}, want: []string{`move below "b"`}},
+		"no move among equal ranks":     {plan: Plan{Position: &Position{Rank: 0, Ranks: order.Ranks{b: 0}}}},
 		"a move to another group": {plan: Plan{Position: &Position{Rank: 9, Ranks: order.Ranks{b: 1}},
 			Changes: []resource.Change{change("group", "", "1", resource.ChannelName)}}, want: []string{"group: none -> 1"}},
 		"a long text": {plan: Plan{Changes: []resource.Change{change("topic", "", strings.Repeat("名", 500), nil)}},

@@ -31,8 +31,9 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Users and the operator create and delete resources of one name. Calls fail, and the operator is
-// killed at any moment. Time is fake (testing/synctest), and only rapid's draws are random.
+// Users and the operator create and delete resources, most of them with the name modelName. Calls
+// fail, and the operator is killed at any moment. Time is fake (testing/synctest), and only rapid's
+// draws are random.
 const (
 	modelName = "alerts"
 	enough    = 24 // number of reconciles, half a minute apart, that finish all work
@@ -65,7 +66,7 @@ type thing struct {
 	deleted   bool
 }
 
-// rapid's own context is outside the synctest bubble.
+// endless replaces rapid's context, which is outside the synctest bubble.
 var endless = context.Background()
 
 type subject struct {

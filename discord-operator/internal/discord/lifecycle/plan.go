@@ -35,7 +35,8 @@ type Bounds interface {
 type Position struct {
 	Rank  int32
 	Ranks order.Ranks // ranks of the siblings with a desired position, keyed by id
-	// AwaitsSiblings leaves the sorting to a later create, because Discord places each new role.
+	// AwaitsSiblings means that new DiscordRoles await their roles. A later reconcile then sorts,
+	// because Discord puts each new role at the bottom.
 	AwaitsSiblings bool
 }
 
@@ -60,7 +61,8 @@ const (
 	deleted   = "deleted"
 	gone      = "gone"
 	abandoned = "abandoned" // by the force-delete annotation, the resource stays on Discord
-	// Retained means that the resource stays: by policy, for another object, or without proof.
+	// Retained means that the resource stays on Discord: the policy says so, another object claims
+	// it, or no proof shows that this object created it.
 	Retained = "retained"
 )
 

@@ -38,28 +38,28 @@ func TestPlanDeletion(t *testing.T) {
 		"also claimed by another object": {binding: Binding{Live: live, ClaimedBy: "ns/other"}, want: &Deletion{
 			How: Retained, Note: "Retained the channel on Discord, because ns/other claims it too.",
 		}},
-		"deleted, retention not allowed": {binding: Binding{Lookup: none, Live: live}, want: &Deletion{By: resource.Channels, ID: "7"}},
+		"not retained, retention not allowed": {binding: Binding{Lookup: none, Live: live}, want: &Deletion{By: resource.Channels, ID: "7"}},
 		"retained, retention not allowed": {
 			retained: true, binding: Binding{Lookup: none, Live: live}, issues: []conditions.Issue{*none.NoRetention},
 		},
-		"gone, retention not allowed": {retained: true, binding: Binding{Lookup: none, Absent: true}, want: &Deletion{How: gone}},
-		"of another object, retention not allowed": {
+		"absent, retention not allowed": {retained: true, binding: Binding{Lookup: none, Absent: true}, want: &Deletion{How: gone}},
+		"the channel of another object, retention not allowed": {
 			retained: true, binding: Binding{Lookup: none, Mismatch: conditions.Degraded("Conflict", "It is another's.")},
 			want: &Deletion{How: gone, Note: "Nothing is deleted on Discord: It is another's."},
 		},
-		"guessed, retention not allowed": {retained: true, binding: Binding{Lookup: none, Live: live, Guessed: true}, want: &Deletion{
+		"bound without proof, retention not allowed": {retained: true, binding: Binding{Lookup: none, Live: live, Guessed: true}, want: &Deletion{
 			How: Retained, Note: "Retained the channel on Discord.",
 		}},
-		"claimed in its namespace, retention not allowed": {
+		"claimed by an object of the same namespace, retention not allowed": {
 			binding: Binding{Lookup: none, Live: live, ClaimedBy: "ns/other", ClaimedHere: true},
 			issues: []conditions.Issue{*conditions.Degraded("NotAllowed", "This object is being deleted, but ns/other also "+
 				"claims its channel on Discord. If nobody needs the channel, delete ns/other first. No.")},
 		},
-		"claimed in another namespace, retention not allowed": {
+		"claimed by an object of another namespace, retention not allowed": {
 			binding: Binding{Lookup: none, Live: live, ClaimedBy: "an object of another namespace"}, want: &Deletion{
 				How: Retained, Note: "Retained the channel on Discord, because an object of another namespace claims it too.",
 			}},
-		"guessed": {binding: Binding{Live: live, Recovered: true, Guessed: true}, want: &Deletion{
+		"bound without proof": {binding: Binding{Live: live, Recovered: true, Guessed: true}, want: &Deletion{
 			How: Retained, Note: "Retained the channel 7 on Discord, because another user may have created it.",
 		}},
 	}

@@ -88,7 +88,7 @@ func (r *Records) Has(uid types.UID) bool {
 // Absent records that the object has no resource except the one in its status.
 func (r *Records) Absent(uid types.UID) { r.put(uid, Record{Known: true}) }
 
-// Bound records an object's only resource.
+// Bound records that the object has the resource id, and no other except the one in its status.
 func (r *Records) Bound(uid types.UID, id string) { r.put(uid, Record{Known: true, ID: id}) }
 
 // Unknown records a create without response.
@@ -139,7 +139,8 @@ func (r *Records) Guessed(uid types.UID, id string) bool {
 	return id != "" && r.guesses[uid] == id
 }
 
-// SetInherits records whether an object's new channel lacks overwrites of its category.
+// SetInherits records whether the operator created an object's channel without some overwrites of
+// its category, and has not written them yet.
 func (r *Records) SetInherits(uid types.UID, inherits bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,18 +23,18 @@ func TestRecords(t *testing.T) {
 		want   Record
 		holder types.UID // the object that holds the resource "7"
 	}{
-		"no record: another process may have created until now": {do: func(*Records) {}, want: Record{LastAttempt: begin}},
-		"absent":                    {do: func(r *Records) { r.Absent("uid") }, want: Record{Known: true}},
-		"bound":                     {do: func(r *Records) { r.Bound("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
-		"a create without response": {do: func(r *Records) { r.Bound("uid", "7"); r.Unknown("uid") }, want: Record{LastAttempt: begin}},
-		"bound to another resource": {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("uid", "8") }, want: Record{Known: true, ID: "8"}},
-		"forgotten":                 {do: func(r *Records) { r.Bound("uid", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}},
-		"forgets an unknown object": {do: func(r *Records) { r.Bound("other", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
-		"another object has taken it, then forgotten": {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("other", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
-		"fails to claim another object's resource":    {do: func(r *Records) { r.Bound("other", "7"); r.Claim("uid", "7") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"no record: another process may have sent a create before the first use": {do: func(*Records) {}, want: Record{LastAttempt: begin}},
+		"absent":                           {do: func(r *Records) { r.Absent("uid") }, want: Record{Known: true}},
+		"bound":                            {do: func(r *Records) { r.Bound("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
+		"a create without response":        {do: func(r *Records) { r.Bound("uid", "7"); r.Unknown("uid") }, want: Record{LastAttempt: begin}},
+		"bound again, to another resource": {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("uid", "8") }, want: Record{Known: true, ID: "8"}},
+		"forgotten":                        {do: func(r *Records) { r.Bound("uid", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}},
+		"forgets an unknown object":        {do: func(r *Records) { r.Bound("other", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"forgotten after another object is bound to the resource": {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("other", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"fails to claim another object's resource":                {do: func(r *Records) { r.Bound("other", "7"); r.Claim("uid", "7") }, want: Record{LastAttempt: begin}, holder: "other"},
 		"claimed":       {do: func(r *Records) { r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
 		"claimed twice": {do: func(r *Records) { r.Claim("uid", "7"); r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
-		"another object has taken it, then bound anew": {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("other", "7"); r.Bound("uid", "8") }, want: Record{Known: true, ID: "8"}, holder: "other"},
+		"bound anew after another object is bound to the resource": {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("other", "7"); r.Bound("uid", "8") }, want: Record{Known: true, ID: "8"}, holder: "other"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -62,15 +62,15 @@ func TestRecordsOfAForeignFinalizer(t *testing.T) {
 		at15, at30 func(*Records) // called 15 and 30 minutes after the first use
 		want       Record
 	}{
-		"is seen":                            {at15: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
-		"is seen twice":                      {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
-		"is seen after the object":           {at15: func(r *Records) { r.Of("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(30 * time.Minute)},
-		"is another object's":                {at15: func(r *Records) { r.Finalized("other") }, want: at(0)},
-		"is this process's own":              {at15: func(r *Records) { r.Absent("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true}},
-		"belongs to a bound object":          {at15: func(r *Records) { r.Bound("uid", "7") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true, ID: "7"}},
-		"is seen after a lost create":        {at15: func(r *Records) { r.Unknown("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
-		"is seen before the result is found": {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}},
-		"is seen before the object goes":     {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Forget("uid") }, want: at(0)},
+		"is seen":       {at15: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
+		"is seen twice": {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
+		"is seen after the object's record is read":  {at15: func(r *Records) { r.Of("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(30 * time.Minute)},
+		"is another object's":                        {at15: func(r *Records) { r.Finalized("other") }, want: at(0)},
+		"is this process's own":                      {at15: func(r *Records) { r.Absent("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true}},
+		"belongs to a bound object":                  {at15: func(r *Records) { r.Bound("uid", "7") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true, ID: "7"}},
+		"is seen after a lost create":                {at15: func(r *Records) { r.Unknown("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
+		"is seen before a search finds the resource": {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}},
+		"is seen before the object is forgotten":     {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Forget("uid") }, want: at(0)},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -103,14 +103,14 @@ func TestWinner(t *testing.T) {
 		claims []claim
 		want   types.UID
 	}{
-		"the only one": {[]claim{{uid: "a"}}, "a"},
-		"the older":    {[]claim{{uid: "a", created: young}, {uid: "b", created: old}}, "b"},
-		"one that manages it, before an older one that has observed it since": {[]claim{
+		"the only claim":   {[]claim{{uid: "a"}}, "a"},
+		"the older object": {[]claim{{uid: "a", created: young}, {uid: "b", created: old}}, "b"},
+		"an object that manages the resource, before an older one that has released it": {[]claim{
 			{uid: "a", created: old, inStatus: true, managed: true, released: true}, {uid: "b", created: young, inStatus: true, managed: true},
 		}, "b"},
-		"one with it in its status, before an older one": {[]claim{{uid: "a", created: old}, {uid: "b", created: young, inStatus: true}}, "b"},
-		"the older of two with it in their status":       {[]claim{{uid: "a", created: young, inStatus: true}, {uid: "b", created: old, inStatus: true}}, "b"},
-		"the smaller UID of two of the same age":         {[]claim{{uid: "b", created: old}, {uid: "a", created: old}}, "a"},
+		"an object with the resource in its status, before an older one without": {[]claim{{uid: "a", created: old}, {uid: "b", created: young, inStatus: true}}, "b"},
+		"the older of two objects with the resource in their status":             {[]claim{{uid: "a", created: young, inStatus: true}, {uid: "b", created: old, inStatus: true}}, "b"},
+		"the smaller UID of two objects of the same age":                         {[]claim{{uid: "b", created: old}, {uid: "a", created: old}}, "a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -144,11 +144,11 @@ func TestClaimed(t *testing.T) {
 		adopt  *v1alpha1.Adoption
 		want   []string
 	}{
-		"nothing":             {want: []string{}},
-		"in the status":       {status: "7", want: []string{"7"}},
-		"in spec.adopt":       {adopt: &v1alpha1.Adoption{ID: "8"}, want: []string{"8"}},
-		"the same in both":    {status: "7", adopt: &v1alpha1.Adoption{ID: "7"}, want: []string{"7"}},
-		"another one in each": {status: "9", adopt: &v1alpha1.Adoption{ID: "8"}, want: []string{"8", "9"}},
+		"nothing":            {want: []string{}},
+		"in the status":      {status: "7", want: []string{"7"}},
+		"in spec.adopt":      {adopt: &v1alpha1.Adoption{ID: "8"}, want: []string{"8"}},
+		"the same in both":   {status: "7", adopt: &v1alpha1.Adoption{ID: "7"}, want: []string{"7"}},
+		"another id in each": {status: "9", adopt: &v1alpha1.Adoption{ID: "8"}, want: []string{"8", "9"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -170,17 +170,17 @@ func TestRetained(t *testing.T) {
 		matched bool
 		want    bool
 	}{
-		"matched":                         {matched: true, status: "7", want: true},
-		"matched, Delete":                 {policy: v1alpha1.DeletionPolicyDelete, matched: true, status: "7", want: true},
-		"matched, in spec.adopt":          {adopt: adopted, matched: true, status: "7", want: true},
-		"matched, in spec.adopt, Delete":  {policy: v1alpha1.DeletionPolicyDelete, adopt: adopted, matched: true, status: "7"},
-		"created":                         {status: "7"},
-		"created, Retain":                 {policy: v1alpha1.DeletionPolicyRetain, status: "7", want: true},
-		"adopted":                         {adopt: adopted, status: "7", want: true},
-		"adopted, Delete":                 {policy: v1alpha1.DeletionPolicyDelete, adopt: adopted, status: "7"},
-		"to be adopted":                   {adopt: adopted, want: true},
-		"created in place of the adopted": {adopt: adopted, status: "8"},
-		"created in place of the adopted, Retain": {policy: v1alpha1.DeletionPolicyRetain, adopt: adopted, status: "8", want: true},
+		"matched":                        {matched: true, status: "7", want: true},
+		"matched, Delete":                {policy: v1alpha1.DeletionPolicyDelete, matched: true, status: "7", want: true},
+		"matched, in spec.adopt":         {adopt: adopted, matched: true, status: "7", want: true},
+		"matched, in spec.adopt, Delete": {policy: v1alpha1.DeletionPolicyDelete, adopt: adopted, matched: true, status: "7"},
+		"created":                        {status: "7"},
+		"created, Retain":                {policy: v1alpha1.DeletionPolicyRetain, status: "7", want: true},
+		"adopted":                        {adopt: adopted, status: "7", want: true},
+		"adopted, Delete":                {policy: v1alpha1.DeletionPolicyDelete, adopt: adopted, status: "7"},
+		"to be adopted":                  {adopt: adopted, want: true},
+		"created in place of the adopted resource":         {adopt: adopted, status: "8"},
+		"created in place of the adopted resource, Retain": {policy: v1alpha1.DeletionPolicyRetain, adopt: adopted, status: "8", want: true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -38,23 +38,23 @@ func TestRefusedFields(t *testing.T) {
 		fields []string
 		want   []string
 	}{
-		"no error":                            {nil, all, nil},
-		"another error":                       {errors.New("x"), all, nil},
-		"names a field":                       {refused(discordclient.ClassInvalid, 50035, "bitrate"), all, []string{"bitrate"}},
-		"names two fields":                    {refused(discordclient.ClassInvalid, 50035, "rtc_region", "bitrate"), all, []string{"bitrate", "region"}},
-		"names part of a field":               {refused(discordclient.ClassInvalid, 50035, "permission_overwrites[0].allow"), all, all[3:]},
-		"names no field":                      {refused(discordclient.ClassInvalid, 50035), all, all[:3]},
-		"names an unsent field":               {refused(discordclient.ClassInvalid, 50035, "position"), all, all[:3]},
-		"names no field, and no overwrites":   {refused(discordclient.ClassInvalid, 50035), all[:3], nil},
-		"names the flags of two fields":       {refused(discordclient.ClassInvalid, 50035, "flags"), []string{"requireTag", "hideMediaDownload", "tags"}, []string{"requireTag", "hideMediaDownload"}},
-		"the category is full":                {refused(discordclient.ClassLimit, 50035, "parent_id"), []string{"group", "nsfw"}, []string{"group"}},
-		"an overwrite for a deleted role":     {refused(discordclient.ClassGone, 10011), all, all[3:]},
-		"the channel is gone":                 {refused(discordclient.ClassGone, 10003), all, nil},
-		"not allowed":                         {refused(discordclient.ClassDenied, 50013), all, nil},
-		"no response":                         {refused(discordclient.ClassUnknown, 0), all, nil},
-		"the rate limit of names":             {&discordclient.RateLimited{After: time.Minute}, all, []string{"name"}},
-		"a transient rate limit":              {&discordclient.RateLimited{After: issues.MaxTransient}, all, nil},
-		"a rate limit without limited fields": {&discordclient.RateLimited{After: time.Minute}, all[1:], nil},
+		"no error":              {nil, all, nil},
+		"another error":         {errors.New("x"), all, nil},
+		"names a field":         {refused(discordclient.ClassInvalid, 50035, "bitrate"), all, []string{"bitrate"}},
+		"names two fields":      {refused(discordclient.ClassInvalid, 50035, "rtc_region", "bitrate"), all, []string{"bitrate", "region"}},
+		"names part of a field": {refused(discordclient.ClassInvalid, 50035, "permission_overwrites[0].allow"), all, all[3:]},
+		"names no field":        {refused(discordclient.ClassInvalid, 50035), all, all[:3]},
+		"names an unsent field": {refused(discordclient.ClassInvalid, 50035, "position"), all, all[:3]},
+		"names no field, and no overwrites were sent": {refused(discordclient.ClassInvalid, 50035), all[:3], nil},
+		"names flags, which two fields share":         {refused(discordclient.ClassInvalid, 50035, "flags"), []string{"requireTag", "hideMediaDownload", "tags"}, []string{"requireTag", "hideMediaDownload"}},
+		"the category is full":                        {refused(discordclient.ClassLimit, 50035, "parent_id"), []string{"group", "nsfw"}, []string{"group"}},
+		"an overwrite for a deleted role":             {refused(discordclient.ClassGone, 10011), all, all[3:]},
+		"the channel is gone":                         {refused(discordclient.ClassGone, 10003), all, nil},
+		"not allowed":                                 {refused(discordclient.ClassDenied, 50013), all, nil},
+		"no response":                                 {refused(discordclient.ClassUnknown, 0), all, nil},
+		"the rate limit of names":                     {&discordclient.RateLimited{After: time.Minute}, all, []string{"name"}},
+		"a transient rate limit":                      {&discordclient.RateLimited{After: issues.MaxTransient}, all, nil},
+		"a rate limit, but the name was not sent":     {&discordclient.RateLimited{After: time.Minute}, all[1:], nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -88,13 +88,13 @@ func TestNothingIsShownIfTheOverwritesAreRefused(t *testing.T) {
 	}{
 		"overwrites and other fields": {onboarding: true, fields: []string{"name", "topic", "permissionOverwrites"}, refused: true, issues: true, calls: 2,
 			edit: discordclient.ChannelEdit{Name: discordclient.Set("b"), Topic: discordclient.Set("new"), Overwrites: discordclient.Set(hidden)}},
-		"a move too": {onboarding: true, fields: []string{"topic", "group", "permissionOverwrites"}, refused: true, issues: true, calls: 2,
+		"overwrites, a move and another field": {onboarding: true, fields: []string{"topic", "group", "permissionOverwrites"}, refused: true, issues: true, calls: 2,
 			edit: discordclient.ChannelEdit{Topic: discordclient.Set("new"), ParentID: discordclient.Set(category), Overwrites: discordclient.Set(hidden)}},
 		"only a move and overwrites": {onboarding: true, fields: []string{"group", "permissionOverwrites"}, refused: true, issues: true, calls: 2,
 			edit: discordclient.ChannelEdit{ParentID: discordclient.Set(category), Overwrites: discordclient.Set(hidden)}},
 		"only overwrites": {onboarding: true, fields: []string{"permissionOverwrites"}, refused: true, calls: 1,
 			edit: discordclient.ChannelEdit{Overwrites: discordclient.Set(hidden)}},
-		"another channel": {fields: []string{"topic", "permissionOverwrites"}, topic: "new", calls: 1,
+		"a channel outside onboarding": {fields: []string{"topic", "permissionOverwrites"}, topic: "new", calls: 1,
 			edit: discordclient.ChannelEdit{Topic: discordclient.Set("new"), Overwrites: discordclient.Set(hidden)}},
 	} {
 		t.Run(name, func(t *testing.T) {

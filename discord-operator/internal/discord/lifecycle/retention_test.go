@@ -25,12 +25,12 @@ func TestNoRetention(t *testing.T) {
 		adopt  string
 		want   bool
 	}{
-		"created":                      {v1alpha1.DiscordChannelStatus{ChannelID: "7"}, "", true},
-		"created, later in spec.adopt": {v1alpha1.DiscordChannelStatus{ChannelID: "7"}, "7", true},
-		"adopted":                      {v1alpha1.DiscordChannelStatus{ChannelID: "7", Adopted: true}, "7", false},
-		"matched":                      {v1alpha1.DiscordChannelStatus{ChannelID: "7", Matched: true}, "", false},
-		"matched, later in spec.adopt": {v1alpha1.DiscordChannelStatus{ChannelID: "7", Matched: true}, "7", true},
-		"nothing":                      {v1alpha1.DiscordChannelStatus{}, "", false},
+		"created":                                {v1alpha1.DiscordChannelStatus{ChannelID: "7"}, "", true},
+		"created, and later named in spec.adopt": {v1alpha1.DiscordChannelStatus{ChannelID: "7"}, "7", true},
+		"adopted":                                {v1alpha1.DiscordChannelStatus{ChannelID: "7", Adopted: true}, "7", false},
+		"matched without proof":                  {v1alpha1.DiscordChannelStatus{ChannelID: "7", Matched: true}, "", false},
+		"matched without proof, and later named in spec.adopt": {v1alpha1.DiscordChannelStatus{ChannelID: "7", Matched: true}, "7", true},
+		"no resource": {v1alpha1.DiscordChannelStatus{}, "", false},
 	} {
 		o := &v1alpha1.DiscordChannel{Status: c.status}
 		if c.adopt != "" {
@@ -56,11 +56,11 @@ func TestIsAdopted(t *testing.T) {
 		results Results
 		want    bool
 	}{
-		"adopted now":                  {Binding{Adopted: true}, of("7"), true},
-		"adopted before":               {Binding{Identity: Identity{Adopted: true, StatusID: "7"}}, of("7"), true},
-		"created":                      {Binding{}, made, false},
-		"created in its place":         {Binding{Identity: Identity{Adopted: true, StatusID: "6"}}, made, false},
-		"another one, recovered since": {Binding{Identity: Identity{Adopted: true, StatusID: "6"}}, of("7"), false},
+		"adopted now":    {Binding{Adopted: true}, of("7"), true},
+		"adopted before": {Binding{Identity: Identity{Adopted: true, StatusID: "7"}}, of("7"), true},
+		"created":        {Binding{}, made, false},
+		"created in place of the adopted resource":   {Binding{Identity: Identity{Adopted: true, StatusID: "6"}}, made, false},
+		"recovered in place of the adopted resource": {Binding{Identity: Identity{Adopted: true, StatusID: "6"}}, of("7"), false},
 	} {
 		if got := c.binding.IsAdopted(c.results); got != c.want {
 			t.Errorf("%s: %t", name, got)

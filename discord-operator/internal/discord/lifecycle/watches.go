@@ -83,7 +83,7 @@ func (r *Resources) Released() predicate.Predicate {
 	}
 }
 
-// OnDelete calls functions with the UID of each deleted object, even without its finalizer.
+// OnDelete calls functions with the UID of each deleted object, even if it had no finalizer.
 func OnDelete(forget ...func(types.UID)) handler.EventHandler {
 	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) {
 		for _, f := range forget {

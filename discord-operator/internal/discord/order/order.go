@@ -66,7 +66,8 @@ func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 }
 
 // Initial returns a new sibling's position: rank if that keeps the order, else the position of the
-// sibling above. Discord then sorts by id, and the new id, the highest, is below.
+// sibling above. Discord sorts equal positions by id, so the new sibling, with the highest id, is
+// below.
 func Initial(siblings []Sibling, ranks Ranks, rank int32) *int {
 	above, below := -1, -1 // positions of the neighbours
 	for _, c := range managed(siblings, ranks) {

@@ -46,19 +46,19 @@ func TestMoves(t *testing.T) {
 		ranks     Ranks
 		want      map[string]int
 	}{
-		"nothing managed":               {[]int{3, 1, 2}, nil, nil},
-		"sorted, with gaps":             {[]int{7, 40, 90}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
-		"sorted by id, equal positions": {[]int{0, 0, 0}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
-		"equal ranks in any order":      {[]int{2, 1, 0}, Ranks{"100": 5, "101": 5, "102": 5}, nil},
-		"ignores others in between":     {[]int{0, 1, 2}, Ranks{"100": 3, "102": 9}, nil},
-		"exchanges two": {[]int{0, 1, 2}, Ranks{"100": 2, "102": 1},
+		"nothing managed":                         {[]int{3, 1, 2}, nil, nil},
+		"sorted, with gaps":                       {[]int{7, 40, 90}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
+		"sorted by id, equal positions":           {[]int{0, 0, 0}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
+		"equal ranks in any order":                {[]int{2, 1, 0}, Ranks{"100": 5, "101": 5, "102": 5}, nil},
+		"ignores an unmanaged sibling in between": {[]int{0, 1, 2}, Ranks{"100": 3, "102": 9}, nil},
+		"exchanges two managed siblings": {[]int{0, 1, 2}, Ranks{"100": 2, "102": 1},
 			map[string]int{"100": 2, "102": 0}},
-		"keeps others": {[]int{0, 5, 9}, Ranks{"100": 1, "102": 0},
+		"keeps the position of an unmanaged sibling": {[]int{0, 5, 9}, Ranks{"100": 1, "102": 0},
 			map[string]int{"100": 9, "102": 0}},
 		"splits equal positions": {[]int{0, 0}, Ranks{"100": 1, "101": 0}, map[string]int{"100": 1}},
-		"moves others to keep their place": {[]int{0, 0, 0}, Ranks{"100": 1, "102": 0},
+		"moves an unmanaged sibling, so that it keeps its place": {[]int{0, 0, 0}, Ranks{"100": 1, "102": 0},
 			map[string]int{"101": 1, "100": 2}},
-		"moves a new one to the top": {[]int{0, 1, 0}, Ranks{"100": 1, "101": 2, "102": 0},
+		"moves a new sibling to the top": {[]int{0, 1, 0}, Ranks{"100": 1, "101": 2, "102": 0},
 			map[string]int{"100": 1, "101": 2}},
 	}
 	for name, c := range cases {

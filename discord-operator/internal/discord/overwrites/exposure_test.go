@@ -24,9 +24,9 @@ func TestOpenTo(t *testing.T) {
 	}{
 		"both are public":                        {},
 		"a public channel in a private category": {category: []live{private, toDev}, want: []string{"@everyone"}},
-		"synchronized":                           {channel: []live{private, toDev}, category: []live{private, toDev}},
+		"both have the same overwrites":          {channel: []live{private, toDev}, category: []live{private, toDev}},
 		"a private channel in a public category": {channel: []live{private}},
-		"more roles and users": {channel: []live{private, toDev, role("3", view, 0), member("9", view, 0)},
+		"the channel allows more roles and users": {channel: []live{private, toDev, role("3", view, 0), member("9", view, 0)},
 			category: []live{private, toDev}, want: []string{`role "Ops"`, "user 9"}},
 		"a role that the category denies": {channel: []live{role("3", view, 0)}, category: []live{role("3", 0, view)},
 			want: []string{`role "Ops"`}},

@@ -22,7 +22,8 @@ const (
 	recentRetry = 2 * time.Second
 )
 
-// A text like an id is never a name; otherwise a new role could replace the role with this id.
+// A text in the form of an id is never a name. Otherwise, a new role with such a name could replace
+// the deleted role that had this id.
 var idPattern = regexp.MustCompile(`^[1-9][0-9]{16,19}$`)
 
 // Names resolves role names in a spec. The zero value has no recorded roles.

@@ -58,7 +58,7 @@ func TestResolve(t *testing.T) {
 	}
 	cases := map[string]resolved{
 		"an empty list": {spec: []spec{}, want: []live{}},
-		"everyone is the guild": {spec: []spec{{Role: "@everyone", Deny: some{"SendMessages"}}},
+		"@everyone has the id of the guild": {spec: []spec{{Role: "@everyone", Deny: some{"SendMessages"}}},
 			want: []live{role(g.ID, 0, send)}},
 		"a role by its name": {spec: []spec{{Role: "Sensei", Allow: some{"SendMessages"}}},
 			want: []live{role(sensei, send, 0)}},
@@ -68,9 +68,9 @@ func TestResolve(t *testing.T) {
 			want: []live{role(digits, send, 0)}},
 		"a user": {spec: []spec{{User: "99999999", Deny: some{"SendMessages"}}},
 			want: []live{member("99999999", 0, send)}},
-		"neither allowed nor denied": {spec: []spec{{Role: "Sensei"}}, want: []live{role(sensei, 0, 0)}},
-		"a missing role":             {spec: []spec{{Role: "sensei"}}, reason: v1alpha1.ReasonRoleNotFound},
-		"a name of two roles":        {spec: []spec{{Role: "Twin"}}, reason: v1alpha1.ReasonAmbiguousRole},
+		"an overwrite without permissions": {spec: []spec{{Role: "Sensei"}}, want: []live{role(sensei, 0, 0)}},
+		"a missing role":                   {spec: []spec{{Role: "sensei"}}, reason: v1alpha1.ReasonRoleNotFound},
+		"a name of two roles":              {spec: []spec{{Role: "Twin"}}, reason: v1alpha1.ReasonAmbiguousRole},
 		"one of two roles, by its id": {spec: []spec{{Role: twins[1], Allow: some{"SendMessages"}}},
 			want: []live{role(twins[1], send, 0)}},
 		"one role by name and by id": {spec: []spec{{Role: "Sensei"}, {Role: sensei}},
@@ -99,7 +99,7 @@ func TestResolve(t *testing.T) {
 	for id := range maxOverwrites - 1 {
 		most = append(most, spec{User: strconv.Itoa(1000 + id)})
 	}
-	cases["as many as Discord accepts, and one for the bot"] = resolved{spec: most, reason: v1alpha1.ReasonLimitReached}
+	cases["as many overwrites as Discord accepts, and one more for the bot"] = resolved{spec: most, reason: v1alpha1.ReasonLimitReached}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,7 +128,7 @@ func sorted(list []live) []live {
 	return list
 }
 
-func TestUnknownBotAddsNothing(t *testing.T) {
+func TestResolveAddsNothingForAnUnknownBot(t *testing.T) {
 	t.Parallel()
 	snap := &guildcache.Snapshot{Guild: discordclient.Guild{ID: "1",
 		Roles: []discordclient.Role{{ID: "1", Permissions: permissions.All}}}}
@@ -138,7 +138,7 @@ func TestUnknownBotAddsNothing(t *testing.T) {
 	}
 }
 
-func TestPolled(t *testing.T) {
+func TestResolveWithAPolledSnapshot(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)
 	sensei := g.Discord.AddRole(g.ID, "Sensei", 0)
@@ -150,13 +150,13 @@ func TestPolled(t *testing.T) {
 		live *discordclient.Channel
 		want []live
 	}{
-		"a new one": {spec: []spec{hidden},
+		"a new channel": {spec: []spec{hidden},
 			want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
-		"a new one without a role": {spec: []spec{without},
+		"a new channel that one role may not view": {spec: []spec{without},
 			want: []live{role(sensei, 0, view), member(bot, view, 0)}},
-		"one that becomes hidden": {spec: []spec{hidden}, live: with(),
+		"a channel that becomes hidden": {spec: []spec{hidden}, live: with(),
 			want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
-		"one in sync": {spec: []spec{hidden}, live: with(role(g.ID, 0, view)),
+		"a hidden channel in sync": {spec: []spec{hidden}, live: with(role(g.ID, 0, view)),
 			want: []live{role(g.ID, 0, view)}},
 		"keeps the bot's overwrite": {spec: []spec{}, live: with(member(bot, view, 0)),
 			want: []live{member(bot, view, 0)}},
@@ -195,12 +195,12 @@ func TestSame(t *testing.T) {
 		x, y []live
 		want bool
 	}{
-		"two empty lists":     {nil, []live{}, true},
-		"in another order":    {[]live{a, b}, []live{b, a}, true},
-		"one more":            {[]live{a, b}, []live{a}, false},
-		"allowed and denied":  {[]live{a}, []live{role("1", 0, send)}, false},
-		"a role and a user":   {[]live{a}, []live{member("1", send, 0)}, false},
-		"counts an empty one": {[]live{a, role("3", 0, 0)}, []live{a}, false},
+		"two empty lists":                          {nil, []live{}, true},
+		"in another order":                         {[]live{a, b}, []live{b, a}, true},
+		"one more overwrite":                       {[]live{a, b}, []live{a}, false},
+		"allowed in one list, denied in the other": {[]live{a}, []live{role("1", 0, send)}, false},
+		"a role and a user with the same id":       {[]live{a}, []live{member("1", send, 0)}, false},
+		"counts an overwrite without permissions":  {[]live{a, role("3", 0, 0)}, []live{a}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestChanged(t *testing.T) {
 		from, to []live
 		want     permissions.Bits
 	}{
-		"none":                           {},
+		"no overwrites":                  {},
 		"all bits of new overwrites":     {nil, []live{role("1", send, view)}, send | view},
 		"all bits of removed overwrites": {[]live{role("1", send, view)}, nil, send | view},
 		"no bit of unchanged overwrites": {[]live{role("1", send, view)}, []live{role("1", send, view)}, 0},
@@ -260,7 +260,7 @@ func TestResolveIsIdempotent(t *testing.T) {
 	})
 }
 
-// In a polled snapshot, no spec denies the bot a permission that it needs.
+// With a polled snapshot, the bot keeps the permissions that it needs, whatever its roles are.
 func TestNoChangeLocksTheBotOut(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)

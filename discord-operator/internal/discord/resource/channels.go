@@ -201,8 +201,8 @@ func (c *ChannelCreate) Remaining(
 	return ChannelEdit{edit}, fields
 }
 
-// Send implements Create. It sends the category's overwrites, as some compatible APIs create a
-// public channel without them. If Discord refuses them, Send omits them, and Discord copies them.
+// Send implements Create. It sends the category's overwrites, because without them some compatible
+// APIs create a public channel. If Discord refuses them, Send omits them, and Discord copies them.
 func (c *ChannelCreate) Send(
 	ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance,
 ) (Resource, error) {

@@ -22,14 +22,14 @@ func TestRefusesOverwrites(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"none":                    {},
-		"an unknown user or role": {refusal(discordgo.ErrCodeUnknownOverwrite, ""), true},
-		"a wrong overwrite":       {refusal(discordgo.ErrCodeInvalidFormBody, "permission_overwrites[3].allow"), true},
-		"a wrong name":            {refusal(discordgo.ErrCodeInvalidFormBody, "name"), false},
-		"the category is gone":    {refusal(discordgo.ErrCodeUnknownChannel, ""), false},
-		"a missing permission":    {refusal(discordgo.ErrCodeMissingPermissions, ""), false},
-		"a rate limit":            {&discordclient.RateLimited{After: time.Second}, false},
-		"a foreign error":         {errors.New("no"), false},
+		"no error":                          {},
+		"an unknown user or role":           {refusal(discordgo.ErrCodeUnknownOverwrite, ""), true},
+		"a wrong overwrite":                 {refusal(discordgo.ErrCodeInvalidFormBody, "permission_overwrites[3].allow"), true},
+		"a wrong name":                      {refusal(discordgo.ErrCodeInvalidFormBody, "name"), false},
+		"the category is gone":              {refusal(discordgo.ErrCodeUnknownChannel, ""), false},
+		"a missing permission":              {refusal(discordgo.ErrCodeMissingPermissions, ""), false},
+		"a rate limit":                      {&discordclient.RateLimited{After: time.Second}, false},
+		"an error that is not from Discord": {errors.New("no"), false},
 	} {
 		if got := refusesOverwrites(c.err); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)

@@ -53,7 +53,7 @@ type Deleter interface {
 type Create interface {
 	// CheckLimits returns an error if a limit of Discord would refuse the create now.
 	CheckLimits(ctx context.Context, api *guildcache.Client, guildID string) error
-	// If Send's error leaves open that Discord has created the resource, do not call Send again.
+	// If Send's error leaves open whether Discord has created the resource, do not call Send again.
 	Send(ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance) (Resource, error)
 	// Answered returns the fields to compare with Discord's response, and an empty resource.
 	Answered(made Resource, planned []string) (fields []string, before any)

@@ -53,7 +53,8 @@ func (roles) Siblings(snap *guildcache.Snapshot, _ Resource) (all []order.Siblin
 	return all
 }
 
-// Ranks omits roles that the bot may not move. Discord counts from the bottom.
+// Ranks omits roles that the bot may not move. It negates ranks, because Discord counts roles from
+// the bottom.
 func (roles) Ranks(snap *guildcache.Snapshot, ranks order.Ranks) order.Ranks {
 	below := order.Ranks{}
 	for id, rank := range ranks {

@@ -47,21 +47,21 @@ func TestAllows(t *testing.T) {
 		by      Namespace
 		want    bool
 	}{
-		"its own, nothing set":         {nil, platform, true},
-		"its own, not selected":        {yes, platform, true},
-		"its own, nothing selected":    {nobody, platform, true},
-		"another, nothing set":         {nil, teamA, false},
-		"another, Same":                {same, teamA, false},
-		"another, All":                 {all, teamA, true},
-		"another, All, labels unread":  {all, unread, true},
-		"another, selected":            {yes, teamA, true},
-		"another, not selected":        {yes, teamB, false},
-		"another, labels unread":       {yes, unread, false},
-		"another, every label":         {every, teamB, true},
-		"another, every label, unread": {every, unread, false},
-		"another, no selector":         {nobody, teamA, false},
-		"another, a wrong selector":    {wrong, teamA, false},
-		"another, an unknown value":    {&v1alpha1.AllowedNamespaces{From: "None"}, teamA, false},
+		"own namespace, nothing set":                          {nil, platform, true},
+		"own namespace, not selected":                         {yes, platform, true},
+		"own namespace, no selector":                          {nobody, platform, true},
+		"another namespace, nothing set":                      {nil, teamA, false},
+		"another namespace, Same":                             {same, teamA, false},
+		"another namespace, All":                              {all, teamA, true},
+		"another namespace, All, labels unread":               {all, unread, true},
+		"another namespace, selected":                         {yes, teamA, true},
+		"another namespace, not selected":                     {yes, teamB, false},
+		"another namespace, labels unread":                    {yes, unread, false},
+		"another namespace, an empty selector":                {every, teamB, true},
+		"another namespace, an empty selector, labels unread": {every, unread, false},
+		"another namespace, no selector":                      {nobody, teamA, false},
+		"another namespace, an invalid selector":              {wrong, teamA, false},
+		"another namespace, an unknown value of From":         {&v1alpha1.AllowedNamespaces{From: "None"}, teamA, false},
 	} {
 		if got := Allows("platform", c.allowed, c.by); got != c.want {
 			t.Errorf("%s: %t", name, got)
@@ -81,16 +81,16 @@ func TestUses(t *testing.T) {
 		via, by Namespace
 		want    bool
 	}{
-		"an unshared server":                        {same, nil, teamA, teamA, false},
-		"a shared server":                           {all, nil, teamA, teamA, true},
-		"a group beside its server, shared":         {same, in("platform", all), platform, teamA, true},
-		"a group beside its server, not shared":     {all, in("platform", same), platform, teamA, false},
-		"a group of its own":                        {yes, in("team-a", same), teamA, teamA, true},
-		"a group of its own, no longer allowed":     {same, in("team-a", same), teamA, teamA, false},
-		"a group of another tenant, both allowed":   {all, in("team-a", all), teamA, teamB, true},
-		"a group cannot pass on its grant":          {yes, in("team-a", all), teamA, teamB, false},
-		"a group that is no longer allowed":         {same, in("team-a", all), teamA, platform, false},
-		"the server's own namespace, in a tenant's": {yes, in("team-a", all), teamA, platform, true},
+		"an unshared server":                                     {same, nil, teamA, teamA, false},
+		"a shared server":                                        {all, nil, teamA, teamA, true},
+		"a shared group in the server's namespace":               {same, in("platform", all), platform, teamA, true},
+		"an unshared group in the server's namespace":            {all, in("platform", same), platform, teamA, false},
+		"a group in the user's own namespace":                    {yes, in("team-a", same), teamA, teamA, true},
+		"a group in the user's own namespace, no longer allowed": {same, in("team-a", same), teamA, teamA, false},
+		"a group of another tenant, both allowed":                {all, in("team-a", all), teamA, teamB, true},
+		"a group cannot pass on its grant":                       {yes, in("team-a", all), teamA, teamB, false},
+		"a group whose namespace is no longer allowed":           {same, in("team-a", all), teamA, platform, false},
+		"the server's own namespace, through a tenant's group":   {yes, in("team-a", all), teamA, platform, true},
 	} {
 		server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform"},
 			Spec: v1alpha1.DiscordServerSpec{AllowedNamespaces: c.server}}
@@ -111,14 +111,14 @@ func TestUsesRoles(t *testing.T) {
 		by      Namespace
 		want    bool
 	}{
-		"its own, nothing set":        {nil, nil, platform, true},
-		"another, nothing set":        {nil, nil, teamA, false},
-		"another, channels alone":     {all, nil, teamA, false},
-		"another, channels, not here": {all, roles(same), teamA, false},
-		"another, roles alone":        {nil, roles(all), teamA, true},
-		"another, selected":           {same, roles(yes), teamA, true},
-		"another, not selected":       {all, roles(yes), teamB, false},
-		"another, labels unread":      {all, roles(yes), unread, false},
+		"own namespace, nothing set":                      {nil, nil, platform, true},
+		"another namespace, nothing set":                  {nil, nil, teamA, false},
+		"another namespace, allowed only channels":        {all, nil, teamA, false},
+		"another namespace, allowed channels, roles Same": {all, roles(same), teamA, false},
+		"another namespace, allowed only roles":           {nil, roles(all), teamA, true},
+		"another namespace, selected":                     {same, roles(yes), teamA, true},
+		"another namespace, not selected":                 {all, roles(yes), teamB, false},
+		"another namespace, labels unread":                {all, roles(yes), unread, false},
 	} {
 		server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform"},
 			Spec: v1alpha1.DiscordServerSpec{AllowedNamespaces: c.allowed, AllowedRoles: c.roles}}
@@ -164,13 +164,13 @@ func TestGuildsOfAToken(t *testing.T) {
 		id         string
 		want       bool
 	}{
-		"any":            {nil, "123456", true},
-		"any, to create": {nil, "", true},
-		"none":           {new(""), "123456", false},
-		"one":            {new("123456"), "123456", true},
-		"another":        {new("123456"), "1234567", false},
-		"of several":     {new("1, 123456,2"), "123456", true},
-		"to create":      {new("123456"), "", false},
+		"no annotation":                        {nil, "123456", true},
+		"no annotation, and no id":             {nil, "", true},
+		"an empty annotation":                  {new(""), "123456", false},
+		"the only id in the annotation":        {new("123456"), "123456", true},
+		"an id that is not in the annotation":  {new("123456"), "1234567", false},
+		"one of several ids in the annotation": {new("1, 123456,2"), "123456", true},
+		"an annotation, and no id":             {new("123456"), "", false},
 	} {
 		annotations := map[string]string{}
 		if c.annotation != nil {
@@ -224,10 +224,10 @@ func TestReferencesRevealNothing(t *testing.T) {
 	for _, kind := range []string{"DiscordServer", "DiscordGroup", "roles"} {
 		var messages []string
 		for name, r := range map[string]*Reader{
-			"missing":              NewReader(objects{}, nil, false),
-			"not shared":           NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": same}}, nil, false),
-			"selected, unread":     NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": yes}}, nil, false),
-			"shared and unwatched": NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": all}}, []string{"team-a"}, true),
+			"missing":                 NewReader(objects{}, nil, false),
+			"not shared":              NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": same}}, nil, false),
+			"selected, labels unread": NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": yes}}, nil, false),
+			"shared and unwatched":    NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": all}}, []string{"team-a"}, true),
 		} {
 			refused := Refused(read(r, kind, "platform"))
 			if refused == nil {
@@ -263,12 +263,12 @@ func TestSelectorUnusable(t *testing.T) {
 		allowed *v1alpha1.AllowedNamespaces
 		want    string // part of the message; empty for no issue
 	}{
-		"none":             {single, nil, ""},
-		"all":              {single, all, ""},
-		"read":             {cached, yes, ""},
-		"wrong":            {cached, wrong, "not valid"},
-		"single namespace": {single, yes, "--watch-namespaces"},
-		"no labels":        {NewReader(nil, nil, false), yes, "component namespace-selectors"},
+		"no allowed namespaces":                   {single, nil, ""},
+		"From is All":                             {single, all, ""},
+		"labels in the cache":                     {cached, yes, ""},
+		"an invalid selector":                     {cached, wrong, "not valid"},
+		"the operator watches a single namespace": {single, yes, "--watch-namespaces"},
+		"labels not in the cache":                 {NewReader(nil, nil, false), yes, "component namespace-selectors"},
 	} {
 		issue := c.r.SelectorUnusable(c.allowed)
 		if (issue == nil) != (c.want == "") || issue != nil && !strings.Contains(issue.Message, c.want) {
@@ -306,11 +306,11 @@ func TestRetention(t *testing.T) {
 		policy          v1alpha1.DeletionPolicy
 		creates, leaves bool
 	}{
-		"its own":                    {"platform", false, "Retain", true, true},
-		"another":                    {"team-a", false, "Retain", false, false},
-		"another, Delete":            {"team-a", false, "Delete", true, false},
-		"another, the default":       {"team-a", false, "", true, false},
-		"another, allowed to retain": {"team-a", true, "Retain", true, true},
+		"own namespace, Retain":                 {"platform", false, "Retain", true, true},
+		"another namespace, Retain":             {"team-a", false, "Retain", false, false},
+		"another namespace, Delete":             {"team-a", false, "Delete", true, false},
+		"another namespace, the default policy": {"team-a", false, "", true, false},
+		"another namespace, allowed to retain":  {"team-a", true, "Retain", true, true},
 	} {
 		server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"},
 			Spec: v1alpha1.DiscordServerSpec{AllowRetention: c.allowed}}
@@ -330,7 +330,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-func TestRefusedIsOfItsReasonAlone(t *testing.T) {
+func TestRefusedIgnoresOtherErrors(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{nil, errors.New("x"), conditions.Degraded(v1alpha1.ReasonConflict, "x")} {
 		if got := Refused(err); got != nil {

@@ -31,7 +31,7 @@ type Ceiling struct {
 	bounded bool
 }
 
-// CeilingOf returns the ceiling for DiscordRoles of a namespace. The server's own has no ceiling.
+// CeilingOf returns the ceiling for DiscordRoles of a namespace. The server's namespace has none.
 func CeilingOf(server *v1alpha1.DiscordServer, by string) Ceiling {
 	return Ceiling{server, by != server.Namespace}
 }

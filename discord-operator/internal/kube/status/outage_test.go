@@ -146,8 +146,7 @@ func TestFirstRefusalIsRetriedSoon(t *testing.T) {
 	}
 }
 
-// Only a response of Discord resets the back-off of an object.
-func TestBackOffBelongsToTheObject(t *testing.T) {
+func TestOnlyAResponseOfDiscordResetsTheBackOff(t *testing.T) {
 	t.Parallel()
 	w := newOutageWorld(t)
 	retries := 0

@@ -62,8 +62,8 @@ func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
 	return r.patch(ctx, o, controllerutil.AddFinalizer)
 }
 
-// RemoveFinalizer expects a deletion: after the last removal, the response has the old
-// resourceVersion (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
+// RemoveFinalizer records an expected deletion, because the response to the removal of the last
+// finalizer has the old resourceVersion (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
 func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
 	r.outages.reset(o.GetUID())
 	err := r.patch(ctx, o, controllerutil.RemoveFinalizer)

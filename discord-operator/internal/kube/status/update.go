@@ -42,8 +42,8 @@ type Report struct {
 	Stale         bool              // whether the cache lags behind; if so, Update reports nothing
 }
 
-// Update writes a changed status, and returns when to reconcile again. Only the worst issue counts:
-// each reconcile repeats its request, which Discord has refused.
+// Update writes a changed status, and returns when to reconcile again. Only the worst issue decides
+// when, because each reconcile repeats the request that Discord has refused.
 func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result, error) {
 	if report.Stale {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
@@ -160,7 +160,8 @@ func Available(was []metav1.Condition, unknown conditions.Availability) conditio
 	return conditions.Unusable(c.Reason, c.Message)
 }
 
-// Reconciled reports whether the object was Ready with its current spec: differences are drift.
+// Reconciled reports whether the object was Ready with its current spec. If so, differences are
+// drift.
 func Reconciled(o Object) bool {
 	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == o.GetGeneration()

@@ -64,19 +64,19 @@ func TestUpdate(t *testing.T) {
 		again  time.Duration
 		err    string
 	}{
-		"reconciled":                       {was: reported, writes: true, again: time.Hour},
-		"reconciled, the write fails":      {was: reported, writes: true, failed: broken, err: "channel #tokyo: patch status: connection refused"},
-		"degraded, a concurrent write":     {was: reported, report: Report{Worst: degraded}, writes: true, others: true, again: apply.StaleRetry},
-		"an error, a concurrent write":     {was: reported, report: Report{Worst: transient}, writes: true, others: true, err: "channel #tokyo: connection refused"},
-		"reconciled, a conflict":           {was: reported, writes: true, failed: conflict, again: apply.StaleRetry},
-		"an error, a conflict":             {was: reported, report: Report{Worst: transient}, writes: true, failed: conflict, err: "channel #tokyo: connection refused"},
-		"a stale cache":                    {was: reported, report: Report{Stale: true}, again: apply.StaleRetry},
-		"a transient issue":                {was: reported, report: Report{Worst: issues.Transient(time.Second)}, again: time.Second},
-		"a transient issue after a change": {was: reported, report: Report{Worst: issues.Transient(time.Second), Changed: true}, writes: true, again: time.Second},
-		"waits with a status":              {was: reported, report: Report{Worst: waiting}, writes: true, again: 3 * time.Second},
-		"waits without a status":           {report: Report{Worst: waiting}, age: issues.MaxTransient - time.Second, again: time.Second},
-		"needs a user":                     {was: reported, report: Report{Worst: degraded}, writes: true, again: time.Hour},
-		"an error":                         {was: reported, report: Report{Worst: transient}, writes: true, err: "channel #tokyo: connection refused"},
+		"reconciled":                          {was: reported, writes: true, again: time.Hour},
+		"reconciled, the write fails":         {was: reported, writes: true, failed: broken, err: "channel #tokyo: patch status: connection refused"},
+		"degraded, a concurrent write":        {was: reported, report: Report{Worst: degraded}, writes: true, others: true, again: apply.StaleRetry},
+		"an error, a concurrent write":        {was: reported, report: Report{Worst: transient}, writes: true, others: true, err: "channel #tokyo: connection refused"},
+		"reconciled, a conflict":              {was: reported, writes: true, failed: conflict, again: apply.StaleRetry},
+		"an error, a conflict":                {was: reported, report: Report{Worst: transient}, writes: true, failed: conflict, err: "channel #tokyo: connection refused"},
+		"a stale cache":                       {was: reported, report: Report{Stale: true}, again: apply.StaleRetry},
+		"a transient issue":                   {was: reported, report: Report{Worst: issues.Transient(time.Second)}, again: time.Second},
+		"a transient issue after a change":    {was: reported, report: Report{Worst: issues.Transient(time.Second), Changed: true}, writes: true, again: time.Second},
+		"waits with a status":                 {was: reported, report: Report{Worst: waiting}, writes: true, again: 3 * time.Second},
+		"a new object waits without a status": {report: Report{Worst: waiting}, age: issues.MaxTransient - time.Second, again: time.Second},
+		"needs a user":                        {was: reported, report: Report{Worst: degraded}, writes: true, again: time.Hour},
+		"an error":                            {was: reported, report: Report{Worst: transient}, writes: true, err: "channel #tokyo: connection refused"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -134,12 +134,12 @@ func TestOnlyTheFirstReadinessCounts(t *testing.T) {
 		steps []step
 		want  uint64
 	}{
-		"created and ready":           {[]step{{"7", ready}}, 1},
-		"created after a failure":     {[]step{{"", unready}, {"7", ready}}, 1},
-		"created, not ready":          {[]step{{"7", unready}}, 0},
-		"created, ready later":        {[]step{{"7", unready}, {"7", ready}, {"7", unready}, {"7", ready}}, 1},
-		"ready again after a failure": {[]step{{"7", ready}, {"7", unready}, {"7", ready}}, 1},
-		"created again by a removal":  {[]step{{"7", ready}, {"7", unready}, {"8", ready}}, 1},
+		"created and ready":                         {[]step{{"7", ready}}, 1},
+		"created after a failure":                   {[]step{{"", unready}, {"7", ready}}, 1},
+		"created, not ready":                        {[]step{{"7", unready}}, 0},
+		"created, ready later":                      {[]step{{"7", unready}, {"7", ready}, {"7", unready}, {"7", ready}}, 1},
+		"ready again after a failure":               {[]step{{"7", ready}, {"7", unready}, {"7", ready}}, 1},
+		"created again after a deletion on Discord": {[]step{{"7", ready}, {"7", unready}, {"8", ready}}, 1},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

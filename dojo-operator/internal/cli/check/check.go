@@ -59,7 +59,7 @@ type Facts struct {
 	// namespaces. Blind is true if the user may not list them.
 	Deployments map[string][]appsv1.Deployment
 	Blind       bool
-	// Prometheuses and Alertmanagers are of all namespaces; nil if the user may not list them.
+	// Prometheuses and Alertmanagers come from all namespaces; nil if the user may not list them.
 	Prometheuses, Alertmanagers []unstructured.Unstructured
 	// Scraped reports whether a ServiceMonitor scrapes the operator's metrics; nil if unknown.
 	Scraped *bool
@@ -256,7 +256,8 @@ func monitored(d *corev1api.Dojo) labels.Set {
 	return set
 }
 
-// selects matches labels against a selector in spec. Without the selector, it returns missing.
+// selects reports whether the selector in a field of o's spec matches labels. If o has no valid
+// selector there, it returns the parameter missing.
 func selects(o *unstructured.Unstructured, field string, of labels.Set, missing bool) bool {
 	raw, found, err := unstructured.NestedMap(o.Object, "spec", field)
 	if err != nil || !found {

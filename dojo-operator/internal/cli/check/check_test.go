@@ -83,43 +83,43 @@ func TestLines(t *testing.T) {
 		want   string
 		failed bool
 	}{
-		"versions":      {nil, "ok  dojo-operator        v1.2.3 in dojo-operator-system, 2/2 pods", false},
-		"a digest":      {nil, "sha256:0123456789ab in discord-operator-system, 1/2 pods", false},
-		"no Dojos":      {absent(kinds.Dojo), "fix  Dojo                 not installed; Dojos here need it\n                          -> install dojo-operator", true},
-		"a kind of six": {absent(kinds.Pooler), "lacks poolers.postgresql.cnpg.io\n", true},
-		"no operator":   {func(f *Facts) { delete(f.Deployments, CloudNativePG) }, "no Deployment has the label app.kubernetes.io/name=cloudnative-pg", true},
-		"a dead one":    {func(f *Facts) { f.Deployments[DojoOperator] = operatorOf(DojoOperator, "x", 0) }, "-> kubectl describe deployments.apps dojo-operator -n dojo-operator-system", true},
-		"blind":         {func(f *Facts) { f.Blind = true }, "?   dojo-operator        you may not list deployments.apps", false},
-		"not needed": {func(f *Facts) {
+		"versions":                          {nil, "ok  dojo-operator        v1.2.3 in dojo-operator-system, 2/2 pods", false},
+		"an image without a tag":            {nil, "sha256:0123456789ab in discord-operator-system, 1/2 pods", false},
+		"the kind Dojo is missing":          {absent(kinds.Dojo), "fix  Dojo                 not installed; Dojos here need it\n                          -> install dojo-operator", true},
+		"one of six kinds is missing":       {absent(kinds.Pooler), "lacks poolers.postgresql.cnpg.io\n", true},
+		"no operator":                       {func(f *Facts) { delete(f.Deployments, CloudNativePG) }, "no Deployment has the label app.kubernetes.io/name=cloudnative-pg", true},
+		"an operator without ready pods":    {func(f *Facts) { f.Deployments[DojoOperator] = operatorOf(DojoOperator, "x", 0) }, "-> kubectl describe deployments.apps dojo-operator -n dojo-operator-system", true},
+		"the user may not list Deployments": {func(f *Facts) { f.Blind = true }, "?   dojo-operator        you may not list deployments.apps", false},
+		"kinds that no Dojo needs are missing": {func(f *Facts) {
 			f.Dojos = few
 			absent(kinds.Cluster, kinds.Role, kinds.Database, kinds.Schedule, kinds.Backup, kinds.Pooler)(f)
 			absent(kinds.ObjectStore, kinds.Channel)(f)
 		},
 			"--  CloudNativePG        not installed; it is for spec.postgres", false},
-		"no Gateways": {absent(kinds.HTTPRoute), "--  Gateway API          not installed; it is for spec.exposure.gateway", false},
-		"no alerting": {absent(kinds.Route), "lacks alertmanagerconfigs.monitoring.coreos.com", true},
+		"the Gateway API is missing":             {absent(kinds.HTTPRoute), "--  Gateway API          not installed; it is for spec.exposure.gateway", false},
+		"the kind AlertmanagerConfig is missing": {absent(kinds.Route), "lacks alertmanagerconfigs.monitoring.coreos.com", true},
 		"the namespace is not selected": {func(f *Facts) { f.Labels = map[string]string{} },
 			"monitoring/main does not select PrometheusRules of the namespace team-a\n                          -> make ruleNamespaceSelector of monitoring/main match the labels of the namespace team-a", true},
 		"a Dojo is not selected": {func(f *Facts) {
 			f.Alertmanagers[0].Object["spec"].(map[string]any)["alertmanagerConfigSelector"] = selector("release", "kps")
 		}, "does not select AlertmanagerConfigs of sendai\n                          -> make alertmanagerConfigSelector of monitoring/main match spec.monitoring.labels of sendai", true},
-		"by labels of its own": {func(f *Facts) {
+		"a Dojo is selected by its monitoring labels": {func(f *Facts) {
 			f.Alertmanagers[0].Object["spec"].(map[string]any)["alertmanagerConfigSelector"] = selector("release", "kps")
 			f.Dojos = []corev1api.Dojo{*apitest.Sendai(func(d *corev1api.Dojo) {
 				d.Spec.Monitoring = &corev1api.Monitoring{Enabled: true, Labels: map[string]string{"release": "kps"}}
 			})}
 		}, "ok  Alertmanager         monitoring/main selects the objects of Dojos in team-a", false},
-		"no selector":         {func(f *Facts) { f.Alertmanagers[0].Object["spec"] = map[string]any{} }, "does not select AlertmanagerConfigs of the namespace", true},
-		"one server suffices": {func(f *Facts) { f.Prometheuses = append(f.Prometheuses, server(kinds.Prometheus, nil)) }, "--  Prometheus           monitoring/main does not select", false},
-		"no server":           {func(f *Facts) { f.Prometheuses = []unstructured.Unstructured{} }, "prometheus-operator has no object of this kind", true},
-		"servers unseen":      {func(f *Facts) { f.Prometheuses = nil }, "?   Prometheus           you may not list objects of this kind in all namespaces", false},
-		"nobody scrapes":      {func(f *Facts) { f.Scraped = new(false) }, "-> add the kustomize component deploy/dojo-operator/components/prometheus", true},
-		"no default class":    {func(f *Facts) { f.Classes = []storagev1.StorageClass{} }, "--  StorageClass         there is no default one", false},
-		"no class at all": {func(f *Facts) {
+		"an Alertmanager without selectors":      {func(f *Facts) { f.Alertmanagers[0].Object["spec"] = map[string]any{} }, "does not select AlertmanagerConfigs of the namespace", true},
+		"one server suffices":                    {func(f *Facts) { f.Prometheuses = append(f.Prometheuses, server(kinds.Prometheus, nil)) }, "--  Prometheus           monitoring/main does not select", false},
+		"no Prometheus":                          {func(f *Facts) { f.Prometheuses = []unstructured.Unstructured{} }, "prometheus-operator has no object of this kind", true},
+		"the user may not list Prometheuses":     {func(f *Facts) { f.Prometheuses = nil }, "?   Prometheus           you may not list objects of this kind in all namespaces", false},
+		"no ServiceMonitor scrapes the operator": {func(f *Facts) { f.Scraped = new(false) }, "-> add the kustomize component deploy/dojo-operator/components/prometheus", true},
+		"no default StorageClass":                {func(f *Facts) { f.Classes = []storagev1.StorageClass{} }, "--  StorageClass         there is no default one", false},
+		"no default StorageClass, and a Dojo names none": {func(f *Facts) {
 			f.Classes, f.Dojos[0].Spec.Postgres.Cluster.Storage.StorageClassName = []storagev1.StorageClass{}, ""
 		}, "and Dojos name none\n                          -> kubectl annotate storageclasses.storage.k8s.io NAME --overwrite storageclass.", true},
-		"a right":          {nil, "--  rights               psql: you lack create pods/exec", false},
-		"the needed right": {func(f *Facts) { f.Rights[0].Lacks = []string{"list dojos"} }, "fix  rights               list, status, tree: you lack list dojos", true},
+		"the user lacks an optional right": {nil, "--  rights               psql: you lack create pods/exec", false},
+		"the user lacks a needed right":    {func(f *Facts) { f.Rights[0].Lacks = []string{"list dojos"} }, "fix  rights               list, status, tree: you lack list dojos", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

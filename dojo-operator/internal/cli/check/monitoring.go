@@ -47,7 +47,8 @@ func (f Facts) scrapeLine(needed bool) Line {
 	return line
 }
 
-// selection names the spec fields that select objects of a kind, and the objects' namespaces.
+// selection names two selectors in the spec of a server: objects selects the objects of a kind, and
+// namespaces selects the namespaces of these objects.
 type selection struct{ objects, namespaces, kind string }
 
 func (f Facts) selectorLines(subject string, servers []unstructured.Unstructured, needed bool, by ...selection) []Line {
@@ -103,7 +104,8 @@ func (f Facts) selectorLine(subject string, server *unstructured.Unstructured, b
 	return Line{Mark: OK, Subject: subject, Text: fmt.Sprintf("%s selects the objects of Dojos in %s", name, f.Namespace)}
 }
 
-// watched returns the Dojos with monitoring, or else a made-up Dojo to check the selectors with.
+// watched returns the Dojos with monitoring. Without such a Dojo, it returns a made-up Dojo, so
+// that the selectors are checked.
 func (f Facts) watched() (all []corev1api.Dojo) {
 	for _, d := range f.Dojos {
 		if monitoring.Monitored(&d) {

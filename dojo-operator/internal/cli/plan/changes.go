@@ -98,7 +98,8 @@ func fieldsOf(before, after *object) (all []Field) {
 	return all
 }
 
-// hideHashes replaces hashes of a later time, or of the UID of an object that does not exist yet.
+// hideHashes hides hashes that the plan cannot know, because they depend on a later time, or on the
+// UID of an object that does not exist yet.
 func (c *Change) hideHashes(newDatabase bool) {
 	for i := range c.Fields {
 		f := &c.Fields[i]
@@ -112,7 +113,7 @@ func (c *Change) hideHashes(newDatabase bool) {
 
 var (
 	isValue = regexp.MustCompile(`^(?:data|stringData)\.`)
-	// isSecret matches variables with names such as API_TOKEN, and kubectl's last applied manifest.
+	// isSecret matches paths of variables such as API_TOKEN, and kubectl's last applied manifest.
 	isSecret = regexp.MustCompile(`(?i)\[[^\]]*(?:pass|pwd|token|secret|key|cred|auth|dsn|webhook)[^\]]*\]\.value$|` +
 		`^metadata\.annotations\[kubectl\.kubernetes\.io/last-applied-configuration\]$`)
 )

@@ -21,7 +21,7 @@ type Request struct {
 	// Verb is create, patch or delete.
 	Verb    string
 	Desired *object
-	// Apply selects a server-side apply of Desired. Otherwise the verb patch sends Patch.
+	// Apply makes the verb patch a server-side apply of Desired. Otherwise the verb sends Patch.
 	Apply bool
 	Patch client.Patch
 	Owner string
@@ -34,12 +34,12 @@ type Checker interface {
 	// Check sends a dry run. asked is false if the user lacks a right for it. answer is the result
 	// of an accepted patch. refusal is the API server's error.
 	Check(ctx context.Context, r Request) (asked bool, answer *object, refusal error)
-	// Defaults returns the object with the API server's defaults, or nil if no dry run succeeds.
+	// Defaults returns the object with the API server's defaults, or nil if it gets none.
 	Defaults(ctx context.Context, desired *object) *object
 }
 
-// check sends a write as a dry run, unless the API server lacks the model's version of the object.
-// It never sends a Dojo, or the values of a Secret. answer may be nil.
+// check sends a write as a dry run, unless the plan has already created the object or changed its
+// content. It never sends a Dojo, or the values of a Secret. answer may be nil.
 func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, refusal error) {
 	if m.checker == nil || m.made[k] || k.Kind == kinds.Dojo.Kind || k.Kind == kinds.Secret.Kind && !r.OfMetadata ||
 		m.written[k] && !sameContent(m.original[k], m.objects[k]) {
@@ -55,10 +55,11 @@ func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, re
 	return answer, refusal
 }
 
-// checkApply returns the result of a dry run, which an admission policy may change, or else after.
+// checkApply returns the object after a dry run, which an admission policy may have changed.
+// Without a dry run, it returns the parameter after.
 func (m *Model) checkApply(ctx context.Context, k key, live, after *object, r Request) (*object, error) {
 	if m.written[k] || k.Kind == kinds.Secret.Kind {
-		// Send a patch: the API server does not know that an earlier write of the plan has moved
+		// Send a patch, not the apply: the API server does not know that an earlier write has moved
 		// fields to this field manager, and an apply of a Secret would send its values.
 		patch := client.MergeFrom(bare(live))
 		data, err := patch.Data(bare(after))

@@ -38,7 +38,8 @@ func changed(t *testing.T, m *Model, checker Checker, change func(*corev1api.Doj
 	return planOf(t, p, d)
 }
 
-// TestRefusalOfTheFirstApply refuses an apply after a patch that moved fields to its field manager.
+// TestRefusalOfTheFirstApply asserts that a plan shows a refused apply as a problem. The plan keeps
+// the earlier patch, which moved fields to the field manager of the apply.
 func TestRefusalOfTheFirstApply(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo(ownCluster))
@@ -82,7 +83,7 @@ func TestRewritten(t *testing.T) {
 		answer *object
 		writes int
 	}{
-		"with the policy": {m.objects[service], 0}, "without it": {nil, 1},
+		"with the policy": {m.objects[service], 0}, "without the policy": {nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) { // not parallel, because the cases share the model
 			planned := changed(t, m, answers(func(Request) (*object, error) { return c.answer, nil }),

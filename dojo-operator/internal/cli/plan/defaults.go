@@ -20,9 +20,9 @@ var usual = map[string][]any{
 	"terminationGracePeriodSeconds": {int64(30)}, "progressDeadlineSeconds": {int64(600)}, "enableServiceLinks": {true},
 }
 
-// restore sets defaults again that an apply has removed, as the API server does. The operator owns
-// the API server's defaults after a POST (libs/apply/doc.go), and a later apply lacks them. Without
-// restore, the plan would show their removal.
+// restore puts back the defaults that an apply has removed, as the API server does. The operator
+// owns the API server's defaults after a POST (libs/apply/doc.go), and a later apply lacks them.
+// Without restore, the plan would show their removal.
 func (m *Model) restore(ctx context.Context, before, after, desired *object) {
 	was, now := before.Object["spec"], after.Object["spec"]
 	if !drops(was, now) {
@@ -66,7 +66,8 @@ func itemOf(list []any, name string) (any, bool) {
 	return nil, false
 }
 
-// restoreFields copies default values from was to now. Unless known is true, usual has them.
+// restoreFields copies fields with default values from was to now. If known is true, defaults has
+// the default values, otherwise usual has them.
 func restoreFields(was, now, defaults any, known bool) {
 	switch now := now.(type) {
 	case map[string]any:

@@ -93,7 +93,8 @@ func orEmpty(live, like *object) *object {
 	return empty
 }
 
-// oneVersion converts nothing. It sets no defaults, because the Model does (setDefaults, restore).
+// oneVersion does not convert objects, because each kind has one version. It does not set defaults,
+// because the Model sets them (setDefaults, restore).
 type oneVersion struct{}
 
 func (oneVersion) Default(runtime.Object) {}

@@ -58,7 +58,7 @@ type Model struct {
 	// metadata has Secrets that were read without data, and all objects that Put or conjure added.
 	metadata map[key]*object
 	lists    map[listed]bool
-	// written marks changed objects. made marks objects that the live cluster lacks.
+	// written marks objects that the plan changes. made marks objects that the plan creates.
 	written, made map[key]bool
 	writes        []Write
 	// transferred is len(writes) after the last patch that only moved fields to another manager.
@@ -80,7 +80,7 @@ var (
 	_ client.FieldIndexer = (*Model)(nil)
 )
 
-// NewModel returns a Model of the cluster that live reads. checker may be nil.
+// NewModel returns a Model that reads the cluster through the client live. checker may be nil.
 func NewModel(live client.Reader, checker Checker) *Model {
 	return &Model{
 		live: live, checker: checker, uidPrefix: plannedUID, fields: newFieldManagers(),
@@ -203,7 +203,8 @@ func (m *Model) List(ctx context.Context, list client.ObjectList, opts ...client
 	return meta.SetList(list, items)
 }
 
-// readList uses no field selector, because only the operator's cache has the indexes.
+// readList reads all objects of a kind. A field selector is not possible, because only the
+// operator's cache has the field indexes.
 func (m *Model) readList(ctx context.Context, of listed) error {
 	if m.elsewhere && of.namespace == "" && of.Kind == kinds.Dojo.Kind {
 		of.namespace = m.stand.dojo.Namespace

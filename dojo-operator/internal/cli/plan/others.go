@@ -187,7 +187,8 @@ func (m *Model) endPods(dojo *corev1api.Dojo, deployment *object) {
 	}
 }
 
-// conditionsOfReady sets the condition of an ended hibernation to False. CloudNativePG removes it.
+// conditionsOfReady sets the condition of an ended hibernation to False. CloudNativePG removes the
+// condition, but setStatus cannot remove conditions.
 func conditionsOfReady(o *object, now time.Time) []any {
 	all := []any{condition("Ready", "True", "ClusterIsReady", now)}
 	if isTrue(o, cnpg.HibernationAnnotation) {
@@ -273,7 +274,8 @@ func (m *Model) applied(k key, o *object) map[string]any {
 	return status
 }
 
-// postable returns the status of a channel on Discord, and creates the Secret of its webhook.
+// postable returns the status of a DiscordChannel whose channel exists. If the spec has a webhook,
+// postable creates the Secret of the webhook.
 func (m *Model) postable(k key, o *object) map[string]any {
 	status := map[string]any{
 		"channelID": "1401681709430341704",

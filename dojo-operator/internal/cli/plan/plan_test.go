@@ -318,7 +318,8 @@ func jsonOf(t *testing.T, r *Report) string {
 	return string(text)
 }
 
-// TestRefusal asserts that a refusal ends a plan, as it ends the operator's reconcile.
+// TestRefusal asserts that a refused dry run ends a plan, as it ends the operator's reconcile. A
+// dry run that the user may not send does not end the plan.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -381,7 +382,7 @@ func TestPlannedIsWritten(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*corev1api.Dojo){
 		"with credentials": func(*corev1api.Dojo) {}, "with a cluster": ownCluster, "exposed": exposed,
-		"without credentials": func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Name = "missing" },
+		"missing credentials": func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Name = "missing" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -436,13 +437,13 @@ func TestDefaults(t *testing.T) {
 		created *object
 		want    map[string]any
 	}{
-		"asked": {
+		"the dry run returns the defaults": {
 			spec(map[string]any{"walSize": int64(5), "restartPolicy": "Never", "former": "z",
 				"containers": list(map[string]any{"name": "a", "image": "2", "imagePullPolicy": "Always"})}),
 			map[string]any{"walSize": int64(5), "containers": list(map[string]any{
 				"name": "a", "image": "2", "imagePullPolicy": "Always"})},
 		},
-		"not asked": {nil, map[string]any{"restartPolicy": "Always", "containers": list(map[string]any{
+		"no dry run": {nil, map[string]any{"restartPolicy": "Always", "containers": list(map[string]any{
 			"name": "a", "image": "2", "imagePullPolicy": "Always"})}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -186,7 +186,8 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 	return fmt.Sprintf("The operator would still write after %d reconciles; the plan ends here.", maxRounds), nil
 }
 
-// stage returns the changes since before, and the requests since the index writes.
+// stage compares the objects with their earlier versions in before. It returns the changes, and the
+// requests from the index writes on.
 func (p *Planner) stage(before map[key]*object, writes int, after []string) Stage {
 	m := p.model
 	stage := Stage{After: after}
@@ -222,7 +223,8 @@ func order(k key) string {
 	return "1"
 }
 
-// nameUnknown reports whether a new name ends with a hash of a later time or of a future UID.
+// nameUnknown reports whether the name of a new object ends with a hash that depends on a later
+// time or on a future UID.
 func (m *Model) nameUnknown(k key) bool {
 	switch {
 	case !m.made[k]:

@@ -17,9 +17,10 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// standIn makes up objects that the user may not read, or that other controllers would write. It
-// treats unreadable Secrets as unchanged. The operator creates its own Secrets again in the model,
-// with the revision in the Deployment or the resourceVersion in the DatabaseRole.
+// standIn makes up objects that the user may not read, or that other controllers would write. The
+// plan treats an unreadable Secret as unchanged. If the operator owns the Secret, the operator
+// creates it again in the model. standIn then gives it the credentials revision in the Deployment,
+// or the resourceVersion in the DatabaseRole, so that nothing else changes.
 type standIn struct {
 	now time.Time
 	// webhookBase is the prefix of Discord's webhook URLs.
@@ -61,7 +62,8 @@ func (s *standIn) webhook() string {
 		"planned-planned-planned-planned-planned-planned-planned-planned-planned0"
 }
 
-// created copies the Deployment's credentials revision to o, so that the plan shows no rollout.
+// created copies the credentials revision of the Deployment to o, an unreadable credentials Secret.
+// Otherwise the plan would show a rollout.
 func (s *standIn) created(m *Model, k key, o *object) {
 	if !m.hides(k) || !s.owns(k) || k.Name != credentials.Name(s.dojo) {
 		return
@@ -78,7 +80,7 @@ func (s *standIn) created(m *Model, k key, o *object) {
 	}
 }
 
-// recorded returns the resourceVersion of an unreadable login Secret that its DatabaseRole has.
+// recorded returns the resourceVersion of an unreadable login Secret that its DatabaseRole reports.
 func (s *standIn) recorded(m *Model, k key) string {
 	if !m.hides(k) || !s.owns(k) {
 		return ""

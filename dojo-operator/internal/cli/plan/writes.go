@@ -184,7 +184,7 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, config)
 }
 
-// Delete implements [client.Writer]. An object with finalizers stays until answer removes it.
+// Delete implements [client.Writer]. An object with finalizers stays until m.answer removes it.
 func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteOption) error {
 	k, _, live, err := m.existing(ctx, o)
 	if err != nil {
@@ -226,7 +226,8 @@ func (m *Model) existing(ctx context.Context, o client.Object) (k key, desired, 
 	return k, desired, live, err
 }
 
-// store records no write if verb is empty or the object does not change.
+// store replaces an object in the model and records the write. It does not record a write if verb
+// is empty or the object does not change.
 func (m *Model) store(k key, verb string, after *object, into client.Object) error {
 	if before := m.objects[k]; before != nil {
 		if equal(before, after) {
@@ -279,7 +280,7 @@ func (m *Model) storeStatus(k key, live, after *object, into client.Object) erro
 	return fill(into, next)
 }
 
-// plannedVersion starts the made-up resource versions. The API server's versions are all lower.
+// plannedVersion is the prefix of made-up resource versions, which exceed all real ones.
 const plannedVersion = "46116860184"
 
 func (m *Model) next(o *object) *object {

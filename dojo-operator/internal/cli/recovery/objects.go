@@ -31,7 +31,7 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	d := &corev1api.Dojo{Spec: *w.Dojo.Spec.DeepCopy()}
 	d.Namespace, d.Name = w.Dojo.Namespace, r.As
 	d.Spec.Replicas, d.Spec.Suspend, d.Spec.DeletionProtection = new(int32(0)), false, false
-	// The original Dojo uses these hosts, this alerts channel and this autoscaler.
+	// The original Dojo keeps its hosts, alerts channel and autoscaler. The copy gets none.
 	d.Spec.Exposure, d.Spec.Alerts, d.Spec.Autoscaling = nil, nil, nil
 	pg := d.Spec.Postgres.Cluster
 	pg.Bootstrap = &corev1api.Bootstrap{Recovery: from.recovery(w.Dojo, r.To)}
@@ -57,7 +57,8 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	return nil
 }
 
-// version sets the version of the restored data. It replaces an image only if its version differs.
+// version sets the Postgres version of the restored data in pg. If pg names an image of another
+// version, version removes the image.
 func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	major := cmp.Or(from.major, currentMajor(w))
 	image := images.Major(images.VersionOf(pg.ImageName))
@@ -192,7 +193,7 @@ func clusterFor(
 		return nil, fmt.Errorf("%s", step.Blocks.Message)
 	}
 	change := step.Change
-	// The operator rejects a Cluster with another origin than spec.postgres.cluster.bootstrap.
+	// The operator rejects a Cluster whose origin differs from bootstrap in the Dojo's spec.
 	if origin := bootstrap.Origin(d); origin != "" {
 		change.Annotations[corev1api.OriginAnnotation] = origin
 	}

@@ -27,9 +27,9 @@ type Request struct {
 	Backup string
 	// As is the name of a new Dojo for the data. If it is empty, the restore is in place.
 	As string
-	// Image is the Postgres image of a Cluster that replaces a lost Cluster. If the version of an
-	// archive is unknown, the tag is the version. Without a tag, Image is a repository of images.
-	// If it is empty, the built-in repository is used.
+	// Image is the Postgres image of a Cluster that replaces a lost Cluster. If the Postgres
+	// version of an archive is unknown, the tag of Image gives it. Without a tag, Image is a
+	// repository of images. If Image is empty, the built-in repository is used.
 	Image string
 }
 
@@ -128,7 +128,7 @@ func New(w *world.World, r Request) (*Plan, error) {
 // SizeAnnotation records the replicas of a Dojo before a restore, in case of an interruption.
 const SizeAnnotation = "core.jutsu.com/replicas-before-restore"
 
-// size prefers SizeAnnotation if an interrupted restore has stopped the application.
+// size returns spec.replicas, or SizeAnnotation if an interrupted restore stopped the application.
 func size(d *corev1api.Dojo) int32 {
 	now := ptr.Deref(d.Spec.Replicas, 1)
 	if before, err := strconv.ParseInt(d.Annotations[SizeAnnotation], 10, 32); err == nil && now == 0 {
@@ -189,7 +189,8 @@ func busy(w *world.World) error {
 
 func ours(d *corev1api.Dojo, c *cnpgv1.Cluster) bool { return c == nil || ownership.Holds(d, c) }
 
-// ArchivesApart reports whether barman-cloud needs a new serverName for a new Cluster or version.
+// ArchivesApart reports whether barman-cloud makes the backups: barman-cloud needs a new serverName
+// for a new Cluster or a new Postgres version.
 func ArchivesApart(d *corev1api.Dojo) bool {
 	now := archive(d)
 	return now != nil && now.Plugin == cnpg.BarmanCloud

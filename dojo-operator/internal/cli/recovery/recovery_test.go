@@ -83,18 +83,18 @@ func TestWindows(t *testing.T) {
 		stores  map[string][2]metav1.Time
 		want    []string
 	}{
-		"nothing":                    {dojo: d()},
-		"a failed backup":            {dojo: d(), objects: []client.Object{failed}},
-		"a snapshot has no log":      {dojo: d(), objects: []client.Object{snapshot}},
-		"two backups, and a Cluster": {d(), []client.Object{first, last, failed, apitest.Cluster(d())}, nil, []string{"sendai-db: 22 Nov 01:00 to now"}},
-		"archiving fails":            {d(), []client.Object{first, failing(apitest.Cluster(d()))}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:30"}},
-		"the Cluster is lost":        {d(apitest.Lost), []client.Object{first, last}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:51"}},
-		"no log is archived": {d(func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup.Plugin.WALArchiver = new(false) }),
+		"no backup":                      {dojo: d()},
+		"only a failed backup":           {dojo: d(), objects: []client.Object{failed}},
+		"a snapshot has no window":       {dojo: d(), objects: []client.Object{snapshot}},
+		"two backups and a live Cluster": {d(), []client.Object{first, last, failed, apitest.Cluster(d())}, nil, []string{"sendai-db: 22 Nov 01:00 to now"}},
+		"archiving fails":                {d(), []client.Object{first, failing(apitest.Cluster(d()))}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:30"}},
+		"the Cluster is lost":            {d(apitest.Lost), []client.Object{first, last}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:51"}},
+		"the WAL is not archived": {d(func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup.Plugin.WALArchiver = new(false) }),
 			[]client.Object{first, last, apitest.Cluster(d())}, nil, []string{"sendai-db: 01:00 to 01:00"}},
-		"the store knows more":  {d(), []client.Object{last}, map[string][2]metav1.Time{"sendai-db": window}, []string{"sendai-db: 20 Nov 02:00 to 01:00"}},
-		"the store knows alone": {d(), nil, map[string][2]metav1.Time{"sendai-db-2": window}, []string{"sendai-db-2: 20 Nov 02:00 to 01:00"}},
-		"a store of others":     {d(), nil, map[string][2]metav1.Time{"osaka-db": window, "sendai-db-x": window, "sendai-dbx": window}, nil},
-		"a former place":        {d(), []client.Object{former, last}, nil, []string{"sendai-db: 01:00 to 01:00", "sendai-db-0: 10 Nov 01:00 to 10 Nov 01:00"}},
+		"the ObjectStore reports an earlier start":        {d(), []client.Object{last}, map[string][2]metav1.Time{"sendai-db": window}, []string{"sendai-db: 20 Nov 02:00 to 01:00"}},
+		"only the ObjectStore reports a window":           {d(), nil, map[string][2]metav1.Time{"sendai-db-2": window}, []string{"sendai-db-2: 20 Nov 02:00 to 01:00"}},
+		"the ObjectStore has only windows of other Dojos": {d(), nil, map[string][2]metav1.Time{"osaka-db": window, "sendai-db-x": window, "sendai-dbx": window}, nil},
+		"one Backup has a former serverName":              {d(), []client.Object{former, last}, nil, []string{"sendai-db: 01:00 to 01:00", "sendai-db-0: 10 Nov 01:00 to 10 Nov 01:00"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,51 +147,51 @@ func TestPlan(t *testing.T) {
 		has, problem  string
 		hasNot, notes string
 	}{
-		"a snapshot, in place": {d(), []client.Object{snapshot, apitest.Cluster(d())}, recovery.Request{},
+		"a snapshot is restored in place": {d(), []client.Object{snapshot, apitest.Cluster(d())}, recovery.Request{},
 			"bootstrap:\n    recovery:\n      backup:\n        name: snapshot\n", "", "externalClusters", ""},
-		"a snapshot with a time": {d(), []client.Object{snapshot}, recovery.Request{Backup: "snapshot", To: apitest.At(24, 2, 0).Time},
+		"a snapshot cannot be restored to a time": {d(), []client.Object{snapshot}, recovery.Request{Backup: "snapshot", To: apitest.At(24, 2, 0).Time},
 			"", "is a volume snapshot, and has no log for --to: leave --to out", "", ""},
-		"a Backup with a time before": {d(), []client.Object{last}, recovery.Request{Backup: "last", To: apitest.At(24, 0, 0).Time},
+		"--to is before the end of the Backup": {d(), []client.Object{last}, recovery.Request{Backup: "last", To: apitest.At(24, 0, 0).Time},
 			"", "ended at 24 Nov 2026 01:00:00 UTC, after --to (24 Nov 2026 00:00:00 UTC)", "", ""},
-		"a Backup with a time after": {d(), []client.Object{last}, recovery.Request{Backup: "last", To: apitest.At(24, 2, 0).Time, As: "past"},
+		"--to is after the end of the Backup": {d(), []client.Object{last}, recovery.Request{Backup: "last", To: apitest.At(24, 2, 0).Time, As: "past"},
 			"targetTime: \"2026-11-24T02:00:00Z\"", "", "objectStore", ""},
-		"an image catalog": {d(), []client.Object{last, catalog}, recovery.Request{}, "name: pinned", "", "imageName", ""},
-		"of a lost Cluster, the image": {d(apitest.Lost), []client.Object{last}, recovery.Request{Image: "registry/pg"},
+		"the live Cluster uses an image catalog": {d(), []client.Object{last, catalog}, recovery.Request{}, "name: pinned", "", "imageName", ""},
+		"a lost Cluster gets an image from the repository in the request": {d(apitest.Lost), []client.Object{last}, recovery.Request{Image: "registry/pg"},
 			"imageName: registry/pg:18.6-", "", "", ""},
-		"of a lost Cluster without a version": {d(apitest.Lost, cluster(func(pg *corev1api.PostgresCluster) { pg.Version = "" })),
+		"a lost Cluster without a version in the spec gets the former version": {d(apitest.Lost, cluster(func(pg *corev1api.PostgresCluster) { pg.Version = "" })),
 			[]client.Object{last}, recovery.Request{}, "imageName: ghcr.io/cloudnative-pg/postgresql:18.6-", "", "", ""},
-		"the origin that the spec wants": {d(apitest.Lost, origin), []client.Object{last}, recovery.Request{},
+		"a lost Cluster keeps the origin in the spec": {d(apitest.Lost, origin), []client.Object{last}, recovery.Request{},
 			"core.jutsu.com/origin: Backup first\n", "", "", ""},
-		"of an old version, in place": {d(), []client.Object{old, apitest.Cluster(d())}, recovery.Request{}, "",
+		"older version, in place": {d(), []client.Object{old, apitest.Cluster(d())}, recovery.Request{}, "",
 			"the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as", "", ""},
-		"of an old version, in place, with an image": {d(imaged), []client.Object{old, apitest.Cluster(d())},
+		"older version, in place, image in the spec": {d(imaged), []client.Object{old, apitest.Cluster(d())},
 			recovery.Request{}, "", "the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as", "", ""},
-		"of an old version, lost, with an image": {d(apitest.Lost, imaged), []client.Object{old}, recovery.Request{}, "",
+		"older version, lost Cluster, image in the spec": {d(apitest.Lost, imaged), []client.Object{old}, recovery.Request{}, "",
 			"the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as", "", ""},
-		"before an upgrade in one archive": {d(), []client.Object{old, newer, apitest.Cluster(d())},
+		"--to is before an upgrade in the same archive": {d(), []client.Object{old, newer, apitest.Cluster(d())},
 			recovery.Request{To: apitest.At(24, 1, 30).Time}, "",
 			"the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as", "", ""},
-		"after an upgrade in one archive": {d(), []client.Object{old, newer, apitest.Cluster(d())},
+		"--to is after an upgrade in the same archive": {d(), []client.Object{old, newer, apitest.Cluster(d())},
 			recovery.Request{To: apitest.At(24, 2, 30).Time}, "imageName: ghcr.io/cloudnative-pg/postgresql:18.1", "", "", ""},
-		"of an old version, beside": {d(), []client.Object{old}, recovery.Request{As: "past"}, "version: \"17\"\n", "", "", ""},
-		"of an old version, beside, with a newer image": {d(cluster(func(pg *corev1api.PostgresCluster) {
+		"older version, beside the Dojo": {d(), []client.Object{old}, recovery.Request{As: "past"}, "version: \"17\"\n", "", "", ""},
+		"older version, beside the Dojo, newer image in the spec": {d(cluster(func(pg *corev1api.PostgresCluster) {
 			pg.Version, pg.ImageName = "", "registry/pg:18.1"
 		})), []client.Object{old}, recovery.Request{As: "past"}, "version: \"17\"\n", "", "imageName", ""},
-		"of an old version, beside, with its image": {d(cluster(func(pg *corev1api.PostgresCluster) {
+		"older version, beside the Dojo, image of that version in the spec": {d(cluster(func(pg *corev1api.PostgresCluster) {
 			pg.Version, pg.ImageName = "", "registry/pg:17.6"
 		})), []client.Object{old}, recovery.Request{As: "past"}, "imageName: registry/pg:17.6\n", "", "version: ", ""},
-		"a foreign Cluster": {d(), []client.Object{last, foreign}, recovery.Request{}, "",
+		"the Cluster lacks the Dojo's labels": {d(), []client.Object{last, foreign}, recovery.Request{}, "",
 			"the Cluster sendai-db lacks the labels of the Dojo", "", ""},
-		"a Cluster without a primary": {d(), []client.Object{last, func() *cnpgv1.Cluster {
+		"the Cluster has no primary": {d(), []client.Object{last, func() *cnpgv1.Cluster {
 			c := apitest.Cluster(d())
 			c.Status.CurrentPrimary = ""
 			return c
 		}()}, recovery.Request{}, "", "the Cluster sendai-db has no primary, so its current data cannot be backed up", "", ""},
-		"amid an upgrade": {d(func(d *corev1api.Dojo) { d.Status.Database.Upgrade = &corev1api.UpgradeStatus{} }),
+		"the Dojo is being upgraded": {d(func(d *corev1api.Dojo) { d.Status.Database.Upgrade = &corev1api.UpgradeStatus{} }),
 			[]client.Object{last, apitest.Cluster(d())}, recovery.Request{}, "", "sendai is being upgraded: restore beside the Dojo", "", ""},
-		"before there was a database": {d(), []client.Object{last, late, apitest.Cluster(d())}, recovery.Request{To: apitest.At(24, 1, 30).Time},
+		"--to is before the creation of the Database": {d(), []client.Object{last, late, apitest.Cluster(d())}, recovery.Request{To: apitest.At(24, 1, 30).Time},
 			"targetTime: \"2026-11-24T01:30:00Z\"", "", "", "perhaps the data has no database of the Dojo"},
-		"a pod of its own": {d(cluster(func(pg *corev1api.PostgresCluster) { pg.Backup.Plugin.Parameters = nil })),
+		"a copy gets its own serverName": {d(cluster(func(pg *corev1api.PostgresCluster) { pg.Backup.Plugin.Parameters = nil })),
 			[]client.Object{last}, recovery.Request{As: "past"}, "serverName: past-db\n", "", "exposure", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -232,14 +232,14 @@ func TestOthers(t *testing.T) {
 	live := apitest.Cluster(apitest.Sendai())
 	const refused = "the Cluster sendai-db has data of others (Database reports, Dojo kyoto): restore beside the Dojo with --as"
 	for name, c := range map[string]struct{ got, has, hasNot string }{
-		"in place":          {plan(recovery.Request{}, others, kinds.Kind{}, live), refused, ""},
-		"beside":            {plan(recovery.Request{As: "past"}, others, kinds.Kind{}, live), "", "others"},
-		"the Cluster alone": {plan(recovery.Request{}, nil, kinds.Kind{}, live), "", "others"},
-		"lost": {plan(recovery.Request{}, others, kinds.Kind{}),
+		"in place, shared Cluster": {plan(recovery.Request{}, others, kinds.Kind{}, live), refused, ""},
+		"beside a shared Cluster":  {plan(recovery.Request{As: "past"}, others, kinds.Kind{}, live), "", "others"},
+		"in place, no other users": {plan(recovery.Request{}, nil, kinds.Kind{}, live), "", "others"},
+		"lost shared Cluster": {plan(recovery.Request{}, others, kinds.Kind{}),
 			"The Cluster sendai-db also had the data of Database reports, Dojo kyoto. That data is restored to the same moment.", ""},
-		"Databases that may not be read": {plan(recovery.Request{}, nil, kinds.Database, live),
+		"the user may not list Databases": {plan(recovery.Request{}, nil, kinds.Database, live),
 			"you may not list dojos.core.jutsu.com and databases.postgresql.cnpg.io in the namespace team-a", ""},
-		"Dojos that may not be read": {plan(recovery.Request{}, nil, kinds.Dojo, live), "you may not list dojos.core.jutsu.com", ""},
+		"the user may not list Dojos": {plan(recovery.Request{}, nil, kinds.Dojo, live), "you may not list dojos.core.jutsu.com", ""},
 	} {
 		if !strings.Contains(c.got, c.has) || c.hasNot != "" && strings.Contains(c.got, c.hasNot) {
 			t.Errorf("%s: %q, want %q", name, c.got, c.has)
@@ -277,20 +277,20 @@ func TestEndOfTheLog(t *testing.T) {
 	const backupsAlone = "cannot be restored to 24 Nov 2026 00:30:00 UTC. Choose instead: " +
 		"--backup last (01:00), or --backup first (22 Nov 01:00)"
 	for name, c := range map[string]struct{ got, want string }{
-		"inside a former archive":     {plan(recovery.Request{To: inside}, live, turned), "22 Nov 01:00 to 01:00  ok\n"},
-		"after a former archive":      {plan(recovery.Request{To: after}, live, turned), tooLate},
-		"after its Backup":            {plan(recovery.Request{To: after, Backup: "last"}, live, turned), tooLate},
-		"beside":                      {plan(recovery.Request{To: after, As: "past"}, live, turned), later},
-		"lost":                        {plan(recovery.Request{To: after}, nil, turned, apitest.Lost), later},
-		"in a log that grows":         {plan(recovery.Request{To: after}, live), "22 Nov 01:00 to now  ok\n"},
-		"in it, from a Backup":        {plan(recovery.Request{To: after, Backup: "last"}, live), "1. stop the application"},
-		"archiving is not known":      {plan(recovery.Request{To: after}, silent), tooLate},
-		"without a log":               {plan(recovery.Request{To: inside}, live, logless), backupsAlone},
-		"without a log, beside":       {plan(recovery.Request{To: inside, As: "past"}, live, logless), backupsAlone},
-		"without a log, its Backup":   {plan(recovery.Request{To: after, Backup: "last"}, live, logless), "the Backup last has no log"},
-		"without a log, the newest":   {plan(recovery.Request{}, live, logless), "from Backup team-a/last to"},
-		"without a log, by its name":  {plan(recovery.Request{Backup: "first"}, live, logless), "from Backup team-a/first to"},
-		"lost, from a former archive": {plan(recovery.Request{}, nil, turned, apitest.Lost), "which has no backup, so the writes in that archive are not"},
+		"--to is within a former archive":                            {plan(recovery.Request{To: inside}, live, turned), "22 Nov 01:00 to 01:00  ok\n"},
+		"--to is after the end of a former archive":                  {plan(recovery.Request{To: after}, live, turned), tooLate},
+		"--to is after a Backup in a former archive":                 {plan(recovery.Request{To: after, Backup: "last"}, live, turned), tooLate},
+		"--to is after the end of a former archive, beside the Dojo": {plan(recovery.Request{To: after, As: "past"}, live, turned), later},
+		"--to is after the end of a former archive, lost Cluster":    {plan(recovery.Request{To: after}, nil, turned, apitest.Lost), later},
+		"--to is within a growing archive":                           {plan(recovery.Request{To: after}, live), "22 Nov 01:00 to now  ok\n"},
+		"--to is within a growing archive, from a Backup":            {plan(recovery.Request{To: after, Backup: "last"}, live), "1. stop the application"},
+		"the Cluster does not report archiving":                      {plan(recovery.Request{To: after}, silent), tooLate},
+		"no WAL archive":                                             {plan(recovery.Request{To: inside}, live, logless), backupsAlone},
+		"no WAL archive, beside the Dojo":                            {plan(recovery.Request{To: inside, As: "past"}, live, logless), backupsAlone},
+		"no WAL archive, a Backup with --to":                         {plan(recovery.Request{To: after, Backup: "last"}, live, logless), "the Backup last has no log"},
+		"no WAL archive, the newest data":                            {plan(recovery.Request{}, live, logless), "from Backup team-a/last to"},
+		"no WAL archive, a Backup without --to":                      {plan(recovery.Request{Backup: "first"}, live, logless), "from Backup team-a/first to"},
+		"lost Cluster, newest data in a former archive":              {plan(recovery.Request{}, nil, turned, apitest.Lost), "which has no backup, so the writes in that archive are not"},
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%s: %s, want %q", name, c.got, c.want)
@@ -298,7 +298,8 @@ func TestEndOfTheLog(t *testing.T) {
 	}
 }
 
-// TestUnknownVersion asserts that a restore from an archive of unknown version deletes no Cluster.
+// TestUnknownVersion asserts that a restore from a former archive of unknown version needs an image
+// with a version, and does not replace a live Cluster.
 func TestUnknownVersion(t *testing.T) {
 	t.Parallel()
 	upgraded := func(d *corev1api.Dojo) {
@@ -325,18 +326,18 @@ func TestUnknownVersion(t *testing.T) {
 	const unknown = "the version of Postgres in the archive sendai-db is not known: "
 	old := apitest.Sendai(upgraded, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "17" })
 	for name, c := range map[string]struct{ got, want string }{
-		"in place": {plan(apitest.Sendai(upgraded), recovery.Request{To: to}, live), unknown + "restore beside the Dojo with --as"},
-		"in place, with an image": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, Image: "pg:18"}, live),
+		"live Cluster, in place": {plan(apitest.Sendai(upgraded), recovery.Request{To: to}, live), unknown + "restore beside the Dojo with --as"},
+		"live Cluster, in place, image with a version": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, Image: "pg:18"}, live),
 			unknown + "restore beside the Dojo with --as"},
-		"lost": {plan(apitest.Sendai(upgraded, apitest.Lost), recovery.Request{To: to}),
+		"lost Cluster": {plan(apitest.Sendai(upgraded, apitest.Lost), recovery.Request{To: to}),
 			unknown + "name an image of the right version, with its tag, in --postgres-image"},
-		"lost, with an image of another version": {
+		"lost Cluster, image of another version than the spec": {
 			plan(apitest.Sendai(upgraded, apitest.Lost), recovery.Request{To: to, Image: "pg:17.6"}),
 			"the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as"},
-		"lost, with an image": {plan(old, recovery.Request{To: to, Image: "pg:17.6"}), "imageName: pg:17.6\n"},
-		"beside": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, As: "past", Image: "registry/pg"}, live),
+		"lost Cluster, image of the version in the spec": {plan(old, recovery.Request{To: to, Image: "pg:17.6"}), "imageName: pg:17.6\n"},
+		"beside the Dojo, image without a version": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, As: "past", Image: "registry/pg"}, live),
 			unknown + "name an image of the right version, with its tag, in --postgres-image"},
-		"beside, with an image": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, As: "past", Image: "pg:17.6"}, live),
+		"beside the Dojo, image with a version": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, As: "past", Image: "pg:17.6"}, live),
 			"version: \"17\"\n"},
 		"the present archive": {plan(apitest.Sendai(), recovery.Request{To: to}, live), "serverName: sendai-db\n"},
 	} {
@@ -359,10 +360,10 @@ func TestNextServerName(t *testing.T) {
 		stores map[string][2]metav1.Time
 		want   string
 	}{
-		"the first":          {apitest.Sendai(), nil, "sendai-db-2"},
-		"the second":         {named("sendai-db-2"), nil, "sendai-db-3"},
-		"a name of a user's": {named("mine"), nil, "sendai-db"},
-		"more in the store":  {named("sendai-db-2"), map[string][2]metav1.Time{"sendai-db-7": at, "osaka-db-9": at}, "sendai-db-8"},
+		"no serverName in the spec":          {apitest.Sendai(), nil, "sendai-db-2"},
+		"a second serverName in the spec":    {named("sendai-db-2"), nil, "sendai-db-3"},
+		"a serverName that a user chose":     {named("mine"), nil, "sendai-db"},
+		"a higher number in the ObjectStore": {named("sendai-db-2"), map[string][2]metav1.Time{"sendai-db-7": at, "osaka-db-9": at}, "sendai-db-8"},
 	} {
 		w := worldOf(c.dojo)
 		if c.stores != nil {

@@ -138,7 +138,8 @@ func findBackup(w *world.World, r Request) (s source, err error) {
 		r.Backup, w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
 }
 
-// majorIn returns the version of the last backup before to, or else of the first backup, or 0.
+// majorIn returns the Postgres version of the newest backup that ended by the time to. If all
+// backups ended later, it returns the version of the oldest; 0 if it is unknown.
 func majorIn(w *world.World, place Place, to time.Time) (major int) {
 	for _, b := range Completed(w) {
 		if b.Place == nil || !b.Place.equal(place) || b.Major == 0 {
@@ -179,10 +180,12 @@ func (s source) former(d *corev1api.Dojo) bool {
 	return place != nil && (now == nil || !place.equal(*now))
 }
 
-// version returns 0 if only CloudNativePG knows the version of the source. barman-cloud deletes
+// version returns the Postgres version of the source. It returns 0 if the version is unknown and
+// the source is not a former archive. For a former archive of unknown version, the user must name
+// an image, and a restore does not delete a live Cluster. The reason is that barman-cloud deletes
 // Backup objects after an upgrade, but not after a restore (plugin-barman-cloud, retention.go,
 // useSameBackupLocation). A former archive without Backup objects thus usually has another version,
-// and a Cluster cannot start on it. So the user must name an image, and no live Cluster is deleted.
+// and a Cluster of the present version cannot start on it.
 func (s source) version(w *world.World, r Request) (int, error) {
 	if s.major > 0 || !s.former(w.Dojo) {
 		return s.major, nil

@@ -23,7 +23,8 @@ import (
 )
 
 const (
-	// storeKey names barman-cloud's ObjectStore; serverKey names the archive, for all plugins.
+	// storeKey names barman-cloud's ObjectStore in the parameters of the plugin. serverKey names
+	// the archive in the parameters of all plugins.
 	storeKey, serverKey = "barmanObjectName", "serverName"
 	// archiveInterval is CloudNativePG's archive_timeout (pkg/postgres/configuration.go).
 	archiveInterval = 5 * time.Minute
@@ -44,7 +45,7 @@ func (p Place) equal(other Place) bool {
 	return p.Plugin == other.Plugin && p.ServerName == other.ServerName && maps.Equal(p.Parameters, other.Parameters)
 }
 
-// placeOf uses the name of the Cluster if the parameters have no serverName, as plugins do.
+// placeOf uses the Cluster's name as ServerName if the parameters lack serverName, as plugins do.
 func placeOf(plugin string, parameters map[string]string, cluster string) Place {
 	p := Place{Plugin: plugin, Parameters: maps.Clone(parameters), ServerName: cmp.Or(parameters[serverKey], cluster)}
 	delete(p.Parameters, serverKey)
@@ -75,7 +76,7 @@ type Window struct {
 	Live bool `json:"live"`
 	// Sure is true if To is the end of a backup. Otherwise the WAL archive ends at about To.
 	Sure bool `json:"sure"`
-	// backupsOnly is true without a WAL archive: only the ends of backups can be restored.
+	// backupsOnly is true without a WAL archive: a restore is possible only to the end of a backup.
 	backupsOnly bool
 }
 
@@ -118,8 +119,8 @@ type storeStatus struct {
 	} `json:"serverRecoveryWindow,omitempty"`
 }
 
-// addStores adds this Dojo's windows in the status of ObjectStores, which Dojos may share. After a
-// change of serverName, the old window stays there, but barman-cloud deletes the Backup objects.
+// addStores adds this Dojo's windows from the status of ObjectStores, which Dojos may share. After
+// a change of serverName, the status keeps the old window, but barman-cloud deletes old Backups.
 func addStores(w *world.World, all []Window) []Window {
 	for i := range w.Stores {
 		store := &w.Stores[i]

@@ -103,7 +103,7 @@ func replacer(known map[string]bool) *strings.Replacer {
 type pattern struct {
 	form *regexp.Regexp
 	by   string
-	// not matches harmless texts, which stay. It may be nil.
+	// The field not matches harmless texts, which stay. It may be nil.
 	not *regexp.Regexp
 }
 
@@ -129,7 +129,8 @@ var patterns = []pattern{
 	{form: regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), by: Mark},
 	{form: regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{20,}`), by: Mark},
 	{form: regexp.MustCompile(`\b(?:xox[abprs]|glpat|sk|pk)-[A-Za-z0-9-]{16,}`), by: Mark},
-	// Random words. Kubernetes names, UIDs and digests have no capitals, CamelCase has no digits.
+	// Random words. notRandom excludes texts without capitals, such as Kubernetes names, UIDs and
+	// digests, and texts without digits, such as CamelCase.
 	{form: regexp.MustCompile(`[A-Za-z0-9+/_=-]{20,}`), by: Mark, not: notRandom},
 }
 
@@ -251,7 +252,7 @@ func (r *Redactor) annotations(all map[string]any) {
 }
 
 func (r *Redactor) learnNamed(name, value string) {
-	// A long JSON value is a copy of an object, such as kubectl's last applied manifest.
+	// Do not learn long JSON: it is a copy of an object, such as kubectl's last applied manifest.
 	if json.Valid([]byte(value)) && len(value) > 256 {
 		return
 	}

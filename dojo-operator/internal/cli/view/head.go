@@ -41,7 +41,7 @@ type Head struct {
 	Message string    `json:"message,omitempty"`
 	// Broken is true if a user must act, such as in an outage or when backups fail.
 	Broken bool `json:"broken"`
-	// Also lists problems that the condition Ready does not cover, such as failed backups.
+	// Also: problems that the condition Ready does not cover, such as failed backups.
 	Also []string `json:"also,omitempty"`
 }
 

@@ -87,7 +87,7 @@ func lost(w *world.World, run func(string, ...any) string) (all []Remedy) {
 	return append(all, Remedy{"Careful", run("accept-loss"), "an empty database"})
 }
 
-// newest describes the latest restorable data. where is empty or names the archive.
+// newest describes the latest restorable data. The parameter where is empty, or names the archive.
 func newest(w *world.World, where string) string {
 	lostAt := recovery.LostAt(w.Dojo)
 	windows := recovery.Windows(w)

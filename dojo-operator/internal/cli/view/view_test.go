@@ -134,18 +134,18 @@ func TestHeadOf(t *testing.T) {
 		health view.Health
 		broken bool
 	}{
-		"ready":                         {func(*corev1api.Dojo) {}, view.Ready, false},
-		"degraded":                      {degraded(corev1api.ReasonSchemaFailed), view.Degraded, true},
-		"paused":                        {condition(conditions.TypePaused, "True", corev1api.ReasonPaused), view.Paused, false},
-		"suspended":                     {condition(conditions.TypeReady, "True", corev1api.ReasonSuspended), view.Suspended, false},
-		"rolling out":                   {progressing(corev1api.ReasonRollingOut), view.Progressing, false},
-		"an outage":                     {both(progressing(corev1api.ReasonWaitingForCluster), unavailable), view.Progressing, true},
-		"stopped for an upgrade":        {both(progressing(corev1api.ReasonUpgrading), unavailable, upgrade), view.Progressing, false},
-		"scaled to nothing":             {condition(conditions.TypeAvailable, "False", corev1api.ReasonScaledToZero), view.Ready, false},
-		"backups that fail":             {condition(corev1api.ConditionBackupSucceeded, "False", corev1api.ReasonArchivingFailed), view.Ready, true},
-		"new":                           {fresh, view.Progressing, false},
-		"of an operator that is away":   {func(d *corev1api.Dojo) { d.Generation = 7 }, view.Unknown, true},
-		"neither ready nor progressing": {condition(conditions.TypeReady, "False", "X"), view.Unknown, true},
+		"ready":                          {func(*corev1api.Dojo) {}, view.Ready, false},
+		"degraded":                       {degraded(corev1api.ReasonSchemaFailed), view.Degraded, true},
+		"paused":                         {condition(conditions.TypePaused, "True", corev1api.ReasonPaused), view.Paused, false},
+		"suspended":                      {condition(conditions.TypeReady, "True", corev1api.ReasonSuspended), view.Suspended, false},
+		"rolling out":                    {progressing(corev1api.ReasonRollingOut), view.Progressing, false},
+		"an outage":                      {both(progressing(corev1api.ReasonWaitingForCluster), unavailable), view.Progressing, true},
+		"stopped for an upgrade":         {both(progressing(corev1api.ReasonUpgrading), unavailable, upgrade), view.Progressing, false},
+		"scaled to nothing":              {condition(conditions.TypeAvailable, "False", corev1api.ReasonScaledToZero), view.Ready, false},
+		"backups that fail":              {condition(corev1api.ConditionBackupSucceeded, "False", corev1api.ReasonArchivingFailed), view.Ready, true},
+		"new":                            {fresh, view.Progressing, false},
+		"no operator reads the new spec": {func(d *corev1api.Dojo) { d.Generation = 7 }, view.Unknown, true},
+		"neither ready nor progressing":  {condition(conditions.TypeReady, "False", "X"), view.Unknown, true},
 	} {
 		if h := view.HeadOf(apitest.Sendai(c.change), apitest.Now); h.Health != c.health || h.Broken != c.broken {
 			t.Errorf("%s: %s, broken %v: %s", name, h.Health, h.Broken, h.Reason)
@@ -212,10 +212,10 @@ func TestAbsentCluster(t *testing.T) {
 		changes []func(*corev1api.Dojo)
 		want    string
 	}{
-		"gone":              {nil, "Database sendai-db MISSING was Postgres 18.1, 10Gi, primary sendai-db-1"},
-		"never there":       {[]func(*corev1api.Dojo){never}, "Database sendai-db not created yet 10Gi"},
-		"gone, as a backup": {[]func(*corev1api.Dojo){never, apitest.Lost}, "Database sendai-db MISSING was 10Gi"},
-		"another owner's": {[]func(*corev1api.Dojo){never, func(d *corev1api.Dojo) {
+		"the Cluster is gone":                 {nil, "Database sendai-db MISSING was Postgres 18.1, 10Gi, primary sendai-db-1"},
+		"never created":                       {[]func(*corev1api.Dojo){never}, "Database sendai-db not created yet 10Gi"},
+		"lost, without details in the status": {[]func(*corev1api.Dojo){never, apitest.Lost}, "Database sendai-db MISSING was 10Gi"},
+		"a Cluster of another owner": {[]func(*corev1api.Dojo){never, func(d *corev1api.Dojo) {
 			d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "shared"}}
 			d.Status.Database.ClusterName = "shared"
 		}}, "Database shared MISSING"},

@@ -36,7 +36,7 @@ const (
 
 const atOnce = 8
 
-// Read reads the World of a Dojo. A kind that is forbidden or not served causes no error.
+// Read reads the World of a Dojo. A kind that is forbidden or not served does not cause an error.
 func Read(ctx context.Context, c client.Reader, d *corev1api.Dojo, now time.Time) (*World, error) {
 	r := &reader{
 		Reader: c, free: make(chan struct{}, atOnce),
@@ -69,7 +69,8 @@ type reader struct {
 	databases []cnpgv1.Database
 }
 
-// do calls read in a goroutine. At most atOnce calls run at the same time.
+// do starts the function read in a goroutine, and records its error. At most atOnce functions run
+// at the same time.
 func (r *reader) do(kind kinds.Kind, read func() error) {
 	r.waiting.Go(func() {
 		r.free <- struct{}{}

@@ -31,14 +31,14 @@ func TestOthersIn(t *testing.T) {
 		databases []cnpgv1.Database
 		want      []string
 	}{
-		"its own Database": {[]corev1api.Dojo{*apitest.Sendai(), without}, []cnpgv1.Database{own}, nil},
-		"others": {
+		"the Dojo's own Database": {[]corev1api.Dojo{*apitest.Sendai(), without}, []cnpgv1.Database{own}, nil},
+		"another Dojo and a Database without a Dojo": {
 			[]corev1api.Dojo{*apitest.Sendai(), guest("kyoto", "sendai-db")},
 			[]cnpgv1.Database{own, database("kyoto-db", "sendai-db"), database("reports", "sendai-db")},
 			[]string{"Database reports", "Dojo kyoto"},
 		},
-		"a deleted Dojo": {nil, []cnpgv1.Database{own, database("kyoto-db", "sendai-db")}, []string{"Database kyoto-db"}},
-		"another Cluster": {
+		"the Database of a deleted Dojo": {nil, []cnpgv1.Database{own, database("kyoto-db", "sendai-db")}, []string{"Database kyoto-db"}},
+		"users of another Cluster": {
 			[]corev1api.Dojo{guest("kyoto", "shared")}, []cnpgv1.Database{database("reports", "shared")}, nil,
 		},
 	} {

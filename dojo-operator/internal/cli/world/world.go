@@ -29,11 +29,11 @@ type World struct {
 	Dojo *corev1api.Dojo
 	// Objects has the children with names that follow from the spec; of Secrets only the metadata.
 	Objects map[Ref]client.Object
-	// Pods are of the application, Instances of the Cluster.
+	// Pods are the pods of the application. Instances are the pods of the Cluster.
 	Pods, Instances []corev1.Pod
 	// Jobs run the database's SQL.
 	Jobs []batchv1.Job
-	// Backups are of the Cluster, and of former Clusters with the same name.
+	// Backups are the Backups of the Cluster, and of former Clusters with the same name.
 	Backups []cnpgv1.Backup
 	// Others names other users of the Dojo's Cluster, such as "Dojo kyoto" and "Database reports".
 	Others []string
@@ -43,7 +43,7 @@ type World struct {
 	Events []corev1.Event
 	// Firing has the names of the Dojo's firing alerts; nil if unknown.
 	Firing []string
-	// Denied has resources that the user may not read, Absent resources that the cluster lacks.
+	// Denied has resources that the user may not read. Absent has resources that the cluster lacks.
 	Denied, Absent map[string]bool
 }
 

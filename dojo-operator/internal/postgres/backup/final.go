@@ -21,7 +21,8 @@ const withoutFinal = "To delete without a final backup, set spec.postgres.cluste
 
 const orRetain = "or set spec.postgres.reclaimPolicy to Retain, which keeps the data. "
 
-// PlanFinal blocks until the final backup completes. known means that the Dojo has the Database.
+// PlanFinal blocks until the final backup completes. known reports whether the Dojo has the
+// Database. readable reports whether Backups can be read.
 func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (step cnpg.Step) {
 	b, cluster, name := dojo.BackupPolicy(), in.Cluster, cnpg.FinalBackupName(dojo)
 	owned := ownership.Holds(dojo, cluster)

@@ -91,8 +91,8 @@ func For(dojo *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
 	return ownership.Data(dojo, cnpg.ScheduleKind.GroupVersionKind, cnpg.ScheduleName(dojo), spec)
 }
 
-// needsFirst reports whether the only immediate backup of the ScheduledBackup is older than the
-// Cluster (ReconcileScheduledBackup). The operator then takes the Cluster's first backup.
+// needsFirst reports whether the ScheduledBackup took its one immediate backup before this Cluster
+// existed (ReconcileScheduledBackup). The operator then takes the Cluster's first backup.
 func needsFirst(cluster *cnpgv1.Cluster, schedule *cnpgv1.ScheduledBackup) bool {
 	return cluster != nil && schedule != nil && schedule.Status.LastScheduleTime != nil &&
 		schedule.Status.LastScheduleTime.Before(&cluster.CreationTimestamp)

@@ -91,14 +91,14 @@ var sources = map[string]struct {
 	origin    string
 	want      string // fields of the Cluster's spec, as YAML
 }{
-	"nothing": {},
+	"no bootstrap": {},
 	"an object store": {
 		bootstrap: fromStore, origin: "kyoto-db in barman, barmanObjectName store", want: `
 bootstrap: {recovery: {source: origin}}
 externalClusters: [{name: origin, plugin: {name: barman, enabled: true, isWALArchiver: false,
   parameters: {barmanObjectName: store, serverName: kyoto-db}}}]`,
 	},
-	"an object store at a time": {
+	"an object store, at a time": {
 		bootstrap: fromStore + "\n  targetTime: \"2026-01-02T10:00:00.25+01:00\"",
 		origin:    "kyoto-db in barman, barmanObjectName store, at 2026-01-02T10:00:00.25+01:00", want: `
 bootstrap: {recovery: {source: origin, recoveryTarget: {targetTime: "2026-01-02T10:00:00.25+01:00"}}}
@@ -111,7 +111,7 @@ bootstrap: {recovery: {source: origin, recoveryTarget: {backupID: 20260102T10000
 externalClusters: [{name: origin, plugin: {name: barman, enabled: true, isWALArchiver: false,
   parameters: {barmanObjectName: store, serverName: kyoto-db}}}]`,
 	},
-	"a Backup under another name in the store, and a time": {
+	"a Backup with its own serverName, at a time": {
 		bootstrap: strings.Replace(fromBackup, "}}", "}"+at, 1), origin: "Backup nightly, at 2026-01-02T10:00:00Z",
 		state: State{Backup: backup(func(b *cnpgv1.Backup) { b.Spec.PluginConfiguration.Parameters["serverName"] = "kyoto-2" })},
 		want: `
@@ -119,23 +119,23 @@ bootstrap: {recovery: {source: origin, recoveryTarget: {backupID: 20260102T10000
 externalClusters: [{name: origin, plugin: {name: barman, enabled: true, isWALArchiver: false,
   parameters: {barmanObjectName: store, serverName: kyoto-2}}}]`,
 	},
-	"a Backup by a snapshot": {
+	"a Backup in a VolumeSnapshot": {
 		bootstrap: fromBackup, origin: "Backup nightly",
 		state: State{Backup: backup(func(b *cnpgv1.Backup) {
 			b.Spec.Method, b.Spec.PluginConfiguration, b.Status.BackupID = cnpgv1.BackupMethodVolumeSnapshot, nil, ""
 		})},
 		want: `bootstrap: {recovery: {backup: {name: nightly}}}`,
 	},
-	"a snapshot": {bootstrap: fromSnapshot, origin: "VolumeSnapshot data", want: `
+	"a VolumeSnapshot": {bootstrap: fromSnapshot, origin: "VolumeSnapshot data", want: `
 bootstrap:
   recovery: {volumeSnapshots: {storage: {name: data, kind: VolumeSnapshot, apiGroup: snapshot.storage.k8s.io}}}`},
-	"two snapshots": {bootstrap: fromTwoSnapshots, origin: "VolumeSnapshot data, log", want: `
+	"two VolumeSnapshots": {bootstrap: fromTwoSnapshots, origin: "VolumeSnapshot data, log", want: `
 bootstrap:
   recovery:
     volumeSnapshots:
       storage: {name: data, kind: VolumeSnapshot, apiGroup: snapshot.storage.k8s.io}
       walStorage: {name: log, kind: VolumeSnapshot, apiGroup: snapshot.storage.k8s.io}`},
-	"a database elsewhere": {bootstrap: fromElsewhere, state: State{Secret: legacy()}, origin: "Secret legacy", want: `
+	"another database": {bootstrap: fromElsewhere, state: State{Secret: legacy()}, origin: "Secret legacy", want: `
 bootstrap:
   initdb:
     database: dojo_school_tokyo
@@ -146,7 +146,7 @@ externalClusters:
   - name: origin
     connectionParameters: {host: pg.example.org, port: "5432", dbname: dojo, user: reader}
     password: {name: legacy, key: password}`},
-	"a database elsewhere, verified": {
+	"another database, certificate verified": {
 		bootstrap: fromElsewhere, origin: "Secret legacy",
 		state: State{Secret: legacy("user", "other", "sslmode", "verify-full", "ca.crt", "PEM")}, want: `
 bootstrap:
@@ -257,7 +257,7 @@ func TestIssuesThatKeepAClusterFromBeingCreated(t *testing.T) {
 		waits string
 	}{
 		"no Backup yet": {tokyo(t, fromBackup), State{}, "Progressing/WaitingForBackup", "Waiting for the Backup", theBackup},
-		"no Backup": {tokyo(t, fromBackup, waiting(theBackup, deadline)), State{}, usable,
+		"no Backup at the deadline": {tokyo(t, fromBackup, waiting(theBackup, deadline)), State{}, usable,
 			"The Backup school/nightly does not exist, so no Cluster is created. See `kubectl get backups.postgresql.cnpg.io -n school`.", theBackup},
 		"a Backup that runs": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Status.Phase = cnpgv1.BackupPhaseRunning
@@ -277,25 +277,25 @@ func TestIssuesThatKeepAClusterFromBeingCreated(t *testing.T) {
 		"a Backup of the deprecated method": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Spec.Method = cnpgv1.BackupMethodBarmanObjectStore
 		}), usable, "Restore with bootstrap.recovery.objectStore", ""},
-		"a snapshot, at a time": {tokyo(t, withTime), backupThat(func(b *cnpgv1.Backup) {
+		"a Backup in a VolumeSnapshot, at a time": {tokyo(t, withTime), backupThat(func(b *cnpgv1.Backup) {
 			b.Spec.Method = cnpgv1.BackupMethodVolumeSnapshot
 		}), usable, "Leave targetTime out.", ""},
 		"no Secret yet": {tokyo(t, fromElsewhere), State{}, "Progressing/WaitingForCredentials", "Waiting for the Secret", theSecret},
-		"no Secret": {tokyo(t, fromElsewhere, waiting(theSecret, deadline)), State{}, "Degraded/CredentialsNotFound",
+		"no Secret at the deadline": {tokyo(t, fromElsewhere, waiting(theSecret, deadline)), State{}, "Degraded/CredentialsNotFound",
 			"The Secret school/legacy of bootstrap.import does not exist, so no Cluster is created. Create the Secret.", theSecret},
-		"no host":                    {tokyo(t, fromElsewhere), without("host"), incomplete, `has no value under the key "host"`, ""},
-		"no user":                    {tokyo(t, fromElsewhere), without("username"), incomplete, `has no value under the key "user"`, ""},
-		"no password":                {tokyo(t, fromElsewhere), without("password"), incomplete, `under the key "password"`, ""},
-		"an empty dbname":            {tokyo(t, fromElsewhere), secretWith("dbname", ""), incomplete, `under the key "dbname"`, ""},
-		"a folder as host":           {tokyo(t, fromElsewhere), secretWith("host", "/tmp"), incomplete, `no name of a host`, ""},
-		"two words as host":          {tokyo(t, fromElsewhere), secretWith("host", "a b"), incomplete, `no name of a host`, ""},
-		"a host with a line break":   {tokyo(t, fromElsewhere), secretWith("host", "a\nb"), incomplete, `the key "host" that is too long`, ""},
-		"a user of 1000 letters":     {tokyo(t, fromElsewhere), secretWith("user", strings.Repeat("a", 1000)), incomplete, `"user"`, ""},
-		"a port with letters":        {tokyo(t, fromElsewhere), secretWith("port", "pg"), incomplete, `has no port number`, ""},
-		"port 0":                     {tokyo(t, fromElsewhere), secretWith("port", "0"), incomplete, `has no port number`, ""},
-		"a wildcard as dbname":       {tokyo(t, fromElsewhere), secretWith("dbname", "*"), incomplete, `has a wildcard`, ""},
-		"an unknown sslmode":         {tokyo(t, fromElsewhere), secretWith("sslmode", "s3cret"), incomplete, `under the key "sslmode"`, ""},
-		"a value that is not quoted": {tokyo(t, fromElsewhere), secretWith("port", "s3cret"), incomplete, `"port"`, ""},
+		"no host":                            {tokyo(t, fromElsewhere), without("host"), incomplete, `has no value under the key "host"`, ""},
+		"no user":                            {tokyo(t, fromElsewhere), without("username"), incomplete, `has no value under the key "user"`, ""},
+		"no password":                        {tokyo(t, fromElsewhere), without("password"), incomplete, `under the key "password"`, ""},
+		"an empty dbname":                    {tokyo(t, fromElsewhere), secretWith("dbname", ""), incomplete, `under the key "dbname"`, ""},
+		"a folder as host":                   {tokyo(t, fromElsewhere), secretWith("host", "/tmp"), incomplete, `no name of a host`, ""},
+		"two words as host":                  {tokyo(t, fromElsewhere), secretWith("host", "a b"), incomplete, `no name of a host`, ""},
+		"a host with a line break":           {tokyo(t, fromElsewhere), secretWith("host", "a\nb"), incomplete, `the key "host" that is too long`, ""},
+		"a user of 1000 letters":             {tokyo(t, fromElsewhere), secretWith("user", strings.Repeat("a", 1000)), incomplete, `"user"`, ""},
+		"a port with letters":                {tokyo(t, fromElsewhere), secretWith("port", "pg"), incomplete, `has no port number`, ""},
+		"port 0":                             {tokyo(t, fromElsewhere), secretWith("port", "0"), incomplete, `has no port number`, ""},
+		"a wildcard as dbname":               {tokyo(t, fromElsewhere), secretWith("dbname", "*"), incomplete, `has a wildcard`, ""},
+		"an unknown sslmode":                 {tokyo(t, fromElsewhere), secretWith("sslmode", "s3cret"), incomplete, `under the key "sslmode"`, ""},
+		"the message does not quote a value": {tokyo(t, fromElsewhere), secretWith("port", "s3cret"), incomplete, `"port"`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -378,11 +378,11 @@ func TestProgress(t *testing.T) {
 		want   string
 		says   string
 	}{
-		"no bootstrap": {tokyo(t, ""), State{}, cnpgv1.ClusterStatus{}, "", ""},
-		"done":         {tokyo(t, fromBackup), State{}, cnpgv1.ClusterStatus{CurrentPrimary: "tokyo-db-1"}, "", ""},
-		"begins": {tokyo(t, fromBackup), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseFirstPrimary}, "Progressing/Restoring",
+		"no bootstrap":            {tokyo(t, ""), State{}, cnpgv1.ClusterStatus{}, "", ""},
+		"the restore is complete": {tokyo(t, fromBackup), State{}, cnpgv1.ClusterStatus{CurrentPrimary: "tokyo-db-1"}, "", ""},
+		"the restore begins": {tokyo(t, fromBackup), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseFirstPrimary}, "Progressing/Restoring",
 			"The data of the Cluster school/tokyo-db is being restored from Backup nightly: Setting up primary."},
-		"imports": {tokyo(t, fromElsewhere), job(1, 0), cnpgv1.ClusterStatus{}, "Progressing/Importing",
+		"the import runs": {tokyo(t, fromElsewhere), job(1, 0), cnpgv1.ClusterStatus{}, "Progressing/Importing",
 			"is being imported from Secret legacy."},
 		"the Job does not begin": {tokyo(t, fromSnapshot, waiting(data, deadline)), State{}, cnpgv1.ClusterStatus{}, "Degraded/RestoreFailed",
 			"more than 1m0s have passed. See `kubectl logs job/tokyo-db-1-full-recovery -n school --all-containers`"},
@@ -396,7 +396,7 @@ func TestProgress(t *testing.T) {
 				"bootstrap.recovery.targetTime must be later than the end of a backup, and earlier than the last transaction in the log."},
 		"an import has failed": {tokyo(t, fromElsewhere), job(0, 7), cnpgv1.ClusterStatus{}, "Degraded/ImportFailed",
 			"which has no data yet: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`."},
-		"the Job has given up": {tokyo(t, fromElsewhere), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable}, "Degraded/ImportFailed",
+		"CloudNativePG reports an unrecoverable Cluster": {tokyo(t, fromElsewhere), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable}, "Degraded/ImportFailed",
 			"`kubectl logs job/tokyo-db-1-import -n school --all-containers`"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -112,7 +112,7 @@ func fromSnapshots(s *corev1api.RecoverySnapshots) map[string]any {
 	return map[string]any{"bootstrap": map[string]any{"recovery": map[string]any{"volumeSnapshots": all}}}
 }
 
-// fromConnection names the owner's Secret: each start of an instance resets the password from it.
+// fromConnection names the owner's Secret: each start of an instance sets its password in Postgres.
 func fromConnection(dojo *corev1api.Dojo, database string, external map[string]any) map[string]any {
 	name := cnpg.SQLName(dojo)
 	return map[string]any{

@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// lostIssue prevents an empty Cluster in place of a lost Cluster. connected: the credentials exist.
+// lostIssue prevents the creation of an empty Cluster in place of a lost Cluster. connected reports
+// whether the application has credentials.
 func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
 	had := ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 	token := lossToken(dojo)
@@ -41,7 +42,8 @@ func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *condi
 		corev1api.RecreateDatabaseAnnotation, token, loses, archive)
 }
 
-// lossToken confirms the loss of a Cluster: its UID, or the Dojo's UID if the status has none.
+// lossToken returns the value with which a user accepts the loss of a Cluster: the Cluster's UID,
+// or the Dojo's UID if the status has no UID of a Cluster.
 func lossToken(dojo *corev1api.Dojo) string {
 	known := ""
 	if dojo.Status.Database != nil {

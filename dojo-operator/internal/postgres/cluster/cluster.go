@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// For returns the desired Cluster. An empty field makes CloudNativePG restart the primary for ever.
+// For returns the desired Cluster without empty fields. Because of an empty field, CloudNativePG
+// would restart the primary again and again.
 func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) *unstructured.Unstructured {
 	want := sized(dojo.Spec.Postgres.Cluster, live)
 	instances := ptr.Deref(want.Instances, 1)

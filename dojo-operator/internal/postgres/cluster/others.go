@@ -19,9 +19,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// ObserveOthers lists the users of a Dojo's own Cluster that prevent its deletion or hibernation,
-// and the other Dojos with a database in it. A suspended Dojo prevents a hibernation only while its
-// database is being deleted, and the Database of a deleted Dojo never does.
+// ObserveOthers lists the users of a Dojo's own Cluster that prevent its deletion or hibernation
+// (all), and the other Dojos with a database in it (guests). A suspended Dojo does not prevent a
+// hibernation unless its database is being deleted. Nor does the Database of a deleted Dojo.
 func ObserveOthers(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, readable bool,
 ) (all []string, guests []corev1api.Dojo, err error) {
@@ -51,7 +51,7 @@ func ObserveOthers(
 	return append(all, users...), guests, err
 }
 
-// Databases lists the Databases in the Dojo's Cluster without a Dojo, such as "Database reports".
+// Databases lists the Databases in the Dojo's Cluster that belong to no Dojo ("Database reports").
 func Databases(dojo *corev1api.Dojo, guests []corev1api.Dojo, databases []cnpgv1.Database) (all []string) {
 	known := map[string]bool{cnpg.ObjectName(dojo): true}
 	for i := range guests {
@@ -119,7 +119,7 @@ func loginUsers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all 
 	return all, nil
 }
 
-// InUse returns an issue if others use the Cluster that is to be deleted.
+// InUse returns an issue if the Cluster cannot be deleted because others use it or its logins.
 func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	if len(s.Others) == 0 || !ownership.Holds(dojo, s.Live) {
 		return nil

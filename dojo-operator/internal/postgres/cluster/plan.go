@@ -35,7 +35,8 @@ type Input struct {
 	Backup string
 }
 
-// Plan writes the Dojo's own Cluster. Only the creation of the Cluster blocks.
+// Plan writes the Dojo's own Cluster. The creation of a Cluster blocks the later steps; a change
+// does not.
 func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	step := write(dojo, s, in, in.Changes...)
 	if s.Live == nil {
@@ -92,7 +93,7 @@ func PlanHibernation(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 }
 
 // ShouldHibernate reports whether the Cluster of a suspended Dojo should be hibernated. If others
-// use the Cluster, the operator ends its own hibernation, but not a user's.
+// use the Cluster, the operator ends a hibernation that it began, but not a user's hibernation.
 func ShouldHibernate(s State, in Input) bool {
 	switch {
 	case s.Live == nil:
@@ -131,7 +132,7 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 // Conflict returns an issue if a foreign object has a name that the Dojo's Cluster needs.
 func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	for _, budget := range s.Budgets {
-		// Only the PodDisruptionBudget of a Dojo is surely not CloudNativePG's own.
+		// A PodDisruptionBudget of a Dojo is surely a conflict. Any other may be CloudNativePG's.
 		if budget != nil && ownership.ByDojo(budget) {
 			issue = cmp.Or(issue, ownership.NameConflict(dojo, "PodDisruptionBudget", budget))
 		}

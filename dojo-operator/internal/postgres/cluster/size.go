@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// sized keeps a larger live volume, which cannot shrink, and the live fields of an unknown size.
+// sized keeps the live volume if it is larger, because a volume cannot shrink. If the size is
+// unknown, sized also keeps the live instances, resources and parameters.
 func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.PostgresCluster {
 	if want.Size == "" || live == nil {
 		return want
@@ -30,7 +31,7 @@ func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.Pos
 	return want
 }
 
-// keepLive copies only parameters that the operator owns, since CloudNativePG adds others.
+// keepLive copies the live fields, except parameters that CloudNativePG has added.
 func keepLive(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) {
 	want.Instances = new(int32(live.Spec.Instances)) //nolint:gosec // G115: at most 9
 	if want.Resources == nil {

@@ -42,21 +42,21 @@ func liveCluster(storage string) *cnpgv1.Cluster {
 	}
 }
 
-func TestSizesShrinkNoVolume(t *testing.T) {
+func TestASmallerSizeDoesNotShrinkTheVolume(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		dojo *corev1api.Dojo
 		live *cnpgv1.Cluster
 		want string
 	}{
-		"a new Cluster":         {sizedDojo("Small", "5Gi", nil), nil, "5Gi"},
-		"a larger size":         {sizedDojo("Large", "100Gi", nil), liveCluster("20Gi"), "100Gi"},
-		"a smaller size":        {sizedDojo("Small", "5Gi", nil), liveCluster("20Gi"), "20Gi"},
-		"the same":              {sizedDojo("Medium", "20480Mi", nil), liveCluster("20Gi"), "20Gi"},
-		"an unreadable volume":  {sizedDojo("Small", "5Gi", nil), liveCluster("much"), "5Gi"},
-		"no size, as the spec":  {sizedDojo("", "5Gi", nil), liveCluster("20Gi"), "5Gi"},
-		"an unresolvable size":  {sizedDojo("Gone", "", nil), liveCluster("20Gi"), "20Gi"},
-		"unresolvable, storage": {sizedDojo("Gone", "30Gi", nil), liveCluster("20Gi"), "30Gi"},
+		"a new Cluster":                                    {sizedDojo("Small", "5Gi", nil), nil, "5Gi"},
+		"a larger size":                                    {sizedDojo("Large", "100Gi", nil), liveCluster("20Gi"), "100Gi"},
+		"a smaller size":                                   {sizedDojo("Small", "5Gi", nil), liveCluster("20Gi"), "20Gi"},
+		"the same size":                                    {sizedDojo("Medium", "20480Mi", nil), liveCluster("20Gi"), "20Gi"},
+		"a live volume of an invalid size":                 {sizedDojo("Small", "5Gi", nil), liveCluster("much"), "5Gi"},
+		"no size, smaller storage in the spec":             {sizedDojo("", "5Gi", nil), liveCluster("20Gi"), "5Gi"},
+		"an unresolvable size":                             {sizedDojo("Gone", "", nil), liveCluster("20Gi"), "20Gi"},
+		"an unresolvable size, larger storage in the spec": {sizedDojo("Gone", "30Gi", nil), liveCluster("20Gi"), "30Gi"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

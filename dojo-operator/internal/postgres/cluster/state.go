@@ -21,7 +21,8 @@ type State struct {
 	Live *cnpgv1.Cluster
 	// Budgets are PodDisruptionBudgets with names that a new Cluster needs.
 	Budgets [2]*policyv1.PodDisruptionBudget
-	// Others names other users, such as "Dojo kyoto", before a hibernation or a deletion with data.
+	// Others names the other users of the Cluster, such as "Dojo kyoto". It is set only before a
+	// hibernation or a deletion with data.
 	Others []string
 }
 

@@ -27,7 +27,7 @@ func Describe(cluster *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
 	}
 }
 
-// DescribeLost keeps the version and the number of instances, which a restore needs.
+// DescribeLost keeps a lost Cluster's version and number of instances, which a restore needs.
 func DescribeLost(known, status *corev1api.DatabaseStatus) {
 	status.Version = known.Version
 	if _, desired, ok := strings.Cut(known.Instances, "/"); ok {

@@ -80,8 +80,8 @@ func waitForCloudNativePG(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) 
 			message, live.Name, live.Namespace).For(object))
 }
 
-// waitForPrimary ignores writes of the Cluster: CloudNativePG rewrites a failing Cluster every
-// second (targetPrimary in internal/controller/cluster_status.go).
+// waitForPrimary does not restart its deadline at a write of the Cluster: CloudNativePG rewrites a
+// failing Cluster every second (targetPrimary in internal/controller/cluster_status.go).
 func waitForPrimary(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(dojo, live)
 	if live.Status.CurrentPrimary != "" { // otherwise the Cluster never had a primary
@@ -92,7 +92,8 @@ func waitForPrimary(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *condi
 	return conditions.WaitUntil(in.Now, since, in.Deadline, waiting.For(object), notReady(live, waiting, in).For(object))
 }
 
-// waitForStandbys ignores writes of the status: failed joins must not restart the deadline.
+// waitForStandbys does not restart its deadline at a write of the status, because each failed join
+// of a standby writes the status.
 func waitForStandbys(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(dojo, live)
 	object := fmt.Sprintf("standbys of the Cluster %s/%s", live.Namespace, live.Name)
@@ -145,7 +146,8 @@ func WaitForHibernation(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 			message, in.Deadline, dojo.Name, dojo.Namespace).For(object)))
 }
 
-// hibernation may take long, because CloudNativePG hibernates only a healthy Cluster.
+// hibernation returns an issue until the Cluster is hibernated. This may take long, because
+// CloudNativePG hibernates only a healthy Cluster.
 func hibernation(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, in cnpg.Input) *conditions.Issue {
 	condition := meta.FindStatusCondition(cluster.Status.Conditions, cnpg.HibernationAnnotation)
 	if cnpg.Hibernates(cluster) && condition != nil && condition.Status == metav1.ConditionTrue {

@@ -56,15 +56,15 @@ func TestARollOutIsIncomplete(t *testing.T) {
 	}
 }
 
-func TestAdviceForMissing(t *testing.T) {
+func TestAdviceForAMissingCluster(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		known *corev1api.DatabaseStatus
 		want  string
 	}{
-		"unknown":         {nil, "Create the Cluster; the Dojo then continues automatically."},
-		"never connected": {&corev1api.DatabaseStatus{Name: "dojo_school_tokyo"}, "Create the Cluster;"},
-		"connected before": {
+		"no database status":     {nil, "Create the Cluster; the Dojo then continues automatically."},
+		"no login in the status": {&corev1api.DatabaseStatus{Name: "dojo_school_tokyo"}, "Create the Cluster;"},
+		"a login in the status": {
 			&corev1api.DatabaseStatus{Name: "dojo_school_tokyo", Login: "dojo_school_tokyo"},
 			"It had the data of this Dojo in the database dojo_school_tokyo. Restore the Cluster",
 		},

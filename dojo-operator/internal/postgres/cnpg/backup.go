@@ -14,10 +14,12 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// BarmanCloud refuses a new Cluster under a used serverName ("Expected empty archive").
+// BarmanCloud is a plugin that refuses a new Cluster if its serverName has been used before
+// ("Expected empty archive").
 const BarmanCloud = "barman-cloud.cloudnative-pg.io"
 
-// BackupSpec is for ScheduledBackup and Backup. It sets the method: the default is deprecated.
+// BackupSpec returns the common fields of a ScheduledBackup and a Backup. It always sets the
+// method, because the default method is deprecated.
 func BackupSpec(dojo *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 	spec := map[string]any{"cluster": map[string]any{"name": ClusterName(dojo)}, "method": "volumeSnapshot"}
 	if b.Method == corev1api.BackupPlugin {
@@ -32,7 +34,8 @@ func BackupSpec(dojo *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 	return spec
 }
 
-// BackupSpecNow uses the live Cluster's plugin parameters, from which the spec may differ.
+// BackupSpecNow is [BackupSpec] with the live Cluster's plugin parameters, from which the Dojo's
+// spec may differ.
 func BackupSpecNow(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) map[string]any {
 	policy := *dojo.BackupPolicy()
 	for i := range cluster.Spec.Plugins {

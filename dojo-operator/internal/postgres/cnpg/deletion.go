@@ -47,7 +47,8 @@ func (r Removal) Drop(in Input) (step Step) {
 	return step
 }
 
-// Deleting returns the issue of a deletion that waits for what; DeletionStalled if it is overdue.
+// Deleting returns the issue of a deletion that waits, or [DeletionStalled] after the deadline.
+// The argument what describes the awaited event.
 func Deleting(now, since time.Time, deadline time.Duration, what, remedy string) *conditions.Issue {
 	return conditions.WaitUntil(now, since, deadline, conditions.Progressing(corev1api.ReasonDeletingDatabase,
 		"The Dojo is being deleted with its data. Waiting for %s.", what), DeletionStalled(what, remedy))

@@ -85,7 +85,8 @@ func BackupName(dojo *corev1api.Dojo, suffix string) string {
 	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-" + suffix
 }
 
-// FinalBackupName contains a hash of the UID: a deleted Dojo of this name may have a Backup.
+// FinalBackupName contains a hash of the Dojo's UID, because a deleted Dojo of the same name may
+// have a final Backup.
 func FinalBackupName(dojo *corev1api.Dojo) string {
 	return BackupName(dojo, "db-final-"+ShortHash(string(dojo.UID)))
 }
@@ -134,7 +135,8 @@ func Host(dojo *corev1api.Dojo) string { return ClusterName(dojo) + "-rw" }
 // ReadOnlyHost names the Service of the Cluster's standbys.
 func ReadOnlyHost(dojo *corev1api.Dojo) string { return ClusterName(dojo) + "-ro" }
 
-// PoolerName names the Pooler and its objects. CloudNativePG's own Secret ends with "-pooler".
+// PoolerName names the Pooler and its objects. The suffix "-pooler" would give the name of a Secret
+// that CloudNativePG creates for the Cluster.
 func PoolerName(dojo *corev1api.Dojo) string { return ObjectName(dojo) + "-pooler-rw" }
 
 // SQLName names the database and its owner. Apart from restored names, it is unique in a namespace:

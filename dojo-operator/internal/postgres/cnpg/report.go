@@ -35,14 +35,15 @@ func Resume(cluster *cnpgv1.Cluster) string {
 		cluster.Name, cluster.Namespace, HibernationAnnotation)
 }
 
-// HibernatedByUs reports whether the operator set the annotation, so that it can remove it again.
+// HibernatedByUs reports whether the operator set the annotation, and so may remove it.
 func HibernatedByUs(cluster *cnpgv1.Cluster) bool {
 	path := fieldpath.MakePathOrDie("metadata", "annotations", HibernationAnnotation)
 	return cluster != nil && Hibernates(cluster) && apply.OwnedFields(ownership.FieldOwner, cluster).Has(path)
 }
 
-// Up reports whether the primary is ready and no failover is due. InstancesStatus omits terminating
-// pods (api/v1/base_funcs.go). ReadyInstances counts standbys, and Ready stays True in hibernation.
+// Up reports whether the primary is ready and no failover is due. It reads InstancesStatus, which
+// omits terminating pods (api/v1/base_funcs.go). ReadyInstances is no substitute, because it also
+// counts standbys. Nor is the condition Ready, because it stays True in hibernation.
 func Up(cluster *cnpgv1.Cluster) bool {
 	return cluster != nil && !Hibernates(cluster) && cluster.Status.CurrentPrimary != "" &&
 		cluster.Status.CurrentPrimary == cluster.Status.TargetPrimary &&

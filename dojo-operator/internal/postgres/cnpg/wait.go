@@ -39,7 +39,7 @@ func Waiting(reason, what string) *conditions.Issue {
 	return conditions.Progressing(reason, "Waiting until Postgres has %s.", what)
 }
 
-// Wait returns an issue until Postgres has the object. Refusals before the last change are ignored.
+// Wait returns an issue until Postgres has the object. A change of the object resets the deadline.
 func (p Pending) Wait(in Input) *conditions.Issue {
 	if p.Report.Done() {
 		return nil

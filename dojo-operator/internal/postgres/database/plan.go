@@ -110,7 +110,7 @@ func extensions(dojo *corev1api.Dojo) (all []any) {
 	return all
 }
 
-// failure prefers a failed extension's message, which the Database's message does not mention.
+// failure prefers the message of a failed extension, because the Database's message lacks it.
 func failure(db *cnpgv1.Database) string {
 	for _, extension := range db.Status.Extensions {
 		if !extension.Applied {

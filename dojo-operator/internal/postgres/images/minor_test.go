@@ -76,21 +76,21 @@ func TestMinorUpgrade(t *testing.T) {
 		busy        bool
 		want, newer string
 	}{
-		"a new Cluster":              {dojoOf(), nil, "17.11", friday, false, "17.11", ""},
-		"pinned by default":          {dojoOf(), running("17.6"), "17.11", friday, false, "17.6", "17.11"},
-		"pinned, Manual":             {dojoOf(policy("Manual", nil)), running("17.6"), "17.11", friday, false, "17.6", "17.11"},
-		"approved":                   {dojoOf(approved("17.11")), running("17.6"), "17.11", friday, false, "17.11", "17.11"},
-		"approved, without replicas": {dojoOf(approved("17.11")), running("17.6", down), "17.11", friday, false, "17.11", "17.11"},
-		"approved, another version":  {dojoOf(approved("17.10")), running("17.6"), "17.11", friday, false, "17.6", "17.11"},
-		"automatic":                  {dojoOf(automatic), running("17.6"), "17.11", friday, false, "17.11", "17.11"},
-		"automatic, done":            {dojoOf(automatic), running("17.11"), "17.11", friday, false, "17.11", ""},
-		"never down":                 {dojoOf(automatic), running("17.12"), "17.11", friday, false, "17.12", ""},
-		"a release step runs":        {dojoOf(automatic), running("17.6"), "17.11", friday, true, "17.6", "17.11"},
-		"a standby is missing":       {dojoOf(automatic), running("17.6", missing), "17.11", friday, false, "17.6", "17.11"},
-		"the primary is missing":     {dojoOf(automatic), running("17.6", down), "17.11", friday, false, "17.6", "17.11"},
-		"before the window":          {dojoOf(inWindow), running("17.6"), "17.11", friday, false, "17.6", "17.11"},
-		"in the window":              {dojoOf(inWindow), running("17.6"), "17.11", saturday, false, "17.11", "17.11"},
-		"after the window":           {dojoOf(inWindow), running("17.6"), "17.11", saturday.Add(time.Hour), false, "17.6", "17.11"},
+		"a new Cluster":                         {dojoOf(), nil, "17.11", friday, false, "17.11", ""},
+		"no policy, not approved":               {dojoOf(), running("17.6"), "17.11", friday, false, "17.6", "17.11"},
+		"Manual, not approved":                  {dojoOf(policy("Manual", nil)), running("17.6"), "17.11", friday, false, "17.6", "17.11"},
+		"approved":                              {dojoOf(approved("17.11")), running("17.6"), "17.11", friday, false, "17.11", "17.11"},
+		"approved, the primary is missing":      {dojoOf(approved("17.11")), running("17.6", down), "17.11", friday, false, "17.11", "17.11"},
+		"another version is approved":           {dojoOf(approved("17.10")), running("17.6"), "17.11", friday, false, "17.6", "17.11"},
+		"Automatic":                             {dojoOf(automatic), running("17.6"), "17.11", friday, false, "17.11", "17.11"},
+		"Automatic, the catalog's version runs": {dojoOf(automatic), running("17.11"), "17.11", friday, false, "17.11", ""},
+		"the catalog has an older version":      {dojoOf(automatic), running("17.12"), "17.11", friday, false, "17.12", ""},
+		"a release step runs":                   {dojoOf(automatic), running("17.6"), "17.11", friday, true, "17.6", "17.11"},
+		"a standby is missing":                  {dojoOf(automatic), running("17.6", missing), "17.11", friday, false, "17.6", "17.11"},
+		"Automatic, the primary is missing":     {dojoOf(automatic), running("17.6", down), "17.11", friday, false, "17.6", "17.11"},
+		"before the window":                     {dojoOf(inWindow), running("17.6"), "17.11", friday, false, "17.6", "17.11"},
+		"in the window":                         {dojoOf(inWindow), running("17.6"), "17.11", saturday, false, "17.11", "17.11"},
+		"after the window":                      {dojoOf(inWindow), running("17.6"), "17.11", saturday.Add(time.Hour), false, "17.6", "17.11"},
 		"another operating system": {
 			dojoOf(automatic), running("17.6-standard-bookworm"), "17.11-standard-trixie", friday, false, "17.6-standard-bookworm", "",
 		},
@@ -108,13 +108,13 @@ func TestMinorUpgrade(t *testing.T) {
 		},
 		"a floating tag":                       {dojoOf(automatic), running("17"), "17.11", friday, false, "17", ""},
 		"an upgrade to the next major version": {dojoOf(), running("16.9"), "17.11", friday, false, "17.11", ""},
-		"an image of the spec": {dojoOf(automatic, func(d *corev1api.Dojo) {
+		"the spec names an image": {dojoOf(automatic, func(d *corev1api.Dojo) {
 			d.Spec.Postgres.Cluster.Version, d.Spec.Postgres.Cluster.ImageName = "", repository+"17.5"
 		}), running("17.6"), "17.11", friday, false, "17.5", ""},
-		"drift of the Cluster": {dojoOf(), running("17.1", func(c *cnpgv1.Cluster) {
+		"another client changed the image": {dojoOf(), running("17.1", func(c *cnpgv1.Cluster) {
 			c.Annotations = map[string]string{images.Annotation: repository + "17.6"}
 		}), "17.11", friday, false, "17.6", "17.11"},
-		"a catalog of the API server": {dojoOf(), running("17.6", func(c *cnpgv1.Cluster) {
+		"the Cluster names a catalog of the API server": {dojoOf(), running("17.6", func(c *cnpgv1.Cluster) {
 			c.Spec.ImageName, c.Spec.ImageCatalogRef = "", &cnpgv1.ImageCatalogRef{Major: 17}
 		}), "17.11", friday, false, "17.6", "17.11"},
 	} {
@@ -139,15 +139,15 @@ func TestWindow(t *testing.T) {
 		now, at  time.Time
 		upgrades bool
 	}{
-		"days ahead":          {weekend("02:00", time.Hour), friday, utc(11, 28, 1, 0), false},
-		"at its start":        {weekend("02:00", time.Hour), utc(11, 28, 1, 0), utc(11, 28, 1, 0), true},
-		"at its end":          {weekend("02:00", time.Hour), utc(11, 28, 2, 0), utc(11, 29, 1, 0), false},
-		"after the last day":  {weekend("02:00", time.Hour), utc(11, 29, 3, 0), utc(12, 5, 1, 0), false},
-		"past midnight":       {daily, utc(11, 28, 2, 59), utc(11, 27, 23, 0), true},
-		"every day":           {daily, utc(11, 28, 3, 0), utc(11, 28, 23, 0), false},
-		"Sunday into Monday":  {weekend("23:30", 2*time.Hour), utc(11, 30, 0, 0), utc(11, 29, 22, 30), true},
-		"an hour is left out": {weekend("02:30", time.Hour), utc(3, 29, 0, 0), utc(3, 29, 1, 30), false},
-		"an hour comes twice": {weekend("02:30", time.Hour), utc(10, 25, 0, 0), utc(10, 25, 1, 30), false},
+		"before the window":                 {weekend("02:00", time.Hour), friday, utc(11, 28, 1, 0), false},
+		"at the start of the window":        {weekend("02:00", time.Hour), utc(11, 28, 1, 0), utc(11, 28, 1, 0), true},
+		"at the end of the window":          {weekend("02:00", time.Hour), utc(11, 28, 2, 0), utc(11, 29, 1, 0), false},
+		"after the last window of the week": {weekend("02:00", time.Hour), utc(11, 29, 3, 0), utc(12, 5, 1, 0), false},
+		"in a daily window, after midnight": {daily, utc(11, 28, 2, 59), utc(11, 27, 23, 0), true},
+		"at the end of a daily window":      {daily, utc(11, 28, 3, 0), utc(11, 28, 23, 0), false},
+		"in a window from Sunday to Monday": {weekend("23:30", 2*time.Hour), utc(11, 30, 0, 0), utc(11, 29, 22, 30), true},
+		"the clocks skip the start":         {weekend("02:30", time.Hour), utc(3, 29, 0, 0), utc(3, 29, 1, 30), false},
+		"the start occurs twice":            {weekend("02:30", time.Hour), utc(10, 25, 0, 0), utc(10, 25, 1, 30), false},
 	} {
 		d := dojoOf(policy(corev1api.MinorAutomatic, c.window))
 		in := images.Input{Catalog: dojotest.Catalog("17.11"), Now: c.now}
@@ -198,13 +198,13 @@ func TestUnknownVersion(t *testing.T) {
 		live    *cnpgv1.Cluster
 		want    string
 	}{
-		"known":                          {dojotest.Catalog(), nil, ""},
-		"unknown":                        {dojotest.Catalog("16", "18"), nil, "has no version 17, so the Cluster is not changed. Use one of 16, 18,"},
-		"unknown, of the Cluster":        {dojotest.Catalog("18"), running("17.6"), ""},
-		"unknown, the Cluster has 16":    {dojotest.Catalog("16", "18"), running("16.9"), "Use one of 16, 18, or set"},
-		"unknown, only older ones":       {dojotest.Catalog("14", "15"), running("16.9"), "Use one of 16, or set"},
-		"a broken catalog":               {broken, nil, `is not valid, so the Cluster is not changed: a: the kind "ConfigMap" is not ClusterImageCatalog`},
-		"a broken catalog, of a Cluster": {broken, running("17.6"), ""},
+		"known":                                 {dojotest.Catalog(), nil, ""},
+		"unknown":                               {dojotest.Catalog("16", "18"), nil, "has no version 17, so the Cluster is not changed. Use one of 16, 18,"},
+		"unknown, the Cluster has this version": {dojotest.Catalog("18"), running("17.6"), ""},
+		"unknown, the Cluster has 16":           {dojotest.Catalog("16", "18"), running("16.9"), "Use one of 16, 18, or set"},
+		"unknown, the catalog has only older versions": {dojotest.Catalog("14", "15"), running("16.9"), "Use one of 16, or set"},
+		"a broken catalog": {broken, nil, `is not valid, so the Cluster is not changed: a: the kind "ConfigMap" is not ClusterImageCatalog`},
+		"a broken catalog, the Cluster has this version": {broken, running("17.6"), ""},
 	} {
 		in := images.Input{Catalog: c.catalog, Now: friday}
 		issue := images.Unknown(dojoOf(), c.live, in)

@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// DropRenamed deletes a deleted Dojo's DatabaseRole if spec.name, which is immutable, is wrong.
+// DropRenamed deletes the DatabaseRole of a deleted Dojo if its spec.name, which is immutable, is
+// not the name that this Dojo needs.
 func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		role, name := login.Role, cnpg.Login(l).SQLName(dojo)

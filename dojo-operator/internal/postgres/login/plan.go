@@ -21,7 +21,7 @@ type Input struct {
 	// DatabaseID consists of the UIDs of the Cluster and the Database.
 	Cluster    *cnpgv1.Cluster
 	DatabaseID string
-	// Outdated says why pods may still have the former login, or is empty.
+	// Outdated says why pods may still have the former login; "" if none has it.
 	Outdated string
 }
 

@@ -18,9 +18,9 @@ import (
 )
 
 // CloudNativePG may at first be forbidden to read a new role's password. It retries after 30
-// seconds or at a change of the role (internal/management/controller/databaserole_controller.go).
+// seconds, or when the role changes (internal/management/controller/databaserole_controller.go).
 const (
-	// RetryAnnotation has the time of the last retry, in RFC 3339.
+	// RetryAnnotation has the time of the last retry, in RFC 3339. Its change causes the retry.
 	RetryAnnotation = "core.jutsu.com/asked-again"
 	firstPause      = time.Second
 	lastPause       = 8 * time.Second // longer pauses are useless: CloudNativePG's own retry comes sooner
@@ -56,7 +56,8 @@ func untilRetry(role *cnpgv1.DatabaseRole, reported cnpg.Report, now time.Time) 
 	return last.Add(pause).Sub(now), pause <= lastPause
 }
 
-// For returns the desired DatabaseRole of a login. It keeps the live values of both annotations.
+// For returns the desired DatabaseRole of a login. It keeps the live RetryAnnotation and
+// ActsAnnotation.
 func For(dojo *corev1api.Dojo, l cnpg.Login, enabled bool, live *cnpgv1.DatabaseRole) *unstructured.Unstructured {
 	spec := map[string]any{
 		"cluster":                   map[string]any{"name": cnpg.ClusterName(dojo)},

@@ -34,8 +34,8 @@ func TestUntilRetry(t *testing.T) {
 		"applied":            {cnpg.Report{Applied: ptr.To(true), Message: forbidden}, 0, time.Minute, 0, false},
 		"another failure": {cnpg.Report{Applied: ptr.To(false), Message: `secrets "tokyo-db" not found`},
 			0, time.Minute, 0, false},
-		"just created":                 {no, 0, 200 * time.Millisecond, 800 * time.Millisecond, true},
-		"after a second":               {no, 0, time.Second, 0, true},
+		"before the first retry":       {no, 0, 200 * time.Millisecond, 800 * time.Millisecond, true},
+		"the first retry is due":       {no, 0, time.Second, 0, true},
 		"retried once":                 {no, time.Second, time.Second, time.Second, true},
 		"retried twice":                {no, 2 * time.Second, 3 * time.Second, time.Second, true},
 		"retried after eight seconds":  {no, 8 * time.Second, 9 * time.Second, 7 * time.Second, true},
@@ -64,7 +64,7 @@ func TestUntilRetry(t *testing.T) {
 	}
 }
 
-func TestRecordsOfARoleStay(t *testing.T) {
+func TestTheOperatorsAnnotationsOfARoleStay(t *testing.T) {
 	t.Parallel()
 	live := &cnpgv1.DatabaseRole{}
 	want := map[string]string{RetryAnnotation: "2026-01-02T12:00:00Z", ActsAnnotation: "uid of the Database"}

@@ -23,7 +23,7 @@ type State struct {
 	// Otherwise Current is the owner, unless only the second login may log in.
 	Connected bool
 	Current   cnpg.Login
-	// Users names the other Dojos that use the former login, while it must be retired.
+	// Users names the other Dojos that use the former login, until this login is retired.
 	Users []string
 }
 

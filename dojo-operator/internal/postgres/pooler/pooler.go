@@ -61,7 +61,8 @@ func exists(dojo *corev1api.Dojo, s State) bool {
 	return s.Pooler != nil && !ownership.Conflicts(dojo, s.Pooler) && s.Pooler.DeletionTimestamp == nil
 }
 
-// available omits unavailable pods, unlike the Pooler's status (CloudNativePG's pooler_status.go).
+// available counts the available pods. The Pooler's status also counts others (CloudNativePG's
+// pooler_status.go).
 func available(s State) int32 {
 	if s.Pooler == nil || s.Deployment == nil || s.Service == nil || !byPooler(s.Deployment) || !byPooler(s.Service) {
 		return 0
@@ -143,7 +144,7 @@ func webhookRefusal() apply.Refusal {
 // Input is the input of a plan for a Pooler.
 type Input struct {
 	cnpg.Input
-	// InUse reports whether the credentials name the Pooler, Outdated why pods may still use it.
+	// InUse reports whether credentials name the Pooler. Outdated says why pods may still use it.
 	InUse    bool
 	Outdated string
 

@@ -59,7 +59,8 @@ func TestPlan(t *testing.T) {
 	type result struct {
 		Writes, Deletes bool
 		Issue           string
-		// Host is for applications without credentials, with the primary, and with the Pooler.
+		// Host has the hosts for an application without credentials, for an application that uses
+		// the primary, and for an application that uses the Pooler.
 		Host [3]string
 	}
 	const name = "tokyo-db-pooler-rw"
@@ -80,15 +81,15 @@ func TestPlan(t *testing.T) {
 		want   result
 	}{
 		"no Pooler in the spec": {without(), func(s *State) { *s = State{} }, Input{}, result{Host: primary}},
-		"new":                   {with, func(s *State) { *s = State{} }, Input{}, result{true, false, "Progressing/WaitingForPooler", waits}},
+		"no Pooler yet":         {with, func(s *State) { *s = State{} }, Input{}, result{true, false, "Progressing/WaitingForPooler", waits}},
 		"no pod yet":            {with, func(*State) {}, Input{}, result{false, false, "Progressing/WaitingForPooler", waits}},
-		"no pod for long": {dojotest.Dojo(pooled, dojotest.WaitingFor(object, time.Hour)), func(*State) {}, Input{},
+		"no pod for too long": {dojotest.Dojo(pooled, dojotest.WaitingFor(object, time.Hour)), func(*State) {}, Input{},
 			result{false, false, "Degraded/PoolerNotReady", waits}},
 		"one of two pods": {with, one, Input{}, result{false, false, "Progressing/WaitingForPooler", answers}},
 		"ready":           {with, ready, Input{}, result{Host: answers}},
-		"scaled": {dojotest.Dojo(pooled, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Pooler.Instances = new(int32(3)) }), ready,
+		"instances changed": {dojotest.Dojo(pooled, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Pooler.Instances = new(int32(3)) }), ready,
 			Input{}, result{true, false, "Progressing/WaitingForPooler", answers}},
-		"stopped, with pods": {with, ready, stopped, result{true, false, "Progressing/WaitingForPooler", answers}},
+		"stopped while pods run": {with, ready, stopped, result{true, false, "Progressing/WaitingForPooler", answers}},
 		"a foreign Pooler": {with, func(s *State) { ready(s); foreign(s.Pooler) }, Input{},
 			result{false, false, "Degraded/NameConflict", waits}},
 		"a foreign Deployment": {with, func(s *State) { ready(s); foreign(s.Deployment) }, Input{},
@@ -97,12 +98,12 @@ func TestPlan(t *testing.T) {
 			result{false, false, "Degraded/NameConflict", waits}},
 		"deleted by a user": {with, func(s *State) { ready(s); s.Pooler.DeletionTimestamp = &metav1.Time{Time: dojotest.Noon} },
 			Input{}, result{Host: waits}},
-		"removed, in use":          {without(), ready, inUse, result{false, false, "Progressing/RemovingPooler", primary}},
-		"removed, pods may use it": {without(), ready, behind, result{false, false, "Progressing/RemovingPooler", primary}},
-		"removed, pods may use it for long": {without(dojotest.WaitingFor(end, time.Hour)), ready, behind,
+		"removed from the spec, credentials name it": {without(), ready, inUse, result{false, false, "Progressing/RemovingPooler", primary}},
+		"removed from the spec, pods may use it":     {without(), ready, behind, result{false, false, "Progressing/RemovingPooler", primary}},
+		"removed from the spec, pods may use it for too long": {without(dojotest.WaitingFor(end, time.Hour)), ready, behind,
 			result{false, false, "Degraded/RemovingPooler", primary}},
-		"removed, no pod uses it": {without(), ready, Input{}, result{Deletes: true, Host: primary}},
-		"removed, foreign":        {without(), func(s *State) { foreign(s.Pooler) }, Input{}, result{Host: primary}},
+		"removed from the spec, no pod uses it": {without(), ready, Input{}, result{Deletes: true, Host: primary}},
+		"removed from the spec, foreign Pooler": {without(), func(s *State) { foreign(s.Pooler) }, Input{}, result{Host: primary}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

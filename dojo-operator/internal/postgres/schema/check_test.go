@@ -25,9 +25,9 @@ func TestPlanCheck(t *testing.T) {
 		want      string
 		says      string
 	}{
-		"begins":  {"", running(0), "ApplyingSchema", "looks for the database dojo_school_tokyo in the restored data."},
-		"found":   {batchv1.JobComplete, ended(0, 0), "", ""},
-		"missing": {batchv1.JobFailed, ended(sqlFailed, 0), "DatabaseNotRestored", "No empty database is created instead."},
+		"the check runs":          {"", running(0), "ApplyingSchema", "looks for the database dojo_school_tokyo in the restored data."},
+		"the database exists":     {batchv1.JobComplete, ended(0, 0), "", ""},
+		"the database is missing": {batchv1.JobFailed, ended(sqlFailed, 0), "DatabaseNotRestored", "No empty database is created instead."},
 		"Postgres is not reached": {batchv1.JobFailed, ended(2, 0), "SchemaFailed",
 			"The restored data may be incomplete: no route to host. The check could not run."},
 	} {

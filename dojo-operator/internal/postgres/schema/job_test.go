@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
-func TestPodsAreRestrictedAndNoneOfTheApplication(t *testing.T) {
+func TestSchemaPodsAreRestrictedAndNotOfTheApplication(t *testing.T) {
 	t.Parallel()
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	must(t, err)

@@ -25,8 +25,8 @@ import (
 
 // Config has the deadlines for SQL, and the user of its pods.
 type Config struct {
-	// Deadline limits SQL and the end of former Jobs, ProgressDeadline missing SQL and the start
-	// and end of pods. Each wait continues after its deadline.
+	// Deadline limits the run of SQL and the end of former Jobs. ProgressDeadline limits waits for
+	// missing SQL and for the start and the end of pods. A wait continues after its deadline.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
 	Users            pods.Users
@@ -38,7 +38,8 @@ type As struct {
 	Image string
 }
 
-// Record identifies the SQL that has run. A later key would need another write (libs/apply).
+// Record identifies the SQL that has run. It always has all keys, because a key that is added later
+// would need another write (libs/apply).
 type Record map[string]string
 
 const noRecord = "none"
@@ -110,7 +111,7 @@ func PlanLogin(dojo *corev1api.Dojo, s State, id string, as As, cfg Config) Step
 	return p.step
 }
 
-// PlanVerification plans the query that verifies the major version. failed says why it fails.
+// PlanVerification plans the query that verifies the major version. If it fails, failed says why.
 func PlanVerification(
 	dojo *corev1api.Dojo, s State, id string, major int, as As, cfg Config,
 ) (step Step, failed string) {
@@ -353,7 +354,7 @@ func jobIs(job *batchv1.Job, kind batchv1.JobConditionType) bool {
 	})
 }
 
-// StopIdle deletes the Jobs that run no SQL now, but could start a pod at any time.
+// StopIdle deletes the Jobs whose SQL does not run now, but could begin at any time.
 func (s *State) StopIdle() []apply.Deletion {
 	var idle []apply.Deletion
 	for _, job := range s.Jobs {

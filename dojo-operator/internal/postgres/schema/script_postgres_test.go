@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 )
 
-// nobody runs Postgres if the tests run as root, because Postgres refuses to run as root.
+// nobody is the user that runs Postgres if the tests run as root, because Postgres refuses root.
 const nobody = 65534
 
 type server struct {
@@ -133,12 +133,12 @@ func TestSchemaScriptOnPostgres(t *testing.T) {
 	}{
 		{"the first time", nil, 0, ""},
 		{"again", nil, 0, ""},
-		{"what no transaction allows", map[string]string{
+		{"SQL that cannot run in a transaction", map[string]string{
 			"00-a.sql": "CREATE INDEX CONCURRENTLY IF NOT EXISTS i ON weapons (name);",
 		}, 0, ""},
-		{"what is wrong", map[string]string{"00-a.sql": "\nINSERT INTO nothing VALUES (1);"}, sqlFailed,
+		{"SQL that fails", map[string]string{"00-a.sql": "\nINSERT INTO nothing VALUES (1);"}, sqlFailed,
 			`00-a.sql:2: ERROR:  relation "nothing" does not exist`},
-		{"what is wrong and secret", map[string]string{"00-a.secret.sql": "CREATE ROLE r PASSWORD 'hollow"}, sqlFailed,
+		{"SQL of a Secret that fails", map[string]string{"00-a.secret.sql": "CREATE ROLE r PASSWORD 'hollow"}, sqlFailed,
 			"is not shown"},
 	}
 	for _, c := range cases {
@@ -163,8 +163,9 @@ func TestSchemaScriptOnPostgres(t *testing.T) {
 }
 
 // Two sessions that create the same table collide ("duplicate key value violates unique constraint
-// pg_type_typname_nsp_index"), so only one script runs. A long wait for a lock makes the Job retry.
-func TestSchemaScriptAlone(t *testing.T) {
+// pg_type_typname_nsp_index"), so only one script runs at a time. A script that waits too long for
+// a lock ends with an exit code for which the Job retries.
+func TestOneSchemaScriptRunsAtATime(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
 	p.as("postgres", "CREATE ROLE owner LOGIN")

@@ -102,7 +102,7 @@ func TestDigest(t *testing.T) {
 		change func(*database)
 		same   bool
 	}{
-		"nothing":                    {func(*database) {}, true},
+		"no change":                  {func(*database) {}, true},
 		"a label":                    {func(d *database) { d.sql.Labels, d.sql.ResourceVersion = map[string]string{"a": "b"}, "2" }, true},
 		"a key that no entry names":  {func(d *database) { d.sql.Data["more"], d.sql.ResourceVersion = "y", "2" }, true},
 		"the same SQL as binaryData": {func(d *database) { d.sql.BinaryData = map[string][]byte{"tables.sql": []byte("SELECT 1")} }, true},
@@ -243,7 +243,7 @@ func TestJobsAndPods(t *testing.T) {
 	}
 }
 
-// Observe returns ErrStale if the cache has a deleted object, or lacks the operator's own Job.
+// Observe returns ErrStale if the cache has a deleted object, or lacks a Job that we wrote.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)

@@ -29,11 +29,11 @@ func TestResolve(t *testing.T) {
 	limits := &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: quantity("1Gi")}}
 	cases := map[string]struct{ cluster, want corev1api.PostgresCluster }{
 		"no size": {corev1api.PostgresCluster{Instances: new(int32(1))}, corev1api.PostgresCluster{Instances: new(int32(1))}},
-		"bare": {corev1api.PostgresCluster{Size: "Bare"}, corev1api.PostgresCluster{
+		"preset without optional fields": {corev1api.PostgresCluster{Size: "Bare"}, corev1api.PostgresCluster{
 			Size: "Bare", Instances: new(int32(2)), Storage: corev1api.PostgresStorage{Size: quantity("3Gi")},
 			Resources: &corev1.ResourceRequirements{}, Parameters: map[string]corev1api.ParameterValue{},
 		}},
-		"full": {corev1api.PostgresCluster{Size: "Full"}, corev1api.PostgresCluster{
+		"preset with all fields": {corev1api.PostgresCluster{Size: "Full"}, corev1api.PostgresCluster{
 			Size: "Full", Instances: new(int32(3)), Storage: corev1api.PostgresStorage{Size: quantity("30Gi")},
 			Resources: &corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceCPU: quantity("2"), corev1.ResourceMemory: quantity("4Gi")},
@@ -41,7 +41,7 @@ func TestResolve(t *testing.T) {
 			},
 			Parameters: map[string]corev1api.ParameterValue{"a": "x", "b": "q"},
 		}},
-		"explicit fields": {
+		"fields of the spec override the preset": {
 			corev1api.PostgresCluster{
 				Size: "Full", Instances: new(int32(1)), Resources: limits,
 				Storage:    corev1api.PostgresStorage{Size: quantity("1Gi"), StorageClassName: "fast"},
@@ -90,17 +90,17 @@ func TestUnusableSizes(t *testing.T) {
 	t.Parallel()
 	const good = "instances: 1, storage: 1Gi"
 	cases := map[string]struct{ name, text, want string }{
-		"not defined":           {"Other", "{" + good + "}", "The platform defines no size Mine for spec.postgres.cluster.size"},
-		"no YAML":               {"Mine", "{", "not valid"},
-		"unknown field":         {"Mine", "{" + good + ", ram: 1Gi}", `unknown field "ram"`},
-		"no instances":          {"Mine", "{storage: 1Gi}", "instances must be from 1 to 9"},
-		"ten instances":         {"Mine", "{instances: 10, storage: 1Gi}", "instances must be from 1 to 9"},
-		"no storage":            {"Mine", "{instances: 1}", "storage must be greater than 0"},
-		"no quantity":           {"Mine", "{instances: 1, storage: much}", "not valid"},
-		"negative memory":       {"Mine", "{" + good + ", memory: -1}", "must not be negative"},
-		"no name of Postgres":   {"Mine", "{" + good + `, parameters: {"A B": x}}`, `"A B" is not a valid name`},
-		"a very long value":     {"Mine", "{" + good + ", parameters: {a: " + strings.Repeat("x", 257) + "}}", "more than 256"},
-		"a long error is short": {"Mine", "{" + strings.Repeat("x", 900) + ": 1}", "..."},
+		"not defined":                   {"Other", "{" + good + "}", "The platform defines no size Mine for spec.postgres.cluster.size"},
+		"invalid YAML":                  {"Mine", "{", "not valid"},
+		"unknown field":                 {"Mine", "{" + good + ", ram: 1Gi}", `unknown field "ram"`},
+		"no instances":                  {"Mine", "{storage: 1Gi}", "instances must be from 1 to 9"},
+		"ten instances":                 {"Mine", "{instances: 10, storage: 1Gi}", "instances must be from 1 to 9"},
+		"no storage":                    {"Mine", "{instances: 1}", "storage must be greater than 0"},
+		"storage is not a quantity":     {"Mine", "{instances: 1, storage: much}", "not valid"},
+		"negative memory":               {"Mine", "{" + good + ", memory: -1}", "must not be negative"},
+		"invalid name of a parameter":   {"Mine", "{" + good + `, parameters: {"A B": x}}`, `"A B" is not a valid name`},
+		"value of a parameter too long": {"Mine", "{" + good + ", parameters: {a: " + strings.Repeat("x", 257) + "}}", "more than 256"},
+		"a long error is short":         {"Mine", "{" + strings.Repeat("x", 900) + ": 1}", "..."},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

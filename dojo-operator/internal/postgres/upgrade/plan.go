@@ -33,7 +33,8 @@ type Input struct {
 type Step struct {
 	cnpg.Step
 	Change cnpg.Change
-	// Last has the final writes. The Cluster is written after them, so a failure is planned again.
+	// Last has the final writes. The Cluster, whose write ends the upgrade, is written after them,
+	// so that the next plan repeats a failed write.
 	Last []*apply.Object
 }
 

@@ -36,7 +36,7 @@ const backupAnnotation = "core.jutsu.com/upgrade-backup"
 // State has the observed objects of an upgrade. An absent object is nil.
 type State struct {
 	Images images.Input
-	// Backup is from before the upgrade, After from the new version. Job and Pods run pg_upgrade.
+	// Backup is of the former version. After is of the new version. Job and Pods run pg_upgrade.
 	Backup, After *cnpgv1.Backup
 	Job           *batchv1.Job
 	Pods          []corev1.Pod
@@ -218,7 +218,8 @@ func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1a
 	return all
 }
 
-// currentImage keeps the archive too: the new version must not overwrite the WAL of the former.
+// currentImage also keeps the plugins, and so the archive: the new version must not overwrite the
+// WAL of the former version.
 func currentImage(live *cnpgv1.Cluster) map[string]any {
 	spec := map[string]any{"imageName": nil, "imageCatalogRef": nil, "plugins": nil}
 	if ref := live.Spec.ImageCatalogRef; ref != nil {
@@ -234,8 +235,8 @@ func currentImage(live *cnpgv1.Cluster) map[string]any {
 	return spec
 }
 
-// takenBefore prefers the annotation, because barman-cloud deletes Backups outside the present
-// archive (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
+// takenBefore prefers the annotation, because barman-cloud deletes a Backup object that the present
+// archive lacks (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
 func takenBefore(cluster *cnpgv1.Cluster, s State) string {
 	switch name := cluster.Annotations[backupAnnotation]; {
 	case name != "":
@@ -293,7 +294,8 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 	return step
 }
 
-// adviceForBackup sets the version back first, because a due upgrade keeps the Cluster's plugins.
+// adviceForBackup advises to set the former version first, because the operator does not change the
+// Cluster's plugins while an upgrade is due.
 func adviceForBackup(dojo *corev1api.Dojo, v versions) string {
 	return fmt.Sprintf("If spec.postgres.cluster.backup is wrong, set the version to %d again, correct that field%s, "+
 		"then upgrade.", v.data, thenBackUp(dojo))
@@ -313,7 +315,8 @@ func backingUp(v versions, backup string) *conditions.Issue {
 		"Waiting until the Backup %s has completed, before Postgres %d is upgraded to %d.", backup, v.data, v.wanted)
 }
 
-// takeAfter plans the first Backup of the new version. Older Backups cannot restore later times.
+// takeAfter plans the first Backup of the new version. A Backup of the former version cannot
+// restore a time after the upgrade.
 func takeAfter(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) *apply.Object {
 	v := versionsOf(dojo, cluster, s)
 	name := backupName(dojo, cluster, afterSuffix, v)

@@ -53,7 +53,8 @@ func allowing(version string) func(*corev1api.Dojo) {
 	}
 }
 
-// pg returns a Cluster with the image of names, the data of has, and the former version from.
+// pg returns a Cluster. The argument names is the version of its image, and the argument has is the
+// major version of its data. from is the former major version during an upgrade, or "".
 func pg(names, from string, has int, changes ...func(*cnpgv1.Cluster)) *cnpgv1.Cluster {
 	cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "school", Name: "tokyo-db", UID: "uid of pg", Generation: 4,
@@ -206,15 +207,15 @@ func TestSteps(t *testing.T) {
 		stopped bool
 		want    result
 	}{
-		"no version":                      {to16, pg("16", "", 16), none, false, result{"", false, "16 <- ", "", ""}},
-		"another minor version":           {dojotest.Dojo(wants("16")), pg("16.4", "", 16), none, false, result{"", false, "16.4 <- ", "", ""}},
-		"no Cluster yet":                  {to17, nil, none, false, result{"", false, "17 <- ", "", ""}},
-		"no primary":                      {to17, pg("16", "", 16, down), none, false, result{"Waiting", false, "16 <- ", "", ""}},
-		"no backup yet":                   {to17, pg("16", "", 16), none, false, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
-		"the backup runs":                 {to17, pg("16", "", 16), running, true, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "before Postgres 16 is upgraded to 17."}},
-		"the backup fails":                {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed: no space left. Nothing is upgraded. To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
-		"the backup fails, as configured": {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "If spec.postgres.cluster.backup is wrong, set the version to 16 again, correct that field" + toBackUp + ", then upgrade."}},
-		"the snapshot fails, as configured": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), failed, true,
+		"no higher version":     {to16, pg("16", "", 16), none, false, result{"", false, "16 <- ", "", ""}},
+		"another minor version": {dojotest.Dojo(wants("16")), pg("16.4", "", 16), none, false, result{"", false, "16.4 <- ", "", ""}},
+		"no Cluster yet":        {to17, nil, none, false, result{"", false, "17 <- ", "", ""}},
+		"no primary":            {to17, pg("16", "", 16, down), none, false, result{"Waiting", false, "16 <- ", "", ""}},
+		"no backup yet":         {to17, pg("16", "", 16), none, false, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
+		"the backup runs":       {to17, pg("16", "", 16), running, true, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "before Postgres 16 is upgraded to 17."}},
+		"the backup fails":      {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed: no space left. Nothing is upgraded. To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
+		"the backup fails, advice about its configuration": {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "If spec.postgres.cluster.backup is wrong, set the version to 16 again, correct that field" + toBackUp + ", then upgrade."}},
+		"the snapshot fails, advice about its configuration": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), failed, true,
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "set the version to 16 again, correct that field, then upgrade."}},
 		"no snapshot yet, and pods run": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), none, false,
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
@@ -251,7 +252,7 @@ func TestSteps(t *testing.T) {
 			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "before pg_upgrade has ended."}},
 		"pg_upgrade runs for long": {to17, pg("17", "16", 16, down), runs(time.Hour, linking), true,
 			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "and continues. See `kubectl logs job/tokyo-db-1-major-upgrade -n school`."}},
-		"pg_upgrade has just begun, after a long stop": {long, pg("17", "16", 16, down), runs(time.Minute, linking), true,
+		"pg_upgrade has just begun, after a long wait for it": {long, pg("17", "16", 16, down), runs(time.Minute, linking), true,
 			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "pg_upgrade has begun"}},
 		"the former version does not start": {
 			dojotest.Dojo(wants("16"), dojotest.WaitingFor("return of the Cluster school/tokyo-db to Postgres 16", time.Hour)),

@@ -45,7 +45,7 @@ func (b *budget) size() int { return len(b.all.ended) }
 func (b *budget) idle(now time.Time) bool { return b.all.free(now) == b.size() }
 
 // window is a sliding window, at least as strict as any fixed window. A call stays in it until a
-// second after its answer, because Discord counts the call at an unknown moment before.
+// second after its answer, because Discord counts the call at an unknown time before the answer.
 type window struct {
 	underWay int
 	ended    []time.Time // end times of the last calls, as many as the window allows; the oldest is at index next

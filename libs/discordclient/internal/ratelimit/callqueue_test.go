@@ -79,7 +79,7 @@ func TestCallersAreNotifiedInOrder(t *testing.T) {
 		took          time.Duration
 	}{
 		"a few": {60, 0, 0}, "for a minute": {2000, 0, 0}, "two calls each": {500, 1, 0},
-		"calls that last": {500, 0, 50 * time.Millisecond}, "two that last": {500, 1, 50 * time.Millisecond},
+		"calls that take time": {500, 0, 50 * time.Millisecond}, "two calls each that take time": {500, 1, 50 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

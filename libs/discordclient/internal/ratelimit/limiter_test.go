@@ -113,7 +113,7 @@ func TestFirstCallOfARouteGoesAlone(t *testing.T) {
 	call(t, l, remove("1"), &ratelimit.Answer{}) // a route without a bucket has no limit of its own
 }
 
-func TestAHangingFirstCallHoldsNobodyUp(t *testing.T) {
+func TestAHangingFirstCallDoesNotBlockItsRoute(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	l := ratelimit.New(50, c.now)
@@ -147,8 +147,8 @@ func TestALostCallCountsUntilItsWindowEnds(t *testing.T) {
 		reported int           // calls of the window with an answer; the answers of its other calls are lost
 		after    time.Duration // time until the window has certainly ended
 	}{
-		"in a window that was reported": {reported: 1, after: 5 * time.Second},
-		"in one that was not":           {reported: 0, after: 10 * time.Second},
+		"in a window that was reported":     {reported: 1, after: 5 * time.Second},
+		"in a window that was not reported": {reported: 0, after: 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,7 +173,7 @@ func refusal(scope string, after time.Duration) *ratelimit.Answer {
 	return &ratelimit.Answer{Refused: &ratelimit.Refusal{After: after, Scope: scope}}
 }
 
-func TestTheLongerRefusalHolds(t *testing.T) {
+func TestTheLongerRefusalCounts(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	l := ratelimit.New(50, c.now)
@@ -192,7 +192,7 @@ func TestTheLongerRefusalHolds(t *testing.T) {
 	call(t, l, edit("1"), nil)
 }
 
-func TestHiddenLimitHoldsOnlyItsKindOfChange(t *testing.T) {
+func TestAHiddenLimitDelaysOnlyItsKindOfChange(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	l := ratelimit.New(50, c.now)
@@ -210,7 +210,7 @@ func TestHiddenLimitHoldsOnlyItsKindOfChange(t *testing.T) {
 func TestRefusalsByScope(t *testing.T) {
 	t.Parallel()
 	for scope, others := range map[string]bool{"user": true, "shared": true, "global": false, "blocked": false} {
-		for name, with := range map[string]bool{"with a bucket": true, "without": false} {
+		for name, with := range map[string]bool{"with a bucket": true, "without a bucket": false} {
 			t.Run(scope+" "+name, func(t *testing.T) {
 				t.Parallel()
 				c := newClock()
@@ -268,7 +268,7 @@ func TestUrgentCallsLeaveThePartOfEdits(t *testing.T) {
 	refused(t, l, remove("1"), time.Second, ratelimit.ScopeGlobal)
 }
 
-func TestEditsLeaveTheLastCallOfASharedBucket(t *testing.T) {
+func TestEditsLeaveTheLastCallOfASharedBucketToDeletes(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	l := ratelimit.New(50, c.now)
@@ -438,7 +438,7 @@ func TestCallersComeBackWhenTheyMay(t *testing.T) {
 		heldBack      int
 	}{
 		"a few": {60, 0, 0, 1}, "for some seconds": {500, 0, 0, 1}, "for a minute": {2000, 0, 0, 1}, "two calls each": {500, 1, 0, 1},
-		"calls that last": {500, 0, latency, 3}, "two that last": {500, 1, latency, 3},
+		"calls that take time": {500, 0, latency, 3}, "two calls each that take time": {500, 1, latency, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

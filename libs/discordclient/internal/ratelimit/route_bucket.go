@@ -36,7 +36,7 @@ func (l *Limiter) routeWait(r *route, c Call, now time.Time) (*bucket, *Wait) {
 	return b, wait
 }
 
-// block delays the calls of a route with one major parameter, and makes a missing bucket.
+// block delays the calls of a route with one major parameter. If they have no bucket, it makes one.
 func (l *Limiter) block(c Call, until time.Time, scope string) {
 	r := l.routes[c.Route]
 	if r.name == "" {

@@ -139,12 +139,12 @@ func TestMistakes(t *testing.T) {
 		args []string
 		want string
 	}{
-		"unknown flag":           {[]string{"--nonsense"}, "nonsense"},
-		"argument":               {[]string{"serve"}, `unexpected argument "serve"`},
-		"no seed file":           {[]string{"--seed-file=" + filepath.Join(dir, "none.json")}, "read seed"},
-		"misspelt seed":          {[]string{"--seed-file=" + bad}, `unknown field "botz"`},
-		"address in use":         {[]string{"--listen=256.0.0.1:1", "--token-file=" + filepath.Join(dir, "t")}, "listen for the simulated Discord"},
-		"token file is a folder": {[]string{"--token-file=" + dir}, "read token"},
+		"unknown flag":                    {[]string{"--nonsense"}, "nonsense"},
+		"unexpected argument":             {[]string{"serve"}, `unexpected argument "serve"`},
+		"missing seed file":               {[]string{"--seed-file=" + filepath.Join(dir, "none.json")}, "read seed"},
+		"misspelt field in the seed file": {[]string{"--seed-file=" + bad}, `unknown field "botz"`},
+		"invalid address":                 {[]string{"--listen=256.0.0.1:1", "--token-file=" + filepath.Join(dir, "t")}, "listen for the simulated Discord"},
+		"token file is a folder":          {[]string{"--token-file=" + dir}, "read token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

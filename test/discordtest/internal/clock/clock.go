@@ -60,7 +60,7 @@ func (c *Clock) Advance(d time.Duration) {
 	c.runDue()
 }
 
-// After calls do when the clock has moved by d. The returned function cancels the call.
+// After calls the function do when the clock has moved by d. stop cancels the call.
 func (c *Clock) After(d time.Duration, do func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 
 // Limits are Discord's rate and quantity limits. Numbers in parentheses are Discord's error codes.
 type Limits struct {
-	// Channels is the maximum per guild with categories (30013); Discord: 500. With fast creates,
-	// Discord's guilds can reach 513 to 517 channels; see ChannelSlack.
+	// Channels is the maximum of channels and categories per guild (30013); Discord: 500. With fast
+	// creates, Discord's guilds can reach 513 to 517 channels; see ChannelSlack.
 	Channels int
 	// ChannelSlack is the number of channels by which a guild may exceed Channels; default 0.
 	ChannelSlack int
@@ -36,8 +36,9 @@ type Limits struct {
 	// Buckets maps routes with a common rate limit to the bucket's key in Routes. Discord does not
 	// publish the buckets; clients learn them from the X-RateLimit-Bucket header.
 	Buckets map[string]string
-	// Sliding makes a call count for Rate.Per, and not until the end of a fixed window.
-	// X-RateLimit-Reset is then the time of the next free call. Discord documents neither kind.
+	// Sliding counts each call for the duration Rate.Per, and X-RateLimit-Reset is the end of the
+	// oldest call's duration. Without Sliding, all calls count until the end of a fixed window.
+	// Discord documents neither kind.
 	Sliding bool
 	// ChannelCreates (per guild) and WebhookCreates (per channel) are limits without a header, as
 	// users report. The scope user of their 429 is a guess.

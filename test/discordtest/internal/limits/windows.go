@@ -51,7 +51,7 @@ func (w *Window) slide(r Rate, now time.Time) {
 	}
 }
 
-// Take counts one event. If the window is full, it returns the time until the next free event.
+// Take counts one event. If the window is full, Take returns the time until it has room, and false.
 func (l *Windows) Take(key string, r Rate, now time.Time) (wait time.Duration, ok bool) {
 	if r.N == 0 {
 		return 0, true
@@ -67,7 +67,7 @@ func (l *Windows) Take(key string, r Rate, now time.Time) (wait time.Duration, o
 	return 0, true
 }
 
-// Full returns the time for which a window stays full, or zero. It counts no event.
+// Full returns the time for which a window stays full, or zero. It does not count an event.
 func (l *Windows) Full(key string, r Rate, now time.Time) time.Duration {
 	if w := l.Current(key, r, now); r.N > 0 && w.Used >= r.N {
 		return r.Per - now.Sub(w.Start)

@@ -62,7 +62,8 @@ func New(c *clock.Clock, o Options) *Discord {
 	}
 }
 
-// After calls do with the lock after a wait on the simulator's clock, unless stop is called before.
+// After calls the function do after a wait on the simulator's clock, with d locked. stop cancels
+// the call.
 func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
 	return d.Clock.After(wait, func() {
 		d.Lock()

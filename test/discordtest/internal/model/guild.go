@@ -43,7 +43,7 @@ type GuildState struct {
 	// OverwritesInOrder applies overwrites in the sent order, not in Discord's.
 	OverwritesInOrder bool
 
-	// Former values for reads soon after a write, by object id (weakness.go).
+	// The state before the last write, for stale reads, by object id (weakness.go).
 	channelLags  map[string]lag[Channel]
 	webhookLags  map[string]lag[Webhook]
 	settingsLags map[string]lag[Guild]
@@ -88,8 +88,8 @@ func (g *GuildState) Children(category string) []*Channel {
 	return slices.DeleteFunc(g.sorted(), func(c *Channel) bool { return c.ParentID != category })
 }
 
-// Displayed returns the channels in the app's order, without a category first. Channels of one
-// category are ordered by type (text-like first), then by position, then by age.
+// Displayed returns the channels in the app's order. Channels without a category come first.
+// Channels of one category are ordered by type (text-like first), then by position, then by age.
 func (g *GuildState) Displayed() []*Channel {
 	order := func(a, b *Channel) int {
 		rank := cmp.Compare(displayRank(a), displayRank(b))
@@ -178,7 +178,7 @@ func (g *GuildState) Wire() map[string]any {
 // Stub returns the JSON of an unavailable guild: only id and unavailable.
 func (g *GuildState) Stub() map[string]any { return map[string]any{"id": g.ID, "unavailable": true} }
 
-// GuildCreate returns the data of GUILD_CREATE. The channels lack guild_id, as often on Discord.
+// GuildCreate returns the data of GUILD_CREATE. The channels lack guild_id, as they often do.
 func (d *Discord) GuildCreate(g *GuildState, to *BotState) map[string]any {
 	w := g.Wire()
 	channels, members := []any{}, []any{}

@@ -8,8 +8,8 @@ const FlagObfuscated = 1 << 17
 
 const obfuscatedName = "___hidden___"
 
-// Sees reports whether a user has VIEW_CHANNEL in a channel, or in a channel of a category. On
-// Discord, users connected to a voice channel see it too. Connections are not simulated.
+// Sees reports whether a user has VIEW_CHANNEL in c or, if c is a category, in one of its channels.
+// On Discord, users connected to a voice channel see it too. Connections are not simulated.
 func (g *GuildState) Sees(c *Channel, user string) bool {
 	if g.PermissionsIn(c, user).Has(PermViewChannel) {
 		return true
@@ -31,7 +31,8 @@ func (d *Discord) Hides(g *GuildState, c *Channel, user string) bool {
 }
 
 // Obfuscated returns the channel for a bot that may not view it. Discord documents name, flag and
-// overwrite, and calls other fields "null or reduced". Empty fields and no other flag are a guess.
+// overwrite, and calls other fields "null or reduced". It is a guess that these fields are empty,
+// and that no other flag is set.
 func (c *Channel) Obfuscated() map[string]any {
 	hidden := Channel{
 		ID: c.ID, GuildID: c.GuildID, Type: c.Type, Position: c.Position, Flags: FlagObfuscated, Name: obfuscatedName,

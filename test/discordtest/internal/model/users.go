@@ -27,10 +27,10 @@ type Bot struct {
 	Name string
 	// Token is the bot's secret for REST and the Gateway; default: a random token.
 	Token string
-	// UserID is the id of the bot user; default: a new id. ApplicationID is always the same id, as
+	// UserID is the id of the bot user; default: a new id. ApplicationID always equals UserID, as
 	// for all current applications on Discord.
 	UserID, ApplicationID string
-	// OwnerWithout2FA makes guilds with MFALevel 1 refuse administrative calls with 60003.
+	// OwnerWithout2FA makes guilds with MFALevel 1 refuse administrative calls (error 60003).
 	OwnerWithout2FA bool
 	// PrivilegedIntents are the bot's allowed privileged intents. Others get close code 4014.
 	PrivilegedIntents int

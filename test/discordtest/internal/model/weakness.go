@@ -30,7 +30,8 @@ type lag[T any] struct {
 
 const keepLags = 64
 
-// wrote records a write for later wrong reads. before is the former state, nil for a new object.
+// wrote records a write, so that later reads can be wrong. before is the former state, nil
+// for a new object.
 func wrote[T any](d *Discord, lags map[string]lag[T], id string, before *T) {
 	if d.Weakness.Stale == 0 && d.Weakness.Missing == 0 {
 		return
@@ -75,7 +76,7 @@ func (d *Discord) WroteWebhook(g *GuildState, id string, before *Webhook) {
 	wrote(d, g.webhookLags, id, before)
 }
 
-// ReadChannel is FindChannel with errors as in Options.Weakness.
+// ReadChannel is FindChannel, but Options.Weakness can make its result wrong.
 func (d *Discord) ReadChannel(id string, stale bool) (*GuildState, *Channel) {
 	for _, g := range d.Guilds {
 		if ch := read(d, g.channelLags, id, g.Channels[id], stale); ch != nil {
@@ -85,7 +86,7 @@ func (d *Discord) ReadChannel(id string, stale bool) (*GuildState, *Channel) {
 	return nil, nil
 }
 
-// ReadWebhook is FindWebhook with errors as in Options.Weakness.
+// ReadWebhook is FindWebhook, but Options.Weakness can make its result wrong.
 func (d *Discord) ReadWebhook(id string, stale bool) (*GuildState, *Webhook) {
 	for _, g := range d.Guilds {
 		if w := read(d, g.webhookLags, id, g.Webhooks[id], stale); w != nil {

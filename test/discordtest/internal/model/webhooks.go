@@ -9,7 +9,8 @@ type Webhook struct {
 	Avatar                                             string // hash of the image
 }
 
-// WebhookWire returns a webhook in Discord's JSON. Only its own application gets token and url.
+// WebhookWire returns a webhook in Discord's JSON. Only the application that created it gets
+// token and url.
 func (d *Discord) WebhookWire(w *Webhook, application string) map[string]any {
 	out := map[string]any{"id": w.ID, "type": 1, "guild_id": w.GuildID, "channel_id": w.ChannelID, "name": w.Name,
 		"avatar": OrNull(w.Avatar), "application_id": OrNull(w.ApplicationID)}

@@ -87,7 +87,7 @@ func types(g *model.GuildState) []int {
 	return all
 }
 
-// available refuses stage, forum and media channels without a Community guild. Source for stages:
+// available refuses stage, forum and media channels outside Community guilds. Source for stages:
 // https://github.com/Rapptz/discord.py/issues/6883. For media channels, this is a guess.
 func available(g *model.GuildState, kind int) error {
 	if (kind == model.TypeStage || model.ForumLike(kind)) && !g.Feature("COMMUNITY") {

@@ -9,7 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readFields stores sent fields except overwrites. Like Discord, it ignores fields of other types.
+// readFields stores sent fields except overwrites. Like Discord, it ignores fields that the
+// channel's type does not have.
 func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	readType(f, g, ch, create)
 	if create {

@@ -34,7 +34,7 @@ func roomIn(c *call.Call, g *model.GuildState, parent string) error {
 }
 
 // hiddenLimit limits edits of a channel's name or topic. No header shows the limit. A refused edit
-// counts in no window. In a 2023 user report, the 429 has scope shared.
+// does not count. In a 2023 user report, the 429 has scope shared.
 func hiddenLimit(c *call.Call, ch, after *model.Channel) error {
 	rate := c.Options.Limits.NameTopic
 	var keys []string

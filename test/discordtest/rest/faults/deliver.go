@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// wait waits for d or for hold. It returns false if the client or the server ends first.
+// wait waits for the duration d or, if d is 0, until hold is closed. It returns false if the client
+// or the server ends first.
 func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}) bool {
 	if d == 0 && hold == nil {
 		return true
@@ -38,7 +39,8 @@ func (f *Faults) Before(ctx context.Context, x *Fault) bool {
 	return x == nil || f.wait(ctx, x.Before, nil)
 }
 
-// Replace returns the fault's response, or a if the fault has none. A success replaces no error.
+// Replace returns the response of the fault x. It returns the response a if x has no response,
+// or if a is an error of the executed call and x's response is a success.
 func (x *Fault) Replace(a call.Answer) call.Answer {
 	if x == nil || x.Status == 0 || x.Effect && a.Status >= 400 && x.Status < 400 {
 		return a

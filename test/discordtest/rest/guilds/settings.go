@@ -68,12 +68,13 @@ func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, a
 	return c.Options.Altered.CommunityChannels || g.Feature(community)
 }
 
-// A Community guild needs verification level 1 (verified email) and filter 2 (scan media of all).
+// A Community guild needs at least verification level 1 (verified email) and content filter 2
+// (scans the media of all members).
 const minVerification, minFilter = 1, 2
 
 // Discord documents that only an administrator may add or remove COMMUNITY. Users report that a new
-// Community guild needs both channels (else 40006) and minimum levels. It is a guess that Discord
-// refuses a lower level instead of raising it.
+// Community guild needs a rules and an updates channel (else 40006) and minimum levels. It is a
+// guess that Discord refuses a lower level instead of raising it.
 func mayCommunity(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) error {
 	is, was := slices.Contains(after.Features, community), g.Feature(community)
 	if is != was {

@@ -14,13 +14,13 @@ func TestPendingWritesOrderResponsesAndEvents(t *testing.T) {
 		steps string // "(" begins an own write, "A" is a response with state a, "a" an event with state a
 		want  string // for each event and response: y if it is applied, n if not
 	}{
-		"the event of an own write":                      {"(Aa", "yy"},
-		"an event before its answer":                     {"(aA", "yn"},
-		"a user's edit between event and answer":         {"(abA", "yyn"},
-		"a user's edit before the own event":             {"(bAa", "yyy"},
-		"the event of an own write but the last is late": {"(A(Bab", "yyny"},
-		"events lost, then a user's edit":                {"(A(Bc", "yyy"},
-		"back by hand after all events":                  {"(A(Baba", "yynyy"},
+		"the event of an own write":                         {"(Aa", "yy"},
+		"an event before its answer":                        {"(aA", "yn"},
+		"a user's edit between event and answer":            {"(abA", "yyn"},
+		"a user's edit before the own event":                {"(bAa", "yyy"},
+		"a late event of an earlier own write":              {"(A(Bab", "yyny"},
+		"events lost, then a user's edit":                   {"(A(Bc", "yyy"},
+		"a user restores an earlier state after all events": {"(A(Baba", "yynyy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

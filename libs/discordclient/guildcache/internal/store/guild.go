@@ -104,7 +104,8 @@ func (g *guildState) markFresh() {
 	g.update(func(s *Snapshot) { s.staleSince = time.Time{} })
 }
 
-// dropChannel emits events for a category's children: the Gateway's later events change nothing.
+// dropChannel also updates the children of a category and emits events for them, because the
+// Gateway's later events then show no change.
 func (g *guildState) dropChannel(id string, at time.Time) bool {
 	g.tombstones[id] = at
 	g.remember(change{at, id, nil})
@@ -187,7 +188,8 @@ func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
 	return true
 }
 
-// setChannels applies a list of channels, and then the changes after overlay that it may lack.
+// setChannels applies a list of channels, which may lack changes. It then applies the changes since
+// the time overlay again.
 func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay time.Time) {
 	byID := make(map[string]*discordclient.Channel, len(list))
 	before := g.snap()

@@ -183,7 +183,7 @@ func TestALateWebhookListDoesNotUndoNewerChanges(t *testing.T) {
 	}
 }
 
-func TestAWebhookThatIsNotFoundMakesAllUnknown(t *testing.T) {
+func TestAWebhookThatIsNotFoundMakesTheListUnknown(t *testing.T) {
 	t.Parallel()
 	for name, class := range map[string]discordclient.Class{"gone": discordclient.ClassGone, "unknown result": discordclient.ClassUnknown} {
 		t.Run(name, func(t *testing.T) {
@@ -288,7 +288,7 @@ func TestNoGhostChannels(t *testing.T) {
 }
 
 // Otherwise each edit while the guild is read would cost another reading.
-func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
+func TestAListThatAgreesDoesNotMakeTheViewStale(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
 	st.session(t, guildWith20)
@@ -303,7 +303,7 @@ func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
 }
 
 // Otherwise each new channel would cause another reading. The Gateway sends the change anyway.
-func TestAChangeDuringAReadingCostsNoOther(t *testing.T) {
+func TestAChangeDuringAReadingDoesNotCauseAnother(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
 	st.session(t, guildWith20)

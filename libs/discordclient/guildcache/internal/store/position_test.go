@@ -45,12 +45,12 @@ func TestAnswersWithoutPosition(t *testing.T) {
 		"of an edit":      edit,
 		"of an event":     func(t *testing.T, st *Store) { st.receive(t, "CHANNEL_UPDATE", edited) },
 		"of an own event": func(t *testing.T, st *Store) { edit(t, st); st.receive(t, "CHANNEL_UPDATE", edited) },
-		"of two of them": func(t *testing.T, st *Store) {
+		"of an own event that comes twice": func(t *testing.T, st *Store) {
 			edit(t, st)
 			st.receive(t, "CHANNEL_UPDATE", edited)
 			st.receive(t, "CHANNEL_UPDATE", edited)
 		},
-		"of a list as well": func(t *testing.T, st *Store) {
+		"of a list": func(t *testing.T, st *Store) {
 			st.Listed("1", []*discordclient.Channel{channelOf(t, edited)}, time.Now())
 		},
 	} {

@@ -61,7 +61,7 @@ func TestAStaleViewReportsItsAge(t *testing.T) {
 	})
 }
 
-func TestAStaleViewIsReadOnceWanted(t *testing.T) {
+func TestAStaleViewIsReadWhenRequested(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st, _ := newTestStore(t)
@@ -101,7 +101,7 @@ func TestAPollFromBeforeASessionDoesNotUndoIt(t *testing.T) {
 	})
 }
 
-// The store reports the channels itself, because the Gateway's later events change nothing.
+// The store emits events for these channels, because the Gateway's later events show no change.
 func TestAViewReportsLostChannels(t *testing.T) {
 	t.Parallel()
 	const guild = `{"id":"1","channels":[{"id":"20","type":4,"name":"a"},{"id":"21","type":0,"name":"b","parent_id":"20"}]}`
@@ -113,12 +113,12 @@ func TestAViewReportsLostChannels(t *testing.T) {
 			t.Helper()
 			st.receive(t, "CHANNEL_DELETE", `{"id":"20","guild_id":"1"}`)
 		}, []string{"21", "20"}},
-		"by this client": {func(_ *testing.T, st *Store) {
+		"a category deleted by this client": {func(_ *testing.T, st *Store) {
 			_ = st.Write(func() (map[string]*discordclient.Channel, error) {
 				return map[string]*discordclient.Channel{"20": nil}, nil
 			}, "20")
 		}, []string{"21"}},
-		"a channel that is not there": {func(_ *testing.T, st *Store) {
+		"a channel that Discord does not find": {func(_ *testing.T, st *Store) {
 			_ = st.Write(func() (map[string]*discordclient.Channel, error) {
 				return nil, &discordclient.Error{Class: discordclient.ClassGone, Code: discordgo.ErrCodeUnknownChannel}
 			}, "21")

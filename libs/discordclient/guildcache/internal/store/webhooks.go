@@ -15,7 +15,8 @@ type hookChanges struct {
 	own  []time.Time // times of the own writes that still wait for their event
 }
 
-// hookRecheck is a change by another client. A list that equals the list before may be outdated.
+// hookRecheck is a change by another client. A list that still equals the field before may be
+// outdated.
 type hookRecheck struct {
 	at     time.Time
 	before []discordclient.Webhook
@@ -86,7 +87,8 @@ func (g *guildState) hooksCompared(channelID string, list []discordclient.Webhoo
 	g.store.Wake()
 }
 
-// recheckHooks forgets lists that did not show a change in time, and returns the next check.
+// recheckHooks forgets lists that did not show a change in time, and returns the time of the next
+// check.
 func (g *guildState) recheckHooks(now time.Time) (next time.Time) {
 	for channelID, recheck := range g.hookRechecks {
 		due := recheck.at.Add(consistencyDelay)

@@ -162,7 +162,7 @@ func (st *Store) Refreshed(guildID string, p Presence, since time.Time) {
 	st.with(guildID, func(g *guildState) { g.refreshed(p, since) })
 }
 
-// Discord may call an existing guild unknown, so a second poll after absentDelay must confirm.
+// Discord may call an existing guild unknown, so a poll after absentDelay must confirm the absence.
 const absentDelay = 5 * time.Second
 
 func (g *guildState) doubts(p Presence, since time.Time) bool {
