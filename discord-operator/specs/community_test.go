@@ -135,7 +135,7 @@ var _ = Describe("Community", func() {
 			deleteObjects(ctx, other, moderators)
 			Expect(eventuallyDegraded(ctx, other, v1alpha1.ReasonDeletionFailed)).To(ContainSubstring("disable Community"))
 			Expect(eventuallyDegraded(ctx, moderators, v1alpha1.ReasonDeletionFailed)).To(And(
-				ContainSubstring("#moderators is the channel of a community server for Discord's updates"),
+				ContainSubstring("#moderators is the channel in which Discord notifies the moderators of a community server"),
 				Not(ContainSubstring("spec."))), "nothing reads the spec of a deleted server")
 			eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForDependents)
 			Expect(w.edits()[before:]).To(HaveLen(2))

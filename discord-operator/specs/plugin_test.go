@@ -95,7 +95,7 @@ var _ = Describe("kubectl discord", func() {
 			_, text := kubectlDiscordAs(ctx, reader, w.ns, "status", "jujutsu")
 			return text
 		}).WithPolling(time.Second).Should(And(HavePrefix("READY"), ContainSubstring("Group alerts"), Not(ContainSubstring("tokyo")),
-			ContainSubstring("discordchannels.discord.jutsu.com: you may list those in "+w.ns)))
+			ContainSubstring("discordchannels.discord.jutsu.com: listed only in "+w.ns)))
 		code, text = kubectlDiscordAs(ctx, reader, w.ns, "check-token", "jujutsu")
 		Expect(code).To(Equal(1))
 		Expect(text).To(Equal("kubectl discord: you (user-of-" + w.ns + ") may not get secrets in the namespace " + w.ns + ".\n"))

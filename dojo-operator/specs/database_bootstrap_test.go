@@ -278,11 +278,13 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		dojo := created(ctx, corev1api.Bootstrap{Recovery: store()}, image)
 		Eventually(ctx, schemaJob(dojo)).ShouldNot(BeEmpty())
 		endSchemaPod(ctx, ns, corev1.ContainerStateTerminated{
-			ExitCode: 3, Reason: "Error", Message: "it has app dojo_x_kyoto postgres, and no dojo_x_tokyo\n",
+			ExitCode: 3, Reason: "Error",
+			Message: `it has the databases "app", "dojo_x_kyoto", "postgres", but not "dojo_x_tokyo"` + "\n",
 		})
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonDatabaseNotRestored))
 		Expect(message(dojo, "Degraded")).To(ContainSubstring(
-			"it has app dojo_x_kyoto postgres, and no dojo_x_tokyo. No empty database is created instead."))
+			`it has the databases "app", "dojo_x_kyoto", "postgres", but not "dojo_x_tokyo". No empty database ` +
+				"is created instead."))
 		absent(ctx, "Database", "tokyo-db")
 		By("deleting the Dojo and its Cluster, and naming the database in the backup")
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())

@@ -277,13 +277,13 @@ var _ = Describe("An exposed Dojo", func() {
 			all(at("exposure", byGateway(public)), at("exposure.hosts", []any{"*.example.org"})),
 			"must be a host name"),
 		Entry("is refused with a Gateway and a certificate", all(at("exposure", byGateway(public)),
-			at("exposure.tls", map[string]any{"secretName": "a"})), "the Gateway has the certificate, in the tls of its listener"),
+			at("exposure.tls", map[string]any{"secretName": "a"})), "the listener of the Gateway has the certificate"),
 		Entry("is refused with a gateway that has no parentRefs",
 			at("exposure", byGateway()), "spec.exposure.gateway.parentRefs: Required value"),
 		Entry("is refused with a Gateway twice",
-			at("exposure", byGateway(public, public)), "only with another sectionName each time"),
+			at("exposure", byGateway(public, public)), "each entry needs a different sectionName"),
 		Entry("is refused with a whole Gateway and also one of its listeners",
-			at("exposure", byGateway(public, listener("https"))), "only with another sectionName each time"),
+			at("exposure", byGateway(public, listener("https"))), "each entry needs a different sectionName"),
 		Entry("is accepted with two listeners of one Gateway",
 			at("exposure", byGateway(listener("http"), listener("https"))), ""),
 		Entry("is accepted with two Gateways of the same name in different namespaces",
@@ -309,7 +309,7 @@ var _ = Describe("An exposed Dojo", func() {
 				return k8s.Update(ctx, dojo)
 			}
 		}
-		refused := MatchError(ContainSubstring("className of the Ingress cannot be taken away"))
+		refused := MatchError(ContainSubstring("className of the Ingress cannot be removed"))
 		Eventually(ctx, try(exposed(""))).Should(refused)
 		Eventually(ctx, try(exposed("internal"))).Should(Succeed())
 		Eventually(ctx, try(exposed(""))).Should(refused)

@@ -114,7 +114,7 @@ var _ = Describe("A Dojo with volumes, probes and other options of its pods", fu
 		dojo := runningDojo(ctx, ns)
 		asWeb := func(dojo *corev1api.Dojo) { dojo.Spec.ServiceAccountName = "web" }
 		refused := MatchError(ContainSubstring(
-			"spec.serviceAccountName web is not allowed in the namespace " + ns + ": list it in its annotation"))
+			"spec.serviceAccountName web is not allowed in the namespace " + ns + ": add this name to the annotation"))
 		try := func(ctx context.Context) error { return k8s.Create(ctx, newDojo(ns, "kyoto", asWeb), client.DryRunAll) }
 		Eventually(ctx, try).Should(refused) // the API server has to compile the policy first
 		web := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"serviceAccountName":"web"}}`))

@@ -54,7 +54,8 @@ type Options struct {
 
 func (o Options) withDefaults() (Options, *url.URL, error) {
 	if strings.ContainsFunc(o.Token.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }) || o.Token.IsZero() {
-		return o, nil, errors.New("the bot token is empty or has characters that no token has (a line break at its end?)")
+		return o, nil, errors.New("the bot token is empty, or has a character that tokens cannot have, " +
+			"such as a line break at its end")
 	}
 	if o.GlobalPerSecond < 0 {
 		return o, nil, fmt.Errorf("a limit of %d calls per second is negative", o.GlobalPerSecond)

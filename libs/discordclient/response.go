@@ -28,7 +28,7 @@ const blockedPause = time.Minute
 // endlessly, and sleeps before the third try if an HTTP/2 server resets the stream.
 const maxConnections = 2
 
-var errAgain = errors.New("the connection failed, and so did another one")
+var errAgain = errors.New("the connection failed twice")
 
 type response struct {
 	status int

@@ -30,7 +30,7 @@ func (a *Asking) Bind(cmd *cobra.Command) {
 
 // BindName adds --confirm. object describes the object in the help text, such as "the Dojo".
 func (a *Asking) BindName(cmd *cobra.Command, object string) {
-	cmd.Flags().StringVar(&a.name, "confirm", "", "`NAME` of "+object+", instead of typing it when asked")
+	cmd.Flags().StringVar(&a.name, "confirm", "", "`NAME` of "+object+"; the command then does not ask you to type it")
 }
 
 // Confirm asks whether to apply a change. After the answer "yaml", it prints text and asks again.

@@ -129,13 +129,13 @@ dojo/internal/{worktest,specs}: ./environment
 		change func(Graph)
 		want   []string
 	}{
-		"as it should be": {},
-		"a step imports its sibling": {
+		"all imports match the table": {},
+		"a package imports its sibling": {
 			change: imports("dojo/internal/postgres/schema", "dojo/internal/postgres/login"),
 			want: []string{`dojo/internal/postgres/schema imports dojo/internal/postgres/login, ` +
 				`which "./postgres/{schema,login}: ./postgres/cnpg" does not allow: ` + move},
 		},
-		"a part imports its parent": {
+		"a package imports its parent": {
 			change: imports("dojo/internal/workload", "dojo/internal/dojo"),
 			want: []string{`dojo/internal/workload imports dojo/internal/dojo, ` +
 				`which "./postgres/cnpg ./workload:" does not allow: ` + move},
@@ -146,19 +146,19 @@ dojo/internal/{worktest,specs}: ./environment
 				`libs/conditions imports dojo/internal/workload, which "./conditions:" does not allow: ` + move,
 			},
 		},
-		"what all lines of a section allow, in another section": {
+		"an import that only another section allows": {
 			change: imports("test/environment", "libs/conditions"),
 			want: []string{`test/environment imports libs/conditions, ` +
 				`which "./environment/...: ./environment/..." does not allow: ` + move},
 		},
-		"code that ships imports a test's, which the table allows": {
+		"shipped code imports test code, and the table allows it": {
 			table:  replaces("./postgres/cnpg ./workload:", "./postgres/cnpg ./workload: test/environment"),
 			change: imports("dojo/internal/workload", "test/environment"),
 			want: []string{
 				"dojo/internal/workload ships and imports test/environment, which does not: move what both need to libs",
 			},
 		},
-		"code that ships imports a helper of tests, which the table allows": {
+		"shipped code imports a test helper, and the table allows it": {
 			table:  replaces("./postgres/cnpg ./workload:", "./postgres/cnpg ./workload: ./worktest"),
 			change: imports("dojo/internal/workload", "dojo/internal/worktest"),
 			want: []string{
@@ -175,23 +175,23 @@ dojo/internal/{worktest,specs}: ./environment
 			want: []string{`dojo/internal/postgres/login has two lines, "./postgres/{schema,login}: ./postgres/cnpg" ` +
 				`and "./postgres/{cnpg,login} ./workload:": remove it from one of them`},
 		},
-		"a package that is gone": {
+		"the table has a package that does not exist": {
 			change: func(g Graph) {
 				delete(g, "dojo/internal/postgres/login")
 				g["dojo/internal/postgres"] = g["dojo/internal/postgres"][:1]
 			},
 			want: []string{`"./postgres/{schema,login}: ./postgres/cnpg" has dojo/internal/postgres/login for no package or import any more: remove it`},
 		},
-		"an import that is gone": {
+		"a line allows an import that does not exist": {
 			change: func(g Graph) { g["dojo/internal/postgres/schema"] = nil },
 			want: []string{`"./postgres/{schema,login}: ./postgres/cnpg" has dojo/internal/postgres/cnpg ` +
 				`for no package or import any more: remove it`},
 		},
-		"an import of a section that is gone": {
+		"a section allows an import that does not exist": {
 			change: func(g Graph) { g["dojo/internal/dojo"] = g["dojo/internal/dojo"][:3] },
 			want:   []string{`"dojo/cmd/dojo: ./dojo" has libs/conditions for no package or import any more: remove it`},
 		},
-		"a line that is none": {
+		"a line without a colon": {
 			table: replaces("./conditions: # the", "./conditions # the"),
 			want: []string{
 				`"./conditions" has no colon`,

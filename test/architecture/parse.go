@@ -29,7 +29,8 @@ func (r *row) allows(imported string) bool {
 	return slices.ContainsFunc(r.imports, allows) || slices.ContainsFunc(r.section.imports, allows)
 }
 
-// unused returns the patterns that match nothing. The first row also returns those of its section.
+// unused returns the patterns that match nothing. For the first row of a section, it also returns
+// the section's unused patterns.
 func (r *row) unused(graph Graph) (patterns []string) {
 	packages := slices.Collect(maps.Keys(graph))
 	patterns = slices.Concat(unmatched(r.packages, packages), unmatched(r.imports, importsOf(graph, r)))
@@ -111,7 +112,7 @@ func (s *section) expand(list string) (patterns []string) {
 	return patterns
 }
 
-// braces expands {a,b} as a shell does, but may repeat words.
+// braces expands {a,b} as a shell does, except that the result may contain a word several times.
 func braces(word string) (expanded []string) {
 	end := max(0, strings.IndexByte(word, '}'))
 	begin := strings.LastIndexByte(word[:end], '{')

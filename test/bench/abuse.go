@@ -44,7 +44,8 @@ type tenant struct {
 	ready  func(client.Object) bool
 	// finish makes the object ready, or is nil if an operator or the cluster does that.
 	finish func(ctx context.Context, s *stage, o client.Object) error
-	// least does the same work without an operator, for lower bounds. An attack slows least, too.
+	// least is a tenant that does the same work without an operator, for lower bounds. An attack
+	// slows down this tenant, too.
 	least *tenant
 }
 

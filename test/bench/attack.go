@@ -38,7 +38,7 @@ const (
 
 type attack struct {
 	name string
-	// begin prepares an attack of size n. The objects still exist after the attack.
+	// begin prepares an attack of size n. The attack leaves its objects in the cluster.
 	begin func(ctx context.Context, s *stage, n int) background
 }
 
@@ -131,7 +131,7 @@ func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerR
 	o.SetAnnotations(map[string]string{
 		corev1api.AllowedNamespacesAnnotation: long, v1alpha1.AllowedServersAnnotation: long})
 	owners := []metav1.OwnerReference{*owner}
-	// Kubernetes would garbage-collect an object with a missing owner.
+	// All references name the same owner, because Kubernetes removes references to missing owners.
 	for range 500 {
 		also := *owner
 		also.Controller, also.BlockOwnerDeletion = nil, nil
@@ -185,7 +185,8 @@ func filledPod(restart corev1.RestartPolicy) corev1.PodSpec {
 	}}}
 }
 
-// dojoReferences uses the victim's credentials. The first Dojos have names of operators' Services.
+// dojoReferences creates Dojos that refer to the victim's credentials. The first Dojos have the
+// names of the operators' metrics Services.
 func dojoReferences(_ context.Context, s *stage, n int) background {
 	return flood(s, n/serversOf, func(i int) client.Object {
 		d := dojo(i + 1)
@@ -239,7 +240,7 @@ func refusedServer(s *stage, i int) client.Object {
 	}
 }
 
-// wrongToken has the form of a bot token: the operator sends Discord no others.
+// wrongToken has the form of a bot token, because the operator sends only such texts to Discord.
 func wrongToken(i int) string { return fmt.Sprintf("wrong.token.%027d", i) }
 
 // channelReferences creates channels that name the victim's group or server, channel and Secret.

@@ -52,7 +52,7 @@ func TestCount(t *testing.T) {
 					"update leases": 1, "create tokenreviews": 1},
 			},
 		},
-		"others do not count": {
+		"requests of other clients do not count": {
 			lines: []string{logged("1", another, "update", "deployments", 200, "10"),
 				logged("2", "bench/v0", "create", "dojos", 201, "11")},
 			want: tally{byClass: map[string]int{}, byRequest: map[string]int{}},
@@ -62,7 +62,7 @@ func TestCount(t *testing.T) {
 				logged("1", theOperator, "watch", "dojos", 200, "")},
 			want: tally{byClass: map[string]int{classRead: 1}, byRequest: map[string]int{"watch dojos": 1}},
 		},
-		"a write that returns the version of its own former write is a noop": {
+		"a write that returns the version of the operator's former write is a noop": {
 			lines: []string{logged("1", theOperator, "patch", "services", 201, "10"),
 				logged("2", theOperator, "patch", "services", 200, "10")},
 			want: tally{byClass: map[string]int{classChild: 2}, byRequest: map[string]int{"patch services": 2}, noops: 1},
@@ -72,7 +72,7 @@ func TestCount(t *testing.T) {
 				logged("2", theOperator, "patch", "deployments", 200, "10")},
 			want: tally{byClass: map[string]int{classChild: 1}, byRequest: map[string]int{"patch deployments": 1}, noops: 1},
 		},
-		"a refused write is no noop": {
+		"a refused write is not a noop": {
 			lines: []string{logged("1", theOperator, "patch", "dojos/status", 200, "10"),
 				logged("2", theOperator, "patch", "dojos/status", 409, "")},
 			want: tally{byClass: map[string]int{classStatus: 2}, byRequest: map[string]int{"patch dojos/status": 2},

@@ -15,7 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// group has scenarios with figures that must be exact, or greater than 0, on every machine.
+// A group of scenarios has figures that must equal a value, or be above 0, on every machine.
 type group struct {
 	scenarios []string
 	exact     map[string]float64

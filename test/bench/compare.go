@@ -22,7 +22,8 @@ const (
 	unknown significance = "too few runs"
 )
 
-// enough runs allow p < 0.05: in 2 of 70 orders of 4 and 4 values, one report has the 4 lowest.
+// enough is the least number of runs per report for p < 0.05: only in 2 of the 70 orders of 4 and 4
+// values, one report has the 4 lowest values.
 const enough = 4
 
 type compared struct {

@@ -15,7 +15,7 @@ func reportOf(machine string, figures ...figure) *report {
 	return &report{Machine: machine, Figures: figures}
 }
 
-func TestTogether(t *testing.T) {
+func TestMergeRuns(t *testing.T) {
 	run := func(value, least float64) *report {
 		return reportOf("m", figure{
 			Scenario: "load", N: 3, Name: "CPU", Value: value, Least: &least, Unit: "s",
@@ -48,12 +48,12 @@ func TestJudge(t *testing.T) {
 		before, after []float64
 		want          significance
 	}{
-		"once each":        {five[:1], five[1:2], unknown},
-		"three each":       {five[:3], []float64{20, 21, 22}, unknown},
-		"four, apart":      {five[:4], []float64{20, 21, 22, 23}, differs},
-		"apart, downwards": {five, []float64{1, 2, 3, 4, 5}, differs},
-		"overlapping":      {five, []float64{10.5, 11.5, 12.5, 13.5, 14.5}, noise},
-		"all the same":     {[]float64{1, 1, 1, 1}, []float64{1, 1, 1, 1}, noise},
+		"one run each":    {five[:1], five[1:2], unknown},
+		"three runs each": {five[:3], []float64{20, 21, 22}, unknown},
+		"four runs each, the ranges do not overlap":       {five[:4], []float64{20, 21, 22, 23}, differs},
+		"five runs each, all values are lower afterwards": {five, []float64{1, 2, 3, 4, 5}, differs},
+		"the ranges overlap":                              {five, []float64{10.5, 11.5, 12.5, 13.5, 14.5}, noise},
+		"all values are the same":                         {[]float64{1, 1, 1, 1}, []float64{1, 1, 1, 1}, noise},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := significanceOf(test.before, test.after); got != test.want {
@@ -96,10 +96,10 @@ func TestCompare(t *testing.T) {
 		args []string
 		want string
 	}{
-		"one file":          {[]string{before}, "compare takes two files"},
-		"no file":           {[]string{before, "none"}, "none: no such file"},
-		"nothing in common": {[]string{before, file("empty.json", reportOf("a"))}, "no figure in common"},
-		"no figures":        {[]string{before, "compare_test.go"}, "has no figures of this program"},
+		"one file":                      {[]string{before}, "compare takes two files"},
+		"a missing file":                {[]string{before, "none"}, "none: no such file"},
+		"files without a common figure": {[]string{before, file("empty.json", reportOf("a"))}, "no figure in common"},
+		"a file without figures":        {[]string{before, "compare_test.go"}, "has no figures of this program"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := compare(test.args, &out); err == nil || !strings.Contains(err.Error(), test.want) {

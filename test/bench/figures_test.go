@@ -29,13 +29,13 @@ func TestQuantile(t *testing.T) {
 		q      float64
 		want   float64
 	}{
-		"of nothing":         {q: 0.5, want: 0},
-		"of one":             {values: []float64{7}, q: 0.5, want: 7},
-		"median of three":    {values: []float64{9, 1, 5}, q: 0.5, want: 5},
-		"median of four":     {values: []float64{4, 1, 3, 2}, q: 0.5, want: 2},
-		"p50 of a hundred":   {values: hundred, q: 0.5, want: 50},
-		"p99 of a hundred":   {values: hundred, q: 0.99, want: 99},
-		"the longest of all": {values: hundred, q: 1, want: 100},
+		"no values":            {q: 0.5, want: 0},
+		"one value":            {values: []float64{7}, q: 0.5, want: 7},
+		"median of three":      {values: []float64{9, 1, 5}, q: 0.5, want: 5},
+		"median of four":       {values: []float64{4, 1, 3, 2}, q: 0.5, want: 2},
+		"p50 of a hundred":     {values: hundred, q: 0.5, want: 50},
+		"p99 of a hundred":     {values: hundred, q: 0.99, want: 99},
+		"maximum of a hundred": {values: hundred, q: 1, want: 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := quantile(test.values, test.q); got != test.want {
@@ -125,13 +125,13 @@ func TestLeast(t *testing.T) {
 		calls float64
 		want  float64
 	}{
-		"the first second's calls":        {crowd: crowd{bots: 1}, calls: 50, want: 0},
-		"one second's worth more":         {crowd: crowd{bots: 1}, calls: 100, want: 1},
-		"the last call takes the latency": {crowd: crowd{bots: 1, latency: 50 * time.Millisecond}, calls: 100, want: 1.05},
-		"both last calls take it": {crowd: crowd{bots: 1, latency: 50 * time.Millisecond, webhooks: true}, calls: 100,
+		"the first 50 calls take no time": {crowd: crowd{bots: 1}, calls: 50, want: 0},
+		"50 more calls take a second":     {crowd: crowd{bots: 1}, calls: 100, want: 1},
+		"the latency of one call counts":  {crowd: crowd{bots: 1, latency: 50 * time.Millisecond}, calls: 100, want: 1.05},
+		"with webhooks, the latency of two calls counts": {crowd: crowd{bots: 1, latency: 50 * time.Millisecond, webhooks: true}, calls: 100,
 			want: 1.1},
 		"every bot has its own limit": {crowd: crowd{bots: 20}, calls: 2000, want: 1},
-		"nothing to do":               {crowd: crowd{bots: 1}, calls: 0, want: 0},
+		"no calls":                    {crowd: crowd{bots: 1}, calls: 0, want: 0},
 		"no calls at a high latency":  {crowd: crowd{bots: 1, latency: time.Second}, calls: 0, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,11 +185,11 @@ heap 7
 	}
 	s := scraped(families)
 	for what, got := range map[string][2]float64{
-		"all series":          {s.total("reconciles"), 9},
-		"of one label":        {s.total("reconciles", "controller", "a"), 5},
-		"of an unknown label": {s.total("reconciles", "controller", "c"), 0},
-		"of a gauge":          {s.total("heap"), 7},
-		"of nothing":          {s.total("stack"), 0},
+		"all series":                           {s.total("reconciles"), 9},
+		"the series of one label value":        {s.total("reconciles", "controller", "a"), 5},
+		"the series of an unknown label value": {s.total("reconciles", "controller", "c"), 0},
+		"a gauge":                              {s.total("heap"), 7},
+		"an unknown metric":                    {s.total("stack"), 0},
 	} {
 		if got[0] != got[1] {
 			t.Errorf("%s: got %v, want %v", what, got[0], got[1])
@@ -220,29 +220,29 @@ func TestParse(t *testing.T) {
 				idle: 30 * time.Second, flood: 2000, lives: 60, repeat: 3, runs: 1, only: "load,memory", out: "x.json",
 				quiet: 5 * time.Second, operator: []string{}},
 		},
-		"an unknown scenario":      {args: []string{"--only=load,speed"}, err: `no scenario "speed"`},
-		"no Dojos":                 {args: []string{"--dojos=3,0"}, err: "must be at least 1"},
-		"Dojos that are no number": {args: []string{"--dojos=many"}, err: "invalid syntax"},
-		"no Secrets":               {args: []string{"--secrets=0"}, err: "must be at least 1"},
-		"no channels":              {args: []string{"--channels=0"}, err: "--channels must be at least 1 and at most 490"},
-		"no roles":                 {args: []string{"--roles=0"}, err: "--roles must be at least 1 and at most 248"},
-		"too many roles":           {args: []string{"--roles=249"}, err: "--roles must be at least 1 and at most 248"},
+		"an unknown scenario":        {args: []string{"--only=load,speed"}, err: `no scenario "speed"`},
+		"no Dojos":                   {args: []string{"--dojos=3,0"}, err: "must be at least 1"},
+		"a number of Dojos in words": {args: []string{"--dojos=many"}, err: "invalid syntax"},
+		"no Secrets":                 {args: []string{"--secrets=0"}, err: "must be at least 1"},
+		"no channels":                {args: []string{"--channels=0"}, err: "--channels must be at least 1 and at most 490"},
+		"no roles":                   {args: []string{"--roles=0"}, err: "--roles must be at least 1 and at most 248"},
+		"too many roles":             {args: []string{"--roles=249"}, err: "--roles must be at least 1 and at most 248"},
 		"too many channels": {args: []string{"--channels=50,491"},
 			err: "--channels must be at least 1 and at most 490"},
-		"a single guild": {args: []string{"--guilds=1"}, err: "--guilds must be at least 2"},
-		"a small flood":  {args: []string{"--flood=19"}, err: "--flood must be at least 20"},
-		"no lives":       {args: []string{"--lives=0"}, err: "--lives at least 1"},
-		"back in time":   {args: []string{"--latency=-1s"}, err: "--latency must not be negative"},
-		"no repetition":  {args: []string{"--repeat=0"}, err: "must be at least 1"},
-		"no run":         {args: []string{"--runs=0"}, err: "must be at least 1"},
-		"too short a time": {args: []string{"--idle=10ms"},
+		"a single guild":     {args: []string{"--guilds=1"}, err: "--guilds must be at least 2"},
+		"a small flood":      {args: []string{"--flood=19"}, err: "--flood must be at least 20"},
+		"no lives":           {args: []string{"--lives=0"}, err: "--lives at least 1"},
+		"a negative latency": {args: []string{"--latency=-1s"}, err: "--latency must not be negative"},
+		"no repetition":      {args: []string{"--repeat=0"}, err: "must be at least 1"},
+		"no run":             {args: []string{"--runs=0"}, err: "must be at least 1"},
+		"an idle time below a second": {args: []string{"--idle=10ms"},
 			err: "--idle, --outage and --resync must be at least 1s"},
-		"too short a period": {args: []string{"--resync=10ms"},
+		"a resync period below a second": {args: []string{"--resync=10ms"},
 			err: "--idle, --outage and --resync must be at least 1s"},
-		"too short an outage": {args: []string{"--outage=10ms"},
+		"an outage below a second": {args: []string{"--outage=10ms"},
 			err: "--idle, --outage and --resync must be at least 1s"},
-		"a word too many": {args: []string{"dojo"}, err: `unexpected argument "dojo"`},
-		"help":            {args: []string{"--help"}, err: flag.ErrHelp.Error()},
+		"an unexpected argument": {args: []string{"dojo"}, err: `unexpected argument "dojo"`},
+		"help":                   {args: []string{"--help"}, err: flag.ErrHelp.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var printed bytes.Buffer
@@ -274,18 +274,18 @@ func TestCallsPerReading(t *testing.T) {
 		want     float64
 		complete bool
 	}{
-		"nothing":                    {},
-		"two readings are not three": {routes: []string{guild, list, roles, guild, list, roles}},
-		"cut at both ends": {routes: []string{roles, guild, list, roles, guild, list, roles, guild, list}, want: 3,
+		"nothing":                          {},
+		"without a third list of channels": {routes: []string{guild, list, roles, guild, list, roles}},
+		"the first and the last reading are cut": {routes: []string{roles, guild, list, roles, guild, list, roles, guild, list}, want: 3,
 			complete: true},
-		"begun within a reading": {routes: []string{list, roles, guild, list, roles, guild, list, roles}, want: 3,
+		"the first call lists the channels": {routes: []string{list, roles, guild, list, roles, guild, list, roles}, want: 3,
 			complete: true},
-		"calls outside a reading": {
+		"writes and calls about the Gateway do not count": {
 			routes: []string{list, edit, roles, "GET /gateway/bot", guild, list, roles, edit, guild, list}, want: 3,
 			complete: true,
 		},
-		"late": {routes: []string{list, roles, guild, list, guild, list, roles}, want: 3, complete: true},
-		"a call too many": {routes: []string{list, roles, guild, guild, list, roles, guild, guild, list}, want: 4,
+		"a call after the end of its reading": {routes: []string{list, roles, guild, list, guild, list, roles}, want: 3, complete: true},
+		"two equal calls in each reading": {routes: []string{list, roles, guild, guild, list, roles, guild, guild, list}, want: 4,
 			complete: true},
 	} {
 		t.Run(name, func(t *testing.T) {

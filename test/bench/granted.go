@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// granted may use the victim's DiscordServer and DiscordGroup, and may create roles.
+// granted is the attack of a tenant that may use the victim's DiscordServer and DiscordGroup, and
+// may create roles.
 func granted(ctx context.Context, s *stage, n int) background {
 	all := &v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "server-0"}}
@@ -41,7 +42,7 @@ func granted(ctx context.Context, s *stage, n int) background {
 	}
 }
 
-// disturb edits object i, or recreates a channel with the deletionPolicy Retain.
+// disturb edits object i. If it is a channel with the deletionPolicy Retain, disturb recreates it.
 func (s *stage) disturb(ctx context.Context, i, second int) error {
 	o := grantedObject(i)
 	if c, isChannel := o.(*v1alpha1.DiscordChannel); isChannel && c.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {

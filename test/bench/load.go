@@ -25,7 +25,8 @@ const (
 	sourceSecret = "dojo-app"
 	creators     = 32
 
-	// Per Dojo: the status Progressing and Ready; a Secret, a Deployment and a Service.
+	// A Dojo needs two status writes (Progressing, Ready) and three children (Secret, Deployment,
+	// Service).
 	leastStatusWrites = 2
 	leastChildWrites  = 3
 

@@ -38,7 +38,8 @@ func (b *bench) oneBeside(ctx context.Context, s *stage, at sheet) {
 	at.add("its children, made directly: created to available", b.oneDirect(ctx, s), "s")
 }
 
-// single returns the median seconds until done accepts the object of the type of kind.
+// single creates the objects of made, and returns the median seconds until done accepts the object
+// that has the type of kind.
 func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client.Object,
 	done func(client.Object) bool, made func(name string) []client.Object) float64 {
 	var took []float64

@@ -39,7 +39,8 @@ func (b *bench) rotation(ctx context.Context, s *stage, at sheet) {
 	}
 	at.addSpread("new password to all pods replaced", spreadOf(began, done))
 	allReady(ctx, s)
-	// The status Progressing and Ready, a Secret and a Deployment.
+	// Each Dojo needs two status writes (Progressing, Ready), and two child writes (Secret,
+	// Deployment).
 	addRequests(s, at, moment, requiredWrites{status: 2, child: 2})
 }
 

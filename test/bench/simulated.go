@@ -63,7 +63,8 @@ func (c crowd) least(calls float64) float64 {
 	return max(0, calls/float64(c.bots)/callsPerSecond-1) + c.calls()*c.latency.Seconds()
 }
 
-// simulated has only Discord's global rate limit: Discord does not publish those of its routes.
+// simulated has only Discord's global rate limit, because Discord does not publish the limits of
+// its routes.
 type simulated struct {
 	*discordtest.Server
 	crowd

@@ -87,7 +87,8 @@ func spreadOf(began, done map[string]time.Time) spread {
 	return spread{p50: quantile(took, 0.5), p99: quantile(took, 0.99), total: last.Sub(first).Seconds()}
 }
 
-// quantile returns the lowest value that at least the fraction q of values does not exceed, or 0.
+// quantile returns the lowest value v such that at least the fraction q of the values is at most v.
+// Without values, it returns 0.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

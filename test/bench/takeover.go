@@ -34,7 +34,8 @@ func (b *bench) takeover(ctx context.Context, s *stage, at sheet) {
 	}
 }
 
-// takeover returns the seconds until the second process leads, and has reconciled a change.
+// takeover returns the seconds until the second process leads, and the seconds until that process
+// has reconciled a change.
 func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet time.Duration) (leads, acts float64) {
 	leader := s.current()
 	before := must(s.operator.Leader(ctx, s.Admin))

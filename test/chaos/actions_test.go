@@ -46,7 +46,7 @@ func TestEveryActionHappens(t *testing.T) {
 	}
 }
 
-func TestItBeginsWithEveryObject(t *testing.T) {
+func TestRunBeginsWithEveryObject(t *testing.T) {
 	t.Parallel()
 	s, made := newSequence(3, actionKinds), map[string]bool{}
 	for range groupSlots + channelSlots + roleSlots + dojoSlots {

@@ -66,11 +66,11 @@ func TestDataChecks(t *testing.T) {
 		change func(*dataWorld, *rowsOf)
 		says   string // empty if there is no violation
 	}{
-		"the row is in its database":       {func(*dataWorld, *rowsOf) {}, ""},
-		"deleted with its data, backed up": {func(w *dataWorld, _ *rowsOf) { deleteWithData(w) }, ""},
-		"deleted without the final backup": {func(w *dataWorld, k *rowsOf) { deleteWithData(w); k.restorable = nil },
+		"the row is in its database":                           {func(*dataWorld, *rowsOf) {}, ""},
+		"a Dojo is deleted with its data after a final backup": {func(w *dataWorld, _ *rowsOf) { deleteWithData(w) }, ""},
+		"a Dojo is deleted with its data without the final backup": {func(w *dataWorld, k *rowsOf) { deleteWithData(w); k.restorable = nil },
 			"dropped without the final backup"},
-		"an earlier Dojo of the name had a final backup": {func(w *dataWorld, k *rowsOf) {
+		"only an earlier Dojo of this name asked for a final backup": {func(w *dataWorld, k *rowsOf) {
 			deleteWithData(w)
 			earlier := w.gone[dojoUID].(*corev1api.Dojo).DeepCopy()
 			earlier.UID, earlier.CreationTimestamp = "earlier", metav1.NewTime(earlier.CreationTimestamp.Add(-time.Minute))
@@ -92,7 +92,7 @@ func TestDataChecks(t *testing.T) {
 			w.deletedClusters[clusterUID], w.custom = true, w.custom[1:]
 			stuck(w, corev1api.ReasonDatabaseLost)
 		}, ""},
-		"Ready without its Cluster": {func(w *dataWorld, _ *rowsOf) {
+		"a Dojo is Ready without its Cluster": {func(w *dataWorld, _ *rowsOf) {
 			w.deletedClusters[clusterUID], w.custom = true, w.custom[1:]
 		},
 			"DatabaseLost"},
@@ -109,13 +109,13 @@ func TestDataChecks(t *testing.T) {
 			stuck(w, corev1api.ReasonUpgradeFailed)
 			w.dojos[0].Annotations = map[string]string{corev1api.UpgradeWithoutBackupAnnotation: "17"}
 		}, ""},
-		"Ready while its Job has failed": {func(w *dataWorld, _ *rowsOf) {
+		"a Dojo is Ready although its upgrade Job has failed": {func(w *dataWorld, _ *rowsOf) {
 			w.jobs = []*batchv1.Job{{ObjectMeta: metav1.ObjectMeta{Name: "data-0-db-1-major-upgrade"},
 				Status: batchv1.JobStatus{Failed: 1}}}
 		}, "UpgradeFailed"},
-		"Ready with a lower version": {func(w *dataWorld, _ *rowsOf) { w.dojos[0].Spec.Postgres.Cluster.Version = "14" },
+		"a Dojo is Ready with a lower version in its spec": {func(w *dataWorld, _ *rowsOf) { w.dojos[0].Spec.Postgres.Cluster.Version = "14" },
 			"VersionTooLow"},
-		"not upgraded without backups": {func(w *dataWorld, _ *rowsOf) {
+		"a Dojo without backups is not upgraded": {func(w *dataWorld, _ *rowsOf) {
 			w.dojos[0].Spec.Postgres.Cluster.Version, w.dojos[0].Spec.Postgres.Cluster.Backup = "17", nil
 			stuck(w, corev1api.ReasonUpgradeNeedsBackup)
 		}, ""},

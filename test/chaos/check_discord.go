@@ -80,8 +80,8 @@ type holder struct {
 	id     string // of the object's resource on Discord
 	policy v1alpha1.DeletionPolicy
 	adopt  string // the id in spec.adopt
-	// matched means that the operator bound the only match without proof by the audit log. The
-	// operator does not delete such a resource.
+	// matched means that the operator bound the resource as the only match, but has no proof by the
+	// audit log. The operator does not delete such a resource.
 	matched bool
 }
 

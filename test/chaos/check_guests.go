@@ -122,7 +122,8 @@ func (w *world) guestRoles(made map[string]types.UID) (wrong violations) {
 	return wrong
 }
 
-// checkGuestActions finds changes for the guest to resources that were not created for the guest.
+// checkGuestActions finds resources that the operator has changed for the guest, but has not
+// created for the guest.
 func (w *world) checkGuestActions(made map[string]types.UID) (wrong violations) {
 	for _, e := range w.guild.Audit {
 		target := e.TargetID

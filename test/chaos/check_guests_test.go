@@ -64,18 +64,18 @@ func TestGuestWithinItsGrant(t *testing.T) {
 			w.guests.roles[0].Spec.Permissions = []v1alpha1.Permission{"ManageRoles"}
 			w.guests.roles[0].Status.Conditions = conds(v1alpha1.ReasonNotAllowed, "Available", "Degraded")
 		},
-		"a role that would leave a resource waits": func(w *world) {
+		"a deletion waits, because the role would stay on Discord": func(w *world) {
 			w.guests.roles[0].DeletionTimestamp = now()
 			w.guests.roles[0].Status.Conditions = conds(v1alpha1.ReasonNotAllowed, "Degraded")
 		},
-		"a user has moved its role":   func(w *world) { w.guild.Roles[4].Position = 5; w.dragged = map[string]bool{guestRole: true} },
-		"a user has moved the others": func(w *world) { w.guild.Roles[3].Position = 0; w.dragged = map[string]bool{handRoleID: true} },
-		"other roles move with its role": func(w *world) {
+		"a user has moved the guest's role": func(w *world) { w.guild.Roles[4].Position = 5; w.dragged = map[string]bool{guestRole: true} },
+		"a user has moved another role":     func(w *world) { w.guild.Roles[3].Position = 0; w.dragged = map[string]bool{handRoleID: true} },
+		"other roles move with the guest's role": func(w *world) {
 			moved := guestEntry(auditRoleUpdate, grade, guestRoleUID)
 			moved.Changes = []discordtest.AuditChange{{Key: "position"}}
 			w.guild.Audit = append(w.guild.Audit, moved)
 		},
-		"its role is gone with its object": func(w *world) {
+		"the guest's role is deleted with its object": func(w *world) {
 			w.guests.roles = nil
 			w.guild.Roles = w.guild.Roles[:4]
 			w.members[guestUser] = nil
@@ -114,35 +114,35 @@ func TestGuestBeyondItsGrant(t *testing.T) {
 	}{
 		"permissions above the ceiling": {func(w *world) { w.guild.Roles[4].Permissions |= discordtest.PermManageRoles },
 			grantInvariant, "above the ceiling"},
-		"a spec above the ceiling that is Ready": {func(w *world) {
+		"a role with a spec above the ceiling is Ready": {func(w *world) {
 			w.guests.roles[0].Spec.Permissions = []v1alpha1.Permission{"Administrator"}
 		}, grantInvariant, "above the ceiling"},
-		"a role above the first tenant's": {func(w *world) { w.guild.Roles[4].Position = 4 }, grantInvariant,
+		"the guest's role is above the first tenant's role": {func(w *world) { w.guild.Roles[4].Position = 4 }, grantInvariant,
 			"it is above the role"},
-		"a role above a user's": {func(w *world) { w.guild.Roles[3].Position = 0 }, grantInvariant,
+		"the guest's role is above a user's role": {func(w *world) { w.guild.Roles[3].Position = 0 }, grantInvariant,
 			"above the role " + handRoleID},
-		"a user gets a role of the server": {func(w *world) { w.members[guestUser] = []string{handRoleID} },
+		"the guest's user gets a role that a user made": {func(w *world) { w.members[guestUser] = []string{handRoleID} },
 			grantInvariant, guestUser + " has got it"},
-		"a user gets a role of the first tenant": {func(w *world) { w.members[guestUser] = []string{grade} },
+		"the guest's user gets a role of the first tenant": {func(w *world) { w.members[guestUser] = []string{grade} },
 			"Discord is as the specs say", guestUser},
-		"another's role is given":     {deed(auditMemberRoles, guestUser, added(grade)...), grantInvariant, grade},
-		"another's channel is edited": {deed(11, posts), grantInvariant, posts},
-		"another's role is edited": {deed(auditRoleUpdate, grade, discordtest.AuditChange{Key: "name"}),
+		"the first tenant's role is given for the guest":     {deed(auditMemberRoles, guestUser, added(grade)...), grantInvariant, grade},
+		"the first tenant's channel is edited for the guest": {deed(11, posts), grantInvariant, posts},
+		"the first tenant's role is edited for the guest": {deed(auditRoleUpdate, grade, discordtest.AuditChange{Key: "name"}),
 			grantInvariant, grade},
-		"another's role is deleted": {deed(auditRoleDelete, handRoleID), grantInvariant, handRoleID},
-		"it takes a category": {func(w *world) { w.guests.groups[0].Status.GroupID = category },
+		"a user's role is deleted for the guest": {deed(auditRoleDelete, handRoleID), grantInvariant, handRoleID},
+		"the guest's group binds the first tenant's category": {func(w *world) { w.guests.groups[0].Status.GroupID = category },
 			grantInvariant, category},
-		"its role stays": {func(w *world) { w.guests.roles = nil }, grantInvariant, guestRoleUID},
-		"its category stays": {func(w *world) { w.guests.groups = nil },
+		"the guest's role stays without its object": {func(w *world) { w.guests.roles = nil }, grantInvariant, guestRoleUID},
+		"the guest's category stays without its object": {func(w *world) { w.guests.groups = nil },
 			grantInvariant, guestGroupUID},
-		"its webhook stays": {func(w *world) {
+		"the guest's webhook stays without its object": {func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "404", ChannelID: posts, ApplicationID: botID})
 			deed(auditWebhookCreate, "404")(w)
 			w.guests.roles = nil
 		}, grantInvariant, "404"},
-		"its deletion does not end": {func(w *world) { w.guests.groups[0].DeletionTimestamp = now() },
+		"the deletion of the guest's group does not end": {func(w *world) { w.guests.groups[0].DeletionTimestamp = now() },
 			"everything is reconciled", "does not go"},
-		"its group fails": {func(w *world) { w.guests.groups[0].Status.Conditions = conds("Retrying", "Progressing") },
+		"the guest's group is not reconciled": {func(w *world) { w.guests.groups[0].Status.Conditions = conds("Retrying", "Progressing") },
 			"everything is reconciled", "Retrying"},
 	} {
 		t.Run(name, func(t *testing.T) {

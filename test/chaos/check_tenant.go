@@ -53,7 +53,7 @@ func checkAbuser(w *world) (wrong violations) {
 }
 
 // secretOfTenant permits an operator to write the Secret of a Dojo with the tenant's own
-// credentials, but no Secret that the tenant created.
+// credentials. It does not permit the operator to write a Secret that the tenant has created.
 func secretOfTenant(all *abuse, s client.Object, invariant string) (wrong violations) {
 	allowed := slices.ContainsFunc(all.dojos, func(d *corev1api.Dojo) bool {
 		return s.GetName() == d.Name+"-credentials" && d.Spec.CredentialsRef.Namespace == ""

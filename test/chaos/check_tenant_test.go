@@ -51,22 +51,22 @@ func TestAbuserGetsNothing(t *testing.T) {
 			"everything is reconciled", "AuthenticationFailed"},
 		"a channel without a grant is Ready": {func(w *world) { w.abuse.channels[0].Status.Conditions = ready },
 			"everything is reconciled", "NotAllowed"},
-		"a channel of another": {func(w *world) { w.abuse.channels[0].Status.ChannelID = posts }, gets, posts},
-		"a channel on Discord": {func(w *world) {
+		"the tenant's DiscordChannel has another tenant's channel": {func(w *world) { w.abuse.channels[0].Status.ChannelID = posts }, gets, posts},
+		"an operator creates a channel for the tenant": {func(w *world) {
 			entry := madeFor(auditChannelCreate, "299", otherUID)
 			entry.Reason = "DiscordChannel " + otherUID + " " + abuser + "/" + refusedName(0)
 			w.guild.Audit = append(w.guild.Audit, entry)
 		}, gets, "299"},
 		"a Dojo is Ready": {func(w *world) { w.abuse.dojos[0].Status.Conditions = ready },
 			"everything is reconciled", "ChildRefused"},
-		"a Deployment": {func(w *world) { w.abuse.deployments = []*appsv1.Deployment{{}} }, gets, "quota"},
-		"the credentials of others": {func(w *world) { w.abuse.dojos[0].Spec.CredentialsRef.Namespace = namespace },
+		"a Deployment despite the quota": {func(w *world) { w.abuse.deployments = []*appsv1.Deployment{{}} }, gets, "quota"},
+		"an operator writes a Secret with another tenant's credentials": {func(w *world) { w.abuse.dojos[0].Spec.CredentialsRef.Namespace = namespace },
 			gets, "-credentials"},
-		"what it has forged is written to": {func(w *world) { w.abuse.secrets[1].ManagedFields = ours },
+		"an operator writes to a forged Secret": {func(w *world) { w.abuse.secrets[1].ManagedFields = ours },
 			gets, secretOfPosts},
-		"what it has forged is written to, and no Secret": {func(w *world) { w.abuse.configMaps[0].ManagedFields = ours },
+		"an operator writes to a forged ConfigMap": {func(w *world) { w.abuse.configMaps[0].ManagedFields = ours },
 			gets, secretOfPosts},
-		"an object does not go": {func(w *world) { w.abuse.channels[0].DeletionTimestamp = now() },
+		"the deletion of a channel does not end": {func(w *world) { w.abuse.channels[0].DeletionTimestamp = now() },
 			gets, "its deletion does not end"},
 	} {
 		t.Run(name, func(t *testing.T) {

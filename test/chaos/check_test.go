@@ -149,20 +149,20 @@ func deleteChannelObject(w *world, policy v1alpha1.DeletionPolicy) {
 func TestValidWorlds(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*world){
-		"no change":              func(*world) {},
-		"retained by its policy": func(w *world) { deleteChannelObject(w, v1alpha1.DeletionPolicyRetain) },
-		"retained without a proof of its owner": func(w *world) {
+		"no change":                           func(*world) {},
+		"a channel is retained by its policy": func(w *world) { deleteChannelObject(w, v1alpha1.DeletionPolicyRetain) },
+		"a channel is retained, because the audit log lost its create": func(w *world) {
 			w.channels[0].Status.Matched = true
 			w.guild.Audit[1].Lost = true
 			deleteChannelObject(w, "")
 			w.guild.Webhooks = nil
 		},
-		"retained since the audit log could not be read": func(w *world) {
+		"a channel is retained, because it was matched without the audit log": func(w *world) {
 			w.channels[0].Status.Matched = true
 			deleteChannelObject(w, "")
 			w.guild.Webhooks = nil
 		},
-		"a lost create of a group that waits for its channels": func(w *world) {
+		"a deleted group with a lost create waits for its channels": func(w *world) {
 			w.groups[0].DeletionTimestamp = now()
 			w.groups[0].Status.Conditions = conds("WaitingForDependents")
 			w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "201", Name: "Alerts", Type: 4})
@@ -171,15 +171,15 @@ func TestValidWorlds(t *testing.T) {
 			w.guild.Channels = w.guild.Channels[1:]
 			w.channels[0].Status.Conditions = conds("WaitingForGroup")
 		},
-		"a role is retained by its policy":       func(w *world) { deleteRoleObject(w, v1alpha1.DeletionPolicyRetain) },
-		"a role deleted with its object":         func(w *world) { removeRole(w, botID); deleteRoleObject(w, "") },
-		"a role deleted by hand, and made again": func(w *world) { removeRole(w, "user"); remakeRole(w) },
-		"an overwrite for a DiscordRole":         func(w *world) { refersToRole(w, "role-0", grade) },
+		"a role is retained by its policy":            func(w *world) { deleteRoleObject(w, v1alpha1.DeletionPolicyRetain) },
+		"a role is deleted with its object":           func(w *world) { removeRole(w, botID); deleteRoleObject(w, "") },
+		"a role that a user deleted is created again": func(w *world) { removeRole(w, "user"); remakeRole(w) },
+		"an overwrite refers to a DiscordRole":        func(w *world) { refersToRole(w, "role-0", grade) },
 		"a channel waits for a DiscordRole": func(w *world) {
 			refersToRole(w, "role-5", "")
 			w.channels[0].Status.Conditions = conds("WaitingForRole")
 		},
-		"a role of a user that alone matches an interrupted create": func(w *world) {
+		"a user's role is the only match of an interrupted create": func(w *world) {
 			lost := madeFor(auditRoleCreate, handRoleID, otherUID)
 			lost.Lost = true
 			w.guild.Audit = append(w.guild.Audit, lost)
@@ -187,7 +187,7 @@ func TestValidWorlds(t *testing.T) {
 				Status: v1alpha1.DiscordRoleStatus{RoleID: handRoleID, Matched: true}}
 			w.guild.Roles[3].Color = 1
 		},
-		"a role may be one of two": func(w *world) {
+		"two unproven roles match a DiscordRole": func(w *world) {
 			w.roles[0].Status.RoleID, w.roles[0].Status.Conditions = "", conds("CreatePending")
 			w.guild.Audit[3].Lost = true
 			w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "602", Name: "Grade 1"})
@@ -199,7 +199,7 @@ func TestValidWorlds(t *testing.T) {
 		"a webhook made by hand": func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "401", ChannelID: posts})
 		},
-		"deleted by hand, and made again": func(w *world) { recreateChannel(w, true) },
+		"a channel that a user deleted is created again": func(w *world) { recreateChannel(w, true) },
 		"a group waits for its channels": func(w *world) {
 			w.groups[0].DeletionTimestamp = now()
 			w.groups[0].Status.Conditions = conds("WaitingForDependents")
@@ -213,11 +213,11 @@ func TestValidWorlds(t *testing.T) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "403", ChannelID: posts, ApplicationID: botID})
 			w.abandoned = map[string]bool{"403": true}
 		},
-		"lost by the audit log, and bound to another object": func(w *world) {
+		"a channel with a lost create is bound to another object": func(w *world) {
 			w.guild.Audit[1] = madeFor(auditChannelCreate, posts, otherUID)
 			w.guild.Audit[1].Lost = true
 		},
-		"a former Dojo has left its database elsewhere": func(w *world) {
+		"a former Dojo has left its DatabaseRole in another Cluster": func(w *world) {
 			role := postgres("DatabaseRole", "dojo-0-db")
 			role.Object["spec"] = map[string]any{"cluster": map[string]any{"name": "another"}}
 			w.custom = append(w.custom, role)
@@ -225,11 +225,11 @@ func TestValidWorlds(t *testing.T) {
 			w.gone["former"] = &corev1api.Dojo{ObjectMeta: objectMeta("dojo-0", "former"),
 				Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{}}}
 		},
-		"its overwrites follow its category": func(w *world) {
+		"the overwrites of a user's channel follow its category": func(w *world) {
 			w.userChannels[byHandID] = userChannel{Channel: w.userChannels[byHandID].Channel, synced: true}
 			w.guild.Channels[2].Overwrites = []discordtest.Overwrite{{ID: guildID, Deny: discordtest.PermViewChannel}}
 		},
-		"adopted and renamed": func(w *world) { adoptHandMade(w); w.guild.Channels[2].Name = "renamed" },
+		"an adopted channel is renamed": func(w *world) { adoptHandMade(w); w.guild.Channels[2].Name = "renamed" },
 		"a deleted Dojo retained its database": func(w *world) {
 			w.custom = append(w.custom, postgres("Cluster", "dojo-7-db"))
 			deleteDojoObject(w, corev1api.ReclaimRetain)
@@ -302,41 +302,41 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		invariant string
 		says      string
 	}{
-		"a role not Ready": {role(func(r *v1alpha1.DiscordRole) { r.Status.Conditions = conds("RoleTooHigh", "Degraded") }),
+		"a role is not Ready": {role(func(r *v1alpha1.DiscordRole) { r.Status.Conditions = conds("RoleTooHigh", "Degraded") }),
 			"everything is reconciled", "RoleTooHigh"},
 		"the deletion of a role does not end": {role(func(r *v1alpha1.DiscordRole) { r.DeletionTimestamp = now() }),
 			"everything is reconciled", "its deletion does not end"},
-		"a server gone before its roles": {func(w *world) {
+		"a deleted server is Ready while it has roles": {func(w *world) {
 			w.groups, w.channels = nil, nil
 			w.servers[0].DeletionTimestamp = now()
 		}, "everything is reconciled", "should not be Ready"},
-		"Ready without a DiscordRole": {func(w *world) { refersToRole(w, "role-5", "") }, "everything is reconciled",
+		"a channel is Ready without its DiscordRole": {func(w *world) { refersToRole(w, "role-5", "") }, "everything is reconciled",
 			"WaitingForRole"},
 		"an overwrite for another role": {func(w *world) { refersToRole(w, "role-0", handRoleID) },
 			"Discord is as the specs say", "overwrites"},
-		"a role's name": {func(w *world) { w.guild.Roles[2].Name = "other" }, "Discord is as the specs say", "name is other"},
-		"a role's color": {role(func(r *v1alpha1.DiscordRole) { color := "#00000A"; r.Spec.Color = &color }),
+		"a role has a wrong name": {func(w *world) { w.guild.Roles[2].Name = "other" }, "Discord is as the specs say", "name is other"},
+		"a role has a wrong color": {role(func(r *v1alpha1.DiscordRole) { color := "#00000A"; r.Spec.Color = &color }),
 			"Discord is as the specs say", "color is 0 and should be 10"},
-		"a role not hoisted": {role(func(r *v1alpha1.DiscordRole) { yes := true; r.Spec.Hoist = &yes }),
+		"a role is not hoisted": {role(func(r *v1alpha1.DiscordRole) { yes := true; r.Spec.Hoist = &yes }),
 			"Discord is as the specs say", "hoist"},
-		"a role not mentionable": {role(func(r *v1alpha1.DiscordRole) { yes := true; r.Spec.Mentionable = &yes }),
+		"a role is not mentionable": {role(func(r *v1alpha1.DiscordRole) { yes := true; r.Spec.Mentionable = &yes }),
 			"Discord is as the specs say", "mentionable"},
-		"a role's permissions": {role(func(r *v1alpha1.DiscordRole) { r.Spec.Permissions = []v1alpha1.Permission{"ViewChannel"} }),
+		"a role has wrong permissions": {role(func(r *v1alpha1.DiscordRole) { r.Spec.Permissions = []v1alpha1.Permission{"ViewChannel"} }),
 			"Discord is as the specs say", "permissions"},
-		"a member without the role": {func(w *world) { w.members[student] = nil }, "Discord is as the specs say",
+		"a member lacks the role": {func(w *world) { w.members[student] = nil }, "Discord is as the specs say",
 			"has it is false"},
-		"a role not taken back": {role(func(r *v1alpha1.DiscordRole) { r.Spec.Members = nil }), "Discord is as the specs say",
+		"a removed member keeps the role": {role(func(r *v1alpha1.DiscordRole) { r.Spec.Members = nil }), "Discord is as the specs say",
 			"has it is true"},
-		"a role not on Discord": {func(w *world) { removeRole(w, "user") }, "Discord is as the specs say", "not on Discord"},
+		"a role is not on Discord": {func(w *world) { removeRole(w, "user") }, "Discord is as the specs say", "not on Discord"},
 		"two objects have the same role": {func(w *world) {
 			other := w.roles[0].DeepCopy()
 			other.Name, other.UID = "role-1", otherUID
 			w.roles = append(w.roles, other)
 		}, "at most one object for each", "as well"},
-		"a role made twice": {remakeRole, "at most one for each object", "was created while there was [600]"},
-		"a role deleted for nothing": {func(w *world) { removeRole(w, botID); remakeRole(w) }, "no channel or role is lost",
+		"a role is created twice": {remakeRole, "at most one for each object", "was created while there was [600]"},
+		"the operator deletes a role of an existing object": {func(w *world) { removeRole(w, botID); remakeRole(w) }, "no channel or role is lost",
 			"600 was deleted"},
-		"a role not retained": {func(w *world) { removeRole(w, botID); deleteRoleObject(w, v1alpha1.DeletionPolicyRetain) },
+		"the operator deletes a role with the policy Retain": {func(w *world) { removeRole(w, botID); deleteRoleObject(w, v1alpha1.DeletionPolicyRetain) },
 			"no channel or role is lost", "and not retained"},
 		"roles in the wrong order": {func(w *world) {
 			first := int32(1)
@@ -347,122 +347,122 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "602", Name: "Grade 1", Position: 1})
 			w.guild.Audit = append(w.guild.Audit, madeFor(auditRoleCreate, "602", otherUID))
 		}, "siblings stand in order", "position 1 below 3"},
-		"a role above the bot's": {func(w *world) { w.guild.Roles[2].Position = 10 }, "no role is above the bot's", "600 is"},
-		"a role left behind":     {func(w *world) { deleteRoleObject(w, "") }, "no orphan", "which is gone"},
+		"a role is above the bot's role":  {func(w *world) { w.guild.Roles[2].Position = 10 }, "no role is above the bot's", "600 is"},
+		"a role stays without its object": {func(w *world) { deleteRoleObject(w, "") }, "no orphan", "which is gone"},
 		"a role of unknown origin": {func(w *world) { w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "603"}) },
 			"no orphan", "its creator is unknown"},
-		"another object's role": {func(w *world) { w.guild.Audit[3] = madeFor(auditRoleCreate, grade, otherUID) },
+		"an object has another object's role": {func(w *world) { w.guild.Audit[3] = madeFor(auditRoleCreate, grade, otherUID) },
 			"no object takes what another one owns", "was made for"},
-		"a role made by hand, changed": {func(w *world) { w.guild.Roles[3].Color = 1 }, "what users made is theirs",
+		"a user's role is changed": {func(w *world) { w.guild.Roles[3].Color = 1 }, "what users made is theirs",
 			"it was {"},
-		"a role made by hand, deleted": {func(w *world) { w.guild.Roles = w.guild.Roles[:3] }, "what users made is theirs",
+		"a user's role is deleted": {func(w *world) { w.guild.Roles = w.guild.Roles[:3] }, "what users made is theirs",
 			"it was deleted"},
-		"a role made by hand, taken": {role(func(r *v1alpha1.DiscordRole) { r.Status.RoleID = handRoleID }),
+		"an object binds a user's role without spec.adopt": {role(func(r *v1alpha1.DiscordRole) { r.Status.RoleID = handRoleID }),
 			"what users made is theirs", "without spec.adopt"},
 
-		"not Ready": {channel(func(c *v1alpha1.DiscordChannel) {
+		"a channel is not Ready": {channel(func(c *v1alpha1.DiscordChannel) {
 			c.Status.Conditions = conds("Retrying", "Progressing")
 		}), "everything is reconciled", "Retrying"},
-		"without conditions": {channel(func(c *v1alpha1.DiscordChannel) { c.Status.Conditions = nil }),
+		"a channel has no conditions": {channel(func(c *v1alpha1.DiscordChannel) { c.Status.Conditions = nil }),
 			"everything is reconciled", "was not reconciled"},
-		"outdated": {channel(func(c *v1alpha1.DiscordChannel) { c.Generation = 2 }), "everything is reconciled",
+		"a channel's status is outdated": {channel(func(c *v1alpha1.DiscordChannel) { c.Generation = 2 }), "everything is reconciled",
 			"generation 2, observed 1"},
-		"its deletion does not end": {channel(func(c *v1alpha1.DiscordChannel) { c.DeletionTimestamp = now() }),
+		"the deletion of a channel does not end": {channel(func(c *v1alpha1.DiscordChannel) { c.DeletionTimestamp = now() }),
 			"everything is reconciled", "its deletion does not end"},
-		"Ready without a group": {func(w *world) {
+		"a channel is Ready without its group": {func(w *world) {
 			w.groups, w.guild.Channels, w.guild.Audit = nil, w.guild.Channels[1:], w.guild.Audit[1:]
 		}, "everything is reconciled", "should not be Ready"},
-		"a Dojo that waits for ever": {func(w *world) { w.dojos[0].Status.Conditions = conds("RollingOut", "Progressing") },
+		"a Dojo never becomes Ready": {func(w *world) { w.dojos[0].Status.Conditions = conds("RollingOut", "Progressing") },
 			"everything is reconciled", "RollingOut"},
 
-		"another name": {func(w *world) { w.guild.Channels[1].Name = "other" }, "Discord is as the specs say",
+		"a channel has a wrong name": {func(w *world) { w.guild.Channels[1].Name = "other" }, "Discord is as the specs say",
 			"name is other"},
-		"another type": {func(w *world) { w.guild.Channels[1].Type = discordtest.TypeForum }, "Discord is as the specs say",
+		"a channel has a wrong type": {func(w *world) { w.guild.Channels[1].Type = discordtest.TypeForum }, "Discord is as the specs say",
 			"type"},
-		"another tag": {func(w *world) {
+		"a forum has its tags in the wrong order": {func(w *world) {
 			w.channels[0].Spec.Type, w.guild.Channels[1].Type = v1alpha1.ChannelTypeForum, discordtest.TypeForum
 			w.channels[0].Spec.Forum = &v1alpha1.ChannelForum{Tags: []v1alpha1.ForumTag{{Name: "bug"}, {Name: "solved"}}}
 			w.guild.Channels[1].Tags = []discordtest.Tag{{Name: "solved"}, {Name: "bug"}}
 		}, "Discord is as the specs say", "tags"},
-		"another category": {func(w *world) { w.guild.Channels[1].ParentID = "" }, "Discord is as the specs say",
+		"a channel is outside its category": {func(w *world) { w.guild.Channels[1].ParentID = "" }, "Discord is as the specs say",
 			"category"},
-		"another overwrite": {func(w *world) { w.guild.Channels[1].Overwrites = nil }, "Discord is as the specs say",
+		"a channel lacks an overwrite": {func(w *world) { w.guild.Channels[1].Overwrites = nil }, "Discord is as the specs say",
 			"overwrites"},
-		"a group's name": {func(w *world) { w.guild.Channels[0].Name = "other" }, "Discord is as the specs say",
+		"a category has a wrong name": {func(w *world) { w.guild.Channels[0].Name = "other" }, "Discord is as the specs say",
 			"name is other"},
-		"not on Discord": {func(w *world) { w.guild.Channels = slices.Delete(w.guild.Channels, 1, 2) },
+		"a channel is not on Discord": {func(w *world) { w.guild.Channels = slices.Delete(w.guild.Channels, 1, 2) },
 			"Discord is as the specs say", "not on Discord"},
 		"two objects have the same channel": {func(w *world) { w.channels = append(w.channels, w.channels[0].DeepCopy()) },
 			"at most one object for each", "as well"},
-		"made twice": {func(w *world) { recreateChannel(w, false) }, "at most one for each object",
+		"a channel is created twice": {func(w *world) { recreateChannel(w, false) }, "at most one for each object",
 			"was created while there was [299]"},
-		"deleted for nothing": {func(w *world) {
+		"the operator deletes a channel of an existing object": {func(w *world) {
 			recreateChannel(w, true)
 			w.guild.Audit[1].UserID = botID
 		}, "no channel or role is lost", "299 was deleted"},
-		"in the wrong order": {addMisplacedChannel, "siblings stand in order", "position 1 below 3"},
+		"channels in the wrong order": {addMisplacedChannel, "siblings stand in order", "position 1 below 3"},
 
-		"left behind without a proof": {func(w *world) {
+		"an unproven channel stays without its object": {func(w *world) {
 			w.guild.Audit[1].Lost = true
 			deleteChannelObject(w, "")
 		}, "no orphan",
 			"which is gone"},
-		"left behind": {func(w *world) { deleteChannelObject(w, "") }, "no orphan", "which is gone"},
-		"a second channel": {func(w *world) {
+		"a channel stays without its object": {func(w *world) { deleteChannelObject(w, "") }, "no orphan", "which is gone"},
+		"an object has a second channel": {func(w *world) {
 			w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "301", Name: "alerts"})
 			w.guild.Audit = append(w.guild.Audit, madeFor(auditChannelCreate, "301", channelUID))
 		}, "no orphan", `which has "300"`},
 		"a channel of unknown origin": {func(w *world) { w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "302"}) },
 			"no orphan", "its creator is unknown"},
-		"another object's channel": {func(w *world) { w.guild.Audit[1] = madeFor(auditChannelCreate, posts, otherUID) },
+		"an object has another object's channel": {func(w *world) { w.guild.Audit[1] = madeFor(auditChannelCreate, posts, otherUID) },
 			"no object takes what another one owns", "was made for"},
 
-		"made by hand, changed": {func(w *world) { w.guild.Channels[2].Topic = "" }, "what users made is theirs",
+		"a user's channel is changed": {func(w *world) { w.guild.Channels[2].Topic = "" }, "what users made is theirs",
 			"it was {"},
-		"made by hand, opened": {func(w *world) {
+		"a user's channel becomes visible to everyone": {func(w *world) {
 			w.guild.Channels[2].Overwrites = []discordtest.Overwrite{{ID: guildID, Allow: discordtest.PermViewChannel}}
 		}, "what users made is theirs", "it was {"},
-		"made by hand, deleted": {func(w *world) { w.guild.Channels = w.guild.Channels[:2] }, "what users made is theirs",
+		"a user's channel is deleted": {func(w *world) { w.guild.Channels = w.guild.Channels[:2] }, "what users made is theirs",
 			"it was deleted"},
-		"made by hand, taken": {channel(func(c *v1alpha1.DiscordChannel) { c.Status.ChannelID = byHandID }),
+		"an object binds a user's channel without spec.adopt": {channel(func(c *v1alpha1.DiscordChannel) { c.Status.ChannelID = byHandID }),
 			"what users made is theirs", "without spec.adopt"},
-		"adopted, and deleted": {func(w *world) {
+		"an adopted channel is deleted without the policy Delete": {func(w *world) {
 			adoptHandMade(w)
 			w.guild.Channels = w.guild.Channels[:2]
 		}, "what users made is theirs", "it was deleted"},
 
-		"no webhook": {func(w *world) { w.guild.Webhooks = nil }, "webhooks are as the specs say",
+		"a webhook is not on Discord": {func(w *world) { w.guild.Webhooks = nil }, "webhooks are as the specs say",
 			"not in the channel"},
-		"a webhook's name": {func(w *world) { w.guild.Webhooks[0].Name = "other" }, "webhooks are as the specs say",
+		"a webhook has a wrong name": {func(w *world) { w.guild.Webhooks[0].Name = "other" }, "webhooks are as the specs say",
 			"name of the webhook"},
-		"a webhook's Secret": {func(w *world) { w.secrets = w.secrets[1:] }, "webhooks are as the specs say",
+		"a webhook has no Secret": {func(w *world) { w.secrets = w.secrets[1:] }, "webhooks are as the specs say",
 			"no Secret"},
-		"a webhook's URL": {func(w *world) { w.secrets[0].Data["url"] = []byte("nonsense") },
+		"a webhook's Secret has a wrong URL": {func(w *world) { w.secrets[0].Data["url"] = []byte("nonsense") },
 			"webhooks are as the specs say", "does not hold the URL"},
-		"a Secret of another owner": {func(w *world) { w.secrets[0].OwnerReferences = nil }, "webhooks are as the specs say",
+		"a webhook's Secret has no owner": {func(w *world) { w.secrets[0].OwnerReferences = nil }, "webhooks are as the specs say",
 			"not owned"},
-		"a webhook too many": {func(w *world) {
+		"the bot has a webhook without an object": {func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "402", ApplicationID: botID})
 		}, "no orphan", "402"},
-		"a webhook not removed": {channel(func(c *v1alpha1.DiscordChannel) { c.Spec.Webhook = nil }),
+		"a webhook stays without spec.webhook": {channel(func(c *v1alpha1.DiscordChannel) { c.Spec.Webhook = nil }),
 			"webhooks are as the specs say", "the spec does not have"},
 
-		"no Deployment": {func(w *world) { w.deployments = nil }, "a Dojo matches its spec", "no Deployment"},
-		"too few pods": {func(w *world) { w.deployments[0].Status.ReadyReplicas = 0 }, "a Dojo matches its spec",
+		"a Dojo has no Deployment": {func(w *world) { w.deployments = nil }, "a Dojo matches its spec", "no Deployment"},
+		"a Dojo has too few ready pods": {func(w *world) { w.deployments[0].Status.ReadyReplicas = 0 }, "a Dojo matches its spec",
 			"ready replicas is 0"},
-		"an old title": {func(w *world) { w.dojos[0].Spec.Title = "New" }, "a Dojo matches its spec", "title"},
-		"no Service":   {func(w *world) { w.services = nil }, "a Dojo matches its spec", "no Service"},
-		"an old password": {func(w *world) { w.secrets[2].Data["DB_PASS"] = []byte("old") }, "a Dojo matches its spec",
+		"a Deployment has an old title": {func(w *world) { w.dojos[0].Spec.Title = "New" }, "a Dojo matches its spec", "title"},
+		"a Dojo has no Service":         {func(w *world) { w.services = nil }, "a Dojo matches its spec", "no Service"},
+		"a Dojo's Secret has an old password": {func(w *world) { w.secrets[2].Data["DB_PASS"] = []byte("old") }, "a Dojo matches its spec",
 			"the password"},
-		"no alerts": {func(w *world) { w.dojos[0].Spec.Alerts = alerts() }, "a Dojo matches its spec",
+		"a Dojo has no DiscordChannel for alerts": {func(w *world) { w.dojos[0].Spec.Alerts = alerts() }, "a Dojo matches its spec",
 			"DiscordChannel is false"},
-		"no database": {func(w *world) { w.dojos[0].Spec.Postgres = &corev1api.Postgres{} }, "a Dojo matches its spec",
+		"a Dojo has no database": {func(w *world) { w.dojos[0].Spec.Postgres = &corev1api.Postgres{} }, "a Dojo matches its spec",
 			"it is not there"},
-		"a database too many": {func(w *world) {
+		"a database stays without its Dojo": {func(w *world) {
 			w.custom = append(w.custom, postgres("Cluster", "dojo-7-db"))
 			deleteDojoObject(w, corev1api.ReclaimDelete)
 		}, "no orphan", "its Dojo is gone"},
-		"a child too many": {func(w *world) { w.services[0].OwnerReferences[0].UID = "gone" }, "no orphan",
+		"a Service stays without its Dojo": {func(w *world) { w.services[0].OwnerReferences[0].UID = "gone" }, "no orphan",
 			"owner Dojo dojo-0 is gone"},
 	}
 	for name, c := range cases {

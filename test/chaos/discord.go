@@ -96,7 +96,8 @@ func (r *run) deleteOnDiscord(id string) error {
 	return byHand(func() { r.discord.DeleteChannelByHand(id) })
 }
 
-// hideChannel hides one channel at a time, because a second call could restore a hidden state.
+// hideChannel hides one channel at a time. Otherwise a second call could record the hidden state,
+// and restore it later.
 func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	while := time.Duration(1+random.IntN(15)) * time.Second

@@ -90,7 +90,7 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	return fmt.Sprintf("for %s", away), nil
 }
 
-// After 401 or 403, the operator waits a minute before it repeats the call.
+// 401 and 403 are rare, because the operator waits a minute before it repeats such a call.
 var spuriousErrors = discordtest.Weakness{Unauthorized: 0.001, Forbidden: 0.003, ServerErrors: 0.005}
 
 // weaklyConsistent makes some responses up to two seconds old, or incomplete.

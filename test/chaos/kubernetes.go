@@ -39,7 +39,8 @@ func oneIn(random *rand.Rand, n int) bool { return random.IntN(n) == 0 }
 
 func uniqueWord(random *rand.Rand) string { return fmt.Sprintf("%016x", random.Uint64()) }
 
-// withTimeout is enough for a busy API server, and short while the API server is down.
+// withTimeout sets a timeout that is long enough for a busy API server, but wastes little time
+// while the API server is down.
 func (r *run) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, 5*time.Second)
 }

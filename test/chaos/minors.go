@@ -154,8 +154,8 @@ func minorOf(image string) int {
 	return n
 }
 
-// checkMinors expects the status to name a newer minor version of the catalog. With the policy
-// Automatic, there must be none.
+// If the catalog has a newer minor version, checkMinors expects the status to name it. With the
+// policy Automatic, the Cluster must already have the newest minor version.
 func (w *dataWorld) checkMinors() (wrong violations) {
 	for _, d := range w.dojos {
 		cluster, own := w.named("Cluster", d.Name+"-db"), d.Spec.Postgres.Cluster

@@ -23,14 +23,14 @@ func TestMinorsOfClusters(t *testing.T) {
 		allowed, images []string
 		want            string
 	}{
-		"unchanged":                         {nil, []string{"17.2", "17.2"}, ""},
-		"allowed":                           {[]string{"17.3"}, []string{"17.2", "17.3"}, ""},
-		"any is allowed":                    {[]string{anyMinor}, []string{"17.2", "17.3"}, ""},
-		"a major version and back":          {nil, []string{"15.2", "17.1", "15.2"}, ""},
-		"nobody has allowed it":             {[]string{"17.4"}, []string{"17.2", "17.3"}, "a minor version changes if a user has allowed it"},
-		"lower":                             {[]string{anyMinor}, []string{"17.2", "17.1"}, "a minor version never becomes lower"},
-		"lower after a major version":       {nil, []string{"15.2", "17.1", "15.1"}, "a minor version never becomes lower"},
-		"the platform has never offered it": {nil, []string{"14.1"}, "a Cluster has an image of the catalog"},
+		"the version stays the same":                  {nil, []string{"17.2", "17.2"}, ""},
+		"a user has allowed the new version":          {[]string{"17.3"}, []string{"17.2", "17.3"}, ""},
+		"a user has allowed every version":            {[]string{anyMinor}, []string{"17.2", "17.3"}, ""},
+		"another major version, and back":             {nil, []string{"15.2", "17.1", "15.2"}, ""},
+		"a user has allowed only another version":     {[]string{"17.4"}, []string{"17.2", "17.3"}, "a minor version changes if a user has allowed it"},
+		"a lower version":                             {[]string{anyMinor}, []string{"17.2", "17.1"}, "a minor version never becomes lower"},
+		"a lower version after another major version": {nil, []string{"15.2", "17.1", "15.1"}, "a minor version never becomes lower"},
+		"an image that was never in the catalog":      {nil, []string{"14.1"}, "a Cluster has an image of the catalog"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,12 +61,12 @@ func TestCheckMinors(t *testing.T) {
 		automatic       bool
 		want            string
 	}{
-		"the newest":                        {"17.2", "", true, ""},
-		"a newer one, and it is in status":  {"17.3", "17.3", false, ""},
-		"a lower one is no offer":           {"17.1", "", true, ""},
-		"Automatic has not taken it":        {"17.3", "17.3", true, "Automatic takes the newest minor version"},
-		"the status does not name it":       {"17.3", "", false, "the status names the newest minor version"},
-		"the status names one that is gone": {"17.2", "17.3", false, "the status names the newest minor version"},
+		"the Cluster has the newest version":                          {"17.2", "", true, ""},
+		"the status names the newer version":                          {"17.3", "17.3", false, ""},
+		"the catalog has only a lower version":                        {"17.1", "", true, ""},
+		"a Cluster with the policy Automatic lacks the newer version": {"17.3", "17.3", true, "Automatic takes the newest minor version"},
+		"the status does not name the newer version":                  {"17.3", "", false, "the status names the newest minor version"},
+		"the status names a version that the catalog lacks":           {"17.2", "17.3", false, "the status names the newest minor version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,7 +10,7 @@ import (
 
 type secrets struct{ environment.Secrets }
 
-// Users write shorter values by hand. They are no secrets.
+// Users write shorter values by hand. These values are not secret.
 const shortest = 12
 
 func (s *secrets) add(secret string) {

@@ -24,7 +24,8 @@ const (
 	// abuser is the namespace of a tenant without grants. A quota refuses its Dojos' children.
 	abuser     = "chaos-abuser"
 	forgedSize = 100 << 10
-	// wrongToken has the form of a bot token: the operator sends Discord no others.
+	// wrongToken has the form of a bot token, because the operator sends only such texts to
+	// Discord.
 	wrongToken = "wrong.token.from-the-beginning-on"
 )
 

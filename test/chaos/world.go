@@ -43,7 +43,7 @@ type world struct {
 
 	guild discordtest.Guild
 	botID string
-	// userChannels and userRoles are the states after the last edit of a user.
+	// userChannels and userRoles are the states after the last edit by a user.
 	userChannels map[string]userChannel
 	userRoles    map[string]discordtest.Role
 	members      map[string][]string

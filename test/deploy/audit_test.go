@@ -43,7 +43,7 @@ func TestAuditPolicy(t *testing.T) {
 		"a user lists Secrets":              {request("eve", "list", "", "secrets", ""), audit.LevelMetadata},
 		"an operator reads a Secret":        {request(operator, "get", "", "secrets", ""), audit.LevelMetadata},
 		"a user makes a token":              {request("eve", "create", "", "serviceaccounts", "token"), audit.LevelMetadata},
-		"a user looks into a pod":           {request("eve", "get", "", "pods", "exec"), audit.LevelMetadata},
+		"a user runs a command in a pod":    {request("eve", "get", "", "pods", "exec"), audit.LevelMetadata},
 		"a user grants a role":              {request("eve", "create", "rbac.authorization.k8s.io", "rolebindings", ""), audit.LevelMetadata},
 		"a user changes a Dojo":             {request("eve", "patch", "core.jutsu.com", "dojos", ""), audit.LevelMetadata},
 		"a user reads a Dojo":               {request("eve", "get", "core.jutsu.com", "dojos", ""), audit.LevelNone},

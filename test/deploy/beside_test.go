@@ -31,7 +31,7 @@ func (s *scratch) all(fails string) (string, bool) {
 }
 
 // .ci/run prints the output and time of a background step, and fails if the step fails.
-func TestStepsBesideOthers(t *testing.T) {
+func TestBackgroundSteps(t *testing.T) {
 	t.Parallel()
 	for fails, want := range map[string][]string{
 		"": {

@@ -38,8 +38,8 @@ func TestChildrenToSave(t *testing.T) {
 		ContainSubstring("kubectl delete dojo NAME --cascade=foreground"), ContainSubstring("DB_ENDPOINT: NAME-db-rw")))
 }
 
-// The quickstart lists all kinds that dojo-operator creates, except Event and HTTPRoute, because
-// its cluster has no HTTPRoute.
+// The quickstart lists all kinds that dojo-operator creates, except Event, and except HTTPRoute,
+// which does not exist in the quickstart's cluster.
 func TestChildrenOfTheDocs(t *testing.T) {
 	g := NewWithT(t)
 	line := regexp.MustCompile(`kubectl get -l app\.kubernetes\.io/instance=\S+ ([a-z.,\\\n]+)\n`).

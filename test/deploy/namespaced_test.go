@@ -51,7 +51,8 @@ func startNamespaced(t *testing.T) *namespaced {
 	postgres, err := testcluster.CloudNativePGCRDs(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	crds := []string{postgres}
-	// Kubernetes enforces a quota for a kind that is added later only after half a minute.
+	// The cluster starts with all kinds: for a kind that is added later, Kubernetes enforces a
+	// quota only after half a minute.
 	for _, o := range environment.All {
 		folder, err := o.CRDs()
 		g.Expect(err).NotTo(HaveOccurred())
@@ -148,7 +149,7 @@ func TestNamespaced(t *testing.T) {
 			To(BeEmpty(), "%s %s/%s is not watched", o.GetKind(), o.GetNamespace(), o.GetName())
 	}
 	for _, o := range environment.All {
-		t.Run(o.Name+" asks for nothing else", func(t *testing.T) { n.expectConfined(t, o) })
+		t.Run(o.Name+" sends no other requests", func(t *testing.T) { n.expectConfined(t, o) })
 	}
 }
 

@@ -56,7 +56,7 @@ func (n *namespaced) confinesTeams(t *testing.T) {
 			postgresPort: {dojo, job, instance, joining, cnpg}, statusPort: {instance, joining, cnpg},
 			metricsPort: {prometheus}, anyPort: nil,
 		}},
-		{"what no policy is about", neighbour, map[int32][]netpol.Peer{anyPort: {dojo, job, instance, joining, neighbour,
+		{"a pod that no policy selects", neighbour, map[int32][]netpol.Peer{anyPort: {dojo, job, instance, joining, neighbour,
 			otherDojo, otherInstance, otherPod, cnpg, impostor, ingress, prometheus}}},
 	} {
 		for port, clients := range who.ports {

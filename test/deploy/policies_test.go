@@ -67,16 +67,16 @@ func TestPolicySamples(t *testing.T) {
 	expectRefusals(t, admin, map[string]refusal{
 		"an image of another registry": {
 			aDojo("team-a", credentials, "image: docker.io/x"),
-			"images may come from registry.example.com/",
+			"images must begin with one of: registry.example.com/",
 		},
 		"an image of a registry with the prefix of ours": {
 			aDojo("team-a", credentials, "image: registry.example.com.evil/x"),
-			"images may come from",
+			"images must begin with",
 		},
 		"an image of our registry": {aDojo("team-a", credentials, "image: registry.example.com/x"), ""},
-		"another image of Postgres": {
+		"a Postgres image of another registry": {
 			cluster("team-b", "imageName: 'docker.io/postgres:17', storage: {size: 1Gi}"),
-			"images may come from",
+			"images must begin with",
 		},
 		"another team's domain": {
 			aDojo("team-a", credentials, "exposure: {hosts: [x.team-b.apps.example.com], ingress: {}}"),
@@ -86,7 +86,7 @@ func TestPolicySamples(t *testing.T) {
 			aDojo("team-a", credentials, "exposure: {ingress: {}, hosts: [x.team-a.apps.example.com, x.example.com]}"),
 			"must end with .team-a.apps.example.com",
 		},
-		"another class of an Ingress": {
+		"an Ingress class outside the list": {
 			aDojo("team-a", credentials, "exposure: {ingress: {className: internal}, hosts: [x.team-a.apps.example.com]}"),
 			"className of an Ingress must be left out or be one of",
 		},
@@ -95,10 +95,10 @@ func TestPolicySamples(t *testing.T) {
 				"{nginx.ingress.kubernetes.io/server-snippet: x}}}"),
 			"annotations of an Ingress may be: cert-manager.io/cluster-issuer",
 		},
-		"another Gateway": {
+		"a Gateway outside the list": {
 			aDojo("team-a", credentials,
 				"exposure: {hosts: [x.team-a.apps.example.com], gateway: {parentRefs: [{name: public}]}}"),
-			"parentRefs of a Gateway may be: infra/public",
+			"exposure.gateway.parentRefs may name only: infra/public",
 		},
 		"the Gateway of the platform": {
 			aDojo("team-a", credentials, "exposure: {hosts: [x.team-a.apps.example.com], "+
@@ -115,28 +115,28 @@ func TestPolicySamples(t *testing.T) {
 			"",
 		},
 		"too much storage": {cluster("team-b", "storage: {size: 101Gi}"), "at most 100Gi"},
-		"too much storage for the log": {
+		"too much storage for the write-ahead log": {
 			cluster("team-b", "storage: {size: 1Gi}, walStorage: {size: 101Gi}"),
 			"at most 100Gi",
 		},
-		"another storage class for the log": {
+		"a storage class outside the list for the write-ahead log": {
 			cluster("team-b", "storage: {size: 1Gi}, walStorage: {size: 1Gi, storageClassName: slow}"),
 			"storageClassName of spec.postgres.cluster must be left out",
 		},
-		"an ObjectStore of its own": {
+		"an ObjectStore of the team": {
 			cluster("team-b", "storage: {size: 1Gi}, backup: {method: Plugin, schedule: '0 2 * * *', "+
 				"plugin: {name: barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: mine}}}"),
-			"backups may use the ObjectStores backups alone",
+			"and only these ObjectStores: backups",
 		},
 		"the backup path of another Dojo": {
 			cluster("team-b", "storage: {size: 1Gi}, backup: {method: Plugin, schedule: '0 2 * * *', "+
 				"plugin: {name: barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: backups, serverName: kyoto-db}}}"),
 			"serverName of backup.plugin must be tokyo-db",
 		},
-		"data of another team": {
+		"a recovery from another team's backups": {
 			cluster("team-b", "storage: {size: 1Gi}, bootstrap: {recovery: {objectStore: {serverName: ../team-a/kyoto-db, "+
 				"plugin: {name: barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: backups}}}}}"),
-			"must be a name, and no path",
+			"must be a name, not a path",
 		},
 		"backups in the platform's ObjectStore": {
 			cluster("team-b", "storage: {size: 1Gi}, backup: {method: Plugin, schedule: '0 2 * * *', "+
@@ -151,7 +151,7 @@ func TestPolicySamples(t *testing.T) {
 			aDojo("team-a", credentials, "autoscaling: {maxReplicas: 11}"),
 			"autoscaling.maxReplicas may be at most 10",
 		},
-		"another storage class": {
+		"a storage class outside the list": {
 			cluster("team-b", "storage: {size: 1Gi, storageClassName: slow}"),
 			"must be left out",
 		},
@@ -163,16 +163,16 @@ func TestPolicySamples(t *testing.T) {
 			cluster("team-b", "instances: 3, storage: {size: 100Gi, storageClassName: fast}"),
 			"",
 		},
-		"a size of the platform":     {cluster("team-c", "size: Small"), ""},
-		"a size outside the list":    {cluster("team-c", "size: Large"), "size of spec.postgres.cluster must be one of: Small Medium"},
-		"no size":                    {cluster("team-c", "storage: {size: 1Gi}"), "size of spec.postgres.cluster must be one of"},
-		"more storage than the size": {cluster("team-c", "size: Small, storage: {size: 9Gi}"), "come from its size"},
-		"more instances":             {cluster("team-c", "size: Small, instances: 3"), "come from its size"},
-		"parameters of its own": {
+		"a size of the platform":                          {cluster("team-c", "size: Small"), ""},
+		"a size outside the list":                         {cluster("team-c", "size: Large"), "size of spec.postgres.cluster must be one of: Small Medium"},
+		"no size in a namespace with the label for sizes": {cluster("team-c", "storage: {size: 1Gi}"), "size of spec.postgres.cluster must be one of"},
+		"more storage than the size":                      {cluster("team-c", "size: Small, storage: {size: 9Gi}"), "come from its size"},
+		"more instances than the size":                    {cluster("team-c", "size: Small, instances: 3"), "come from its size"},
+		"parameters of Postgres beside a size": {
 			cluster("team-c", "size: Small, parameters: {max_connections: '9'}"), "come from its size",
 		},
-		"a volume of its own": {cluster("team-c", "size: Small, walStorage: {size: 9Gi}"), "come from its size"},
-		"a size elsewhere":    {cluster("team-b", "size: Large"), ""},
+		"a volume for the write-ahead log beside a size":    {cluster("team-c", "size: Small, walStorage: {size: 9Gi}"), "come from its size"},
+		"a size in a namespace without the label for sizes": {cluster("team-b", "size: Large"), ""},
 		"too many replicas": {
 			aDojo("team-a", credentials, "replicas: 11"),
 			"at most 10",
@@ -189,8 +189,9 @@ func TestPolicySamples(t *testing.T) {
 	})
 }
 
-// The policies check each change of a Dojo's spec, but during a deletion only changes of their own
-// fields. They accept edits outside the spec, so that the operator can remove its finalizer.
+// The policies check each change of a Dojo's spec. During a deletion, each policy checks only
+// changes of the fields that it limits. The policies accept edits outside the spec, so that the
+// operator can remove its finalizer.
 func TestPolicySamplesRuleChanges(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -285,7 +286,7 @@ func TestServiceAccountsOff(t *testing.T) {
 		Should(Succeed(), "the annotation allows it")
 
 	spaced := strings.Replace(aDojo("team-a", credentials, "serviceAccountName: batch"), "tokyo", "kyoto", 1)
-	expectRefusals(t, admin, map[string]refusal{"one after a space": {spaced, ""}})
+	expectRefusals(t, admin, map[string]refusal{"a ServiceAccount after a space in the annotation": {spaced, ""}})
 
 	apply(t, admin, "deploy/samples/policies")
 	other := func(account string) string {
@@ -294,8 +295,8 @@ func TestServiceAccountsOff(t *testing.T) {
 	const off = "spec.serviceAccountName is switched off in this cluster"
 	expectRefusals(t, admin, map[string]refusal{
 		"a ServiceAccount that the namespace allows": {other("web"), off},
-		"the default one": {other("default"), ""},
-		"none":            {strings.Replace(aDojo("team-a", credentials), "tokyo", "kyoto", 1), ""},
+		"the ServiceAccount default":                 {other("default"), ""},
+		"no ServiceAccount":                          {strings.Replace(aDojo("team-a", credentials), "tokyo", "kyoto", 1), ""},
 	})
 	update := func(field, value string) error {
 		changed := dojo.DeepCopy()
@@ -332,9 +333,9 @@ func TestAdmission(t *testing.T) {
 				"kubernetes.io/service-account.name: default}}\n" + more
 		}
 		tries := map[string]refusal{
-			"a Secret of its own": {secret("team-a", o.Name, ""), ""},
-			"a Secret of others":  {secret("team-a", "helm", ""), "only its own Secrets"},
-			"a token": {
+			"the operator's own Secret": {secret("team-a", o.Name, ""), ""},
+			"another client's Secret":   {secret("team-a", "helm", ""), "only its own Secrets"},
+			"a Secret with the token of a ServiceAccount": {
 				secret("team-a", o.Name, "type: kubernetes.io/service-account-token"),
 				"only Secrets of the type",
 			},
@@ -350,18 +351,19 @@ func TestAdmission(t *testing.T) {
 					account + "', containers: [{name: x, image: x}]}}}"
 			}
 			escaping := func(pod string) refusal {
-				return refusal{strings.Replace(deployment("team-a", ""), "serviceAccountName: ''", pod, 1), "writes no pods with"}
+				object := strings.Replace(deployment("team-a", ""), "serviceAccountName: ''", pod, 1)
+				return refusal{object, "cannot write pods with"}
 			}
-			tries["pods of the node's processes"] = escaping("hostPID: true")
-			tries["pods of the node's network"] = escaping("hostNetwork: true")
-			tries["pods of the node's files"] = escaping("volumes: [{name: x, hostPath: {path: /}}]")
+			tries["pods that see the node's processes"] = escaping("hostPID: true")
+			tries["pods that use the node's network"] = escaping("hostNetwork: true")
+			tries["pods that mount the node's files"] = escaping("volumes: [{name: x, hostPath: {path: /}}]")
 			tries["privileged pods"] = escaping("initContainers: [{name: init, image: x, securityContext: {privileged: true}}]")
 			tries["pods with capabilities"] = escaping(
 				"initContainers: [{name: init, image: x, securityContext: {capabilities: {add: [NET_ADMIN]}}}]")
-			tries["pods"] = refusal{deployment("team-a", ""), ""}
-			tries["pods as another account"] = refusal{deployment("team-a", "web"), "run as the ServiceAccount default"}
-			tries["pods as one that is allowed"] = refusal{deployment("team-b", "web"), ""}
-			tries["pods as one after a space"] = refusal{deployment("team-b", "batch"), ""}
+			tries["pods without special rights"] = refusal{deployment("team-a", ""), ""}
+			tries["pods as a ServiceAccount that the namespace does not allow"] = refusal{deployment("team-a", "web"), `run as the ServiceAccount "default"`}
+			tries["pods as a ServiceAccount that the namespace allows"] = refusal{deployment("team-b", "web"), ""}
+			tries["pods as a ServiceAccount after a space in the annotation"] = refusal{deployment("team-b", "batch"), ""}
 			tries["pods in kube-system"] = refusal{deployment("kube-system", ""), "the namespaces of Kubernetes itself"}
 		}
 		t.Run(o.Name, func(t *testing.T) {
@@ -383,7 +385,7 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// An operator cannot take over the Secret of another client by adding its label.
+// An operator cannot take over another client's Secret by adding the operator's label to it.
 func expectForeignSecretsKept(t *testing.T, admin, operator client.Client, name string) {
 	t.Helper()
 	g := NewWithT(t)

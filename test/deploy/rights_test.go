@@ -43,7 +43,8 @@ func TestDeletionOfSecrets(t *testing.T) {
 	}
 }
 
-// mayDeleteSecrets omits a ClusterRole without a subject, which components/namespaced revokes.
+// mayDeleteSecrets omits the ClusterRoles that components/namespaced revokes: their bindings have
+// no subjects.
 func mayDeleteSecrets(t *testing.T, objects []*unstructured.Unstructured) (roles []string) {
 	t.Helper()
 	for _, o := range objects {

@@ -90,12 +90,12 @@ func TestSuitesThatAChangeCannotAffectAreSkipped(t *testing.T) {
 			s.write("new.txt", "")
 		}, want: runs},
 		"a file was deleted": {change: func(s *scratch) { s.git("rm", "--quiet", "other.txt"); s.commit() }, want: runs},
-		"nothing has changed since the commit itself": {change: func(s *scratch) { s.commit() },
+		"the last landing is HEAD": {change: func(s *scratch) { s.commit() },
 			landed: func(string) string { return "HEAD" }, want: runs},
 		"the last landing is unknown": {change: func(s *scratch) { s.commit() },
 			landed: func(string) string { return strings.Repeat("0", 40) }, want: runs},
 		"no last landing": {change: func(s *scratch) { s.commit() }, landed: func(string) string { return "" }, want: runs},
-		"all are asked for": {change: func(s *scratch) { s.write("other.txt", "second"); s.commit() },
+		"the flag --all is set": {change: func(s *scratch) { s.write("other.txt", "second"); s.commit() },
 			args: []string{"--all"}, want: runs},
 	} {
 		t.Run(name, func(t *testing.T) {

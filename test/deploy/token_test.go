@@ -21,7 +21,8 @@ import (
 
 var replacesToken = regexp.MustCompile(`(?s)\n\$ (kubectl create secret generic discord-bot .*?)\n\$`)
 
-// The documented command keeps the annotation with the token's servers, and other keys.
+// The documented command keeps the annotation with the token's servers, and the Secret's other
+// keys.
 func TestReplacedTokenKeepsItsServers(t *testing.T) {
 	g := NewWithT(t)
 	cluster, admin := start(t, testcluster.Options{})

@@ -116,7 +116,7 @@ func TestHeld(t *testing.T) {
 		lease *coordinationv1.Lease
 		want  string
 	}{
-		"none":          {nil, ""},
+		"no Lease":      {nil, ""},
 		"never held":    {&coordinationv1.Lease{}, ""},
 		"held":          {lease("pod-1", 3*time.Second), "pod-1"},
 		"just expiring": {lease("pod-1", 15*time.Second), "pod-1"},

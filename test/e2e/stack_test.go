@@ -205,5 +205,6 @@ func (s *Stack) await(ctx context.Context, check func(context.Context) (missing 
 	return err
 }
 
-// botToken has the form of a bot token, because the Discord client refuses others.
+// botToken returns a text in the form of a bot token, because the Discord client refuses other
+// texts.
 func botToken() string { return rand.Text() + "." + rand.Text() + "." + rand.Text() }

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// FormerOperator is an operator's last release, or the baseline commit without a release.
+// FormerOperator is an operator's last release, or else the baseline commit.
 type FormerOperator struct {
 	environment.Operator
 	Release former.Release

@@ -90,7 +90,7 @@ func (w *world) answersWhile(ctx context.Context, dojo, what string, do func()) 
 	Expect(after).To(HaveField("Failures", 0), "and Last says how one failed")
 }
 
-// replaceVersion expects that the new version works, and rewrites no existing object.
+// replaceVersion expects that the new version works, and does not rewrite existing objects.
 func (w *world) replaceVersion(ctx context.Context, dojo string, o environment.Operator, image string,
 	install func() error) {
 	GinkgoHelper()

@@ -61,8 +61,8 @@ func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs 
 	return found, errs
 }
 
-// remaining maps the ids of the run's existing objects to API paths. The proxy adds objects that
-// own does not have yet.
+// remaining maps the ids of the run's existing objects to API paths. Its reads go through the
+// proxy, which adds missing objects of the run to the territory.
 func remaining(ctx context.Context, b *bot, own *territory) (map[string]string, error) {
 	found := map[string]string{}
 	var errs error

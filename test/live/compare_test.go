@@ -19,7 +19,7 @@ func TestCompare(t *testing.T) {
 		want           []string // rows of the table
 	}{
 		"equal": {recording{get: {statusField: "200", "name": `"a"`}}, recording{get: {statusField: "200", "name": `"a"`}}, nil},
-		"a value, in two steps": {
+		"a value differs in two steps": {
 			recording{get: {statusField: "200", "nsfw": "true"}, again: {statusField: "200", "nsfw": "true"}},
 			recording{get: {statusField: "200", "nsfw": "false"}, again: {statusField: "200", "nsfw": "false"}},
 			[]string{"`nsfw` | `true` | `false` | create (alerts), edit (alerts)"}},
@@ -33,7 +33,7 @@ func TestCompare(t *testing.T) {
 		"a missing entry is one row": {
 			recording{get: {statusField: "200", "entry": present, "entry.id": "string"}}, recording{get: {statusField: "200"}},
 			[]string{"`entry` | `present` | `(absent)` | create (alerts)"}},
-		"signs of Markdown": {recording{get: {statusField: "200", "a|b": "`"}}, recording{get: {statusField: "200", "a|b": ""}},
+		"the table escapes signs of Markdown": {recording{get: {statusField: "200", "a|b": "`"}}, recording{get: {statusField: "200", "a|b": ""}},
 			[]string{"`a\\|b` | `'` | (empty) | create (alerts)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,13 +62,13 @@ func TestAnswerFields(t *testing.T) {
 		status       int
 		want         fields
 	}{
-		"an own channel": {"/channels/100000000000000004", `{"id": "100000000000000004", "name": "jutsu-live-1a2b-alerts",
+		"a channel of the run": {"/channels/100000000000000004", `{"id": "100000000000000004", "name": "jutsu-live-1a2b-alerts",
 			"parent_id": "100000000000000003", "position": 7, "nsfw": true, "topic": null,
 			"permission_overwrites": [{"id": "100000000000000001", "deny": "1024"}]}`, http.StatusOK,
 			fields{"id": `"<alerts>"`, "name": `"live-alerts"`, "parent_id": `"<category>"`, "position": "number",
 				"nsfw": "true", "topic": "null", "permission_overwrites[<server>].id": `"<server>"`,
 				"permission_overwrites[<server>].deny": `"1024"`}},
-		"an own webhook": {"/webhooks/100000000000000005", `{"id": "100000000000000005", "token": "t0p", "url": "https://t0p",
+		"a webhook of the run": {"/webhooks/100000000000000005", `{"id": "100000000000000005", "token": "t0p", "url": "https://t0p",
 			"application_id": "100000000000000009", "user": {"id": "100000000000000002", "username": "Private"}}`, http.StatusOK,
 			fields{"id": `"<webhook>"`, "token": "<secret>", "url": "<secret>", "application_id": `"<id>"`,
 				"user.id": "string", "user.username": "string"}},

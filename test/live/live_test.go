@@ -48,7 +48,7 @@ func TestLive(t *testing.T) {
 			ContainSubstring("| `GET /channels/{channel_id}` | `last_message_id` | `null` | `(absent)` |"),
 			ContainSubstring("adopt (adopted)"), Not(ContainSubstring("`name`"))))
 	})
-	t.Run("a compatible server differs where it is known to", func(t *testing.T) {
+	t.Run("a compatible server has the known differences", func(t *testing.T) {
 		NewWithT(t).Expect(written(t, env, expected, nil, discordtest.Options{Compatible: true})).To(And(
 			ContainSubstring("| `GET /guilds/{guild_id}` | `roles` | `array` | `(absent)` | access |"),
 			ContainSubstring("| `GET /channels/{channel_id}` | `position` | `number` | `(absent)` |"),
@@ -67,7 +67,7 @@ func TestLive(t *testing.T) {
 		g.Expect(err).To(MatchError(context.Canceled))
 		g.Expect(contents(d, simulated.guild)).To(Equal(before))
 	})
-	t.Run("a write elsewhere is refused and reported", func(t *testing.T) {
+	t.Run("a write to an object outside the run is refused and reported", func(t *testing.T) {
 		g := NewWithT(t)
 		_, simulated, before := crowded(t, discordtest.Options{})
 		p, err := startProxy(simulated.api, newTerritory(simulated.guild, newPrefix()))
@@ -206,7 +206,8 @@ func written(t *testing.T, env *environment.Environment, expected recording, alt
 	return string(text)
 }
 
-// In a compatible server, the operator finds drift only by polling, so it must poll often.
+// quick makes the operator poll often, because in a compatible server it finds drift only by
+// polling.
 func quick() settings {
 	return settings{limit: 20 * time.Second, interval: 200 * time.Millisecond,
 		operatorArgs: []string{"--recovery-wait=2s", "--resync-period=3s", "--live-resync-period=3s"}}

@@ -21,7 +21,7 @@ type inhibitRule struct {
 
 var matcher = regexp.MustCompile(`^(\w+) (=|!=|=~|!~) "?([^"]*)"?$`)
 
-// An alert about one namespace mutes no warning of another namespace.
+// An alert about one namespace does not mute a warning about another namespace.
 func TestInhibitRules(t *testing.T) {
 	var config struct {
 		Rules []inhibitRule `json:"inhibit_rules"`
@@ -40,20 +40,20 @@ func TestInhibitRules(t *testing.T) {
 		source, target labels
 		want           bool
 	}{
-		"the platform's own, and a tenant": {
+		"a platform alert, and a tenant's warning": {
 			of(dojos, "critical", "dojo-system", ""), of(dojos, "warning", "team-a", ""), false},
-		"the platform's own, the same namespace": {
+		"a platform alert, and a warning of the same namespace": {
 			of(dojos, "critical", "dojo-system", ""), of(dojos, "warning", "dojo-system", ""), true},
-		"the platform's own, another kind": {
+		"a platform alert, and a warning about another kind": {
 			of(objects, "critical", "discord-system", "DiscordRole"),
 			of(objects, "warning", "discord-system", "DiscordChannel"), false},
-		"many namespaces": {of(dojos, "critical", "", ""), of(dojos, "warning", "team-a", ""), true},
-		"many namespaces, the same kind": {
+		"an alert about many namespaces, and a tenant's warning": {of(dojos, "critical", "", ""), of(dojos, "warning", "team-a", ""), true},
+		"an alert about many namespaces, and a warning about the same kind": {
 			of(objects, "critical", "", "DiscordRole"), of(objects, "warning", "team-a", "DiscordRole"), true},
-		"many namespaces, another kind": {
+		"an alert about many namespaces, and a warning about another kind": {
 			of(objects, "critical", "", "DiscordRole"), of(objects, "warning", "team-a", "DiscordChannel"), false},
-		"another alert": {of(dojos, "critical", "", ""), of(objects, "warning", "team-a", ""), false},
-		"a warning":     {of(dojos, "warning", "team-a", ""), of(dojos, "warning", "team-a", ""), false},
+		"a warning with another alert name": {of(dojos, "critical", "", ""), of(objects, "warning", "team-a", ""), false},
+		"a warning as the source":           {of(dojos, "warning", "team-a", ""), of(dojos, "warning", "team-a", ""), false},
 	} {
 		muted := slices.ContainsFunc(config.Rules, func(r inhibitRule) bool {
 			return matchAll(t, r.Source, c.source) && matchAll(t, r.Target, c.target) &&

@@ -26,7 +26,7 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
 
-// With an address of the docs, each alert links to its own section. Without it, nothing links.
+// With an address of the docs, each alert links to its own section. Without it, there are no links.
 func TestLinks(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name+" without an address", func(t *testing.T) {

@@ -36,7 +36,7 @@ func TestLive(t *testing.T) {
 	}
 	t.Run("Prometheus evaluates the operators' alerts", s.alertsAreEvaluated)
 	t.Run("Prometheus evaluates a Dojo's alerts", s.alertsOfADojo)
-	t.Run("a tenant that forges metrics", s.tenantForgesMetrics)
+	t.Run("a tenant forges metrics", s.tenantForgesMetrics)
 	t.Run("Prometheus verifies a given certificate", s.certificateIsVerified)
 	t.Run("Argo CD and Flux report the health of objects", s.gitOpsHealth)
 	t.Run("Argo CD and Flux do not report new objects as current", s.newObjectsAreNotCurrent)
@@ -49,7 +49,8 @@ func substituteVariables(expr string, d dashboard) string {
 		"$namespace", ".*", "$kind", ".*", "$dojo", ".*").Replace(expr)
 }
 
-// Idle operators make no calls, and a rate needs an increase between two scrapes.
+// Idle operators make no calls, and a rate needs an increase between two scrapes. So each attempt
+// sends requests, and a failed attempt causes drift.
 func (s *stage) everyPanelHasData(t *testing.T, d dashboard) {
 	NewWithT(t).Eventually(func() []string {
 		s.ask()
@@ -82,7 +83,7 @@ func (s *stage) metricsExist(t *testing.T, what, expr string) {
 	}
 }
 
-// These metrics have labels only after a refused call, and only while an alert is active.
+// The first metric has labels only after a refused call, the second only while an alert is active.
 var unlabelled = []string{"kubernetes_requests_forbidden_total", "ALERTS"}
 
 // walk returns the names of the metrics in a syntax tree of Prometheus' API.

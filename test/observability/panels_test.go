@@ -15,7 +15,7 @@ type panelCase struct {
 }
 
 var panelCases = map[string]panelCase{
-	"an object with another condition": {
+	"an object with a condition that the panel ignores": {
 		dashboard: "jutsu-discord-operator", panel: "Conditions",
 		series: map[string]string{
 			`discord_object_condition{job="$job", kind="DiscordChannel", namespace="a", name="x", type="Ready"}`:    "1x10",
@@ -34,7 +34,7 @@ var panelCases = map[string]panelCase{
 			`{namespace="a", service="tokyo", code="200"}`: 1, `{namespace="b", service="tokyo", code="200"}`: 2,
 		},
 	},
-	"Dojos of the same name, of which one is slow": {
+	"one of two Dojos of the same name is slow": {
 		panel: "Duration of requests",
 		series: map[string]string{
 			`gin_request_duration_seconds_sum{namespace="a", service="tokyo"}`:   "0+30x10",

@@ -128,7 +128,7 @@ func TestLinksOfTheForms(t *testing.T) {
 	}
 }
 
-// The domain jutsu.com serves nothing.
+// Files must not link to jutsu.com, because the domain serves nothing.
 func TestNoAddress(t *testing.T) {
 	root, err := project.Root()
 	if err != nil {

@@ -109,7 +109,8 @@ type bot struct {
 	serverID string
 }
 
-// With a real Discord, withBot removes the settings of DiscordServers, so that the real ones stay.
+// With a real Discord, withBot removes the settings of DiscordServers, so that the settings of the
+// real server stay.
 func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstructured, error) {
 	token, err := readToken(b.tokenFile)
 	if err != nil {

@@ -64,13 +64,13 @@ func TestWithBot(t *testing.T) {
 				"spec: {tokenSecretRef: {name: bot}, serverId: '18', deletionPolicy: Retain}}", filled},
 		},
 		"without the Secret": {objects: []string{server, other}, err: "lack the Secret"},
-		"a Secret of that name elsewhere": {objects: []string{secret, server, elsewhere}, want: []string{filled, server,
+		"a Secret of the same name in another namespace": {objects: []string{secret, server, elsewhere}, want: []string{filled, server,
 			elsewhere}},
 		"two servers, each with its Secret": {
 			objects: []string{secret, server, elsewhere, tenants},
 			want:    []string{filled, server, strings.Replace(elsewhere, "placeholder", "secret", 1), tenants},
 		},
-		"with a Secret elsewhere alone": {objects: []string{server, elsewhere}, err: "lack the Secret"},
+		"the Secret is only in another namespace": {objects: []string{server, elsewhere}, err: "lack the Secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var objects, want []*unstructured.Unstructured
@@ -107,20 +107,20 @@ func TestByPolicy(t *testing.T) {
 		deleted, kept []string
 	}{
 		"a server": {object: head + "DiscordServer, metadata: {name: a}, status: {serverId: '17'}}"},
-		"a channel of its own": {object: head +
+		"a created channel": {object: head +
 			"DiscordChannel, spec: {name: tokyo}, status: {channelId: '19', channelURL: 'https://x/19'}}",
 			deleted: []string{"#tokyo (https://x/19)"}},
-		"a category of its own": {object: head + "DiscordGroup, spec: {name: Alerts}, status: {groupId: '18'}}",
+		"a created category": {object: head + "DiscordGroup, spec: {name: Alerts}, status: {groupId: '18'}}",
 			deleted: []string{`category "Alerts"`}},
-		"possibly created": {object: head + "DiscordChannel, metadata: {finalizers: [x/y]}, spec: {name: tokyo}}",
+		"a channel that may exist on Discord": {object: head + "DiscordChannel, metadata: {finalizers: [x/y]}, spec: {name: tokyo}}",
 			deleted: []string{"#tokyo"}},
-		"certainly not created": {object: head + "DiscordChannel, spec: {name: tokyo}}"},
+		"a channel that was never created": {object: head + "DiscordChannel, spec: {name: tokyo}}"},
 		"with the policy Retain": {object: head +
 			"DiscordChannel, spec: {name: tokyo, deletionPolicy: Retain}, status: {channelId: '19'}}",
 			kept: []string{"#tokyo"}},
 		"adopted": {object: head +
 			"DiscordChannel, spec: {name: tokyo, adopt: {id: '19'}}, status: {channelId: '19'}}", kept: []string{"#tokyo"}},
-		"adopted, to be deleted": {object: head +
+		"adopted, with the policy Delete": {object: head +
 			"DiscordChannel, spec: {name: tokyo, adopt: {id: '19'}, deletionPolicy: Delete}, status: {channelId: '19'}}",
 			kept: []string{"#tokyo"}},
 	} {

@@ -18,7 +18,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// leaving is long, because the operator may first have to recover a create with a lost response.
+// leaving is the time limit of leaveDiscord. It is long, because the operator may first have to
+// recover a create with a lost response.
 const leaving = time.Minute
 
 // leaveDiscord keeps the server and adopted channels. Its error lists the remaining objects,

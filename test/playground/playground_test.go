@@ -101,7 +101,7 @@ func (p *playground) processes() map[string]int {
 	return found
 }
 
-func TestOnceTwiceAtATime(t *testing.T) {
+func TestTwoPlaygroundsInParallel(t *testing.T) {
 	g := NewWithT(t)
 	first, second := startPlayground(t, "--once"), startPlayground(t, "--once")
 	for _, p := range []*playground{first, second} {
@@ -172,7 +172,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-func TestMakeTerminated(t *testing.T) {
+func TestTerminatedMakeStopsPlayground(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
 	root, err := project.Root()
@@ -186,7 +186,7 @@ func TestMakeTerminated(t *testing.T) {
 	p.expectNoTraces(g)
 }
 
-func TestSomethingDies(t *testing.T) {
+func TestPlaygroundEndsWithAnyProcess(t *testing.T) {
 	t.Parallel()
 	const ofAnOperator = `"controllerKind"` // each log line about an object has this text
 	for name, log := range map[string]string{"dojo-operator": ofAnOperator, "discord-operator": ofAnOperator,

@@ -59,7 +59,7 @@ func TestRowOf(t *testing.T) {
 			want: row{name: "discordchannel/tokyo", current: true, why: "the operator has not reconciled it yet",
 				discord: discordColumns{is: true, id: "19", server: "jujutsu", group: "alerts", created: noon}},
 		},
-		"of an older spec": {
+		"with conditions of an older spec": {
 			object: `{kind: Dojo, metadata: {name: tokyo, generation: 3}, status: {observedGeneration: 2, conditions: [
 				{type: Ready, status: "True", reason: Reconciled, message: The object matches its spec.}]}}`,
 			want: row{name: "dojo/tokyo", ready: "True", why: "Reconciled: The object matches its spec."},
@@ -106,16 +106,16 @@ func TestAllReady(t *testing.T) {
 		want       bool
 		complaints []string
 	}{
-		"nothing there": {rows: nil, complaints: []string{"there are no objects"}},
-		"all Ready":     {rows: []row{good, good}, want: true},
+		"no objects": {rows: nil, complaints: []string{"there are no objects"}},
+		"all Ready":  {rows: []row{good, good}, want: true},
 		"one is Progressing": {rows: []row{good, scaling},
 			complaints: []string{"dojo/b Ready=False Progressing=True 3/5 RollingOut: 3 of 5 replicas are ready"}},
 		"one is Degraded": {rows: []row{broken, good},
 			complaints: []string{
 				`dojo/c Ready=False Degraded=True 0/1 CredentialsIncomplete: Secret x lacks the key "host".`}},
-		"one Ready of an old spec": {rows: []row{unchecked},
+		"one is Ready for an older spec": {rows: []row{unchecked},
 			complaints: []string{"dojo/d Ready=True (of an older generation) Reconciled: The object matches its spec."}},
-		"one not reconciled yet": {rows: []row{unseen},
+		"one is not reconciled yet": {rows: []row{unseen},
 			complaints: []string{"dojo/e Ready=- the operator has not reconciled it yet"}},
 		"several, each with a line": {rows: []row{unseen, good, scaling},
 			complaints: []string{unseen.line(), scaling.line()}},
@@ -190,12 +190,12 @@ func TestChangedLines(t *testing.T) {
 		before, after []row
 		want          []string
 	}{
-		"the first time":   {after: []row{good}, want: []string{good.line()}},
-		"nothing changed":  {before: []row{good, scaling}, after: []row{good, scaling}},
-		"one changed":      {before: []row{good, scaling}, after: []row{good, scaled}, want: []string{scaled.line()}},
-		"one came":         {before: []row{scaling}, after: []row{good, scaling}, want: []string{good.line()}},
-		"one went":         {before: []row{good, scaling}, after: []row{scaling}, want: []string{"dojo/a is deleted"}},
-		"all went at once": {before: []row{good, scaling}, want: []string{"dojo/a is deleted", "dojo/b is deleted"}},
+		"the first time":          {after: []row{good}, want: []string{good.line()}},
+		"nothing changed":         {before: []row{good, scaling}, after: []row{good, scaling}},
+		"one changed":             {before: []row{good, scaling}, after: []row{good, scaled}, want: []string{scaled.line()}},
+		"one is new":              {before: []row{scaling}, after: []row{good, scaling}, want: []string{good.line()}},
+		"one is deleted":          {before: []row{good, scaling}, after: []row{scaling}, want: []string{"dojo/a is deleted"}},
+		"all are deleted at once": {before: []row{good, scaling}, want: []string{"dojo/a is deleted", "dojo/b is deleted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, changedLines(test.before, test.after)); diff != "" {

@@ -243,8 +243,8 @@ func valuesFor(paths ...string) map[string]any {
 	return values
 }
 
-// kustomized returns the objects of a chart: the overlay and components without the Namespace and
-// objects that grant nothing, with values instead of ConfigMaps.
+// kustomized returns the objects that a chart should have: the overlay and the components, but not
+// the Namespace and not the objects that grant nothing. Values replace ConfigMaps.
 func kustomized(t *testing.T, o operator, paths []string, more ...types.Label) map[string]any {
 	t.Helper()
 	switches, err := switchesOf(folderOf(t, o))
@@ -358,7 +358,7 @@ func TestValues(t *testing.T) {
 			map[string]string{container + "image": "example.com:5000/a/b:v1.2.3"}},
 		"an image by digest": {`image: {repository: example.com/b, tag: "sha256:0123"}`,
 			map[string]string{container + "image": "example.com/b@sha256:0123"}},
-		"an image by both": {`image: {repository: example.com/b, tag: "v1.2.3@sha256:0123", pullPolicy: Always}`,
+		"an image by tag and digest": {`image: {repository: example.com/b, tag: "v1.2.3@sha256:0123", pullPolicy: Always}`,
 			map[string]string{
 				container + "image": "example.com/b:v1.2.3@sha256:0123", container + "imagePullPolicy": "Always"}},
 		"flags": {`flags: {concurrency: 8, zap-log-level: debug, zap-devel: true}`,

@@ -54,8 +54,8 @@ func newTree(node *yaml.Node) *tree {
 	return t
 }
 
-// merge makes the tree equal to after if the value is set, and to the former tree if it is not. The
-// tree after includes all earlier merges.
+// merge makes the tree equal to the argument after if the value is set, and equal to the former
+// tree if it is not. The argument must include all earlier merges.
 func (t *tree) merge(value string, after *tree) {
 	t.entries = mergeEntries(value, t.entries, after.entries, t.node.Kind == yaml.MappingNode)
 }
@@ -91,7 +91,8 @@ func mergeEntries(value string, before, after []*entry, keepOrder bool) (all []*
 	return all
 }
 
-// pair matches maps between two common entries in order, if before and after have as many there.
+// pair matches maps between two common entries in order, if before and after have equally many
+// entries there.
 func pair(before, after []*entry, common map[int]int) {
 	isMap := func(e *entry) bool { return e.value.node.Kind == yaml.MappingNode }
 	var gap []int

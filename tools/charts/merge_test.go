@@ -18,17 +18,17 @@ func TestMerge(t *testing.T) {
 		after  []string // documents: with the value a, with the values a and b, ...
 		want   string
 	}{
-		"another key": {"x: 1 # one", []string{"x: 1\ny: 2"}, `
+		"an added key": {"x: 1 # one", []string{"x: 1\ny: 2"}, `
 x: 1 # one
 {{- if .Values.a }}
 y: 2
 {{- end }}`},
-		"without the first key": {"x: 1\ny: 2", []string{"y: 2"}, `
+		"the first key is removed": {"x: 1\ny: 2", []string{"y: 2"}, `
 y: 2
 {{- if not .Values.a }}
 x: 1
 {{- end }}`},
-		"another value": {"z: 0\nx: 1", []string{"z: 0\nx: 2"}, `
+		"a changed value": {"z: 0\nx: 1", []string{"z: 0\nx: 2"}, `
 z: 0
 {{- if .Values.a }}
 x: 2
@@ -36,7 +36,7 @@ x: 2
 x: 1
 {{- end }}`},
 		"keys in another order": {"x: 1\ny: 2", []string{"y: 2\nx: 1"}, "\nx: 1\ny: 2"},
-		"more items": {"l: [1, 2]", []string{"l: [0, 1, 2]", "l: [0, 1, 2, 3]"}, `
+		"added items": {"l: [1, 2]", []string{"l: [0, 1, 2]", "l: [0, 1, 2, 3]"}, `
 l:
 {{- if .Values.a }}
 - 0

@@ -20,8 +20,8 @@ type change struct {
 	Value string
 	// Access reports whether the component also changes rights in the watched namespaces.
 	Access bool
-	// Environment maps SUFFIX/KEY, the end of the name and a key of a ConfigMap, to a template for
-	// the environment variable.
+	// Environment maps SUFFIX/KEY, the end of a ConfigMap's name and one of its keys, to a template
+	// for the environment variable.
 	Environment map[string]string
 }
 

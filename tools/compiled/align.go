@@ -25,7 +25,7 @@ const keep = "//align:keep "
 // A raised library may require newer versions of other libraries, so align repeats its work.
 const rounds = 5
 
-// align raises each library that several modules compile to the newest required version.
+// align raises each library to the newest version that one of the project's modules compiles.
 func align(root string, out io.Writer) error {
 	folders, err := moduleFolders(root)
 	if err != nil {
@@ -147,7 +147,8 @@ func newestOf(used map[string]map[string]string) map[string]string {
 	return newest
 }
 
-// toRaise lists libraries, as PATH@VERSION, that are newer in another module, except those of keep.
+// toRaise lists libraries, as PATH@VERSION, that are newer in another module, except the libraries
+// that keep excludes.
 func toRaise(folder string, used, newest map[string]string) (wanted []string, err error) {
 	mod, err := os.ReadFile(filepath.Join(folder, "go.mod"))
 	if err != nil {

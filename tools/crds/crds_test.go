@@ -16,11 +16,11 @@ func TestWrap(t *testing.T) {
 		"short lines stay": {"one\ntwo", "one\ntwo"},
 		"a long line joins the rest of its sentence": {long + " the\nsentence.\nNext.",
 			strings.Repeat("a ", 36) + "a\nend of the sentence.\nNext."},
-		"paragraphs stay":                   {"One.\n\n" + long + "\n\nThree.", "One.\n\n" + strings.Repeat("a ", 36) + "a\nend of\n\nThree."},
-		"lists stay":                        {"Of:\n- one\n- two", "Of:\n- one\n- two"},
-		"an item is continued under itself": {"  " + long, "  " + strings.TrimSpace(strings.Repeat("a ", 37)) + "\n  end of"},
-		"an address stays whole":            {"See " + strings.Repeat("x", 80), "See\n" + strings.Repeat("x", 80)},
-		"a quotation stays whole":           {strings.Repeat("a ", 37) + `"0 2 * * *"`, strings.Repeat("a ", 36) + "a\n" + `"0 2 * * *"`},
+		"paragraphs stay": {"One.\n\n" + long + "\n\nThree.", "One.\n\n" + strings.Repeat("a ", 36) + "a\nend of\n\nThree."},
+		"lists stay":      {"Of:\n- one\n- two", "Of:\n- one\n- two"},
+		"the rest of an indented line keeps the indentation": {"  " + long, "  " + strings.TrimSpace(strings.Repeat("a ", 37)) + "\n  end of"},
+		"an address stays whole":                             {"See " + strings.Repeat("x", 80), "See\n" + strings.Repeat("x", 80)},
+		"a quotation stays whole":                            {strings.Repeat("a ", 37) + `"0 2 * * *"`, strings.Repeat("a ", 36) + "a\n" + `"0 2 * * *"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := wrap(c.before); got != c.after {
@@ -60,7 +60,7 @@ func TestBoundQuantity(t *testing.T) {
 		"without a rule": {map[string]any{"pattern": upstream}, map[string]any{"pattern": bounded}},
 		"with another rule": {map[string]any{"pattern": upstream, "x-kubernetes-validations": other},
 			map[string]any{"pattern": bounded, "x-kubernetes-validations": other}},
-		"with its own rule": {map[string]any{"pattern": upstream, "x-kubernetes-validations": ruled},
+		"with a rule of the same pattern": {map[string]any{"pattern": upstream, "x-kubernetes-validations": ruled},
 			map[string]any{"x-kubernetes-validations": ruled}},
 	} {
 		if boundQuantity(c.before); !reflect.DeepEqual(c.before, c.after) {

@@ -16,8 +16,8 @@ func TestNotes(t *testing.T) {
 		"in the middle":         {version: "v0.2.0", want: "### Added\n\n- two\n"},
 		"no brackets":           {version: "v0.1.0", want: "- one\n"},
 		"no date":               {version: "v0.1.1", err: "does not say when v0.1.1 is released"},
-		"missing":               {version: "v0.3.0", err: `write what is new under "## [0.3.0] - YEAR-MONTH-DAY"`},
-		"empty":                 {version: "v0.0.1", err: "says nothing of v0.0.1"},
+		"a missing version":     {version: "v0.3.0", err: `write what is new under "## [0.3.0] - YEAR-MONTH-DAY"`},
+		"an empty section":      {version: "v0.0.1", err: "says nothing of v0.0.1"},
 		"a prefix of a version": {version: "v0.2", err: "says nothing of v0.2"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -82,7 +82,7 @@ func TestFormer(t *testing.T) {
 			version: baselineVersion, commit: "a"},
 		"only a tag of HEAD": {before: func(h history) { h.run("tag", dojo+"/v0.1.0") },
 			version: baselineVersion, commit: "a"},
-		"a tag of HEAD and one before": {before: func(h history) {
+		"a tag of HEAD and an older tag": {before: func(h history) {
 			h.run("tag", dojo+"/v0.1.0", h.at("c"))
 			h.run("tag", dojo+"/v0.2.0")
 		}, version: "v0.1.0", commit: "c"},
@@ -111,7 +111,7 @@ func TestFormer(t *testing.T) {
 		}, version: "v0.1.0", commit: "b"},
 		"the baseline is an option of git": {before: func(h history) { h.pin("--all") },
 			refused: "this clone lacks the commit"},
-		"neither": {before: func(h history) {
+		"neither a tag nor a baseline": {before: func(h history) {
 			if err := os.Remove(filepath.Join(h.root, baselineFile)); err != nil {
 				h.t.Fatal(err)
 			}
@@ -216,10 +216,10 @@ func TestAccept(t *testing.T) {
 		change func(*finding)
 		stale  bool
 	}{
-		"another field":          {func(f *finding) { f.Where += "2" }, true},
-		"another change":         {func(f *finding) { f.What = "default value changed : x" }, true},
-		"no longer breaking":     {func(f *finding) { f.Breaking = false }, true},
-		"another value, removed": {func(f *finding) { f.What += "y" }, false},
+		"another field":                    {func(f *finding) { f.Where += "2" }, true},
+		"another change":                   {func(f *finding) { f.What = "default value changed : x" }, true},
+		"no longer breaking":               {func(f *finding) { f.Breaking = false }, true},
+		"another value in the same change": {func(f *finding) { f.What += "y" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := slices.Clone(all)

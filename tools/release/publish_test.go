@@ -162,8 +162,8 @@ func TestRefusedReleases(t *testing.T) {
 	}{
 		"no version":                               {o: releaseOptions{Operator: dojo, DryRun: true}, want: "give it as VERSION=v1.2.3"},
 		"an incomplete version":                    {o: releaseOptions{Operator: dojo, Version: "v0.2", DryRun: true}, want: "give it as VERSION=v1.2.3"},
-		"nowhere to push":                          {o: releaseOptions{Operator: dojo, Version: "v0.2.0"}, want: "IMAGE_REPO=ghcr.io/you"},
-		"not in the changelog":                     {o: releaseOptions{Operator: dojo, Version: "v0.3.0", Repo: repo}, want: "dojo-operator/CHANGELOG.md: it says nothing of v0.3.0"},
+		"no registry":                              {o: releaseOptions{Operator: dojo, Version: "v0.2.0"}, want: "IMAGE_REPO=ghcr.io/you"},
+		"a version that the changelog lacks":       {o: releaseOptions{Operator: dojo, Version: "v0.3.0", Repo: repo}, want: "dojo-operator/CHANGELOG.md: it says nothing of v0.3.0"},
 		"uncommitted changes":                      {before: func(p *project) { p.write("new", "") }, o: wanted, want: "this is not committed:\n?? new"},
 		"released from this clone":                 {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.2.0"); p.commit("next") }, o: wanted, want: "take the next version"},
 		"an old version":                           {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.3.0"); p.commit("next") }, o: wanted, want: "v0.2.0 is not newer than v0.3.0"},
@@ -208,7 +208,7 @@ func breaksSince(tags ...string) func(*project) {
 	}
 }
 
-func TestCompatOfTheOther(t *testing.T) {
+func TestCompatIgnoresTheOtherOperator(t *testing.T) {
 	p := newProject(t)
 	var out bytes.Buffer
 	check := func(operator string) error { return checkCompat(t.Context(), p.repository, &out, operator, "") }

@@ -58,7 +58,7 @@ func newRehearsal(ctx context.Context, o signing, scratch string) (*signer, erro
 	return s, err
 }
 
-// useKey uses none of the Sigstore services that cosign uses by default.
+// useKey disables the Sigstore services that cosign uses by default.
 func (s *signer) useKey(ctx context.Context, key, scratch, public string) error {
 	if err := s.run(ctx, "public-key", "--key="+key, "--outfile="+public); err != nil {
 		return err

@@ -10,12 +10,12 @@ type Alerts struct {
 }
 
 // DiscordAlerts names the channel for a Dojo's alerts, or the group in which
-// one is created.
+// the operator creates a channel for these alerts.
 // +kubebuilder:validation:XValidation:rule="has(self.channelRef) != has(self.groupRef)",message="name exactly one: the channelRef of a DiscordChannel that exists, or the groupRef of a DiscordGroup in which the Dojo gets a channel of its own"
 type DiscordAlerts struct {
 	// channelRef names a DiscordChannel in the same namespace. Several Dojos can
-	// share it. It must have a spec.webhook, through which Alertmanager posts. The
-	// operator never writes to it.
+	// share this DiscordChannel. It must have a spec.webhook, through which
+	// Alertmanager posts. The operator never changes it.
 	// +optional
 	ChannelRef *DiscordReference `json:"channelRef,omitempty"`
 
@@ -39,8 +39,8 @@ type DiscordAlerts struct {
 // +kubebuilder:validation:XValidation:rule="has(self.roleId) != has(self.userId)",message="name exactly one: roleId or userId"
 type AlertMention struct {
 	// roleId is the id of a role of the Discord server, 17 to 20 digits. In
-	// developer mode, Discord shows it under Server Settings, Roles. The role
-	// @everyone, whose id is the server's, notifies nobody.
+	// developer mode, Discord shows it under Server Settings, Roles. The id of the
+	// role @everyone equals the id of the server; this role notifies nobody.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{17,20}$')",message="must be the id of a role on Discord: 17 to 20 digits"
@@ -110,13 +110,14 @@ type AlertsStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	ChannelName string `json:"channelName"`
 
-	// channelId is the id of the channel on Discord. Empty until it exists.
+	// channelId is the id of the channel on Discord. Empty until the channel
+	// exists.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	ChannelID string `json:"channelId,omitempty"`
 
 	// channelURL is the address of the channel in Discord, at most 2048
-	// characters. Empty until it exists.
+	// characters. Empty until the channel exists.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	ChannelURL string `json:"channelURL,omitempty"`

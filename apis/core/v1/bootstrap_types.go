@@ -2,10 +2,11 @@
 
 package v1
 
-// OriginAnnotation on the Cluster of a Dojo with bootstrap names the origin of the data, which
-// status.database.origin repeats. A Dojo with bootstrap does not use an existing Cluster without
-// the annotation, because that Cluster may hold other data. On a Cluster that you restore
-// yourself, set the annotation to the value in the message of the reason OriginMismatch.
+// OriginAnnotation on the Cluster of a Dojo with bootstrap names the origin of
+// the data, which status.database.origin repeats. A Dojo with bootstrap does
+// not use an existing Cluster without the annotation, because that Cluster may
+// have other data. On a Cluster that you restore yourself, set the annotation
+// to the value in the message of the reason OriginMismatch.
 const OriginAnnotation = "core.jutsu.com/origin"
 
 // Bootstrap defines the origin of a new Cluster's data. It has an effect only
@@ -29,8 +30,9 @@ type Bootstrap struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.targetTime) || !has(self.volumeSnapshot)",message="targetTime needs the write-ahead log, which a volume snapshot does not have: restore from objectStore, or leave targetTime out"
 type Recovery struct {
 	// backup is a Backup of CloudNativePG. Without targetTime, the data dates from
-	// the end of the backup. A plugin's Backup must name its location in
-	// spec.pluginConfiguration.parameters; a Dojo's own Backups do.
+	// the end of the backup. If a plugin has made the Backup, the Backup must name
+	// its location in spec.pluginConfiguration.parameters. A Dojo's own Backups
+	// always do so.
 	// +optional
 	Backup *BackupReference `json:"backup,omitempty"`
 
@@ -61,7 +63,7 @@ type Recovery struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z_][a-zA-Z0-9_-]*$')",message="must be the name of a database of Postgres: letters, digits, '_' and '-', starting with a letter or '_'"
-	// +kubebuilder:validation:XValidation:rule="!(self in ['app', 'postgres', 'template0', 'template1', 'streaming_replica', 'cnpg_pooler_pgbouncer']) && !self.startsWith('pg_')",message="must be the database of an application, with an owner of its own: CloudNativePG keeps the databases and roles app, postgres and others for itself"
+	// +kubebuilder:validation:XValidation:rule="!(self in ['app', 'postgres', 'template0', 'template1', 'streaming_replica', 'cnpg_pooler_pgbouncer']) && !self.startsWith('pg_')",message="must be the database of an application, which has an owner of the same name: 'app', 'postgres', 'template0', 'template1', 'streaming_replica', 'cnpg_pooler_pgbouncer' and names that begin with 'pg_' are reserved for CloudNativePG and Postgres"
 	Database string `json:"database,omitempty"`
 }
 
@@ -86,8 +88,8 @@ type RecoverySnapshots struct {
 	Storage string `json:"storage"`
 
 	// walStorage is the name of the VolumeSnapshot of the write-ahead log, if the
-	// Cluster had a separate volume for it. The new Cluster then needs walStorage
-	// too.
+	// Cluster had a separate volume for the log. The new Cluster then needs
+	// walStorage too.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a VolumeSnapshot: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
@@ -100,8 +102,9 @@ type RecoveryObjectStore struct {
 	// +required
 	Plugin RecoveryPlugin `json:"plugin"`
 
-	// serverName is the name under which the Cluster archived, at most 253
-	// characters: its own name (<dojo>-db), or its plugin's parameter serverName.
+	// serverName is the name under which the Cluster has archived to the object
+	// store, at most 253 characters: its own name (<dojo>-db) or, if it was set,
+	// the parameter serverName of its plugin.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -121,7 +124,7 @@ type RecoveryPlugin struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 253 && size(self[key]) <= 4096)",message="a parameter has a name of at most 253 and a value of at most 4096 characters"
-	// +kubebuilder:validation:XValidation:rule="!('serverName' in self)",message="name the serverName in objectStore.serverName, not in the parameters of the plugin"
+	// +kubebuilder:validation:XValidation:rule="!('serverName' in self)",message="set serverName in objectStore.serverName, not in the parameters of the plugin"
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
@@ -151,7 +154,8 @@ type ImportSource struct {
 	Name string `json:"name"`
 }
 
-// BootstrapSource returns the origin of the Cluster's data, nil for an empty database.
+// BootstrapSource returns the origin of the Cluster's data, or nil if the
+// database begins empty.
 func (d *Dojo) BootstrapSource() *Bootstrap {
 	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil {
 		return nil

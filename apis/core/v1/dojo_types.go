@@ -22,15 +22,17 @@ const (
 	DatabaseMongo Database = "Mongo"
 )
 
-// PausedAnnotation with the value "true" pauses a Dojo. The operator reports the pending changes
-// in the Dojo's status, but writes none of the Dojo's children. If a deletion of the Dojo would
-// delete its data, the deletion waits until the annotation is removed.
+// PausedAnnotation with the value "true" pauses a Dojo. The operator reports
+// the pending changes in the Dojo's status, but does not write the Dojo's
+// children. If a deletion of the Dojo would delete its data, the deletion waits
+// until the annotation is removed.
 const PausedAnnotation = "core.jutsu.com/paused"
 
-// AllowedNamespacesAnnotation on a Secret names the other namespaces whose Dojos may read the
-// Secret through spec.credentialsRef: a comma-separated list, or "*" for all. Without the
-// annotation, only Dojos of the Secret's namespace may read it. Otherwise a user who may create
-// Dojos could read every Secret of the cluster.
+// AllowedNamespacesAnnotation on a Secret names the other namespaces whose
+// Dojos may read the Secret through spec.credentialsRef: a comma-separated
+// list, or "*" for all. Without the annotation, only Dojos of the Secret's
+// namespace may read it. Without this rule, a user who may create Dojos could
+// read every Secret of the cluster.
 const AllowedNamespacesAnnotation = "core.jutsu.com/allowed-namespaces"
 
 // SecretReference names a Secret.
@@ -42,10 +44,11 @@ type SecretReference struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a Secret: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
 	Name string `json:"name"`
 
-	// namespace of the Secret. Defaults to the Dojo's. A Secret of another
-	// namespace must have the annotation core.jutsu.com/allowed-namespaces, which
-	// lists the Dojo's namespace (comma-separated) or is "*". Otherwise the Dojo
-	// is Degraded with the reason CredentialsNotShared.
+	// namespace of the Secret. Defaults to the Dojo's namespace. A Secret of
+	// another namespace must have the annotation
+	// core.jutsu.com/allowed-namespaces: "*", or a comma-separated list that
+	// includes the Dojo's namespace. Otherwise the Dojo is Degraded with the
+	// reason CredentialsNotShared.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -61,7 +64,7 @@ type SecretReference struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.database) || self.database != 'Mongo' || !has(self.env) || !self.env.exists(e, e.name == 'DB_URI')",message="with the database Mongo, DB_URI is set by the operator"
 // +kubebuilder:validation:XValidation:rule="has(self.postgres) == has(oldSelf.postgres)",message="credentialsRef and postgres cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/do/migrate-database.md says"
 // +kubebuilder:validation:XValidation:rule="!has(self.alerts) || !has(self.monitoring) || self.monitoring.enabled",message="alerts needs the objects of monitoring: set monitoring.enabled to true, or leave monitoring out"
-// +kubebuilder:validation:XValidation:rule="!(oldSelf.?exposure.?ingress.?className.hasValue() && self.?exposure.?ingress.hasValue()) || self.?exposure.?ingress.?className.hasValue()",message="className of the Ingress cannot be taken away: the cluster's default class is given to new objects only, and the Ingress would have none. Name the class, or remove exposure and add it again"
+// +kubebuilder:validation:XValidation:rule="!(oldSelf.?exposure.?ingress.?className.hasValue() && self.?exposure.?ingress.hasValue()) || self.?exposure.?ingress.?className.hasValue()",message="className of the Ingress cannot be removed: the cluster's default class applies only when an Ingress is created, so this Ingress would have no class. Name the class, or remove exposure and add it again"
 // +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",message="the name of each volumeMount must be the name of one of volumes"
 type DojoSpec struct {
 	// accountId identifies the owner of the Dojo, in any form of 1 to 128
@@ -95,11 +98,11 @@ type DojoSpec struct {
 	Database Database `json:"database,omitempty"`
 
 	// credentialsRef names the Secret with the credentials of an existing
-	// database, in CloudNativePG's form for the owner of a database
-	// (`<cluster>-app`). Its keys are host, port, dbname, user (or username) and
-	// password; none may be empty. With the database Mongo, the pods also have
-	// DB_URI, and the Secret can have a connection string instead of these keys.
-	// The key of the connection string is uri, connectionString.standard,
+	// database. The Secret has the keys of CloudNativePG's Secret `<cluster>-app`:
+	// host, port, dbname, user (or username) and password. The value of each key
+	// must not be empty. With the database Mongo, the pods also have DB_URI, and
+	// the Secret can have a connection string instead of these keys. The key of
+	// the connection string is uri, connectionString.standard,
 	// connectionString.standardSrv or, in a Secret of Percona's operator, a name
 	// that ends with _connectionString. The operator copies the credentials into a
 	// Secret of the Dojo. The pods roll when the credentials change.
@@ -107,22 +110,22 @@ type DojoSpec struct {
 	CredentialsRef *SecretReference `json:"credentialsRef,omitempty"`
 
 	// postgres requests a database for this Dojo, instead of credentialsRef. It
-	// requires CloudNativePG 1.30 or newer. Without CloudNativePG the Dojo is
-	// Degraded with the reason CloudNativePGNotInstalled, and continues
-	// automatically once it is installed.
+	// requires CloudNativePG 1.30 or newer. Without CloudNativePG, the Dojo is
+	// Degraded with the reason CloudNativePGNotInstalled. Once CloudNativePG is
+	// installed, the Dojo continues automatically.
 	// +optional
 	Postgres *Postgres `json:"postgres,omitempty"`
 
-	// suspend stops the application: no pods run, whatever replicas is. A Cluster
-	// of postgres.cluster is hibernated and its backups pause. The Dojo raises no
-	// alerts. All data stays. When suspend is false again, the Cluster starts
-	// first and then the pods. Defaults to false.
+	// suspend stops the application: no pods run, even if replicas is greater than
+	// 0. The Dojo's own Cluster (postgres.cluster) is hibernated. Its scheduled
+	// backups and the Dojo's alerts pause. All data stays. When suspend is false
+	// again, first the Cluster starts, and then the pods. Defaults to false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// deletionProtection refuses every deletion of the Dojo, also by
-	// administrators, until it is false again. It does not refuse the deletion of
-	// the namespace, which deletes the Dojo too. Defaults to false.
+	// deletionProtection protects the Dojo: while it is true, the API server
+	// refuses every deletion of the Dojo, also by administrators. But if the
+	// namespace is deleted, the Dojo is deleted too. Defaults to false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
@@ -133,9 +136,9 @@ type DojoSpec struct {
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
 
-	// release is a step that runs before any pod of a new image serves, such as
-	// migrations of the database. If it fails, the pods keep their image, and
-	// the Dojo is Degraded with the reason ReleaseFailed.
+	// release is a step that runs before the pods get a new image, such as
+	// migrations of the database. If the step fails, the pods keep their image,
+	// and the Dojo is Degraded with the reason ReleaseFailed.
 	// +optional
 	Release *Release `json:"release,omitempty"`
 
@@ -153,10 +156,10 @@ type DojoSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(s, size(s.name) <= 253)",message="the name of a Secret has at most 253 characters"
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 
-	// resources of the application's container. They replace all defaults:
-	// requests of 50m CPU and 64Mi memory, and a memory limit of 256Mi. Each of
-	// limits, requests and claims has at most 16 entries, with names of at most
-	// 317 and quantities of at most 64 characters.
+	// resources of the application's container. Defaults to requests of 50m CPU
+	// and 64Mi memory, and a memory limit of 256Mi. If you set resources, none of
+	// these defaults applies. Each of limits, requests and claims has at most 16
+	// entries, with names of at most 317 and quantities of at most 64 characters.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || size(self.limits) <= 16 && self.limits.all(key, size(key) <= 317 && (type(self.limits[key]) == int || size(self.limits[key]) <= 64))",message="limits has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
 	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || size(self.requests) <= 16 && self.requests.all(key, size(key) <= 317 && (type(self.requests[key]) == int || size(self.requests[key]) <= 64))",message="requests has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
@@ -180,16 +183,16 @@ type DojoSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || !has(e.valueFrom.resourceFieldRef) || !has(e.valueFrom.resourceFieldRef.divisor) || type(e.valueFrom.resourceFieldRef.divisor) == int || size(e.valueFrom.resourceFieldRef.divisor) <= 512)",message="a divisor in valueFrom has at most 512 characters"
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// envFrom lists ConfigMaps and Secrets in the Dojo's namespace whose keys
-	// become environment variables of the application, at most 16. Variables of
-	// env and of the operator take precedence. The pods do not roll when the
-	// content changes.
+	// envFrom lists ConfigMaps and Secrets in the Dojo's namespace, at most 16.
+	// Their keys become environment variables of the application. Variables of env
+	// and of the operator take precedence. If the content of a ConfigMap or Secret
+	// changes, the pods do not roll.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	EnvFrom []EnvFromSource `json:"envFrom,omitempty"`
 
-	// volumes of the pods, at most 16. The operator adds its own for the working
+	// volumes of the pods, at most 16. The operator adds a volume for the working
 	// directory /tmp. The application's root file system is read-only.
 	// +optional
 	// +listType=map
@@ -211,8 +214,9 @@ type DojoSpec struct {
 
 	// serviceAccountName is the ServiceAccount of the pods. The namespace's
 	// annotation core.jutsu.com/allowed-service-accounts (comma-separated) must
-	// list this name. The token is mounted unless the ServiceAccount forbids it.
-	// Defaults to the namespace's default ServiceAccount, without a token.
+	// list this name. The pods get the token of this ServiceAccount, unless the
+	// ServiceAccount forbids that. Defaults to the namespace's default
+	// ServiceAccount; the pods then get no token.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -227,8 +231,8 @@ type DojoSpec struct {
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 
 	// podAnnotations are added to the pods, at most 32, with names of at most 317
-	// and values of at most 4096 characters. Names of core.jutsu.com are the
-	// operator's. A change rolls the pods.
+	// and values of at most 4096 characters. Names that begin with core.jutsu.com/
+	// are reserved for the operator. A change rolls the pods.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="an annotation has a name of at most 317 and a value of at most 4096 characters"
@@ -259,7 +263,8 @@ type DojoSpec struct {
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
 	// affinity has the scheduling constraints of the pods towards nodes and other
-	// pods, as in a pod, with at most 8 terms of a kind.
+	// pods. It has the form of a pod's affinity, with at most 8 terms of each
+	// kind.
 	// +optional
 	Affinity *Affinity `json:"affinity,omitempty"`
 
@@ -312,13 +317,14 @@ type DojoStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions describe the Dojo's state: Available (at least one replica is
-	// ready; with spec.postgres requests can also reach the primary of Postgres),
-	// Progressing (the operator is working towards the spec), Degraded (a user
-	// must act; the message says how) and Ready (the object matches its spec).
-	// Degraded and Progressing are never True together. spec.postgres adds
-	// DatabaseReady, with the current step; backups add BackupSucceeded;
-	// spec.alerts adds AlertsReady. At most 16.
+	// conditions describe the Dojo's state: Available (at least one pod is ready
+	// and, with spec.postgres, the primary of Postgres is reachable), Progressing
+	// (the operator is working towards the spec), Degraded (a user must act; the
+	// message says how) and Ready (the object matches its spec). Degraded and
+	// Progressing are never True together. With spec.postgres, there is also
+	// DatabaseReady, which shows the current step. After the first backup, there
+	// is also BackupSucceeded. With spec.alerts, there is also AlertsReady. At
+	// most 16 conditions.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -394,9 +400,10 @@ type DojoStatus struct {
 	// +optional
 	Alerts *AlertsStatus `json:"alerts,omitempty"`
 
-	// waitingFor lists the objects of the spec that do not exist or are not usable
-	// yet, at most 16. A wait longer than the operator's --progress-deadline
-	// (--database-deadline for a Cluster) makes the Dojo Degraded.
+	// waitingFor lists the objects for which the Dojo waits, because they do not
+	// exist or are not usable yet, at most 16. If a wait takes longer than the
+	// operator's --progress-deadline (for a Cluster, --database-deadline), the
+	// Dojo becomes Degraded.
 	// +optional
 	// +listType=map
 	// +listMapKey=object
@@ -444,8 +451,8 @@ type Wait struct {
 // +kubebuilder:printcolumn:name="Host",type=string,JSONPath=`.status.hosts[0]`,priority=1,description="First host name for clients outside of the cluster"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="Message of the condition Ready"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))",optionalOldSelf=true,message="metadata.name becomes the name of a Service: at most 63 lower case letters, digits and '-', starting with a letter and not ending with '-'"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.postgres) || !has(self.spec.postgres.cluster) || size(self.metadata.name) <= 47",message="metadata.name becomes the name of a Cluster, <dojo>-db: with postgres.cluster it has at most 47 characters"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.postgres) || !has(self.spec.postgres.cluster) || !has(self.spec.postgres.cluster.version) || !has(oldSelf.spec.postgres) || !has(oldSelf.spec.postgres.cluster) || !has(oldSelf.spec.postgres.cluster.version) || self.spec.postgres.cluster.version >= oldSelf.spec.postgres.cluster.version || !has(self.status) || !has(self.status.database) || !has(self.status.database.clusterUID) || has(self.status.database.upgrade) && self.spec.postgres.cluster.version == self.status.database.upgrade.from || has(self.status.database.version) && (self.status.database.version.startsWith(self.spec.postgres.cluster.version) || !has(self.status.database.upgrade) && self.spec.postgres.cluster.version >= self.status.database.version)",message="spec.postgres.cluster.version cannot go down: Postgres does not open the data of a newer version. The lowest is the version that the Cluster has, in status.database.version. During an upgrade, it is status.database.upgrade.from"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.postgres) || !has(self.spec.postgres.cluster) || size(self.metadata.name) <= 47",message="with postgres.cluster, metadata.name has at most 47 characters, because the Cluster has the name <dojo>-db"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.postgres) || !has(self.spec.postgres.cluster) || !has(self.spec.postgres.cluster.version) || !has(oldSelf.spec.postgres) || !has(oldSelf.spec.postgres.cluster) || !has(oldSelf.spec.postgres.cluster.version) || self.spec.postgres.cluster.version >= oldSelf.spec.postgres.cluster.version || !has(self.status) || !has(self.status.database) || !has(self.status.database.clusterUID) || has(self.status.database.upgrade) && self.spec.postgres.cluster.version == self.status.database.upgrade.from || has(self.status.database.version) && (self.status.database.version.startsWith(self.spec.postgres.cluster.version) || !has(self.status.database.upgrade) && self.spec.postgres.cluster.version >= self.status.database.version)",message="spec.postgres.cluster.version cannot go down: Postgres does not open the data of a newer version. The lowest allowed version is the Cluster's version, in status.database.version, or during an upgrade the version in status.database.upgrade.from"
 type Dojo struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -456,9 +463,9 @@ type Dojo struct {
 	// +required
 	Spec DojoSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Before its first
-	// write, observedGeneration is -1, so that kstatus, and with it Flux and Helm,
-	// does not report the object as current.
+	// status is the observed state. Only the operator writes it. Until the
+	// operator first writes it, observedGeneration is -1. So kstatus, a library
+	// that Flux and Helm use, does not yet report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DojoStatus `json:"status,omitempty"`
@@ -473,7 +480,8 @@ type DojoList struct {
 	Items []Dojo `json:"items"`
 }
 
-// CredentialsSource returns the name of the Secret of spec.credentialsRef, empty without one.
+// CredentialsSource returns the name of the Secret of spec.credentialsRef. The
+// name is empty if this field is not set.
 func (d *Dojo) CredentialsSource() types.NamespacedName {
 	ref := d.Spec.CredentialsRef
 	if ref == nil {
@@ -482,8 +490,8 @@ func (d *Dojo) CredentialsSource() types.NamespacedName {
 	return types.NamespacedName{Namespace: cmp.Or(ref.Namespace, d.Namespace), Name: ref.Name}
 }
 
-// WaitingSince returns the time at which the Dojo began to wait for object, from its status. It
-// returns now if the status lists no such wait.
+// WaitingSince returns the time at which the Dojo began to wait for object,
+// from its status. If the status does not list this wait, it returns now.
 func (d *Dojo) WaitingSince(object string, now time.Time) time.Time {
 	for _, wait := range d.Status.WaitingFor {
 		if wait.Object == object {

@@ -11,7 +11,7 @@ type Hostname string
 // Exposure exposes a Dojo outside of the cluster, by either ingress or
 // gateway.
 // +kubebuilder:validation:XValidation:rule="has(self.ingress) != has(self.gateway)",message="exactly one of ingress and gateway is required; ingress: {} is an Ingress of the cluster's default class"
-// +kubebuilder:validation:XValidation:rule="!has(self.gateway) || !has(self.tls)",message="tls goes with ingress only: with gateway, the Gateway has the certificate, in the tls of its listener"
+// +kubebuilder:validation:XValidation:rule="!has(self.gateway) || !has(self.tls)",message="tls is allowed with ingress only: with gateway, the listener of the Gateway has the certificate"
 type Exposure struct {
 	// hosts are the Dojo's host names, such as dojo.example.org, at most 16.
 	// +required
@@ -26,14 +26,15 @@ type Exposure struct {
 	Ingress *IngressExposure `json:"ingress,omitempty"`
 
 	// gateway exposes the Dojo through an HTTPRoute for its Service. It requires
-	// the Gateway API. Without it, the Dojo is Degraded with the reason
-	// GatewayAPINotInstalled, and continues automatically once it is installed.
+	// the Gateway API. Without the Gateway API, the Dojo is Degraded with the
+	// reason GatewayAPINotInstalled. Once the Gateway API is installed, the Dojo
+	// continues automatically.
 	// +optional
 	Gateway *GatewayExposure `json:"gateway,omitempty"`
 
-	// tls serves all hosts over HTTPS. Allowed with ingress only: a Gateway has
-	// the certificates of its listeners itself. Without tls, an Ingress serves
-	// HTTP.
+	// tls serves all hosts over HTTPS. It is allowed only with ingress, because a
+	// Gateway itself has the certificates of its listeners. Without tls, the
+	// Ingress serves only HTTP.
 	// +optional
 	TLS *ExposureTLS `json:"tls,omitempty"`
 }
@@ -49,8 +50,8 @@ type IngressExposure struct {
 
 	// annotations of the Ingress, for its controller and for cert-manager, such as
 	// cert-manager.io/cluster-issuer: letsencrypt. At most 32, with names of at
-	// most 317 and values of at most 4096 characters. Names of jutsu.com are the
-	// operator's.
+	// most 317 and values of at most 4096 characters. Names that begin with
+	// jutsu.com/ or core.jutsu.com/ are reserved for the operator.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="an annotation has a name of at most 317 and a value of at most 4096 characters"
@@ -68,7 +69,7 @@ type GatewayExposure struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.name == b.name && (has(a.__namespace__) ? has(b.__namespace__) && a.__namespace__ == b.__namespace__ : !has(b.__namespace__)) && (!has(a.sectionName) || has(b.sectionName) && a.sectionName == b.sectionName)))",message="a Gateway may be listed more than once only with another sectionName each time"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.name == b.name && (has(a.__namespace__) ? has(b.__namespace__) && a.__namespace__ == b.__namespace__ : !has(b.__namespace__)) && (!has(a.sectionName) || has(b.sectionName) && a.sectionName == b.sectionName)))",message="if a Gateway is listed more than once, each entry needs a different sectionName"
 	ParentRefs []GatewayReference `json:"parentRefs"`
 }
 
@@ -80,7 +81,7 @@ type GatewayReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// namespace of the Gateway. Defaults to the Dojo's.
+	// namespace of the Gateway. Defaults to the Dojo's namespace.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -98,9 +99,9 @@ type GatewayReference struct {
 
 // ExposureTLS has the certificate of an Ingress.
 type ExposureTLS struct {
-	// secretName is the name of a Secret in the Dojo's namespace with tls.crt and
-	// tls.key for all hosts. cert-manager creates it if an annotation of the
-	// Ingress names an issuer.
+	// secretName is the name of a Secret in the Dojo's namespace. Its keys tls.crt
+	// and tls.key have the certificate for all hosts. If an annotation of the
+	// Ingress names an issuer, cert-manager creates this Secret.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

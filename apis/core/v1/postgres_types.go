@@ -8,20 +8,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RotatePasswordAnnotation on a Dojo with spec.postgres requests a new database password each time
-// its value changes to a non-empty one. The operator generates a password for another login, waits
-// until Postgres has it, rolls the pods, and disables the former login once no pod has it. At any
-// time Postgres accepts the password of every pod.
+// RotatePasswordAnnotation on a Dojo with spec.postgres requests a new database
+// password each time its value changes to another non-empty value. The operator
+// generates a password for another login, waits until Postgres has this
+// password, rolls the pods, and disables the former login once no pod uses it.
+// At any time, Postgres accepts the password of every pod.
 const RotatePasswordAnnotation = "core.jutsu.com/rotate-password" //nolint:gosec // a name, not a password
 
-// RecreateDatabaseAnnotation on a Dojo with spec.postgres.cluster allows an empty Cluster in place
-// of a lost one. Its value is the status.database.clusterUID of the lost Cluster, which is also in
-// the message of the reason DatabaseLost. It applies to that loss only, so it need not be removed.
+// RecreateDatabaseAnnotation on a Dojo with spec.postgres.cluster allows the
+// operator to create a new Cluster in place of a lost Cluster. The new Cluster
+// is empty or, with bootstrap, has the data that bootstrap names. All other
+// data of the lost Cluster stays lost. The value of the annotation is the
+// status.database.clusterUID of the lost Cluster, which is also in the message
+// of the reason DatabaseLost. The annotation applies to this loss only, so you
+// need not remove it.
 const RecreateDatabaseAnnotation = "core.jutsu.com/recreate-database"
 
-// UpgradeWithoutBackupAnnotation on a Dojo with spec.postgres.cluster allows an upgrade to another
-// major version of Postgres without a prior backup. Its value is that version, such as "17". It
-// applies to that upgrade only, so it need not be removed.
+// UpgradeWithoutBackupAnnotation on a Dojo with spec.postgres.cluster allows an
+// upgrade to another major version of Postgres without a backup before the
+// upgrade. Its value is the new version, such as "17". The annotation applies
+// to the upgrade to this version only, so you need not remove it.
 const UpgradeWithoutBackupAnnotation = "core.jutsu.com/upgrade-without-backup"
 
 // DatabaseFinalizer is on a Dojo with spec.postgres.reclaimPolicy Delete until the data is gone.
@@ -47,8 +53,8 @@ const (
 type Postgres struct {
 	// clusterRef names an existing CloudNativePG Cluster in the Dojo's namespace.
 	// The operator creates a database and an owner role in it, and never writes to
-	// the Cluster itself. While it does not exist, the Dojo is Progressing, and
-	// Degraded after --database-deadline.
+	// the Cluster itself. If the Cluster does not exist, the Dojo is Progressing,
+	// and after --database-deadline Degraded.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the data would stay behind. Make a new Dojo and move the data, as docs/do/migrate-database.md says"
 	ClusterRef *ClusterReference `json:"clusterRef,omitempty"`
@@ -70,9 +76,9 @@ type Postgres struct {
 	// starts and again after each change, so it must be idempotent (CREATE TABLE
 	// IF NOT EXISTS ...). If a statement fails, the Dojo is Degraded with the
 	// reason SchemaFailed; running pods are not affected. psql runs the SQL in a
-	// pod with the owner's password, which psql's own commands, such as \!, can
-	// read: use only SQL of users who may have the password. Use initSQL for the
-	// first schema, and spec.release for migrations.
+	// pod that has the owner's password. Commands of psql in the SQL, such as \!,
+	// can read this password. So use only SQL from users who may have the
+	// password. Use initSQL for the first schema, and spec.release for migrations.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -92,22 +98,23 @@ type ClusterReference struct {
 // PostgresCluster is a CloudNativePG Cluster for one Dojo.
 // +kubebuilder:validation:XValidation:rule="has(self.size) || has(self.storage)",message="storage or size is required: say how large the volume of each instance is, or name a size"
 // +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage) || (has(self.storage) ? !has(self.storage.storageClassName) : !has(oldSelf.storage.storageClassName))",message="storageClassName cannot be changed: volumes do not move between classes"
-// +kubebuilder:validation:XValidation:rule="!(has(self.version) && has(self.imageName))",message="version and imageName exclude each other: an image has a version"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.version) && !has(oldSelf.imageName) || has(self.version) || has(self.imageName)",message="version and imageName cannot both be taken away: CloudNativePG's default image may be of a newer version. Name the one that runs"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.walStorage) || has(self.walStorage)",message="walStorage cannot be taken away: the write-ahead log is on it"
-// +kubebuilder:validation:XValidation:rule="!has(self.synchronous) || self.synchronous.number < (has(self.instances) ? self.instances : has(self.size) ? 9 : 1)",message="synchronous.number must be less than instances: one of the instances is the primary, and a commit waits for others"
-// +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap)",message="bootstrap cannot be added or taken away: it is for a Cluster that does not exist yet. Make a new Dojo, as docs/do/restore.md says"
-// +kubebuilder:validation:XValidation:rule="!has(self.versionPolicy) || has(self.version)",message="versionPolicy needs version: the operator replaces no image that the spec or CloudNativePG chose"
-// +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.backup) || !has(self.backup.plugin) || self.backup.plugin.name != 'barman-cloud.cloudnative-pg.io' || (has(self.backup.plugin.parameters) && 'serverName' in self.backup.plugin.parameters)",message="with bootstrap.recovery, backup.plugin.parameters needs a serverName of its own, such as \"<dojo>-db-2\": the plugin archives into no place that has the log of another Cluster"
-// +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.objectStore) || !has(self.backup) || !has(self.backup.plugin) || !has(self.backup.plugin.parameters) || !('serverName' in self.backup.plugin.parameters) || self.backup.plugin.parameters['serverName'] != self.bootstrap.recovery.objectStore.serverName",message="backup.plugin.parameters.serverName must differ from bootstrap.recovery.objectStore.serverName: the plugin archives into no place that has the log of another Cluster"
-// +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.volumeSnapshot) || !has(self.bootstrap.recovery.volumeSnapshot.walStorage) || has(self.walStorage)",message="bootstrap.recovery.volumeSnapshot.walStorage needs walStorage: the log that is restored has a volume of its own"
+// +kubebuilder:validation:XValidation:rule="!(has(self.version) && has(self.imageName))",message="version and imageName exclude each other: the image determines the version"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.version) && !has(oldSelf.imageName) || has(self.version) || has(self.imageName)",message="version and imageName cannot both be removed: CloudNativePG's default image may have a newer version. Keep one of the two fields"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.walStorage) || has(self.walStorage)",message="walStorage cannot be removed: its volume has the write-ahead log"
+// +kubebuilder:validation:XValidation:rule="!has(self.synchronous) || self.synchronous.number < (has(self.instances) ? self.instances : has(self.size) ? 9 : 1)",message="synchronous.number must be less than instances: synchronous.number counts standbys only, and one of the instances is the primary"
+// +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap)",message="bootstrap cannot be added or removed: it applies only when the Cluster is created. Make a new Dojo, as docs/do/restore.md says"
+// +kubebuilder:validation:XValidation:rule="!has(self.versionPolicy) || has(self.version)",message="versionPolicy needs version: the operator does not replace an image that comes from imageName or from CloudNativePG's default"
+// +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.backup) || !has(self.backup.plugin) || self.backup.plugin.name != 'barman-cloud.cloudnative-pg.io' || (has(self.backup.plugin.parameters) && 'serverName' in self.backup.plugin.parameters)",message="with bootstrap.recovery, backup.plugin.parameters needs a serverName of its own, such as \"<dojo>-db-2\": the plugin does not archive to a place that has the write-ahead log of another Cluster"
+// +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.objectStore) || !has(self.backup) || !has(self.backup.plugin) || !has(self.backup.plugin.parameters) || !('serverName' in self.backup.plugin.parameters) || self.backup.plugin.parameters['serverName'] != self.bootstrap.recovery.objectStore.serverName",message="backup.plugin.parameters.serverName must differ from bootstrap.recovery.objectStore.serverName: the plugin does not archive to a place that has the write-ahead log of another Cluster"
+// +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.volumeSnapshot) || !has(self.bootstrap.recovery.volumeSnapshot.walStorage) || has(self.walStorage)",message="bootstrap.recovery.volumeSnapshot.walStorage needs walStorage: the restored write-ahead log needs a separate volume"
 type PostgresCluster struct {
 	// size names a preset of the platform for instances, resources, storage.size
-	// and parameters, such as Small, Medium or Large. Fields of the spec take
-	// precedence over the preset's; parameters are merged by name. A smaller size
-	// never shrinks a volume. If the platform does not define the size, the Dojo
-	// is Degraded with the reason UnknownSize, and its Cluster is not changed.
-	// status.database.size has the values in use. Defaults to none.
+	// and parameters, such as Small, Medium or Large. If the spec sets such a
+	// field, the spec's value replaces the value of the preset; parameters are
+	// merged by name. A smaller size never shrinks a volume. If the platform does
+	// not define the size, the Dojo is Degraded with the reason UnknownSize, and
+	// its Cluster is not changed. status.database.size has the values in use.
+	// Defaults to no preset.
 	// +optional
 	Size SizeName `json:"size,omitempty"`
 
@@ -120,24 +127,24 @@ type PostgresCluster struct {
 	Instances *int32 `json:"instances,omitempty"`
 
 	// synchronous makes every commit wait until standbys have it, so that a
-	// failover loses no commit. Without it, a failover may lose the last commits.
-	// It can be changed at any time, without a restart.
+	// failover loses no commit. Without synchronous, a failover may lose the last
+	// commits. You can change synchronous at any time, without a restart.
 	// +optional
 	Synchronous *Synchronous `json:"synchronous,omitempty"`
 
 	// version is the major version of Postgres, 2 digits such as "17"; 14 or
 	// newer. A new Cluster gets the image that the operator's catalog has for this
-	// version; versionPolicy says when the image changes. If the catalog has no
-	// image for it, the Dojo is Degraded with the reason UnknownVersion, and the
-	// Cluster is not changed. A higher version upgrades in place: the operator
-	// takes a backup and stops the pods, CloudNativePG upgrades the data, and the
-	// pods start after a test query (see status.database.upgrade). Without
+	// version; versionPolicy defines when the image changes. If the catalog has no
+	// image for this version, the Dojo is Degraded with the reason UnknownVersion,
+	// and the Cluster is not changed. A higher version upgrades in place: the
+	// operator takes a backup and stops the pods, CloudNativePG upgrades the data,
+	// and the pods start after a test query (see status.database.upgrade). Without
 	// cluster.backup, an upgrade needs the annotation
-	// core.jutsu.com/upgrade-without-backup. A lower version is refused. But until
-	// an upgrade has changed the data, the version can be set back to
-	// status.database.upgrade.from. Without version and imageName, a new Cluster
-	// gets CloudNativePG's default image. Once one of the two fields is set, they
-	// cannot both be removed.
+	// core.jutsu.com/upgrade-without-backup. The operator refuses a version that
+	// is lower than the version of the data. But until an upgrade has changed the
+	// data, you can set the version back to status.database.upgrade.from. Without
+	// version and imageName, a new Cluster gets CloudNativePG's default image.
+	// Once one of the two fields is set, they cannot both be removed.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(1[4-9]|[2-9][0-9])$')",message="must be a major version of Postgres, 14 or newer, such as \"17\""
 	// +kubebuilder:validation:MaxLength=2
@@ -151,31 +158,33 @@ type PostgresCluster struct {
 	// +kubebuilder:validation:MaxLength=512
 	ImageName string `json:"imageName,omitempty"`
 
-	// versionPolicy says when the Cluster gets a newer minor version, as soon as
-	// the operator's catalog has one. It needs version. Defaults to Manual.
+	// versionPolicy defines when the Cluster gets a newer minor version that the
+	// operator's catalog has. It requires version. Defaults to Manual.
 	// +optional
 	VersionPolicy *VersionPolicy `json:"versionPolicy,omitempty"`
 
-	// storage is the volume of each instance. It is required without size.
+	// storage is the volume of each instance. If size is not set, storage is
+	// required.
 	// +optional
 	Storage PostgresStorage `json:"storage,omitzero"`
 
 	// walStorage is a separate volume of each instance for the write-ahead log, so
-	// that the log cannot fill the volume of the data. It can be added to an
-	// existing Cluster, whose instances then restart one after the other. It
-	// cannot be removed. Defaults to none: the log is on the volume of storage.
+	// that the log cannot fill the volume of the data. You can add it to an
+	// existing Cluster, whose instances then restart one after the other. You
+	// cannot remove it. Defaults to none: the log is on the volume of storage.
 	// +optional
 	WALStorage *PostgresStorage `json:"walStorage,omitempty"`
 
 	// parameters of Postgres by name, such as max_connections: "200"
 	// (https://www.postgresql.org/docs/current/runtime-config.html). At most 64,
-	// with names of at most 63 characters, in lower case. CloudNativePG reloads
-	// the configuration, and restarts the instances one after the other if a
-	// parameter needs it. A removed parameter gets its default again.
-	// CloudNativePG sets some parameters itself, such as port and archive_command
-	// (https://cloudnative-pg.io/docs/current/postgresql_conf). It refuses them
-	// here: the Dojo is then Degraded with the reason ClusterRefused, and the
-	// Cluster is not changed.
+	// with names of at most 63 characters, in lower case. If a parameter changes,
+	// CloudNativePG reloads the configuration. If the parameter requires a
+	// restart, CloudNativePG restarts the instances one after the other. If you
+	// remove a parameter, it gets its default again. CloudNativePG sets some
+	// parameters itself, such as port and archive_command
+	// (https://cloudnative-pg.io/docs/current/postgresql_conf). If you set such a
+	// parameter here, CloudNativePG refuses it: the Dojo is then Degraded with the
+	// reason ClusterRefused, and the Cluster is not changed.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(name, size(name) <= 63 && name.matches('^[a-z_][a-z0-9_]*([.][a-z_][a-z0-9_]*)?$'))",message="must be names of parameters of Postgres in lower case, such as max_connections or auto_explain.log_min_duration"
@@ -195,21 +204,22 @@ type PostgresCluster struct {
 	// +optional
 	Affinity *PostgresAffinity `json:"affinity,omitempty"`
 
-	// extensions of Postgres to create in the database before the schema, such as
-	// pg_trgm, at most 32. The image must have them. Otherwise the Dojo is
-	// Degraded with the reason DatabaseFailed and the error of Postgres. A removed
-	// extension stays in the database, since data may depend on it.
+	// extensions of Postgres to create in the database before initSQL runs, such
+	// as pg_trgm, at most 32. The image must have these extensions. Otherwise the
+	// Dojo is Degraded with the reason DatabaseFailed; the message has the error
+	// of Postgres. If you remove an extension from the list, it stays in the
+	// database, because data may depend on it.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
 	Extensions []ExtensionName `json:"extensions,omitempty"`
 
-	// pooler puts PgBouncer between the application and the primary, by
-	// CloudNativePG's Pooler <dojo>-db-pooler-rw, so that many connections of pods
-	// share few connections to Postgres. The application's DB_ENDPOINT is then the
-	// Pooler; SQL of the schema runs directly in the primary. It can be added and
-	// removed at any time; the pods roll then. Without it, the application
-	// connects to the primary.
+	// pooler puts PgBouncer between the application and the primary, so that many
+	// connections of pods share few connections to Postgres. The operator creates
+	// CloudNativePG's Pooler <dojo>-db-pooler-rw, and the application's
+	// DB_ENDPOINT names this Pooler. The SQL of initSQL runs directly in the
+	// primary. You can add and remove pooler at any time; the pods then roll.
+	// Without pooler, the application connects to the primary.
 	// +optional
 	Pooler *Pooler `json:"pooler,omitempty"`
 
@@ -218,10 +228,10 @@ type PostgresCluster struct {
 	Backup *Backup `json:"backup,omitempty"`
 
 	// bootstrap defines the origin of a new Cluster's data: a backup, or an
-	// existing database. Without it, the database is empty. It cannot be changed,
-	// added or removed.
+	// existing database. Without bootstrap, the database begins empty. You cannot
+	// change, add or remove bootstrap later.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the Cluster has its data. Make a new Dojo, as docs/do/restore.md says"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: bootstrap applies only when the Cluster is created. Make a new Dojo, as docs/do/restore.md says"
 	Bootstrap *Bootstrap `json:"bootstrap,omitempty"`
 }
 
@@ -248,25 +258,27 @@ type Pooler struct {
 
 	// mode defines how long a client keeps a connection of Postgres: Session
 	// (until it disconnects) or Transaction (for each transaction). With
-	// Transaction, the state of a session ends with the transaction: SET, advisory
-	// locks, LISTEN, temporary tables. A driver that prepares statements then
-	// needs PgBouncer 1.21 with its max_prepared_statements. Defaults to Session.
+	// Transaction, the state of a session ends with the transaction. Such state
+	// includes SET, advisory locks, LISTEN and temporary tables. A driver that
+	// prepares statements then needs PgBouncer 1.21 or newer, with its parameter
+	// max_prepared_statements. Defaults to Session.
 	// +optional
 	// +default="Session"
 	Mode PoolMode `json:"mode,omitempty"`
 
 	// parameters of PgBouncer by name, such as default_pool_size: "50"
 	// (https://www.pgbouncer.org/config.html). At most 64, with names of at most
-	// 63 characters. CloudNativePG accepts some parameters
-	// (https://cloudnative-pg.io/docs/current/connection_pooling) and refuses
-	// others: the Dojo is then Degraded with the reason PoolerRefused.
+	// 63 characters. CloudNativePG accepts only some parameters
+	// (https://cloudnative-pg.io/docs/current/connection_pooling). If it refuses a
+	// parameter, the Dojo is Degraded with the reason PoolerRefused.
 	// server_login_retry defaults to 1 (second), which shortens the wait after a
-	// failover. server_reset_query, which cannot be set here, does what DISCARD
-	// ALL does and makes the second login act as the owner of the database.
+	// failover. You cannot set server_reset_query: the operator sets it to SQL
+	// that does the same as DISCARD ALL, and then makes the second login (see
+	// status.database.login) act as the owner of the database again.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(name, size(name) <= 63 && name.matches('^[a-z][a-z0-9_]*$'))",message="must be names of parameters of PgBouncer, such as default_pool_size"
-	// +kubebuilder:validation:XValidation:rule="!self.exists(name, name in ['auth_type', 'server_reset_query', 'server_reset_query_always'])",message="auth_type, server_reset_query and server_reset_query_always are set by the operator: clients log in with their password, and act as the owner of the database"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(name, name in ['auth_type', 'server_reset_query', 'server_reset_query_always'])",message="auth_type, server_reset_query and server_reset_query_always are set by the operator, so that clients log in with their password and act as the owner of the database: remove these parameters"
 	Parameters map[string]PoolerParameterValue `json:"parameters,omitempty"`
 }
 
@@ -295,18 +307,20 @@ type PodAntiAffinity string
 const (
 	// PodAntiAffinityPreferred puts instances on different nodes if possible.
 	PodAntiAffinityPreferred PodAntiAffinity = "Preferred"
-	// PodAntiAffinityRequired never puts two instances on one node. An instance without a node does
-	// not start.
+	// PodAntiAffinityRequired never puts two instances on one node. An instance
+	// that finds no node does not start.
 	PodAntiAffinityRequired PodAntiAffinity = "Required"
 	// PodAntiAffinityDisabled lets the scheduler decide.
 	PodAntiAffinityDisabled PodAntiAffinity = "Disabled"
 )
 
 // PostgresAffinity defines the nodes of a Cluster's instances.
-// +kubebuilder:validation:XValidation:rule="!has(self.topologyKey) || !has(self.podAntiAffinity) || self.podAntiAffinity != 'Disabled'",message="topologyKey says how instances are spread, and podAntiAffinity Disabled that they are not: leave one of them out"
+// +kubebuilder:validation:XValidation:rule="!has(self.topologyKey) || !has(self.podAntiAffinity) || self.podAntiAffinity != 'Disabled'",message="topologyKey needs podAntiAffinity Preferred or Required, because Disabled does not spread the instances: remove topologyKey or change podAntiAffinity"
 type PostgresAffinity struct {
-	// podAntiAffinity defines whether instances may share a node, or a value of
-	// topologyKey: Preferred, Required or Disabled. Defaults to Preferred.
+	// podAntiAffinity defines whether several instances may run on one node (or,
+	// if topologyKey is set, on nodes with the same value of that label):
+	// Preferred (only if necessary), Required (never) or Disabled (the scheduler
+	// decides). Defaults to Preferred.
 	// +optional
 	PodAntiAffinity PodAntiAffinity `json:"podAntiAffinity,omitempty"`
 
@@ -338,10 +352,11 @@ type PostgresAffinity struct {
 // postgresql.synchronous, with the method any, the durability required and the
 // failover quorum.
 type Synchronous struct {
-	// number of standbys that must have a commit before it succeeds, 1 to 8 and
-	// less than instances. Writes wait while fewer standbys are ready. So that
-	// writes continue after the loss of one instance, instances must be at least
-	// number + 2. A standby that may lack such a commit never takes over.
+	// number of standbys that must have a commit before the commit succeeds, 1 to
+	// 8 and less than instances. While fewer standbys are ready, writes wait. To
+	// let writes continue after the loss of one instance, set instances to a value
+	// that is higher than number by 2 or more. If a standby may lack a commit that
+	// has succeeded, the standby never becomes the primary.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=8
@@ -368,33 +383,34 @@ type PostgresStorage struct {
 	StorageClassName string `json:"storageClassName,omitempty"`
 }
 
-// BackupMethod defines how backups are taken. It has no default:
-// CloudNativePG's default is deprecated.
+// BackupMethod defines how backups are made. It has no default: CloudNativePG's
+// default is deprecated.
 // +kubebuilder:validation:Enum=Plugin;VolumeSnapshot
 type BackupMethod string
 
 const (
-	// BackupPlugin takes backups with a CNPG-I plugin, such as barman-cloud.cloudnative-pg.io. The
-	// plugin must be installed.
+	// BackupPlugin makes backups with a CNPG-I plugin, such as
+	// barman-cloud.cloudnative-pg.io. The plugin must be installed.
 	BackupPlugin BackupMethod = "Plugin"
-	// BackupVolumeSnapshot takes snapshots of the volumes. The storage class must support them.
+	// BackupVolumeSnapshot makes snapshots of the volumes. The storage class must
+	// support snapshots.
 	BackupVolumeSnapshot BackupMethod = "VolumeSnapshot"
 )
 
 // Backup configures the backups of a Cluster.
-// +kubebuilder:validation:XValidation:rule="(self.method == 'Plugin') == has(self.plugin)",message="plugin is required with the method Plugin, and allowed with no other"
+// +kubebuilder:validation:XValidation:rule="(self.method == 'Plugin') == has(self.plugin)",message="plugin is required with the method Plugin, and not allowed with another method"
 // +kubebuilder:validation:XValidation:rule="self.method == 'VolumeSnapshot' || !has(self.volumeSnapshot)",message="volumeSnapshot is allowed with the method VolumeSnapshot only"
 type Backup struct {
-	// schedule defines when backups are taken, in the five fields of cron (minute,
+	// schedule defines when backups start, in the five fields of cron (minute,
 	// hour, day of the month, month, day of the week) and in the time zone of
 	// CloudNativePG, usually UTC: "0 2 * * *" is every day at two. At most 128
-	// characters. The first backup is taken immediately.
+	// characters. The first backup starts immediately.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9*,/-]+) +([0-9*,/-]+) +([0-9*?,/-]+) +([0-9A-Za-z*,/-]+) +([0-9A-Za-z*?,/-]+)$')",message="must have the five fields of cron: minute, hour, day of the month, month, day of the week, such as \"0 2 * * *\""
 	Schedule string `json:"schedule"`
 
-	// method defines how backups are taken: Plugin or VolumeSnapshot.
+	// method defines how backups are made: Plugin or VolumeSnapshot.
 	// +required
 	Method BackupMethod `json:"method"`
 
@@ -406,8 +422,9 @@ type Backup struct {
 	// +optional
 	VolumeSnapshot *VolumeSnapshot `json:"volumeSnapshot,omitempty"`
 
-	// finalBackup takes a backup when the Dojo is deleted with the reclaimPolicy
-	// Delete. Nothing is deleted until it has completed. Defaults to false.
+	// finalBackup makes a backup when the Dojo is deleted with the reclaimPolicy
+	// Delete. Until this backup has completed, no data is deleted. Defaults to
+	// false.
 	// +optional
 	FinalBackup bool `json:"finalBackup,omitempty"`
 }
@@ -452,8 +469,8 @@ type SQLSource struct {
 	// +optional
 	ConfigMapKeyRef *KeyReference `json:"configMapKeyRef,omitempty"`
 
-	// secretKeyRef names a key of a Secret. If psql fails, its output is not
-	// reported: it may quote the SQL.
+	// secretKeyRef names a key of a Secret. If psql fails, the operator does not
+	// report its output, because the output may quote the SQL.
 	// +optional
 	SecretKeyRef *KeyReference `json:"secretKeyRef,omitempty"`
 }
@@ -484,8 +501,9 @@ type DatabaseStatus struct {
 	ClusterName string `json:"clusterName"`
 
 	// clusterUID is the UID of the Dojo's own Cluster, even after its loss, at
-	// most 64 characters. The annotation core.jutsu.com/recreate-database takes
-	// it. Not set before the first Cluster exists, and with clusterRef.
+	// most 64 characters. To accept the loss, set the annotation
+	// core.jutsu.com/recreate-database to this value. clusterUID is not set with
+	// clusterRef, and not set before the first Cluster exists.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ClusterUID string `json:"clusterUID,omitempty"`
@@ -508,12 +526,12 @@ type DatabaseStatus struct {
 	Host string `json:"host"`
 
 	// pooler describes PgBouncer between the application and the primary. Not set
-	// without a Pooler.
+	// if there is no Pooler.
 	// +optional
 	Pooler *PoolerStatus `json:"pooler,omitempty"`
 
 	// upgrade describes the upgrade to another major version of Postgres in
-	// progress. Not set without one.
+	// progress. Not set if no such upgrade is in progress.
 	// +optional
 	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
 
@@ -531,35 +549,38 @@ type DatabaseStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Login string `json:"login,omitempty"`
 
-	// formerLogin is the application's previous role in Postgres while Postgres
-	// may still accept it: until no pod uses it.
+	// formerLogin is the application's previous role in Postgres. It is set until
+	// no pod uses this role any more. Until then, Postgres may still accept the
+	// role.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	FormerLogin string `json:"formerLogin,omitempty"`
 
-	// version is the version of Postgres in the Cluster, by the tag of its image,
-	// such as "17.6", at most 128 characters. If the tag has no version, it is the
-	// major version of the data, such as "17".
+	// version is the version of Postgres in the Cluster, from the tag of its
+	// image, such as "17.6", at most 128 characters. If the tag has no version,
+	// this field has the major version of the data, such as "17".
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
 
 	// newerVersion is a newer minor version that the operator's catalog has for
-	// this major version, such as "17.11", at most 128 characters. For a newer
-	// image of the same version, the date of the image is appended:
-	// "17.11-202608310816". Not set if there is none, and for a Cluster whose
-	// image the spec or CloudNativePG chose.
+	// this major version, such as "17.11", at most 128 characters. If the catalog
+	// has a newer image of the same minor version, the date of the image is
+	// appended: "17.11-202608310816". Not set if the catalog has no newer image,
+	// and not set if the image of the Cluster is from imageName or is
+	// CloudNativePG's default.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	NewerVersion string `json:"newerVersion,omitempty"`
 
-	// newerVersionAt is the time at which the window of versionPolicy opens next,
-	// or opened if it is open. Set only with both a newerVersion and a window.
+	// newerVersionAt is the time at which the window of versionPolicy opens next.
+	// While the window is open, it is the time at which the window opened. Set
+	// only if there is both a newerVersion and a window.
 	// +optional
 	NewerVersionAt *metav1.Time `json:"newerVersionAt,omitempty"`
 
-	// size has the values in use of a Cluster with a size. Not set without a size,
-	// and while the platform does not define the size.
+	// size has the values in use if spec.postgres.cluster.size is set. Not set if
+	// that field is not set, or if the platform does not define the size.
 	// +optional
 	Size *SizeStatus `json:"size,omitempty"`
 
@@ -576,7 +597,7 @@ type DatabaseStatus struct {
 	Primary string `json:"primary,omitempty"`
 
 	// lastBackup is the last completed backup of the Dojo's own Cluster, not of a
-	// former Cluster of that name. Not set before the first one.
+	// former Cluster of that name. Not set before the first backup has completed.
 	// +optional
 	LastBackup *CompletedBackup `json:"lastBackup,omitempty"`
 
@@ -590,11 +611,13 @@ type DatabaseStatus struct {
 type UpgradeStep string
 
 const (
-	// UpgradeWaiting waits until the Cluster has a primary. Nothing has been changed.
+	// UpgradeWaiting waits until the Cluster has a primary. Nothing has been
+	// changed yet.
 	UpgradeWaiting UpgradeStep = "Waiting"
-	// UpgradeBackingUp takes a backup. Nothing has been changed yet. If a plugin archives the
-	// write-ahead log, the application keeps running. Otherwise the application is stopped before
-	// the backup, because the backup lacks later writes.
+	// UpgradeBackingUp makes a backup. Nothing has been changed yet. If a plugin
+	// archives the write-ahead log, the application keeps running. Otherwise the
+	// application is stopped before the backup, because the backup lacks later
+	// writes.
 	UpgradeBackingUp UpgradeStep = "BackingUp"
 	// UpgradeStopping waits until no pod of the application runs.
 	UpgradeStopping UpgradeStep = "Stopping"
@@ -620,15 +643,17 @@ type UpgradeStatus struct {
 	// +required
 	Step UpgradeStep `json:"step"`
 
-	// backup is the name of the CloudNativePG Backup before the upgrade, in the
-	// Dojo's namespace. Not set before it exists, and for an upgrade with the
-	// annotation core.jutsu.com/upgrade-without-backup.
+	// backup is the name of the CloudNativePG Backup that is made before the
+	// upgrade, in the Dojo's namespace. Not set until this Backup exists, and not
+	// set for an upgrade with the annotation
+	// core.jutsu.com/upgrade-without-backup.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Backup string `json:"backup,omitempty"`
 
-	// requestedAt is the time at which the operator first observed the request.
-	// Only a Backup created later counts as the one before the upgrade.
+	// requestedAt is the time at which the operator first observed the request for
+	// the upgrade. Only a Backup that was created after this time counts as the
+	// backup before the upgrade.
 	// +optional
 	RequestedAt *metav1.Time `json:"requestedAt,omitempty"`
 }
@@ -640,9 +665,9 @@ type PoolerStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Host string `json:"host"`
 
-	// inUse reports whether the application's credentials name the Pooler. They
-	// switch to the Pooler once it is ready, and back to the primary once the spec
-	// has no pooler.
+	// inUse reports whether the application's credentials name the Pooler. Once
+	// the Pooler is ready, the credentials name the Pooler. Once the spec has no
+	// pooler, they name the primary again.
 	// +optional
 	InUse bool `json:"inUse,omitempty"`
 
@@ -665,7 +690,8 @@ type CompletedBackup struct {
 	Time metav1.Time `json:"time"`
 }
 
-// BackupPolicy returns the configuration of the Dojo's backups, nil without one.
+// BackupPolicy returns the configuration of the Dojo's backups, or nil if the
+// spec has none.
 func (d *Dojo) BackupPolicy() *Backup {
 	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil {
 		return nil

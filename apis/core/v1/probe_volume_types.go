@@ -51,20 +51,20 @@ type Probe struct {
 	// +kubebuilder:validation:Maximum=3600
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 
-	// failureThreshold is the number of consecutive failures after which the probe
-	// counts as failed.
+	// failureThreshold is the number of consecutive failures after which the
+	// kubelet considers the probe failed.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	FailureThreshold *int32 `json:"failureThreshold,omitempty"`
 }
 
-// Volume is a volume of the pods: one of configMap, secret, emptyDir and
-// persistentVolumeClaim.
+// Volume is a volume of the pods. Exactly one of configMap, secret, emptyDir
+// and persistentVolumeClaim must be set.
 // +kubebuilder:validation:XValidation:rule="[has(self.configMap), has(self.secret), has(self.emptyDir), has(self.persistentVolumeClaim)].filter(is, is).size() == 1",message="exactly one of configMap, secret, emptyDir and persistentVolumeClaim is required"
 type Volume struct {
-	// name of the volume, for volumeMounts. The name tmp is the operator's, for
-	// the application's working directory.
+	// name of the volume, for volumeMounts. The name tmp is reserved for the
+	// operator's volume for the working directory.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -135,8 +135,8 @@ type VolumeMount struct {
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// mountPath is the absolute path in the container, at most 1024 characters.
-	// Not /tmp, which is the working directory.
+	// mountPath is the absolute path in the container, at most 1024 characters. It
+	// must not be /tmp, which is the working directory.
 	// +required
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=1024
@@ -156,8 +156,8 @@ type VolumeMount struct {
 	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
-// EnvFromSource makes environment variables of all keys of a ConfigMap or of a
-// Secret: one of configMapRef and secretRef.
+// EnvFromSource makes an environment variable of each key of a ConfigMap or
+// Secret. Exactly one of configMapRef and secretRef must be set.
 // +kubebuilder:validation:XValidation:rule="has(self.configMapRef) != has(self.secretRef)",message="exactly one of configMapRef and secretRef is required"
 type EnvFromSource struct {
 	// prefix of the variables' names, at most 128 characters. Defaults to none.

@@ -8,12 +8,13 @@ const (
 	// database or for an earlier step. The pods keep their image.
 	ReasonReleasing = "Releasing"
 	// ReasonWaitingForMigrations (Progressing): a ConfigMap of
-	// spec.release.migrations does not exist yet.
+	// spec.release.migrations does not exist yet, or none of these ConfigMaps has
+	// a SQL file yet.
 	ReasonWaitingForMigrations = "WaitingForMigrations"
 	// ReasonMigrationsNotFound (Degraded): after --progress-deadline, a ConfigMap
-	// of spec.release.migrations still does not exist, or all of its ConfigMaps
-	// together have no file. Create the ConfigMap, add a file to one of them, or
-	// remove the reference.
+	// of spec.release.migrations still does not exist, or none of these ConfigMaps
+	// has a SQL file. Create the ConfigMap, add a SQL file to one of the
+	// ConfigMaps, or remove the reference.
 	ReasonMigrationsNotFound = "MigrationsNotFound"
 	// ReasonMigrationsInvalid (Degraded): goose cannot order the files of
 	// spec.release.migrations, or the operator cannot run them; the message has
@@ -24,7 +25,7 @@ const (
 	// set the annotation core.jutsu.com/retry-release, or set another image.
 	ReasonReleaseFailed = "ReleaseFailed"
 	// ReasonReleaseStalled (Degraded): the release step does not start, or an
-	// earlier one does not end; the message has the cause. The pods keep their
+	// earlier step does not end; the message has the cause. The pods keep their
 	// image.
 	ReasonReleaseStalled = "ReleaseStalled"
 )

@@ -4,20 +4,21 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RetryReleaseAnnotation on a Dojo with spec.release runs a failed release
-// step again each time its value changes to a non-empty one. It has no effect
-// on a step that runs or has succeeded.
+// RetryReleaseAnnotation on a Dojo with spec.release runs a failed release step
+// again each time its value changes to another non-empty value. It has no
+// effect on a step that runs or has succeeded.
 const RetryReleaseAnnotation = "core.jutsu.com/retry-release"
 
-// Release is the release step of a Dojo: one of command and migrations. It
-// runs before any pod of a new image serves.
+// Release is the release step of a Dojo, which runs before the pods get a new
+// image. Exactly one of command and migrations must be set.
 // +kubebuilder:validation:XValidation:rule="has(self.command) != has(self.migrations)",message="exactly one of command and migrations is required"
 type Release struct {
 	// command runs in the new image, once for each image and command. Its pod has
 	// the environment, Secrets, ConfigMaps and resources of the application, but
-	// no PersistentVolumeClaims and no ServiceAccount. DB_ENDPOINT is the primary,
-	// also with a Pooler. The command runs again if its pod is lost, so it must be
-	// idempotent. At most 64 strings of at most 4096 characters.
+	// no PersistentVolumeClaims and no ServiceAccount. DB_ENDPOINT names the
+	// primary of Postgres, even if the application uses a Pooler. If the pod is
+	// lost, the command runs again, so it must be idempotent. The command has at
+	// most 64 strings of at most 4096 characters.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -31,9 +32,9 @@ type Release struct {
 	// +optional
 	Migrations *Migrations `json:"migrations,omitempty"`
 
-	// timeout is the time that the step may take, from 1s to 24h, such as "10m"
-	// or "1h30m", at most 20 characters. Then its pod is stopped, and the step
-	// has failed. Defaults to 10m.
+	// timeout is the time that the step may take, from 1s to 24h, such as "10m" or
+	// "1h30m", at most 20 characters. After this time, its pod is stopped, and the
+	// step has failed. Defaults to 10m.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
@@ -44,11 +45,10 @@ type Release struct {
 
 // Migrations are files of SQL for goose.
 type Migrations struct {
-	// configMapRefs name the ConfigMaps in the Dojo's namespace with the files,
-	// at most 16. Each key that ends with .sql is a file, named as goose names
-	// it: a number, '_', any text and .sql. The files of all ConfigMaps run in
-	// the order of their numbers. They have at most 4 MiB together, and at most
-	// 1000 in number.
+	// configMapRefs name the ConfigMaps in the Dojo's namespace with the files, at
+	// most 16. Each key that ends with .sql is a file, named as goose names it: a
+	// number, '_', any text and .sql. The files of all ConfigMaps run in the order
+	// of their numbers. There are at most 1000 files, with at most 4 MiB together.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -69,8 +69,8 @@ type ConfigMapReference struct {
 
 // ReleaseStatus describes the release step of a Dojo with spec.release.
 type ReleaseStatus struct {
-	// image is the image that the pods may have: its release step has
-	// succeeded. At most 512 characters.
+	// image is the image that the pods may get, because its release step has
+	// succeeded, at most 512 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
@@ -91,8 +91,8 @@ type ReleaseStatus struct {
 	// +optional
 	Migrations int32 `json:"migrations,omitempty"`
 
-	// message says what the operator does not do by itself, such as migrating
-	// down after a rollback of the image. At most 1024 characters.
+	// message names a task that the operator leaves to you, such as migrating the
+	// database down after a rollback of the image. At most 1024 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`

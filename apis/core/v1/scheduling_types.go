@@ -2,9 +2,10 @@
 
 package v1
 
-// These types have the JSON of Kubernetes' Affinity and TopologySpreadConstraint, but every list
-// has a bound, because the operator holds every Dojo in memory. An empty term has three bytes as
-// JSON, but takes a hundred bytes of memory.
+// These types have the JSON of Kubernetes' Affinity and
+// TopologySpreadConstraint, but every list has a bound, because the operator
+// keeps every Dojo in memory. An empty term has three bytes as JSON, but takes
+// a hundred bytes of memory.
 
 // Affinity has the scheduling constraints of pods towards nodes and other
 // pods.
@@ -13,11 +14,12 @@ type Affinity struct {
 	// +optional
 	NodeAffinity *NodeAffinity `json:"nodeAffinity,omitempty"`
 
-	// podAffinity defines near which pods the pods run, such as in the same zone.
+	// podAffinity selects pods. The Dojo's pods run near these pods, such as in
+	// the same zone.
 	// +optional
 	PodAffinity *PodAffinity `json:"podAffinity,omitempty"`
 
-	// podAntiAffinity defines near which pods the pods do not run.
+	// podAntiAffinity selects pods. The Dojo's pods do not run near these pods.
 	// +optional
 	PodAntiAffinity *PodAffinity `json:"podAntiAffinity,omitempty"`
 }
@@ -47,10 +49,10 @@ type NodeSelector struct {
 	NodeSelectorTerms []NodeSelectorTerm `json:"nodeSelectorTerms"`
 }
 
-// NodeSelectorTerm selects nodes. An empty term selects none.
+// NodeSelectorTerm selects nodes. An empty term selects no node.
 type NodeSelectorTerm struct {
 	// matchExpressions lists requirements for the labels of a node, at most 8. A
-	// node must meet all.
+	// node must meet all of them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -112,9 +114,9 @@ type PodAffinity struct {
 	RequiredDuringSchedulingIgnoredDuringExecution []PodAffinityTerm `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
 
 	// preferredDuringSchedulingIgnoredDuringExecution lists preferred terms, at
-	// most 8. The weights of the terms whose pods are near a node are added. The
-	// scheduler prefers nodes with the largest sum (podAffinity), or with the
-	// smallest (podAntiAffinity).
+	// most 8. For each node, the scheduler adds the weights of the terms whose
+	// pods are near the node. It prefers the nodes with the largest sum
+	// (podAffinity), or with the smallest sum (podAntiAffinity).
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -141,8 +143,8 @@ type PodAffinityTerm struct {
 	// +optional
 	LabelSelector *LabelSelector `json:"labelSelector,omitempty"`
 
-	// namespaces of the pods, at most 16. namespaceSelector adds others. Without
-	// both, only pods of the Dojo's own namespace are selected.
+	// namespaces of the pods, at most 16. namespaceSelector adds other namespaces.
+	// If neither field is set, only pods of the Dojo's own namespace are selected.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -157,7 +159,7 @@ type PodAffinityTerm struct {
 	TopologyKey string `json:"topologyKey"`
 
 	// namespaceSelector selects namespaces of the pods by their labels. An empty
-	// one selects all.
+	// selector selects all namespaces.
 	// +optional
 	NamespaceSelector *LabelSelector `json:"namespaceSelector,omitempty"`
 
@@ -178,7 +180,8 @@ type PodAffinityTerm struct {
 	MismatchLabelKeys []string `json:"mismatchLabelKeys,omitempty"`
 }
 
-// LabelSelector selects objects by their labels. An empty one selects all.
+// LabelSelector selects objects by their labels. An empty selector selects all
+// objects.
 type LabelSelector struct {
 	// matchLabels lists labels that an object must have, at most 16, with names of
 	// at most 317 and values of at most 63 characters.
@@ -188,7 +191,7 @@ type LabelSelector struct {
 	MatchLabels map[string]LabelValue `json:"matchLabels,omitempty"`
 
 	// matchExpressions lists requirements for the labels of an object, at most 8.
-	// An object must meet all.
+	// An object must meet all of them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -245,9 +248,9 @@ type TopologySpreadConstraint struct {
 	// +optional
 	LabelSelector *LabelSelector `json:"labelSelector,omitempty"`
 
-	// minDomains is the lowest number of domains, for DoNotSchedule, at least 1.
-	// With fewer domains, the smallest number of pods in a domain counts as 0.
-	// Defaults to 1.
+	// minDomains is the lowest number of domains, at least 1. It has an effect
+	// only with DoNotSchedule. If there are fewer domains, the scheduler
+	// calculates as if one domain had no pods. Defaults to 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MinDomains *int32 `json:"minDomains,omitempty"`

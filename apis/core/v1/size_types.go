@@ -2,15 +2,15 @@
 
 package v1
 
-// SizeName names a preset of the platform for a Cluster. Small, Medium and Large
-// exist unless the platform defines others.
+// SizeName names a preset of the platform for a Cluster. Small, Medium and
+// Large exist unless the platform defines other sizes.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=63
 // +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$')",message="must be the name of a size, such as Small"
 type SizeName string
 
-// SizeStatus has the values in use of a Cluster with a size: the preset's,
-// unless the spec sets others.
+// SizeStatus has the values that a Cluster with a size uses: the values of the
+// preset, unless the spec sets other values.
 type SizeStatus struct {
 	// name of the size.
 	// +required
@@ -20,21 +20,21 @@ type SizeStatus struct {
 	// +optional
 	Instances int32 `json:"instances,omitempty"`
 
-	// cpu is the request of each instance, such as "1", at most 64 characters.
-	// Without it, the size sets no CPU request.
+	// cpu is the CPU request of each instance, such as "1", at most 64 characters.
+	// Empty if an instance has no CPU request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CPU string `json:"cpu,omitempty"`
 
-	// memory is the request of each instance, such as "2Gi", at most 64
-	// characters. Without it, the size sets no memory request.
+	// memory is the memory request of each instance, such as "2Gi", at most 64
+	// characters. Empty if an instance has no memory request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Memory string `json:"memory,omitempty"`
 
-	// storage is the capacity of each instance's volume, such as "20Gi". It
-	// exceeds the preset's if the volume was larger before. At most 64
-	// characters.
+	// storage is the capacity of each instance's volume, such as "20Gi". If the
+	// volume was larger before, the capacity is larger than in the preset. At most
+	// 64 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Storage string `json:"storage,omitempty"`

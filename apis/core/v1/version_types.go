@@ -4,34 +4,34 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// MinorUpgradeAnnotation allows the upgrade to one newer minor version. Its
-// value is that version, copied from status.database.newerVersion. A later
-// version needs another value.
+// MinorUpgradeAnnotation on a Dojo allows the upgrade to one newer minor
+// version. Its value is that version, copied from status.database.newerVersion.
+// For an upgrade to a later version, set another value.
 const MinorUpgradeAnnotation = "core.jutsu.com/minor-upgrade"
 
-// VersionPolicy says when a Cluster gets a newer minor version of Postgres.
+// VersionPolicy defines when a Cluster gets a newer minor version of Postgres.
 // +kubebuilder:validation:XValidation:rule="!has(self.window) || self.minor == 'Automatic'",message="window needs minor: Automatic"
 type VersionPolicy struct {
 	// minor is Manual or Automatic. Manual keeps the image until the annotation
-	// core.jutsu.com/minor-upgrade has the value of
-	// status.database.newerVersion. Automatic sets the newer image in the
-	// window, once all instances are ready and no release step runs.
-	// CloudNativePG then replaces the standbys one after the other, and promotes
-	// one before it replaces the primary: requests that the application does not
-	// retry fail for some seconds. With one instance, they fail until it runs
-	// again.
-	// Defaults to Manual.
+	// core.jutsu.com/minor-upgrade has the value of status.database.newerVersion.
+	// Automatic sets the newer image in the window, once all instances are ready
+	// and no release step runs. CloudNativePG then replaces the standbys one after
+	// the other, and promotes a standby before it replaces the primary. Requests
+	// that the application does not retry then fail for some seconds. If there is
+	// only one instance, requests fail until this instance runs again. Defaults to
+	// Manual.
 	// +optional
 	// +kubebuilder:default=Manual
 	Minor MinorPolicy `json:"minor,omitempty"`
 
-	// window is the time in which upgrades begin. An upgrade that has begun
-	// continues after the window closes. Defaults to any time.
+	// window is the time in which automatic upgrades begin. An upgrade that has
+	// begun continues after the window closes. Defaults to any time.
 	// +optional
 	Window *Window `json:"window,omitempty"`
 }
 
-// MinorPolicy says who decides when a minor upgrade begins.
+// MinorPolicy defines whether a minor upgrade waits for a user or for the
+// window.
 // +kubebuilder:validation:Enum=Manual;Automatic
 type MinorPolicy string
 

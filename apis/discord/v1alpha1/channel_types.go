@@ -46,9 +46,10 @@ const (
 // ChannelVoice has the settings of a Voice or Stage channel. Fields that are
 // not set are not managed.
 type ChannelVoice struct {
-	// bitrate of the sound, in bits per second, 8000 or more. Discord allows 96000
-	// in a Voice channel (with boosts 128000, 256000 and 384000 at level 1, 2 and
-	// 3), and 64000 in a Stage channel. Source:
+	// bitrate of the sound, in bits per second, 8000 or more. Discord allows at
+	// most 96000 in a Voice channel, or 128000, 256000 or 384000 if boosts have
+	// raised the server to level 1, 2 or 3. It allows at most 64000 in a Stage
+	// channel. Source:
 	// https://docs.discord.com/developers/resources/channel#modify-channel.
 	// +optional
 	// +kubebuilder:validation:Minimum=8000
@@ -65,7 +66,8 @@ type ChannelVoice struct {
 
 	// region is the id of the voice region for the members' connections, such as
 	// "rotterdam" or "us-east", at most 32 characters. "" lets Discord choose.
-	// Discord changes the list of regions now and then, and refuses other ids.
+	// Discord accepts only the ids in its list of regions, and changes this list
+	// now and then.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]+(-[a-z0-9]+)*)?$')",message="must be the id of a voice region, such as rotterdam or us-east, or empty to let Discord choose"
@@ -78,7 +80,7 @@ type ChannelVoice struct {
 }
 
 // Emoji is a Unicode emoji, such as "🔥", or the id of an emoji of the server,
-// in quotes. "" is none.
+// in quotes. "" means no emoji.
 // +kubebuilder:validation:MaxLength=32
 // +kubebuilder:validation:XValidation:rule=`self.matches(r'^([1-9][0-9]{5,19}|\S*[^\x00-\x7f]\S*)?$')`,message="must be a Unicode emoji, or the id of an emoji of the server: 6 to 20 digits, in quotes"
 type Emoji string
@@ -132,28 +134,29 @@ const (
 // not set are not managed.
 // +kubebuilder:validation:XValidation:rule="!has(self.requireTag) || !self.requireTag || !has(self.tags) || self.tags.exists(t, !has(t.moderated) || !t.moderated)",message="requireTag needs a tag that every member may use: one that is not moderated"
 type ChannelForum struct {
-	// tags lists all tags for posts in display order, at most 20. Others on
-	// Discord are removed, and posts lose them. An empty list removes all. Each
-	// name must be unique.
+	// tags lists all tags for posts in display order, at most 20. The operator
+	// removes all other tags on Discord, and posts lose these tags. If the list is
+	// empty, it removes all tags. Each name must be unique.
 	//
-	// A tag keeps its id, and so its posts, while its name stays. If a change of
-	// the list adds as many names as it removes, the tags are renamed in their
-	// order. Otherwise new tags are created, and removed ones are deleted. So
-	// rename tags in one change, and add or remove tags in another. See
-	// status.tags.
+	// While the name of a tag stays in the list, the tag keeps its id and its
+	// posts. If a change of the list adds as many names as it removes, the
+	// operator renames the removed tags to the new names, in their order, and the
+	// tags keep their posts. Otherwise it creates a tag for each new name, and
+	// deletes each removed tag, which posts then lose. So rename tags in one
+	// change, and add or remove tags in another change. See status.tags.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.name.lowerAscii() == b.name.lowerAscii()))",message="no two tags may have the same name"
 	Tags []ForumTag `json:"tags,omitzero"`
 
-	// requireTag requires a tag for each post. At least one tag must not be
-	// moderated.
+	// requireTag requires a tag for each post. At least one tag in tags must have
+	// moderated: false, so that every member can use it.
 	// +optional
 	RequireTag *bool `json:"requireTag,omitempty"`
 
-	// defaultReaction is the emoji offered for reactions to a post, at most 32
-	// characters. "" is none.
+	// defaultReaction is the emoji that Discord offers as a reaction to a post, at
+	// most 32 characters. "" means no emoji.
 	// +optional
 	DefaultReaction *Emoji `json:"defaultReaction,omitempty"`
 
@@ -184,7 +187,7 @@ type ChannelForum struct {
 }
 
 // AutoArchive is the time without a message after which a thread is hidden.
-// Discord supports only these.
+// Discord supports only OneHour, OneDay, ThreeDays and OneWeek.
 // +kubebuilder:validation:Enum=OneHour;OneDay;ThreeDays;OneWeek
 type AutoArchive string
 
@@ -199,14 +202,15 @@ const (
 	AutoArchiveOneWeek AutoArchive = "OneWeek"
 )
 
-// WebhookSecretKey is the key of the URL in the Secret of a channel's webhook.
+// WebhookSecretKey is the key under which the Secret of a channel's webhook has
+// the URL.
 const WebhookSecretKey = "url"
 
 // ChannelWebhook configures a webhook, by which other programs post to the
 // channel.
 type ChannelWebhook struct {
-	// name shown with the webhook's messages, 1 to 80 characters. Discord allows
-	// neither "discord" nor "clyde" in it.
+	// name shown with the webhook's messages, 1 to 80 characters. Discord refuses
+	// a name that contains "discord" or "clyde".
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=80
@@ -215,11 +219,13 @@ type ChannelWebhook struct {
 	// +kubebuilder:validation:XValidation:rule="!self.lowerAscii().contains('discord') && !self.lowerAscii().contains('clyde')",message="must contain neither \"discord\" nor \"clyde\", which Discord refuses"
 	Name string `json:"name"`
 
-	// secretName is the name of the Secret with the webhook's URL under the key
-	// "url", in the same namespace and owned by the channel. Anyone who knows the
-	// URL can post. If the channel does not own an existing Secret of that name,
-	// the Secret is not changed, and the channel is Degraded with the reason
-	// NameConflict. Defaults to the object's name with the suffix "-webhook".
+	// secretName is the name of the Secret to which the operator writes the
+	// webhook's URL, under the key "url". The Secret is in the namespace of the
+	// DiscordChannel, which owns the Secret. Anyone who knows the URL can post. If
+	// a Secret of this name exists and the DiscordChannel does not own it, the
+	// operator does not change the Secret, and the DiscordChannel is Degraded with
+	// the reason NameConflict. Defaults to the name of the DiscordChannel with the
+	// suffix "-webhook".
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -230,7 +236,7 @@ type ChannelWebhook struct {
 // DiscordChannelSpec is the desired state of a channel.
 // +kubebuilder:validation:XValidation:rule="has(self.groupRef) != has(self.serverRef)",message="name either the groupRef or, for a channel outside of any group, the serverRef"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.adopt) || (has(self.adopt) && self.adopt.id == oldSelf.adopt.id)",message="adopt cannot be changed or removed once it is set: create a new object"
-// +kubebuilder:validation:XValidation:rule="(has(self.type) ? self.type : 'Text') == (has(oldSelf.type) ? oldSelf.type : 'Text') || (has(self.type) ? self.type : 'Text') in ['Text', 'Announcement'] && (has(oldSelf.type) ? oldSelf.type : 'Text') in ['Text', 'Announcement']",message="type can change only between Text and Announcement, because Discord converts no other channel: create a new object",fieldPath=".type"
+// +kubebuilder:validation:XValidation:rule="(has(self.type) ? self.type : 'Text') == (has(oldSelf.type) ? oldSelf.type : 'Text') || (has(self.type) ? self.type : 'Text') in ['Text', 'Announcement'] && (has(oldSelf.type) ? oldSelf.type : 'Text') in ['Text', 'Announcement']",message="type can change only between Text and Announcement, because Discord does not convert other channels: create a new object",fieldPath=".type"
 // +kubebuilder:validation:XValidation:rule="!has(self.voice) || has(self.type) && self.type in ['Voice', 'Stage']",message="voice is for channels of the type Voice or Stage",fieldPath=".voice"
 // +kubebuilder:validation:XValidation:rule="!has(self.voice) || !has(self.voice.userLimit) || self.voice.userLimit <= 99 || has(self.type) && self.type == 'Stage'",message="voice.userLimit is at most 99 in a Voice channel; 0 is no limit",fieldPath=".voice.userLimit"
 // +kubebuilder:validation:XValidation:rule="!has(self.voice) || !has(self.voice.bitrate) || self.voice.bitrate <= 64000 || has(self.type) && self.type == 'Voice'",message="voice.bitrate is at most 64000 in a Stage channel",fieldPath=".voice.bitrate"
@@ -240,15 +246,15 @@ type ChannelWebhook struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.forum) || has(self.type) && self.type in ['Forum', 'Media']",message="forum is for channels of the type Forum or Media",fieldPath=".forum"
 // +kubebuilder:validation:XValidation:rule="!has(self.forum) || !has(self.forum.layout) || self.type == 'Forum'",message="forum.layout is for channels of the type Forum: a Media channel is always a gallery",fieldPath=".forum.layout"
 // +kubebuilder:validation:XValidation:rule="!has(self.forum) || !has(self.forum.hideMediaDownload) || self.type == 'Media'",message="forum.hideMediaDownload is for channels of the type Media",fieldPath=".forum.hideMediaDownload"
-// +kubebuilder:validation:XValidation:rule="!has(self.webhook) || !has(self.type) || !(self.type in ['Forum', 'Media'])",message="webhook is for channels of the type Text, Announcement, Voice or Stage: in a Forum or Media channel Discord refuses every message that names no post, as those of Alertmanager",fieldPath=".webhook"
+// +kubebuilder:validation:XValidation:rule="!has(self.webhook) || !has(self.type) || !(self.type in ['Forum', 'Media'])",message="webhook is for channels of the type Text, Announcement, Voice or Stage: in a Forum or Media channel, Discord refuses messages that do not name a post, such as the messages of Alertmanager",fieldPath=".webhook"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !(self.type in ['Voice', 'Stage']) || self.name.trim() == self.name",message="must not begin or end with white space, which Discord removes",fieldPath=".name"
 // +kubebuilder:validation:XValidation:rule=`has(self.type) && self.type in ['Voice', 'Stage'] || !self.name.matches(r'[\s\p{Z}\p{Cc}~A-Z!-,./:-@\[-^\x60{-}]|^-|--')`,messageExpression=`'Discord would store another name than this; write ' + (self.name.matches(r'[^\s\p{Z}\p{Cc}!-/:-@\[-^\x60{-~]') && !self.name.lowerAscii().matches(r'[\p{Lu}\p{Lt}\x{2160}-\x{216f}\x{24b6}-\x{24cf}\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|[^\P{Z} \x{a0}\x{3000}]') ? '"' + self.name.lowerAscii().replace('-', ' ').replace('~', ' ').replace('\t', ' ').replace('\n', ' ').replace('\r', ' ').replace('\u00a0', ' ').replace('\u3000', ' ').replace('!', "").replace('"', "").replace('#', "").replace('$', "").replace('%', "").replace('&', "").replace("'", "").replace('(', "").replace(')', "").replace('*', "").replace('+', "").replace(',', "").replace('.', "").replace('/', "").replace(':', "").replace(';', "").replace('<', "").replace('=', "").replace('>', "").replace('?', "").replace('@', "").replace('[', "").replace('\\', "").replace(']', "").replace('^', "").replace('\x60', "").replace('{', "").replace('|', "").replace('}', "").replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').trim().replace(' ', '-') + '"' : 'lower case letters and digits, with "-" and "_" between them')`,message="Discord would store another name: write lower case letters, digits, '-' and '_', without white space",fieldPath=".name"
 // +kubebuilder:validation:XValidation:rule=`has(self.type) && self.type in ['Voice', 'Stage'] || !self.name.matches(r'[^\P{Lu}A-Z\x{3d2}-\x{3d4}\x{2100}-\x{2125}\x{2127}-\x{2129}\x{212c}-\x{2131}\x{2133}-\x{214f}\x{1d400}-\x{1d7ff}]|[\p{Lt}\x{2160}-\x{216f}\x{24b6}-\x{24cf}]')`,message="must be lower case, since Discord stores it so",fieldPath=".name"
 type DiscordChannelSpec struct {
-	// groupRef names the DiscordGroup of the channel. Another group of the same
-	// server moves the channel. A group of another server makes the object
-	// Degraded with the reason ServerMismatch: Discord cannot move a channel to
-	// another server.
+	// groupRef names the DiscordGroup of the channel. If you name another group of
+	// the same server, the channel moves to this group. If you name a group of
+	// another server, the object is Degraded with the reason ServerMismatch,
+	// because Discord cannot move a channel to another server.
 	// +optional
 	GroupRef *GroupReference `json:"groupRef,omitempty"`
 
@@ -259,11 +265,12 @@ type DiscordChannelSpec struct {
 	ServerRef *ServerReference `json:"serverRef,omitempty"`
 
 	// name of the channel as Discord stores it, 1 to 100 characters: lower case,
-	// no white space, no punctuation except '-' and '_', no two '-' in a row and
-	// none at the start. Discord silently changes any other name, so such a name
-	// is refused; the message proposes another. A Voice or Stage channel may have
-	// any text without white space around it. Discord allows two changes of name
-	// or topic in ten minutes; a third is delayed with the reason RateLimited.
+	// no white space, no punctuation except '-' and '_', no two '-' in a row, and
+	// no '-' at the start. Discord would silently change any other name, so the
+	// API server refuses such a name, and proposes another name. The name of a
+	// Voice or Stage channel can be any text that does not begin or end with white
+	// space. Discord allows only two changes of name or topic in ten minutes. It
+	// delays a third change: the reason is then RateLimited.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
@@ -271,23 +278,23 @@ type DiscordChannelSpec struct {
 
 	// type is Text, Announcement, Voice, Stage, Forum or Media. Announcement,
 	// Stage, Forum and Media are for community servers only. Discord converts only
-	// Text to Announcement and back, so other changes are refused. If it is not
-	// set, a new channel is a Text channel, and an adopted Text or Announcement
-	// channel keeps its type.
+	// Text to Announcement and back, so the API server refuses other changes. If
+	// it is not set, a new channel is a Text channel, and an adopted Text or
+	// Announcement channel keeps its type.
 	// +optional
 	Type ChannelType `json:"type,omitempty"`
 
 	// topic is shown above the messages, up to 1024 characters. In a Forum or
 	// Media channel it contains the guidelines for posts, up to 4096 characters.
-	// "" clears it. A Voice or Stage channel has none. Changes are limited, see
-	// name. If it is not set, it is not managed.
+	// "" removes it. A Voice or Stage channel has no topic. Discord limits changes
+	// of the topic: see name. If it is not set, it is not managed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:validation:XValidation:rule="self.trim() == self",message="must not begin or end with white space, which Discord removes"
 	Topic *string `json:"topic,omitempty"`
 
-	// nsfw marks the channel as not safe for work: only for members of age. If it
-	// is not set, it is not managed.
+	// nsfw marks the channel as not safe for work, so that Discord shows it only
+	// to adults. If it is not set, it is not managed.
 	// +optional
 	NSFW *bool `json:"nsfw,omitempty"`
 
@@ -308,60 +315,66 @@ type DiscordChannelSpec struct {
 	// +optional
 	DefaultAutoArchive AutoArchive `json:"defaultAutoArchive,omitempty"`
 
-	// voice has the settings of a Voice or Stage channel, and is allowed only for
-	// these.
+	// voice has the settings of a Voice or Stage channel. It is not allowed for
+	// other types.
 	// +optional
 	Voice *ChannelVoice `json:"voice,omitempty"`
 
-	// forum has the settings of a Forum or Media channel, and is allowed only for
-	// these.
+	// forum has the settings of a Forum or Media channel. It is not allowed for
+	// other types.
 	// +optional
 	Forum *ChannelForum `json:"forum,omitempty"`
 
 	// position defines the order of the channels in a group (or of the channels
-	// without a group), in ascending order. Only the order of the numbers counts;
-	// equal numbers are in any order. Discord shows Voice and Stage channels below
-	// all others. Channels of different namespaces are not ordered relative to
-	// each other. If it is not set, the channel keeps its place.
+	// without a group), in ascending order. Only the order of the numbers counts.
+	// Channels with equal numbers are in any order. Discord shows Voice and Stage
+	// channels below all others. The operator does not order channels of different
+	// namespaces relative to each other. If it is not set, the channel keeps its
+	// place.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Position *int32 `json:"position,omitempty"`
 
-	// permissionOverwrites lists all overwrites of the channel, at most 100.
-	// Others on Discord are removed. An empty list removes all. If it is not set,
-	// they are not managed, and a new channel has its group's. A channel is
-	// created with its overwrites, so a private channel is private from the start.
-	// If they would deny the bot access, an overwrite for the bot is added.
+	// permissionOverwrites lists all overwrites of the channel, at most 100. The
+	// operator removes all other overwrites from the channel. If the list is
+	// empty, it removes all overwrites. If the list is not set, the overwrites are
+	// not managed, and a new channel gets the overwrites of its group. The
+	// operator creates a channel together with its overwrites, so a private
+	// channel is private from the start. If the overwrites would deny the bot
+	// access, the operator adds an overwrite for the bot.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, (has(a.role) ? a.role : '') == (has(b.role) ? b.role : '') && (has(a.roleRef) ? a.roleRef.name : '') == (has(b.roleRef) ? b.roleRef.name : '') && (has(a.user) ? a.user : '') == (has(b.user) ? b.user : '')))",message="a role or user may be listed only once"
 	PermissionOverwrites []PermissionOverwrite `json:"permissionOverwrites,omitzero"`
 
-	// webhook configures a webhook and a Secret with its URL. Removing it deletes
-	// both. If it is not set, webhooks are not managed. Not for a Forum or Media
-	// channel: Discord refuses messages without a post there, such as
-	// Alertmanager's.
+	// webhook configures a webhook of the channel, and a Secret with the webhook's
+	// URL. If you remove this field, the operator deletes the webhook and the
+	// Secret. While it is not set, webhooks are not managed. The field is not
+	// allowed for a Forum or Media channel: there, Discord refuses messages that
+	// do not belong to a post, such as the messages of Alertmanager.
 	// +optional
 	Webhook *ChannelWebhook `json:"webhook,omitempty"`
 
-	// adopt names an existing channel to manage instead of creating one. It cannot
-	// be changed. In a server of another namespace, it needs the server's
-	// spec.allowAdoption.
+	// adopt names an existing channel on Discord. The operator then manages this
+	// channel instead of creating one. Once set, adopt cannot be changed or
+	// removed. If the DiscordServer is in another namespace, its
+	// spec.allowAdoption must be true.
 	// +optional
 	Adopt *Adoption `json:"adopt,omitempty"`
 
 	// deletionPolicy defines what happens to the channel and its messages on
-	// Discord when this object is deleted: Delete or Retain. If it is not set, a
-	// channel that the operator created is deleted; an adopted one is retained
-	// without the operator's webhook.
+	// Discord when this object is deleted: Delete or Retain. If it is not set, the
+	// operator deletes a channel that it has created, and retains an adopted
+	// channel. In the adopted channel, it deletes only the webhook that it has
+	// created.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
 	// managementPolicy is Manage or Observe. Manage makes the channel match the
-	// spec. Observe writes nothing on Discord, not even when the object is
-	// deleted, and status.differences lists what Manage would change. It writes no
-	// webhook and no Secret either. Defaults to Manage.
+	// spec. With Observe, the operator does not change the channel, its webhook or
+	// the Secret, even when the object is deleted; status.differences lists the
+	// changes that Manage would make. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -383,7 +396,7 @@ type WebhookStatus struct {
 	ID string `json:"id"`
 
 	// secretRef names the Secret with the webhook's URL under the key "url". Empty
-	// until it is written.
+	// until the Secret is written.
 	// +optional
 	SecretRef *LocalSecretReference `json:"secretRef,omitempty"`
 }
@@ -411,34 +424,39 @@ type DiscordChannelStatus struct {
 	// conditions describe the channel's state: Available (it exists on Discord),
 	// Progressing (the operator is working towards the spec), Degraded (a user
 	// must act; the message says how) and Ready (the object matches its spec).
-	// Degraded and Progressing are never True together. Verified=False exists only
-	// while Discord cannot be asked about an object that was Ready. At most 16.
+	// Degraded and Progressing are never True together. Verified exists only as
+	// False: while the operator cannot check on Discord whether an object that was
+	// Ready still matches its spec, or cannot delete the object's resource there.
+	// At most 16 conditions.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// channelId is the id of the channel on Discord. Empty until it exists.
+	// channelId is the id of the channel on Discord. Empty until the channel
+	// exists.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	ChannelID string `json:"channelId,omitempty"`
 
-	// matched reports that the channel is the only match of an interrupted create,
-	// but the audit log does not show its creator. It may be another user's, so it
-	// is retained when the object is deleted. Name it in spec.adopt to apply the
-	// deletion policy.
+	// matched is true if the operator found the channel without proof that it has
+	// created the channel: a request to create it was interrupted, exactly one
+	// channel on Discord matches the request, and the audit log does not show the
+	// creator of this channel. Because another user may have created it, the
+	// operator retains the channel when the object is deleted. To apply the
+	// deletion policy to the channel, set spec.adopt to its id.
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
-	// adopted reports that spec.adopt bound an existing channel, which the
-	// operator did not create for this object.
+	// adopted is true if the object got its channel by spec.adopt: the operator
+	// has not created the channel for this object.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
-	// observed reports that the operator only observes the channel, so another
-	// object may manage it. That other object keeps the channel if managementPolicy
-	// of this object becomes Manage again.
+	// observed is true if the operator only observes the channel for this object.
+	// Another object may then manage the channel. If managementPolicy of this
+	// object becomes Manage again, that other object still manages the channel.
 	// +optional
 	Observed bool `json:"observed,omitempty"`
 
@@ -458,19 +476,22 @@ type DiscordChannelStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
 
-	// groupId is the id of the channel's category. Empty without one.
+	// groupId is the id of the channel's category. Empty if the channel has no
+	// category.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	GroupID string `json:"groupId,omitempty"`
 
-	// openTo lists who may view the channel but not its group: "@everyone", or
-	// roles (role "Dev") and users (user 80351110224678912). Overwrites in the
-	// spec replace the group's, so a channel with overwrites is open unless they
-	// close it. A channel that is moved into a private group keeps its overwrites,
-	// and so stays open. To close it, deny ViewChannel in
+	// openTo lists the roles and users that may view the channel but not its
+	// group, at most 32 lines of at most 256 characters: "@everyone", or lines
+	// such as `role "Dev"` and `user 80351110224678912`. If there are more, the
+	// last line has the number of the others. The list may be a few minutes old.
+	// Two cases open a channel in a private group. First, overwrites in the spec
+	// of the channel replace the overwrites of the group, and do not deny
+	// ViewChannel. Second, a channel that moves into the group keeps its own
+	// overwrites. To close the channel, deny ViewChannel in
 	// spec.permissionOverwrites, or synchronize the channel with its category on
-	// Discord. At most 32 lines of at most 256 characters; the last line counts
-	// the rest. The list may be a few minutes old.
+	// Discord.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -485,22 +506,24 @@ type DiscordChannelStatus struct {
 	// +kubebuilder:validation:MaxItems=20
 	Tags []ForumTagStatus `json:"tags,omitempty"`
 
-	// roles lists the roles to which names in spec.permissionOverwrites were
-	// resolved, at most 100. A name keeps its role until it is removed from the
-	// spec.
+	// roles lists the roles on Discord that the names in spec.permissionOverwrites
+	// mean, at most 100. A name means the same role until the name is removed from
+	// the spec.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=100
 	Roles []ResolvedRole `json:"roles,omitempty"`
 
-	// webhook describes the webhook of spec.webhook. Empty until it exists.
+	// webhook describes the webhook of spec.webhook. Empty until the webhook
+	// exists.
 	// +optional
 	Webhook *WebhookStatus `json:"webhook,omitempty"`
 
-	// differences lists the changes that spec.managementPolicy Observe holds back
-	// on Discord: at most 64 lines of at most 256 characters, such as
-	// `topic: "old" -> "new"`, `create` or `move`. The last line counts the rest.
+	// differences lists the changes that the operator does not make on Discord
+	// because spec.managementPolicy is Observe: at most 64 lines of at most 256
+	// characters, such as `topic: "old" -> "new"`, `create` or `move`. If there
+	// are more changes, the last line has the number of the other changes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -529,14 +552,14 @@ type DiscordChannel struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the desired state. A topic has at most 1024 characters, in a Forum
-	// or Media channel 4096.
+	// spec is the desired state. A topic has at most 1024 characters, or at most
+	// 4096 in a Forum or Media channel.
 	// +required
 	Spec DiscordChannelSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Before its first
-	// write, observedGeneration is -1, so that kstatus, and with it Flux and Helm,
-	// does not report the object as current.
+	// status is the observed state. Only the operator writes it. Until the
+	// operator first writes it, observedGeneration is -1. So kstatus, a library
+	// that Flux and Helm use, does not yet report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DiscordChannelStatus `json:"status,omitempty"`

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds the custom resources of the group discord.jutsu.com: a Discord server, its
-// groups (categories), channels and roles.
+// Package v1alpha1 has the custom resources of the group discord.jutsu.com: a
+// Discord server, its groups (categories), channels and roles.
 //
-// A field that a spec does not set is not managed: it is neither read nor written, so users can
-// change it in Discord. A field that a spec sets is managed: drift on Discord is corrected.
+// If a spec does not set a field, the field is not managed: the operator
+// neither reads nor writes this setting on Discord, so users can change it
+// there. If a spec sets a field, the field is managed: when the setting on
+// Discord differs from the spec, the operator corrects it.
 //
 // The package depends on apimachinery only, so that a program which reads or writes these kinds
 // does not need a controller framework.

@@ -22,17 +22,18 @@ type DiscordGroupSpec struct {
 	Name string `json:"name"`
 
 	// position defines the order of the groups in a server, in ascending order.
-	// Only the order of the numbers counts; equal numbers are in any order. Groups
-	// of different namespaces are not ordered relative to each other. If it is not
-	// set, the group keeps its place.
+	// Only the order of the numbers counts. Groups with equal numbers are in any
+	// order. The operator does not order groups of different namespaces relative
+	// to each other. If it is not set, the group keeps its place.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Position *int32 `json:"position,omitempty"`
 
-	// permissionOverwrites lists all overwrites of the category, at most 100.
-	// Others on Discord are removed. An empty list removes all. If it is not set,
-	// they are not managed. If they would deny the bot access, an overwrite for
-	// the bot is added.
+	// permissionOverwrites lists all overwrites of the category, at most 100. The
+	// operator removes all other overwrites from the category. If the list is
+	// empty, it removes all overwrites. If the list is not set, the overwrites are
+	// not managed. If the overwrites would deny the bot access, the operator adds
+	// an overwrite for the bot.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
@@ -40,36 +41,37 @@ type DiscordGroupSpec struct {
 	PermissionOverwrites []PermissionOverwrite `json:"permissionOverwrites,omitzero"`
 
 	// allowedNamespaces defines which namespaces may have channels in this group.
-	// If it is not set, only the group's own namespace may. Withdrawing a
-	// namespace deletes nothing: its channels stay as they are on Discord, and
-	// their objects are Degraded with the reason NotAllowed.
+	// If it is not set, only the group's own namespace may have channels. If a
+	// namespace is no longer allowed, its channels stay as they are on Discord,
+	// and their DiscordChannels are Degraded with the reason NotAllowed.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 
-	// adopt names an existing category to manage instead of creating one. It
-	// cannot be changed. In a server of another namespace, it needs the server's
-	// spec.allowAdoption.
+	// adopt names an existing category on Discord. The operator then manages this
+	// category instead of creating one. Once set, adopt cannot be changed or
+	// removed. If the DiscordServer is in another namespace, its
+	// spec.allowAdoption must be true.
 	// +optional
 	Adopt *Adoption `json:"adopt,omitempty"`
 
 	// deletionPolicy defines what happens to the category on Discord when this
-	// object is deleted: Delete or Retain. If it is not set, a category that the
-	// operator created is deleted, and an adopted one is retained. Discord keeps
-	// the channels of a deleted category.
+	// object is deleted: Delete or Retain. If it is not set, the operator deletes
+	// a category that it has created, and retains an adopted category. Discord
+	// keeps the channels of a deleted category.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// deletionProtection refuses every deletion of the object until it is false
-	// again. It does not refuse the deletion of the namespace, which deletes the
-	// object too. deletionPolicy defines what happens on Discord. Defaults to
-	// false.
+	// deletionProtection protects the object: while it is true, the API server
+	// refuses every deletion of the object. But if the namespace is deleted, the
+	// object is deleted too. deletionPolicy defines what happens on Discord.
+	// Defaults to false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
 	// managementPolicy is Manage or Observe. Manage makes the category match the
-	// spec. Observe writes nothing on Discord, not even when the object is
-	// deleted, and status.differences lists what Manage would change. Defaults to
-	// Manage.
+	// spec. With Observe, the operator does not change the category, even when the
+	// object is deleted; status.differences lists the changes that Manage would
+	// make. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -85,34 +87,39 @@ type DiscordGroupStatus struct {
 	// conditions describe the group's state: Available (it exists on Discord),
 	// Progressing (the operator is working towards the spec), Degraded (a user
 	// must act; the message says how) and Ready (the object matches its spec).
-	// Degraded and Progressing are never True together. Verified=False exists only
-	// while Discord cannot be asked about an object that was Ready. At most 16.
+	// Degraded and Progressing are never True together. Verified exists only as
+	// False: while the operator cannot check on Discord whether an object that was
+	// Ready still matches its spec, or cannot delete the object's resource there.
+	// At most 16 conditions.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// groupId is the id of the category on Discord. Empty until it exists.
+	// groupId is the id of the category on Discord. Empty until the category
+	// exists.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	GroupID string `json:"groupId,omitempty"`
 
-	// matched reports that the category is the only match of an interrupted
-	// create, but the audit log does not show its creator. It may be another
-	// user's, so it is retained when the object is deleted. Name it in spec.adopt
-	// to apply the deletion policy.
+	// matched is true if the operator found the category without proof that it has
+	// created the category: a request to create it was interrupted, exactly one
+	// category on Discord matches the request, and the audit log does not show the
+	// creator of this category. Because another user may have created it, the
+	// operator retains the category when the object is deleted. To apply the
+	// deletion policy to the category, set spec.adopt to its id.
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
-	// adopted reports that spec.adopt bound an existing category, which the
-	// operator did not create for this object.
+	// adopted is true if the object got its category by spec.adopt: the operator
+	// has not created the category for this object.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
-	// observed reports that the operator only observes the category, so another
-	// object may manage it. That other object keeps the category if
-	// managementPolicy of this object becomes Manage again.
+	// observed is true if the operator only observes the category for this object.
+	// Another object may then manage the category. If managementPolicy of this
+	// object becomes Manage again, that other object still manages the category.
 	// +optional
 	Observed bool `json:"observed,omitempty"`
 
@@ -121,18 +128,19 @@ type DiscordGroupStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
 
-	// roles lists the roles to which names in spec.permissionOverwrites were
-	// resolved, at most 100. A name keeps its role until it is removed from the
-	// spec.
+	// roles lists the roles on Discord that the names in spec.permissionOverwrites
+	// mean, at most 100. A name means the same role until the name is removed from
+	// the spec.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=100
 	Roles []ResolvedRole `json:"roles,omitempty"`
 
-	// differences lists the changes that spec.managementPolicy Observe holds back
-	// on Discord: at most 64 lines of at most 256 characters, such as
-	// `topic: "old" -> "new"`, `create` or `move`. The last line counts the rest.
+	// differences lists the changes that the operator does not make on Discord
+	// because spec.managementPolicy is Observe: at most 64 lines of at most 256
+	// characters, such as `topic: "old" -> "new"`, `create` or `move`. If there
+	// are more changes, the last line has the number of the other changes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -163,9 +171,9 @@ type DiscordGroup struct {
 	// +required
 	Spec DiscordGroupSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Before its first
-	// write, observedGeneration is -1, so that kstatus, and with it Flux and Helm,
-	// does not report the object as current.
+	// status is the observed state. Only the operator writes it. Until the
+	// operator first writes it, observedGeneration is -1. So kstatus, a library
+	// that Flux and Helm use, does not yet report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DiscordGroupStatus `json:"status,omitempty"`

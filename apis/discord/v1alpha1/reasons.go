@@ -2,19 +2,23 @@
 
 package v1alpha1
 
-// TypeVerified is a condition that exists only while False: since its lastTransitionTime, Discord
-// cannot be asked whether an object that was Ready still matches its spec. The object stays Ready
-// for the operator's --unverified-period. On an object that is being deleted, the
-// lastTransitionTime is the time of the first failed deletion on Discord.
+// TypeVerified is a condition that exists only as False: since its
+// lastTransitionTime, the operator cannot check on Discord whether an object
+// that was Ready still matches its spec. The object stays Ready for the
+// operator's --unverified-period (by default 5 minutes). On an object that is
+// being deleted, the lastTransitionTime is the time at which the deletion on
+// Discord first failed.
 const TypeVerified = "Verified"
 
-// TypePaused is a condition that exists only while True: the object has the annotation
-// discord.jutsu.com/paused, so nothing is changed for it.
+// TypePaused is a condition that exists only as True: the object has the
+// annotation discord.jutsu.com/paused, so the operator changes nothing for the
+// object.
 const TypePaused = "Paused"
 
-// TypeInSync is a condition that exists only with spec.managementPolicy Observe: True if Discord
-// matches the spec, False if it differs (see status.differences), Unknown while Discord cannot be
-// observed.
+// TypeInSync is a condition that exists only with spec.managementPolicy
+// Observe. It is True if Discord matches the spec, False if Discord differs
+// from the spec (see status.differences), and Unknown while the operator cannot
+// observe Discord.
 const TypeInSync = "InSync"
 
 // The reasons of these kinds' conditions, beside conditions.ReasonReconciled and
@@ -26,8 +30,8 @@ const (
 	// ReasonNotOnDiscord (Available=False): the object's resource does not exist on Discord, or
 	// does not exist yet.
 	ReasonNotOnDiscord = "NotOnDiscord"
-	// ReasonNotManageable (Available=False): the bot cannot manage the object's resource now; the
-	// condition Ready has the cause.
+	// ReasonNotManageable (Available=False): the bot cannot manage the object's
+	// resource on Discord now. The condition Ready has the cause.
 	ReasonNotManageable = "NotManageable"
 
 	// ReasonWaitingForServer (Progressing): the DiscordServer does not exist, or is not Available
@@ -39,116 +43,148 @@ const (
 	// ReasonWaitingForChannel (Progressing): a DiscordChannel in the spec of a server, such as
 	// spec.systemChannelRef, does not exist on Discord yet.
 	ReasonWaitingForChannel = "WaitingForChannel"
-	// ReasonWaitingForRole (Progressing): the DiscordRole of an overwrite's roleRef does not exist,
-	// or has no role on Discord yet. Or a new role has the name in an overwrite, and an object of
-	// another namespace may have created that role.
+	// ReasonWaitingForRole (Progressing): the DiscordRole of an overwrite's
+	// roleRef does not exist, or has no role on Discord yet. Or an overwrite has
+	// the name of a role that is less than a minute old: an object of another
+	// namespace may have created this role.
 	ReasonWaitingForRole = "WaitingForRole"
-	// ReasonWaitingForDiscord (Progressing): the server's state on Discord is not known yet:
-	// neither the Gateway nor the API has responded, or an outage of Discord hides the server.
+	// ReasonWaitingForDiscord (Progressing): the server's state on Discord is not
+	// known yet: neither Discord's Gateway nor its API has responded, or an outage
+	// of Discord hides the server.
 	ReasonWaitingForDiscord = "WaitingForDiscord"
-	// ReasonWaitingForDependents (Progressing): the object is being deleted, but other objects
-	// still refer to it; the message names them. Nothing of it is deleted on Discord yet. Delete
-	// them too (with deletionPolicy: Retain to keep their resources), or move channels to another
-	// group.
+	// ReasonWaitingForDependents (Progressing): the object is being deleted, but
+	// other objects still refer to it. The message names these objects. Until they
+	// no longer refer to it, the operator does not delete its resource on Discord.
+	// Delete these objects too, or move their channels to another group. To keep
+	// their resources on Discord, set deletionPolicy: Retain before you delete
+	// them.
 	ReasonWaitingForDependents = "WaitingForDependents"
-	// ReasonRateLimited (Progressing): Discord's rate limit delays the next call for this object;
-	// the message has the time of the retry. Other objects are not delayed.
+	// ReasonRateLimited (Progressing): a limit on calls to Discord delays the next
+	// call for this object. The message usually has the time of the next try.
+	// Usually other objects are not delayed.
 	ReasonRateLimited = "RateLimited"
-	// ReasonCreatePending (Progressing): a create was started, but its outcome is unknown: the
-	// operator was stopped, or Discord's response was lost. The operator looks for the result
-	// before it creates again, so nothing is created twice.
+	// ReasonCreatePending (Progressing): the operator has sent a request to create
+	// something on Discord, but does not know whether the request has succeeded:
+	// the operator was stopped, or Discord's response was lost. Before the
+	// operator sends the request again, it looks for the result, so that it
+	// creates nothing twice.
 	ReasonCreatePending = "CreatePending"
-	// ReasonCreateUnproven (Degraded): a create may have succeeded, and something of that name
-	// exists. For an object of another namespace than its server, only the audit log proves the
-	// creator, and the bot may not view the log. Nothing is bound or created. Change spec.name, or
-	// ask the owner of the server to give the bot ViewAuditLog.
+	// ReasonCreateUnproven (Degraded): a request to create the object's resource
+	// on Discord may have succeeded, and a resource with its name exists. The
+	// object is in another namespace than its server, so only the audit log can
+	// prove that the request has created this resource. But the bot may not view
+	// the audit log. So the operator neither uses this resource nor creates
+	// another. Change spec.name, or ask the owner of the server to give the bot
+	// ViewAuditLog.
 	ReasonCreateUnproven = "CreateUnproven"
-	// ReasonPaused (Paused=True): the object has the annotation discord.jutsu.com/paused. Ready has
-	// this reason too: True if the object matches its spec, False (Progressing) if changes are
-	// pending. Degraded while the object is being deleted: nothing is deleted on Discord until the
-	// annotation is removed.
+	// ReasonPaused (Paused=True): the object has the annotation
+	// discord.jutsu.com/paused. The condition Ready has this reason too: it is
+	// True if the object matches its spec, and False (Progressing) if changes are
+	// pending. While the object is being deleted, it is Degraded: until the
+	// annotation is removed, nothing is deleted on Discord.
 	ReasonPaused = "Paused"
 	// ReasonObserved (Ready=True, InSync=True): spec.managementPolicy is Observe, and Discord
 	// matches the spec.
 	ReasonObserved = "Observed"
-	// ReasonDifferencesFound (Ready=True, InSync=False): spec.managementPolicy is Observe, and
-	// Discord differs from the spec (see status.differences). Nothing is changed. Ready is True,
-	// since the policy is fulfilled; InSync shows the differences.
+	// ReasonDifferencesFound (Ready=True, InSync=False): spec.managementPolicy is
+	// Observe, and Discord differs from the spec (see status.differences). The
+	// operator does not change Discord. Ready is True, because the object does
+	// what its policy asks. InSync shows that there are differences.
 	ReasonDifferencesFound = "DifferencesFound"
-	// ReasonNamespaceTerminating (Progressing): the namespace is being deleted, and the object with
-	// it.
+	// ReasonNamespaceTerminating (Progressing): the object is being deleted
+	// together with its namespace.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
 
 	// ReasonTokenNotFound (Degraded): the Secret of spec.tokenSecretRef does not exist or lacks the
 	// key. Create the Secret with that key.
 	ReasonTokenNotFound = "TokenNotFound"
-	// ReasonAuthenticationFailed (Degraded): Discord refuses the bot's token. The operator tries
-	// the token again when the Secret changes, and after one, ten and sixty minutes. Replace the
-	// token.
+	// ReasonAuthenticationFailed (Degraded): Discord refuses the bot's token. The
+	// operator tries the token again when the Secret changes, and after one
+	// minute, after ten minutes, and then every hour. Replace the token.
 	ReasonAuthenticationFailed = "AuthenticationFailed"
-	// ReasonBotNotInServer (Degraded): the bot is not a member of the server, or the server does
-	// not exist. Add the bot by status.inviteURL.
+	// ReasonBotNotInServer (Degraded): the bot is not a member of the server, or
+	// the server does not exist. Add the bot at the address in status.inviteURL.
 	ReasonBotNotInServer = "BotNotInServer"
-	// ReasonTooManyServers (Degraded): the bot is in 2,500 servers or more. Discord's Gateway then
-	// requires several connections, but the operator uses only one per bot. It finds changes on
-	// Discord only every --resync-period. Use another bot, or remove this one from servers.
+	// ReasonTooManyServers (Degraded): the bot is in 2,500 servers or more.
+	// Discord's Gateway, which sends events, then requires several connections,
+	// but the operator uses only one per bot. So the operator finds changes on
+	// Discord only every --resync-period (by default 5 minutes). Use another bot,
+	// or remove this bot from other servers.
 	ReasonTooManyServers = "TooManyServers"
-	// ReasonMissingPermissions (Degraded): the bot lacks the permissions in the message. Give them
-	// to a role of the bot, or invite the bot again by the link in the message. If permission
-	// overwrites of a channel deny them, allow them there.
+	// ReasonMissingPermissions (Degraded): the bot lacks the permissions that the
+	// message names. Give these permissions to a role of the bot, or invite the
+	// bot again by the link in the message. If permission overwrites of a channel
+	// deny these permissions to the bot, change the overwrites.
 	ReasonMissingPermissions = "MissingPermissions"
-	// ReasonConflict (Degraded): another object manages the same server, channel or category; the
-	// message names it. Delete the Degraded object; Discord is not changed by that. If you delete
-	// the other one instead, its resources stay on Discord.
+	// ReasonConflict (Degraded): another object manages the same server, channel,
+	// category or role on Discord. The message names that object, or says that it
+	// is in another namespace. Delete the Degraded object: this does not change
+	// Discord. If you delete the other object instead, its resource stays on
+	// Discord.
 	ReasonConflict = "Conflict"
-	// ReasonNotAllowed (Degraded): the object refers to a server or group of another namespace that
-	// does not exist or does not allow the object's namespace; it adopts or retains something there
-	// without permission; it has permissions that spec.allowedRoles does not list; or the Secret
-	// with the bot's token is not for this server. The message says which. Nothing is created or
-	// deleted on Discord. Have the owner allow it, or change the object.
+	// ReasonNotAllowed (Degraded): the object asks for something that the owner of
+	// a server, of a group or of a bot's token has not allowed. The message names
+	// the cause. There are four causes. First, the object refers to a server or
+	// group of another namespace that does not exist, or that does not allow the
+	// object's namespace. Second, the object may not adopt or retain something in
+	// the server. Third, it has permissions that spec.allowedRoles does not list.
+	// Fourth, the Secret with the bot's token is not for this server. The operator
+	// creates and deletes nothing on Discord. Ask the owner to allow it, or change
+	// the object.
 	ReasonNotAllowed = "NotAllowed"
-	// ReasonSelectorUnusable (Degraded): a selector of spec.allowedNamespaces or spec.allowedRoles
-	// is invalid, or the operator does not read the labels of Namespaces. The selector then selects
-	// none. Correct it, use Same or All, or install the operator for all namespaces with the
-	// component namespace-selectors.
+	// ReasonSelectorUnusable (Degraded): a selector of spec.allowedNamespaces or
+	// spec.allowedRoles is invalid, or the operator does not read the labels of
+	// Namespaces. The selector then selects no namespace. Correct the selector, or
+	// use Same or All instead of Selector, or deploy the operator for all
+	// namespaces with its kustomize component namespace-selectors.
 	ReasonSelectorUnusable = "SelectorUnusable"
-	// ReasonHiddenFromBot (Degraded): the channel or category exists on Discord, but the bot may
-	// not view it. Nothing is created in its place. Give the bot ViewChannel there; the object
-	// continues automatically.
+	// ReasonHiddenFromBot (Degraded): the channel or category exists on Discord,
+	// but the bot may not view it. The operator creates nothing in its place. Give
+	// the bot the permission ViewChannel there. The object then continues
+	// automatically.
 	ReasonHiddenFromBot = "HiddenFromBot"
 	// ReasonAdoptNotFound (Degraded): the server has no channel, category or role with the id of
 	// spec.adopt.
 	ReasonAdoptNotFound = "AdoptNotFound"
-	// ReasonAdoptMismatch (Degraded): the resource of spec.adopt has a type that the kind cannot
-	// manage: another type of channel, or a role of a bot, an integration or the server's boosters.
+	// ReasonAdoptMismatch (Degraded): the object cannot manage the resource that
+	// spec.adopt names: the resource is a channel of another type, or a role of a
+	// bot, of an integration or of the server's boosters.
 	ReasonAdoptMismatch = "AdoptMismatch"
-	// ReasonNothingToObserve (Degraded): spec.managementPolicy is Observe, but the object has
-	// nothing on Discord. The operator does not create it. Name an existing resource in spec.adopt
-	// (the message has the id of one with the same name, if any), or set the policy to Manage.
+	// ReasonNothingToObserve (Degraded): spec.managementPolicy is Observe, but the
+	// object has no resource on Discord. The operator does not create a resource.
+	// Name an existing resource in spec.adopt, or set the policy to Manage. If a
+	// resource with the same name exists, the message has its id.
 	ReasonNothingToObserve = "NothingToObserve"
-	// ReasonServerMismatch (Degraded): the object's channel or category is in another server than
-	// the spec's. Name a group of the same server, or create a new object.
+	// ReasonServerMismatch (Degraded): the object's channel, category or role is
+	// in one server on Discord, but the spec now refers to another server. Name a
+	// group or role of the same server, or create a new object.
 	ReasonServerMismatch = "ServerMismatch"
-	// ReasonRoleNotFound (Degraded): the server has no role with the name or id, or only roles that
-	// objects of other namespaces manage; the object continues automatically once a role exists.
-	// Or the resolved role of a name (status.roles) was deleted on Discord: no other role replaces
-	// it. Name a role by its id or by roleRef, or remove the name.
+	// ReasonRoleNotFound (Degraded): the server has no role with the name or id in
+	// a permission overwrite, or only roles that objects of other namespaces
+	// manage. Once such a role exists, the object continues automatically. Or the
+	// role that a name means (status.roles) was deleted on Discord: the name does
+	// not mean another role instead. Name a role by its id or by roleRef, or
+	// remove the overwrite with this name.
 	ReasonRoleNotFound = "RoleNotFound"
-	// ReasonAmbiguousRole (Degraded): several roles of the server have the name, or two overwrites
-	// are for the same role. Refer to the role by its id.
+	// ReasonAmbiguousRole (Degraded): several roles of the server have the name in
+	// a permission overwrite, or two overwrites are for the same role. Name the
+	// role by its id, or merge the two overwrites.
 	ReasonAmbiguousRole = "AmbiguousRole"
-	// ReasonRoleTooHigh (Degraded): the role is not below the bot's highest role, so Discord does
-	// not let the bot change the role or its members. Drag a role of the bot above it in the
-	// server's settings on Discord, Roles.
+	// ReasonRoleTooHigh (Degraded): the role is not below the bot's highest role,
+	// so Discord does not let the bot change the role or its members. In the
+	// settings of the server on Discord, under Roles, drag a role of the bot above
+	// this role.
 	ReasonRoleTooHigh = "RoleTooHigh"
-	// ReasonMemberNotFound (Degraded): users of spec.members are not in the server; the message
-	// names them. All other users of the list have the role. The operator tries again. Remove the
-	// missing users from the list, or have them join.
+	// ReasonMemberNotFound (Degraded): some users of spec.members are not in the
+	// server. The message names these users. All other users of the list have the
+	// role. Remove the missing users from the list, or invite them to the server.
+	// The operator tries again automatically.
 	ReasonMemberNotFound = "MemberNotFound"
-	// ReasonLimitReached (Degraded): Discord allows 500 channels and categories in a server, 250
-	// roles, 50 categories, 50 channels in a category, 15 webhooks in a channel, and 100 permission
-	// overwrites (the bot may need one); the message names the limit. The object continues
-	// automatically once there is room.
+	// ReasonLimitReached (Degraded): a limit of Discord is reached; the message
+	// names the limit. Discord allows 500 channels and categories, 250 roles and
+	// 50 categories in a server, 50 channels in a category, and 15 webhooks and
+	// 100 permission overwrites in a channel (the bot may need one of these
+	// overwrites). Once there is room, the object continues automatically.
 	ReasonLimitReached = "LimitReached"
 	// ReasonAnnouncementsNotAllowed (Degraded): the server does not allow announcement channels.
 	// Enable Community, by spec.community of the DiscordServer or on Discord.
@@ -156,30 +192,38 @@ const (
 	// ReasonCommunityRequired (Degraded): Discord allows channels of this type in community servers
 	// only. Enable Community, by spec.community of the DiscordServer or on Discord.
 	ReasonCommunityRequired = "CommunityRequired"
-	// ReasonBitrateTooHigh (Degraded): the server has too few boosts for spec.voice.bitrate; the
-	// message has the highest bitrate. Lower it, or boost the server.
+	// ReasonBitrateTooHigh (Degraded): the server has too few boosts for
+	// spec.voice.bitrate; the message has the highest bitrate that the server
+	// allows. Lower spec.voice.bitrate, or boost the server.
 	ReasonBitrateTooHigh = "BitrateTooHigh"
-	// ReasonIconNotFound (Degraded): the ConfigMap of spec.icon does not exist or lacks the key. Create
-	// the ConfigMap with that key. Everything else is reconciled.
+	// ReasonIconNotFound (Degraded): the ConfigMap of spec.icon does not exist or
+	// lacks the key. Create the ConfigMap with that key. The operator applies the
+	// rest of the spec.
 	ReasonIconNotFound = "IconNotFound"
-	// ReasonIconUnusable (Degraded): Discord does not accept the image of spec.icon: it is text in
-	// data instead of binaryData, is not a PNG, JPEG or GIF, has more than 1024 by 1024 pixels, or
-	// is animated although the server may not have an animated icon; the message has the cause.
-	// Everything else is reconciled. Replace the image.
+	// ReasonIconUnusable (Degraded): Discord does not accept the image of
+	// spec.icon. The message has the cause: the image is in data instead of
+	// binaryData, is not a PNG, JPEG or GIF, has more than 1024 by 1024 pixels, or
+	// is animated although the server may not have an animated icon. Replace the
+	// image. The operator applies the rest of the spec.
 	ReasonIconUnusable = "IconUnusable"
-	// ReasonNameConflict (Degraded): a Secret that the channel does not own has the name of the
-	// webhook's Secret, or the metadata of the webhook's Secret takes more than 128 KiB of memory.
-	// The Secret is not changed. Name another one in spec.webhook.secretName, or delete it.
+	// ReasonNameConflict (Degraded): a Secret that the channel does not own has
+	// the name of the webhook's Secret, or the metadata of the webhook's Secret
+	// takes more than 128 KiB of memory. The operator does not change the Secret.
+	// Name another Secret in spec.webhook.secretName, or delete this Secret.
 	ReasonNameConflict = "NameConflict"
 	// ReasonRefused (Degraded): Discord refuses the spec, or the API server refuses the webhook's
 	// Secret; the message names the field and the cause.
 	ReasonRefused = "Refused"
-	// ReasonNotApplied (Degraded): Discord has accepted a change of the fields in the message, but
-	// has not applied it, as its response shows. The operator retries every ten minutes, and when
-	// the spec or the resource changes. Change the spec to the value on Discord, or leave it out.
+	// ReasonNotApplied (Degraded): Discord has accepted a change, but its response
+	// shows that it has not applied the change. The message names the fields. The
+	// operator retries the change every ten minutes, and when the spec or the
+	// resource changes. Set these fields of the spec to the values on Discord, or
+	// remove them from the spec.
 	ReasonNotApplied = "NotApplied"
-	// ReasonDeletionFailed (Degraded): the object is being deleted, but its resource on Discord
-	// cannot be reached or deleted; the message has the cause. Fix it, or set the annotation
-	// discord.jutsu.com/force-delete: "true" to leave the resource on Discord.
+	// ReasonDeletionFailed (Degraded): the object is being deleted, but the
+	// operator cannot reach or delete its resource on Discord. The message has the
+	// cause. Remove the cause. Or set the annotation
+	// discord.jutsu.com/force-delete: "true", which deletes the object and leaves
+	// the resource on Discord.
 	ReasonDeletionFailed = "DeletionFailed"
 )

@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// UserID is the id of a Discord user. In developer mode, right-click the user
-// in Discord, "Copy User ID".
+// UserID is the id of a Discord user. To get the id, enable the developer mode
+// of Discord, right-click the user, and choose "Copy User ID".
 // +kubebuilder:validation:MaxLength=20
 // +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a Discord user: 6 to 20 digits, in quotes"
 type UserID string
@@ -32,32 +32,34 @@ type DiscordRoleSpec struct {
 	Name string `json:"name"`
 
 	// color of the names of the role's members, 7 characters such as "#E67E22".
-	// "#000000" is none. If it is not set, it is not managed. Source, also for the
-	// fields below:
+	// "#000000" means no color. If the field is not set, it is not managed.
+	// Source, also for the fields below:
 	// https://docs.discord.com/developers/topics/permissions.
 	// +optional
 	// +kubebuilder:validation:MaxLength=7
 	// +kubebuilder:validation:XValidation:rule="self.matches('^#[0-9A-Fa-f]{6}$')",message="must be a colour of six hexadecimal digits, such as \"#E67E22\""
 	Color *string `json:"color,omitempty"`
 
-	// secondaryColor makes a gradient from color to this one, 7 characters such as
-	// "#E67E22". Discord allows it in servers with the feature
-	// ENHANCED_ROLE_COLORS. "" removes it. If it is not set, it is not managed.
+	// secondaryColor is the end of a gradient that begins with color, 7 characters
+	// such as "#E67E22". Discord allows it only in servers with the feature
+	// ENHANCED_ROLE_COLORS. "" removes the gradient. If it is not set, it is not
+	// managed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=7
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(#[0-9A-Fa-f]{6})?$')",message="must be a colour of six hexadecimal digits, such as \"#E67E22\", or empty"
 	SecondaryColor *string `json:"secondaryColor,omitempty"`
 
-	// tertiaryColor makes the role holographic. Discord accepts only the color
-	// #A9C9FF, the secondaryColor #FFBBEC and the tertiaryColor #FFC3A0, of 7
-	// characters each. "" removes it. If it is not set, it is not managed.
+	// tertiaryColor makes the role holographic. It has 7 characters: Discord
+	// accepts only "#FFC3A0", together with the color "#A9C9FF" and the
+	// secondaryColor "#FFBBEC". "" removes it. If it is not set, it is not
+	// managed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=7
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(#[0-9A-Fa-f]{6})?$')",message="must be a colour of six hexadecimal digits, such as \"#E67E22\", or empty"
 	TertiaryColor *string `json:"tertiaryColor,omitempty"`
 
-	// hoist shows the role's members separately. If it is not set, it is not
-	// managed; a new role is not hoisted.
+	// hoist shows the role's members in a separate part of the member list. If it
+	// is not set, it is not managed; a new role is not hoisted.
 	// +optional
 	Hoist *bool `json:"hoist,omitempty"`
 
@@ -67,55 +69,61 @@ type DiscordRoleSpec struct {
 	Mentionable *bool `json:"mentionable,omitempty"`
 
 	// permissions lists all permissions of the role in the whole server, at most
-	// 64. Others are removed, and an empty list removes all. The bot must have
-	// each of them itself. If it is not set, they are not managed; a new role has
-	// those of @everyone. In a server of another namespace, spec.allowedRoles of
-	// the server must list each permission. Other permissions are then removed
-	// even if permissions is not set, and a new role has none.
+	// 64. The operator removes all other permissions from the role. If the list is
+	// empty, it removes all permissions. The bot itself must have each permission
+	// in the list. If the list is not set, the permissions are not managed, and a
+	// new role has the permissions of @everyone. If the DiscordServer is in
+	// another namespace, its spec.allowedRoles must list each permission. The
+	// operator then removes unlisted permissions from the role even if permissions
+	// is not set, and a new role has no permissions.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Permissions []Permission `json:"permissions,omitzero"`
 
 	// position defines the order of the roles in a server, in ascending order: the
-	// lowest number is the highest role. Only the order of the numbers counts;
-	// equal numbers are in any order. All stay below the bot's highest role. Roles
-	// of different namespaces are not ordered relative to each other; roles of
-	// other namespaces than the server's stay below all others. If it is not set,
-	// the role keeps its place; a new role is the lowest.
+	// lowest number is the highest role. Only the order of the numbers counts.
+	// Roles with equal numbers are in any order. All these roles stay below the
+	// bot's highest role. The operator does not order roles of different
+	// namespaces relative to each other. But roles of other namespaces stay below
+	// the roles of the server's own namespace and below all unmanaged roles. If
+	// position is not set, the role keeps its place; a new role is the lowest
+	// role.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Position *int32 `json:"position,omitempty"`
 
 	// members are the ids of users who should have the role, at most 100. Other
-	// members of the role are not changed. A user who is removed from the list
-	// loses the role only if the operator gave it, see status.members. Discord
-	// sends events of members only to bots with a privileged intent. So the
-	// operator checks each user by one call, and again after its
-	// --live-resync-period (one hour).
+	// members of the role are not changed. If a user is removed from the list, the
+	// user loses the role only if the operator has given the role to the user (see
+	// status.members). Discord sends events about members only to bots with a
+	// privileged intent, which the operator does not use. So the operator reads
+	// each user by one call, and reads the user again after its
+	// --live-resync-period (by default one hour).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=100
 	Members []UserID `json:"members,omitempty"`
 
-	// adopt names an existing role to manage instead of creating one. It cannot be
-	// changed. Roles of a bot, an integration or the server's boosters, and
-	// @everyone, cannot be adopted. Roles of a server of another namespace cannot
-	// be adopted either.
+	// adopt names an existing role on Discord. The operator then manages this role
+	// instead of creating one. Once set, adopt cannot be changed or removed. An
+	// object cannot adopt @everyone, or the role of a bot, of an integration or of
+	// the server's boosters. If the DiscordServer is in another namespace, an
+	// object cannot adopt any role.
 	// +optional
 	Adopt *Adoption `json:"adopt,omitempty"`
 
 	// deletionPolicy defines what happens to the role on Discord when this object
-	// is deleted: Delete or Retain. If it is not set, a role that the operator
-	// created is deleted, and an adopted one is retained with its members. Discord
+	// is deleted: Delete or Retain. If it is not set, the operator deletes a role
+	// that it has created, and retains an adopted role with its members. Discord
 	// removes a deleted role from its members and from all permission overwrites.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
 	// managementPolicy is Manage or Observe. Manage makes the role match the spec.
-	// Observe writes nothing on Discord, not even when the object is deleted, and
-	// status.differences lists what Manage would change. It gives the role to no
-	// user either. Defaults to Manage.
+	// With Observe, the operator does not change the role or its members, even
+	// when the object is deleted; status.differences lists the changes that Manage
+	// would make. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -131,34 +139,38 @@ type DiscordRoleStatus struct {
 	// conditions describe the role's state: Available (it exists on Discord),
 	// Progressing (the operator is working towards the spec), Degraded (a user
 	// must act; the message says how) and Ready (the object matches its spec).
-	// Degraded and Progressing are never True together. Verified=False exists only
-	// while Discord cannot be asked about an object that was Ready. At most 16.
+	// Degraded and Progressing are never True together. Verified exists only as
+	// False: while the operator cannot check on Discord whether an object that was
+	// Ready still matches its spec, or cannot delete the object's resource there.
+	// At most 16 conditions.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// roleId is the id of the role on Discord. Empty until it exists.
+	// roleId is the id of the role on Discord. Empty until the role exists.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	RoleID string `json:"roleId,omitempty"`
 
-	// matched reports that the role is the only match of an interrupted create,
-	// but the audit log does not show its creator. It may be another user's, so it
-	// is retained when the object is deleted. Name it in spec.adopt to apply the
-	// deletion policy.
+	// matched is true if the operator found the role without proof that it has
+	// created the role: a request to create it was interrupted, exactly one role
+	// on Discord matches the request, and the audit log does not show the creator
+	// of this role. Because another user may have created it, the operator retains
+	// the role when the object is deleted. To apply the deletion policy to the
+	// role, set spec.adopt to its id.
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
-	// adopted reports that spec.adopt bound an existing role, which the operator
-	// did not create for this object.
+	// adopted is true if the object got its role by spec.adopt: the operator has
+	// not created the role for this object.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
-	// observed reports that the operator only observes the role, so another object
-	// may manage it. That other object keeps the role if managementPolicy of this
-	// object becomes Manage again.
+	// observed is true if the operator only observes the role for this object.
+	// Another object may then manage the role. If managementPolicy of this object
+	// becomes Manage again, that other object still manages the role.
 	// +optional
 	Observed bool `json:"observed,omitempty"`
 
@@ -167,25 +179,29 @@ type DiscordRoleStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
 
-	// permissions lists the role's permissions in the whole server, at most 64.
-	// Without spec.permissions, Discord gave the role a copy of those of
-	// @everyone, which users may have changed. Permissions without a name are not
+	// permissions lists the role's permissions in the whole server, at most 64. If
+	// spec.permissions is not set, Discord gives a new role the permissions of
+	// @everyone, and users may change the permissions of the role later.
+	// Permissions that Discord has not documented have no name, so they are not
 	// listed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Permissions []Permission `json:"permissions,omitempty"`
 
-	// members lists the users to whom the operator gives the role or from whom it
-	// will take it, at most 200. Users who had the role before are not listed.
+	// members lists the users to whom the operator gives or has given the role, at
+	// most 200. If such a user is no longer in spec.members, the operator removes
+	// the role from the user, and then the user from this list. A user who had the
+	// role before is not listed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=200
 	Members []UserID `json:"members,omitempty"`
 
-	// differences lists the changes that spec.managementPolicy Observe holds back
-	// on Discord: at most 64 lines of at most 256 characters, such as
-	// `topic: "old" -> "new"`, `create` or `move`. The last line counts the rest.
+	// differences lists the changes that the operator does not make on Discord
+	// because spec.managementPolicy is Observe: at most 64 lines of at most 256
+	// characters, such as `topic: "old" -> "new"`, `create` or `move`. If there
+	// are more changes, the last line has the number of the other changes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -216,9 +232,9 @@ type DiscordRole struct {
 	// +required
 	Spec DiscordRoleSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Before its first
-	// write, observedGeneration is -1, so that kstatus, and with it Flux and Helm,
-	// does not report the object as current.
+	// status is the observed state. Only the operator writes it. Until the
+	// operator first writes it, observedGeneration is -1. So kstatus, a library
+	// that Flux and Helm use, does not yet report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DiscordRoleStatus `json:"status,omitempty"`

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// VerificationLevel defines what Discord requires of a new member before
+// VerificationLevel defines the condition that a new member must meet before
 // writing in a server. Source:
 // https://discord.com/developers/docs/resources/guild.
 // +kubebuilder:validation:Enum=None;Low;Medium;High;VeryHigh
@@ -52,7 +52,8 @@ const (
 )
 
 // Community defines whether a server is a community server. Some features of
-// Discord need one, such as announcement, stage and forum channels.
+// Discord exist only in a community server, such as announcement, stage and
+// forum channels.
 // +kubebuilder:validation:Enum=Enabled
 type Community string
 
@@ -60,7 +61,7 @@ type Community string
 const CommunityEnabled Community = "Enabled"
 
 // AFKTimeout is the time of silence after which members are moved to the AFK
-// channel. Discord supports only these.
+// channel. Discord supports only 1m, 5m, 15m, 30m and 1h.
 // +kubebuilder:validation:Enum="1m";"5m";"15m";"30m";"1h"
 type AFKTimeout string
 
@@ -106,9 +107,9 @@ type TokenSecretReference struct {
 
 // ServerIcon is the icon of a server.
 type ServerIcon struct {
-	// configMapKeyRef names the key of a ConfigMap in the same namespace whose
-	// binaryData has the image: a PNG, JPEG or GIF of at most 1024 by 1024 pixels.
-	// An animated GIF needs a server with animated icons (boosts).
+	// configMapKeyRef names a ConfigMap in the same namespace, and the key in its
+	// binaryData that has the image: a PNG, JPEG or GIF of at most 1024 by 1024
+	// pixels. Only a server with enough boosts may have an animated GIF.
 	// +required
 	ConfigMapKeyRef ConfigMapKeyReference `json:"configMapKeyRef"`
 }
@@ -122,7 +123,7 @@ type ConfigMapKeyReference struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of an object: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
 	Name string `json:"name"`
 
-	// key in its binaryData.
+	// key in the binaryData of the ConfigMap.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -130,26 +131,29 @@ type ConfigMapKeyReference struct {
 	Key string `json:"key"`
 }
 
-// AllowedRoles defines which namespaces may have roles in a server, and the
-// permissions of these roles. Roles of other namespaces rank below every role
-// of the server's own namespace and every unmanaged role. DiscordRoles of other
-// namespaces cannot adopt a role.
+// AllowedRoles defines which namespaces may have roles in a server, and which
+// permissions these roles may have. Roles of other namespaces rank below every
+// role of the server's own namespace and every unmanaged role. DiscordRoles of
+// other namespaces cannot adopt a role.
 type AllowedRoles struct {
 	// namespaces defines which namespaces may have roles. The server's own
-	// namespace always may, with every permission of the bot. Withdrawing a
-	// namespace deletes nothing: its roles stay as they are on Discord, and are
-	// Degraded with the reason NotAllowed. Withdraw their permissions first to
-	// make them harmless.
+	// namespace always may have roles, with every permission that the bot has. If
+	// a namespace is no longer allowed, its roles stay on Discord with their
+	// permissions, and its DiscordRoles are Degraded with the reason NotAllowed.
+	// To make the roles harmless, first remove all entries of the field
+	// permissions, and only then the namespace.
 	// +required
 	Namespaces AllowedNamespaces `json:"namespaces"`
 
 	// permissions lists all permissions that a role of another namespace may have,
-	// at most 64. A role whose spec has others is Degraded with the reason
-	// NotAllowed. Permissions that are not listed are removed from the roles on
-	// Discord, even if they were allowed before. On Discord, Administrator implies
-	// all permissions. Here it allows no other: each powerful permission, such as
-	// ManageRoles, must be listed itself. If the list is not set or empty, the
-	// roles have no permissions; they only color, group and mention their members.
+	// at most 64. If the spec of a DiscordRole has a permission that is not in
+	// this list, the DiscordRole is Degraded with the reason NotAllowed. If a role
+	// on Discord has a permission that is not in this list, the operator removes
+	// the permission from the role, even if the permission was allowed before. On
+	// Discord, Administrator implies all permissions. In this list, Administrator
+	// allows only itself: list each other permission, such as ManageRoles, too. If
+	// the list is not set or empty, the roles have no permissions: they only color
+	// the names of their members, group the members, and let users mention them.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -169,7 +173,8 @@ type DiscordServerSpec struct {
 	TokenSecretRef TokenSecretReference `json:"tokenSecretRef"`
 
 	// serverId is the id of the server (guild) to manage, in quotes. It cannot be
-	// changed. The bot must be a member; a user can add it by status.inviteURL.
+	// changed. The bot must be a member of the server. A user can add the bot at
+	// the address in status.inviteURL.
 	// +required
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a Discord server: 6 to 20 digits, in quotes"
@@ -183,8 +188,8 @@ type DiscordServerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.trim() == self",message="must not begin or end with white space, which Discord removes"
 	Name string `json:"name,omitempty"`
 
-	// description of the server, up to 300 characters, shown for community
-	// servers. "" clears it. If it is not set, it is not managed.
+	// description of the server, up to 300 characters. Discord shows it only for
+	// community servers. "" removes it. If it is not set, it is not managed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=300
 	Description *string `json:"description,omitempty"`
@@ -195,8 +200,8 @@ type DiscordServerSpec struct {
 	// +optional
 	Icon *ServerIcon `json:"icon,omitempty"`
 
-	// verificationLevel defines what Discord requires of a new member before
-	// writing. If it is not set, it is not managed.
+	// verificationLevel defines the condition that a new member must meet before
+	// writing in the server. If it is not set, it is not managed.
 	// +optional
 	VerificationLevel VerificationLevel `json:"verificationLevel,omitempty"`
 
@@ -216,16 +221,17 @@ type DiscordServerSpec struct {
 	// +kubebuilder:validation:Enum=ar;bg;cs;da;de;el;en-GB;en-US;es-419;es-ES;fi;fr;he;hi;hr;hu;id;it;ja;ko;lt;nl;no;pl;pt-BR;ro;ru;sv-SE;th;tr;uk;vi;zh-CN;zh-TW
 	PreferredLocale string `json:"preferredLocale,omitempty"`
 
-	// afkChannelId is the id of the voice channel for idle members. "" is none. If
-	// neither it nor afkChannelRef is set, it is not managed.
+	// afkChannelId is the id of the voice channel for idle members. "" means no
+	// such channel. If neither afkChannelId nor afkChannelRef is set, the channel
+	// is not managed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a voice channel: 6 to 20 digits, in quotes, or empty"
 	AFKChannelID *string `json:"afkChannelId,omitempty"`
 
 	// afkChannelRef names the DiscordChannel of the type Voice for idle members.
-	// Until that channel exists on Discord, the server is Progressing, as for
-	// systemChannelRef.
+	// Until that channel exists on Discord, the DiscordServer is Progressing with
+	// the reason WaitingForChannel; everything else is reconciled.
 	// +optional
 	AFKChannelRef *ChannelReference `json:"afkChannelRef,omitempty"`
 
@@ -235,32 +241,36 @@ type DiscordServerSpec struct {
 	AFKTimeout AFKTimeout `json:"afkTimeout,omitempty"`
 
 	// systemChannelRef names the DiscordChannel for Discord's own messages, such
-	// as new members. Until that channel exists on Discord, the server is
-	// Progressing with the reason WaitingForChannel; everything else is
-	// reconciled. If it is not set, it is not managed.
+	// as the messages about new members. Until that channel exists on Discord, the
+	// DiscordServer is Progressing with the reason WaitingForChannel; everything
+	// else is reconciled. If it is not set, it is not managed.
 	// +optional
 	SystemChannelRef *ChannelReference `json:"systemChannelRef,omitempty"`
 
 	// rulesChannelRef names the DiscordChannel of the type Text with the rules of
-	// a community server. Until that channel exists on Discord, the server is
-	// Progressing, as for systemChannelRef. If it is not set, it is not managed.
+	// a community server. Until that channel exists on Discord, the DiscordServer
+	// is Progressing with the reason WaitingForChannel; everything else is
+	// reconciled. If it is not set, it is not managed.
 	// +optional
 	RulesChannelRef *ChannelReference `json:"rulesChannelRef,omitempty"`
 
 	// publicUpdatesChannelRef names the DiscordChannel of the type Text in which
 	// Discord notifies the moderators of a community server. Until that channel
-	// exists on Discord, the server is Progressing, as for systemChannelRef. If it
-	// is not set, it is not managed.
+	// exists on Discord, the DiscordServer is Progressing with the reason
+	// WaitingForChannel; everything else is reconciled. If it is not set, it is
+	// not managed.
 	// +optional
 	PublicUpdatesChannelRef *ChannelReference `json:"publicUpdatesChannelRef,omitempty"`
 
-	// community makes the server a community server with the value Enabled. It
+	// community with the value Enabled makes the server a community server. It
 	// requires rulesChannelRef and publicUpdatesChannelRef, and takes effect once
-	// both channels exist. The bot must be an administrator: otherwise the server
-	// is Degraded with the reason MissingPermissions; everything else is
-	// reconciled. A verificationLevel or explicitContentFilter that is not set is
-	// raised to Low and AllMembers, as Discord requires. If community is not set,
-	// it is not managed: a user can disable it on Discord.
+	// both channels exist. To enable Community, the bot must be an administrator:
+	// otherwise the DiscordServer is Degraded with the reason MissingPermissions;
+	// everything else is reconciled. Discord requires at least the verification
+	// level Low, and the content filter AllMembers. If verificationLevel is not
+	// set, the operator raises a lower level to Low. If explicitContentFilter is
+	// not set, the operator sets the filter to AllMembers. If community is not
+	// set, Community is not managed: a user can disable it on Discord.
 	// +optional
 	Community Community `json:"community,omitempty"`
 
@@ -272,56 +282,63 @@ type DiscordServerSpec struct {
 	SystemChannelFlags []SystemChannelFlag `json:"systemChannelFlags,omitzero"`
 
 	// allowedNamespaces defines which namespaces may have groups and channels in
-	// this server; roles need allowedRoles. These namespaces never see the token.
-	// If allowedNamespaces is not set, only the server's own namespace may.
-	// Withdrawing a namespace deletes nothing: its channels stay as they are on
-	// Discord, and their objects are Degraded with the reason NotAllowed.
+	// this server. For roles, see allowedRoles. These namespaces get no access to
+	// the bot's token. If allowedNamespaces is not set, only the server's own
+	// namespace may have groups and channels. If a namespace is no longer allowed,
+	// its channels and categories stay as they are on Discord, and its objects are
+	// Degraded with the reason NotAllowed.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 
 	// allowedRoles defines which other namespaces may have roles in this server,
-	// with which permissions. If it is not set, no other namespace may.
+	// and which permissions these roles may have. If allowedRoles is not set, no
+	// other namespace may have roles.
 	// +optional
 	AllowedRoles *AllowedRoles `json:"allowedRoles,omitempty"`
 
-	// allowAdoption lets objects of other namespaces adopt unmanaged channels and
-	// categories of this server, and so change and delete every such channel.
-	// Roles are never adopted from another namespace. Objects of the server's own
-	// namespace always may adopt. When allowAdoption is withdrawn, adopted
-	// channels stay adopted. Defaults to false.
+	// allowAdoption lets objects of other allowed namespaces adopt channels and
+	// categories of this server that no object manages. So these namespaces can
+	// change and delete every such channel. Objects of another namespace can never
+	// adopt roles. Objects of the server's own namespace may always adopt. If
+	// allowAdoption becomes false again, adopted channels stay adopted. Defaults
+	// to false.
 	// +optional
 	AllowAdoption bool `json:"allowAdoption,omitempty"`
 
 	// allowRetention lets objects of other namespaces leave channels, categories
 	// and roles on Discord when they are deleted, by the deletionPolicy Retain or
-	// the managementPolicy Observe. If it is false, nothing is created for an
-	// object of another namespace with the deletionPolicy Retain, and the deletion
-	// of an object waits until the object no longer retains what the operator
-	// created for it. In both cases, the object is Degraded with the reason
-	// NotAllowed. Adopted resources are always retained. Objects of the server's
-	// own namespace always may retain. Defaults to false.
+	// the managementPolicy Observe. If it is false, the operator creates nothing
+	// for an object of another namespace whose deletionPolicy is Retain. If the
+	// operator has already created something for an object, the deletion of the
+	// object waits until its policies let the operator delete that on Discord too.
+	// In both cases, the object is Degraded with the reason NotAllowed. But an
+	// object may always leave a resource on Discord that the object has adopted.
+	// Objects of the server's own namespace may always leave their resources on
+	// Discord. Defaults to false.
 	// +optional
 	AllowRetention bool `json:"allowRetention,omitempty"`
 
-	// deletionProtection refuses every deletion of the object until it is false
-	// again. It does not refuse the deletion of the namespace, which deletes the
-	// object too. deletionPolicy defines what happens on Discord. Defaults to
-	// false.
+	// deletionProtection protects the object: while it is true, the API server
+	// refuses every deletion of the object. But if the namespace is deleted, the
+	// object is deleted too. deletionPolicy defines what happens on Discord.
+	// Defaults to false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
 	// deletionPolicy defines what happens to the server on Discord when this
-	// object is deleted. Retain leaves it as it is. Delete deletes it with all
-	// channels and messages. Only the server's owner may delete it, so an invited
-	// bot may not. Defaults to Retain.
+	// object is deleted. Retain leaves the server as it is. Delete deletes the
+	// server with all channels and messages. But Discord lets only the owner of a
+	// server delete the server, so with an invited bot, Delete fails. Defaults to
+	// Retain.
 	// +optional
 	// +default="Retain"
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
 	// managementPolicy is Manage or Observe. Manage makes the server match the
-	// spec. Observe writes nothing on Discord, not even when the object is
-	// deleted, and status.differences lists what Manage would change. Groups,
-	// channels and roles have their own policies. Defaults to Manage.
+	// spec. With Observe, the operator does not change the server, even when the
+	// object is deleted; status.differences lists the changes that Manage would
+	// make. Groups, channels and roles have their own policies. Defaults to
+	// Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -329,7 +346,7 @@ type DiscordServerSpec struct {
 
 // RoleCount is the number of roles of a server.
 type RoleCount struct {
-	// total is the number of roles, with unmanaged ones and @everyone.
+	// total is the number of roles, including unmanaged roles and @everyone.
 	// +optional
 	Total int32 `json:"total"`
 
@@ -340,8 +357,8 @@ type RoleCount struct {
 
 // ChannelCount is the number of channels of a server.
 type ChannelCount struct {
-	// total is the number of channels and categories, with unmanaged ones and
-	// without threads.
+	// total is the number of channels and categories, including unmanaged ones but
+	// not threads.
 	// +optional
 	Total int32 `json:"total"`
 
@@ -359,7 +376,7 @@ type ServerIconStatus struct {
 	SourceHash string `json:"sourceHash"`
 
 	// discordHash is Discord's hash of the icon, at most 256 characters. If
-	// Discord has another hash, a user has changed the icon.
+	// Discord then returns another hash, a user has changed the icon.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	DiscordHash string `json:"discordHash"`
@@ -375,8 +392,10 @@ type DiscordServerStatus struct {
 	// conditions describe the server's state: Available (the bot can manage it),
 	// Progressing (the operator is working towards the spec), Degraded (a user
 	// must act; the message says how) and Ready (the object matches its spec).
-	// Degraded and Progressing are never True together. Verified=False exists only
-	// while Discord cannot be asked about an object that was Ready. At most 16.
+	// Degraded and Progressing are never True together. Verified exists only as
+	// False: while the operator cannot check on Discord whether an object that was
+	// Ready still matches its spec, or cannot delete the object's resource there.
+	// At most 16 conditions.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -389,7 +408,7 @@ type DiscordServerStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
 
-	// name of the server on Discord, at most 256 characters; a longer one is cut.
+	// name of the server on Discord, at most 256 characters; a longer name is cut.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Name string `json:"name,omitempty"`
@@ -408,10 +427,11 @@ type DiscordServerStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	ApplicationID string `json:"applicationId,omitempty"`
 
-	// inviteURL is the page where a user who may manage the server adds the bot or
-	// gives it missing permissions, at most 2048 characters. It asks for the
-	// permissions of the bot's own role and for the permissions that the objects of
-	// the server's namespace need, except Administrator.
+	// inviteURL is the address of a page of Discord, at most 2048 characters. On
+	// this page, a user who may manage the server adds the bot, or gives the bot
+	// missing permissions. The page asks for the permissions of the bot's own
+	// role, and for the permissions that the objects of the server's namespace
+	// need, except Administrator.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	InviteURL string `json:"inviteURL,omitempty"`
@@ -425,9 +445,10 @@ type DiscordServerStatus struct {
 	// +optional
 	Roles *RoleCount `json:"roles,omitempty"`
 
-	// missingPermissions lists the permissions that the bot lacks for the
-	// server's settings and for the groups and channels of the server's own
-	// namespace, at most 64. The bot gets them, except Administrator, by inviteURL.
+	// missingPermissions lists the permissions that the bot lacks for the server's
+	// settings and for the groups and channels of the server's own namespace, at
+	// most 64. At the address inviteURL, a user can give the bot these
+	// permissions, except Administrator.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -438,9 +459,10 @@ type DiscordServerStatus struct {
 	// +optional
 	Namespaces int32 `json:"namespaces,omitempty"`
 
-	// differences lists the changes that spec.managementPolicy Observe holds back
-	// on Discord: at most 64 lines of at most 256 characters, such as
-	// `topic: "old" -> "new"`, `create` or `move`. The last line counts the rest.
+	// differences lists the changes that the operator does not make on Discord
+	// because spec.managementPolicy is Observe: at most 64 lines of at most 256
+	// characters, such as `topic: "old" -> "new"`, `create` or `move`. If there
+	// are more changes, the last line has the number of the other changes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -471,9 +493,9 @@ type DiscordServer struct {
 	// +required
 	Spec DiscordServerSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Before its first
-	// write, observedGeneration is -1, so that kstatus, and with it Flux and Helm,
-	// does not report the object as current.
+	// status is the observed state. Only the operator writes it. Until the
+	// operator first writes it, observedGeneration is -1. So kstatus, a library
+	// that Flux and Helm use, does not yet report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DiscordServerStatus `json:"status,omitempty"`

@@ -9,17 +9,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// CleanupFinalizer is on every object that has, or may have, a resource on Discord. It is stored
-// before the first create, so it also records that a create may have been sent.
+// CleanupFinalizer is on every object that has, or may have, a resource on
+// Discord. The operator stores the finalizer before it first asks Discord to
+// create the resource. So the finalizer also records that the operator may have
+// sent this request.
 const CleanupFinalizer = "discord.jutsu.com/cleanup"
 
-// PausedAnnotation with the value "true" pauses an object of this group. The operator observes the
-// object, but changes neither Discord nor a Secret for it. A deletion waits and deletes nothing.
+// PausedAnnotation with the value "true" pauses an object of this group. The
+// operator observes the object, but changes neither Discord nor a Secret for
+// it. If the object is being deleted, the deletion waits until the object is no
+// longer paused.
 const PausedAnnotation = "discord.jutsu.com/paused"
 
-// ForceDeleteAnnotation with the value "true" on an object that is being deleted removes its
-// finalizer although its resource on Discord cannot be deleted, for example because the bot's token
-// is missing or refused. The resource stays on Discord, and a warning event reports it.
+// ForceDeleteAnnotation with the value "true" completes the deletion of an
+// object whose resource on Discord cannot be deleted, for example because the
+// bot's token is missing or refused. The operator removes the finalizer. The
+// resource stays on Discord, and a warning event reports that.
 const ForceDeleteAnnotation = "discord.jutsu.com/force-delete"
 
 // DeletionPolicy defines what happens on Discord when an object is deleted.
@@ -27,8 +32,9 @@ const ForceDeleteAnnotation = "discord.jutsu.com/force-delete"
 type DeletionPolicy string
 
 const (
-	// DeletionPolicyDelete deletes the object's resource on Discord. A channel's messages are lost,
-	// a group's channels stay. This cannot be undone.
+	// DeletionPolicyDelete deletes the object's resource on Discord. The messages
+	// of a channel are then lost. The channels of a group stay. The deletion
+	// cannot be undone.
 	DeletionPolicyDelete DeletionPolicy = "Delete"
 	// DeletionPolicyRetain leaves the object's resource on Discord as it is.
 	DeletionPolicyRetain DeletionPolicy = "Retain"
@@ -42,7 +48,8 @@ type ManagementPolicy string
 const (
 	// ManagementPolicyManage changes Discord to match the spec.
 	ManagementPolicyManage ManagementPolicy = "Manage"
-	// ManagementPolicyObserve changes nothing on Discord, and lists the differences in the status.
+	// ManagementPolicyObserve leaves Discord as it is, and lists the differences
+	// in the status.
 	ManagementPolicyObserve ManagementPolicy = "Observe"
 )
 
@@ -52,18 +59,22 @@ const (
 type Permission string
 
 // PermissionOverwrite allows and denies permissions to a role or to one user,
-// in one group or channel. Other permissions are inherited.
+// in one group or channel. Other permissions are inherited from the group or
+// the server.
 // +kubebuilder:validation:XValidation:rule="[has(self.role), has(self.roleRef), has(self.user)].exists_one(given, given)",message="name one of role, roleRef and user"
 // +kubebuilder:validation:XValidation:rule="!has(self.allow) || !has(self.deny) || !self.allow.exists(p, p in self.deny)",message="a permission cannot be both allowed and denied"
 type PermissionOverwrite struct {
 	// role is the name (1 to 100 characters) or the id of a role of the server.
-	// "@everyone" is every member. 17 to 20 digits are always an id. If several
-	// roles have the name, or none, the object is Degraded (AmbiguousRole,
-	// RoleNotFound) until that changes on Discord. Roles that DiscordRoles of
-	// other namespaces manage do not count. A name is resolved once (see
-	// status.roles) and keeps its role until it is removed from the spec, even if
-	// that role is renamed or another one gets the name. If the role is deleted on
-	// Discord, the object is Degraded with the reason RoleNotFound.
+	// "@everyone" means every member. A value of 17 to 20 digits is always an id.
+	// If several roles have the name, the object is Degraded with the reason
+	// AmbiguousRole. If no role has the name, the object is Degraded with the
+	// reason RoleNotFound. In both cases, the object continues once exactly one
+	// role has the name. A role that a DiscordRole of another namespace manages
+	// does not count. The operator looks up a name only once, and records the role
+	// in status.roles. Until the name is removed from the spec, the name then
+	// means this role, even if this role is renamed, or another role gets the
+	// name. If this role is deleted on Discord, the object is Degraded with the
+	// reason RoleNotFound.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
@@ -80,24 +91,24 @@ type PermissionOverwrite struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a Discord user: 6 to 20 digits, in quotes"
 	User string `json:"user,omitempty"`
 
-	// allow lists permissions to grant, at most 64. The bot must have each of them
-	// itself.
+	// allow lists permissions to grant, at most 64. The bot itself must have each
+	// of these permissions.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Allow []Permission `json:"allow,omitempty"`
 
-	// deny lists permissions to deny, at most 64. The bot must have each of them
-	// itself.
+	// deny lists permissions to deny, at most 64. The bot itself must have each of
+	// these permissions.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Deny []Permission `json:"deny,omitempty"`
 }
 
-// ResolvedRole is the role on Discord for a name in a spec.
+// ResolvedRole is the role on Discord that a name in a spec means.
 type ResolvedRole struct {
-	// name in spec.permissionOverwrites, at most 100 characters.
+	// name of the role in spec.permissionOverwrites, at most 100 characters.
 	// +required
 	// +kubebuilder:validation:MaxLength=100
 	Name string `json:"name"`
@@ -108,8 +119,9 @@ type ResolvedRole struct {
 	ID string `json:"id"`
 }
 
-// AllowedServersAnnotation on the Secret with a bot's token lists the ids of the Discord servers
-// that may use the token, separated by commas. Without the annotation, all servers may.
+// AllowedServersAnnotation on the Secret with a bot's token lists the ids of
+// the Discord servers that may use the token, separated by commas. Without the
+// annotation, all servers may use the token.
 const AllowedServersAnnotation = "discord.jutsu.com/allowed-servers"
 
 // FromNamespaces defines which namespaces may refer to an object.
@@ -125,11 +137,11 @@ const (
 	FromSelector FromNamespaces = "Selector"
 )
 
-// AllowedNamespaces defines which namespaces may refer to an object, in the
-// words of Gateway API
-// (https://gateway-api.sigs.k8s.io/reference/spec/#routenamespaces). The
-// object's own namespace always may.
-// +kubebuilder:validation:XValidation:rule="has(self.selector) == (self.from == 'Selector')",message="selector is required where from is Selector, and not allowed otherwise"
+// AllowedNamespaces defines which namespaces may refer to an object. Its fields
+// and values have the names that the Gateway API uses
+// (https://gateway-api.sigs.k8s.io/reference/spec/#routenamespaces). Objects in
+// the object's own namespace may always refer to the object.
+// +kubebuilder:validation:XValidation:rule="has(self.selector) == (self.from == 'Selector')",message="selector is required with 'from: Selector', and not allowed with another value of 'from'"
 type AllowedNamespaces struct {
 	// from is Same (the object's own namespace), All (every namespace that the
 	// operator watches) or Selector (namespaces with the labels of selector).
@@ -138,16 +150,17 @@ type AllowedNamespaces struct {
 	// +default="Same"
 	From FromNamespaces `json:"from,omitempty"`
 
-	// selector selects namespaces by their labels; {} selects all. A user who may
-	// label a namespace can thus allow it. The operator must watch all namespaces
-	// and read their labels (its component namespace-selectors). Otherwise the
-	// selector selects none, and the object is Degraded with the reason
-	// SelectorUnusable. At most 16 labels and 16 expressions, with keys of at most
-	// 317 characters. A label's value has at most 63 characters, an expression at
-	// most 64 values.
+	// selector selects namespaces by their labels; {} selects all namespaces. So a
+	// user who may label a namespace can allow this namespace. The operator must
+	// watch all namespaces and may read their labels: deploy it with its kustomize
+	// component namespace-selectors. Otherwise the selector selects no namespace,
+	// and the object is Degraded with the reason SelectorUnusable. The selector
+	// has at most 16 labels and 16 expressions, with keys of at most 317
+	// characters. The value of a label has at most 63 characters. An expression
+	// has at most 64 values.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchLabels) || size(self.matchLabels) <= 16 && self.matchLabels.all(key, size(key) <= 317 && size(self.matchLabels[key]) <= 63)",message="matchLabels has at most 16 entries, with keys of at most 317 and values of at most 63 characters"
-	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || size(self.matchExpressions) <= 16 && self.matchExpressions.all(e, size(e.key) <= 317 && size(e.operator) <= 317 && (!has(e.values) || size(e.values) <= 64))",message="matchExpressions has at most 16 entries, with keys of at most 317 characters and at most 64 values"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || size(self.matchExpressions) <= 16 && self.matchExpressions.all(e, size(e.key) <= 317 && size(e.operator) <= 317 && (!has(e.values) || size(e.values) <= 64))",message="matchExpressions has at most 16 entries, each with a key of at most 317 characters and with at most 64 values"
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
 
@@ -159,10 +172,10 @@ type ServerReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// namespace of the DiscordServer. Defaults to the object's. The server's
-	// spec.allowedNamespaces must allow the object's namespace. Otherwise the
-	// object is Degraded with the reason NotAllowed, even if the server does not
-	// exist.
+	// namespace of the DiscordServer. Defaults to the object's own namespace. The
+	// DiscordServer's spec.allowedNamespaces must allow the object's namespace.
+	// Otherwise the object is Degraded with the reason NotAllowed. The reason is
+	// the same if the DiscordServer of another namespace does not exist.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -170,7 +183,8 @@ type ServerReference struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// In resolves the reference of an object in a namespace to the DiscordServer's namespace and name.
+// In returns the namespace and name of the DiscordServer that an object in the
+// given namespace refers to.
 func (r ServerReference) In(namespace string) types.NamespacedName {
 	return types.NamespacedName{Namespace: cmp.Or(r.Namespace, namespace), Name: r.Name}
 }
@@ -183,11 +197,13 @@ type GroupReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// namespace of the DiscordGroup. Defaults to the object's. The group's
-	// spec.allowedNamespaces must allow the object's namespace. If the group is in
-	// another namespace than its server, the server's spec.allowedNamespaces must
-	// allow both the group's and the object's namespace. Otherwise the object is
-	// Degraded with the reason NotAllowed, even if the group does not exist.
+	// namespace of the DiscordGroup. Defaults to the object's own namespace. The
+	// DiscordGroup's spec.allowedNamespaces must allow the object's namespace. If
+	// the DiscordGroup is in another namespace than its DiscordServer, the
+	// DiscordServer's spec.allowedNamespaces must also allow the DiscordGroup's
+	// namespace and the object's namespace. Otherwise the object is Degraded with
+	// the reason NotAllowed. The reason is the same if the DiscordGroup of another
+	// namespace does not exist.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -195,7 +211,8 @@ type GroupReference struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// In resolves the reference of an object in a namespace to the DiscordGroup's namespace and name.
+// In returns the namespace and name of the DiscordGroup that an object in the
+// given namespace refers to.
 func (r GroupReference) In(namespace string) types.NamespacedName {
 	return types.NamespacedName{Namespace: cmp.Or(r.Namespace, namespace), Name: r.Name}
 }
@@ -220,8 +237,9 @@ type RoleReference struct {
 
 // Adoption names an existing channel, category or role on Discord.
 type Adoption struct {
-	// id of the channel, category or role on Discord. In developer mode,
-	// right-click it in Discord, "Copy Channel ID" or "Copy Role ID".
+	// id of the channel, category or role on Discord. To get the id, enable the
+	// developer mode of Discord, right-click the channel, category or role, and
+	// choose "Copy Channel ID" or "Copy Role ID".
 	// +required
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]{5,19}$')",message="must be a Discord id: 6 to 20 digits, in quotes"

@@ -35,7 +35,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"the most calls that each bot makes per second, 1 to 50; a value below 50, Discord's limit, leaves calls "+
 			"for another program with the same bot")
 	flags.DurationVar(&o.resync, "resync-period", 5*time.Minute,
-		"how often every object is reconciled without a change, and how often Discord is read "+
+		"how often every object is reconciled if nothing changes, and how often Discord is read "+
 			"while its Gateway cannot be reached; 1s to 24h")
 	flags.DurationVar(&o.resyncLive, "live-resync-period", time.Hour,
 		"how often Discord is read while its Gateway reports changes, in case a report is lost; 1s to 24h")
@@ -44,8 +44,8 @@ func parse(args []string, out io.Writer) (*options, error) {
 			"the operator reads the server once per --resync-period until the Gateway reports something; 1s to 10m")
 	flags.DurationVar(&o.recoveryWait, "recovery-wait", recovery.DefaultPropagation,
 		"how long the operator waits for a channel to appear on Discord before it creates the channel again, if Discord's "+
-			"answer to the create was lost or the operator has just started; 1s to 10m. Discord's clock must be at most four "+
-			"times this value, and at most one minute, behind")
+			"answer to the create was lost or the operator has just started; 1s to 10m. Discord's clock may be behind by up to "+
+			"four times this value, but by no more than one minute")
 	flags.DurationVar(&o.unverified, "unverified-period", 5*time.Minute,
 		"how long a Ready object stays Ready while the operator cannot ask Discord whether the object still matches its "+
 			"spec; 0s to 24h")

@@ -179,7 +179,7 @@ func (s *session) poll(
 		return ok, err
 	})
 	if errors.Is(err, kubectl.ErrTimeout) {
-		return fmt.Errorf("%w after %s; what the command has begun continues", err, timeout)
+		return fmt.Errorf("%w after %s; the changes that the command has made stay in effect", err, timeout)
 	}
 	return err
 }

@@ -173,7 +173,7 @@ func TestWaits(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	got := run(t, s, "", "suspend", "sendai", "-y", "--wait", "--timeout=50ms")
-	if got.code != 1 || !strings.Contains(got.err, "timed out after 50ms; what the command has begun continues") {
+	if got.code != 1 || !strings.Contains(got.err, "timed out after 50ms; the changes that the command has made stay in effect") {
 		t.Error(got)
 	}
 }

@@ -33,8 +33,9 @@ func (s *session) newCheck() *cobra.Command {
 		Use: "check", Short: "Check what Dojos need in the cluster, and your rights", Args: kubectl.Exactly(0, ""),
 		DisableFlagsInUseLine: true,
 		Long: `Checks the kinds, the operators with their versions, whether Prometheus and Alertmanager select the objects
-of the Dojos in the namespace, and your rights. A line begins with ok, with fix (and says what to do), with -- (not
-there, and not needed) or with ? (you may not read it). The exit code is 3 if a line begins with fix.`,
+of the Dojos in the namespace, and your rights. Each line begins with a mark: "ok", "fix" (you must do something, and
+the next line helps), "--" (something is missing, but you need not act) or "?" (you may not read an object). The exit
+code is 3 if a line begins with "fix".`,
 		RunE: s.Connected(func(ctx context.Context, _ []string) error {
 			lines, err := s.check(ctx)
 			if err != nil {
@@ -151,7 +152,7 @@ func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 	if err == nil && seen {
 		f.Scraped = new(len(monitors.Items) > 0)
 	}
-	return nil
+	return err
 }
 
 var needs = []struct {
@@ -169,10 +170,13 @@ var needs = []struct {
 	{"backup", false, kubectl.To("create", kinds.Backup)},
 	{"restore --as", false, slices.Concat(kubectl.To("create", kinds.Dojo), kubectl.To("patch", kinds.Dojo))},
 	{"restore", false, slices.Concat(kubectl.To("patch", kinds.Dojo), kubectl.To("create", kinds.Cluster),
-		kubectl.To("patch", kinds.Cluster), kubectl.To("delete", kinds.Cluster), kubectl.To("list", kinds.Database))},
+		kubectl.To("patch", kinds.Cluster), kubectl.To("delete", kinds.Cluster), kubectl.To("list", kinds.Database),
+		kubectl.To("create", kinds.Backup))},
 	{"logs", false, []kubectl.Right{{Verb: "get", Kind: kinds.Pod, Subresource: "log"}}},
-	{"open", false, []kubectl.Right{{Verb: "create", Kind: kinds.Pod, Subresource: "portforward"}}},
-	{"psql", false, []kubectl.Right{{Verb: "create", Kind: kinds.Pod, Subresource: "exec"}}},
+	{"open", false, append(slices.Concat(kubectl.To("get", kinds.Service), kubectl.To("list", kinds.Pod)),
+		kubectl.Right{Verb: "create", Kind: kinds.Pod, Subresource: "portforward"})},
+	{"psql", false, append(slices.Concat(kubectl.To("get", kinds.Secret, kinds.Cluster), kubectl.To("list", kinds.Pod)),
+		kubectl.Right{Verb: "create", Kind: kinds.Pod, Subresource: "exec"})},
 }
 
 func (s *session) findRights(ctx context.Context) ([]check.Right, error) {

@@ -213,7 +213,7 @@ func TestNotNow(t *testing.T) {
 		"upgrade to the present version":              {"upgrade sendai --to 18", "has Postgres 18 already", nil},
 		"upgrade without a backup policy":             {"upgrade sendai --to 19", "has no backups to go back to", bare},
 		"upgrade an external database":                {"upgrade sendai --to 19", "has no Cluster of its own", others},
-		"upgrade an image name with --to": {"upgrade sendai --to 19", "names imageName pg:18: name the new one with --image", func(d *corev1api.Dojo) {
+		"upgrade an image name with --to": {"upgrade sendai --to 19", "sets imageName pg:18: name the new image with --image", func(d *corev1api.Dojo) {
 			d.Spec.Postgres.Cluster.Version, d.Spec.Postgres.Cluster.ImageName = "", "pg:18"
 		}},
 		"accept-loss of a live Cluster":      {"accept-loss sendai", "the Cluster of sendai as lost: DatabaseReady has the reason Ready", nil},

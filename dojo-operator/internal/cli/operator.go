@@ -115,8 +115,8 @@ func (f *files) read(ctx context.Context, folder, what string) (map[string][]byt
 	}
 	name := mountedAt(f.operator, folder)
 	if name.Name == "" {
-		f.report.Note("The plan found no ConfigMap with " + what + " of databases at " + folder + " of dojo-operator, " +
-			"and assumes the built-in " + what + ".")
+		f.report.Note("The plan did not find the ConfigMap that dojo-operator mounts at " + folder + " for the " + what +
+			" of databases. It assumes the built-in " + what + ".")
 		return nil, nil
 	}
 	var found corev1.ConfigMap

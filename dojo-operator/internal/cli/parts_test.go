@@ -150,10 +150,10 @@ func TestPsqlElsewhere(t *testing.T) {
 		"sendai-db-rw.team-a":                   "has no primary that is ready",
 		"sendai-db-rw.team-a.svc":               "has no primary that is ready",
 		"sendai-db-rw.team-a.svc.cluster.local": "has no primary that is ready",
-		"sendai-db":                             "is in no Cluster of CloudNativePG in the namespace team-a",
-		"sendai-db-rw.team-b.svc":               "is in no Cluster of CloudNativePG in the namespace team-a",
-		"sendai-db-rw.team-b":                   "is in no Cluster of CloudNativePG in the namespace team-a",
-		"sendai-db-rw.team-a.example.com":       "is in no Cluster of CloudNativePG in the namespace team-a",
+		"sendai-db":                             "is not in a Cluster of CloudNativePG in the namespace team-a",
+		"sendai-db-rw.team-b.svc":               "is not in a Cluster of CloudNativePG in the namespace team-a",
+		"sendai-db-rw.team-b":                   "is not in a Cluster of CloudNativePG in the namespace team-a",
+		"sendai-db-rw.team-a.example.com":       "is not in a Cluster of CloudNativePG in the namespace team-a",
 	} {
 		s := sendai(t, func(d *corev1api.Dojo) {
 			d.Spec.Postgres = nil

@@ -31,8 +31,8 @@ func (s *session) newPlan() *cobra.Command {
 		Use: "plan (-f FILE | NAME | -A)", Short: "Show what the operator would do, before it does",
 		Long: `Shows what dojo-operator would write if you applied FILE. For a Dojo that exists, shows what dojo-operator of
 this plugin's version would write, and so what an upgrade of the operator would change. The plugin runs the
-operator's code on the live objects, which it reads with your rights. It writes nothing: it sends writes as dry runs,
-where you may write.
+operator's code on the live objects, which it reads with your rights. It does not change the cluster: it sends each
+write for which you have the right as a dry run.
 
 Exit codes: 0 nothing would change, 1 an error, or a Dojo that would not match its spec, 2 wrong use, 3 something would
 change.`,
@@ -44,7 +44,8 @@ change.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "filename", "f", "", "plan the apply of a `file` or folder, or of - for standard input")
 	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "plan the Dojos of all namespaces")
-	flags.StringVar(&f.version, "operator-version", "", "the `version` of the operator, which must be that of this plugin")
+	flags.StringVar(&f.version, "operator-version", "",
+		"the `version` of the operator; it must be the version of this plugin")
 	flags.StringVar(&f.operatorArgs, "operator-args", "",
 		"the operator's `flags`, separated by spaces; by default those of its Deployment, if you may read it")
 	flags.BoolVar(&f.serverSide, "server-side", false, "plan a server-side apply, as Flux and Argo CD may do")

@@ -109,7 +109,7 @@ func TestSizesOfPlan(t *testing.T) {
 		"local folder in --operator-args": {"--operator-args=--postgres-sizes=" + folder, "list deployments.apps", []string{known}},
 		"mount path in --operator-args":   {mounted, "", []string{known}},
 		"mount path in --operator-args, unreadable Deployment": {mounted, "list deployments.apps", []string{
-			unknown, "The plan found no ConfigMap with sizes of databases at ",
+			unknown, "The plan did not find the ConfigMap that dojo-operator mounts at ",
 		}},
 		"no sizes in --operator-args": {"--operator-args=--leader-elect", "", []string{unknown}},
 	} {

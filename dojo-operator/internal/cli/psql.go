@@ -128,7 +128,7 @@ func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host strin
 		ok = err == nil
 	}
 	if !ok {
-		return "", fmt.Errorf("the database of %s at %s is in no Cluster of CloudNativePG in the namespace %s: "+
+		return "", fmt.Errorf("the database of %s at %s is not in a Cluster of CloudNativePG in the namespace %s: "+
 			"connect with your own psql, and with the values of the Secret %s", d.Name, host, d.Namespace, credentials.Name(d))
 	}
 	return name, nil
@@ -232,7 +232,11 @@ func raw(ctx context.Context, in any) (restore func(), queue windowSizes, err er
 				size := remotecommand.TerminalSize{Width: uint16(width), Height: uint16(height)} //nolint:gosec // G115
 				if size != last {
 					last = size
-					queue <- size
+					select {
+					case queue <- size:
+					case <-ctx.Done():
+						return
+					}
 				}
 			}
 			select {

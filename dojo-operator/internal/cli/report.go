@@ -48,9 +48,9 @@ func (s *session) newReport() *cobra.Command {
 	cmd := s.forDojo("report", "Write a ZIP for support, without secrets",
 		`Writes a ZIP from which another person can understand the state of a Dojo: its status, the manifests of its
 objects, events, the logs of its pods and of dojo-operator, discord-operator and CloudNativePG. The ZIP has no Secret.
-Values of environment variables and annotations are taken out, and so is any text that looks like a token, a password
-or a webhook's URL. If you may list Secrets, their values are taken out of all files too. Objects that you may not read
-are left out, and listed in about.txt. Look into the ZIP before you give it away.`,
+The command removes the values of environment variables and annotations, and any text that looks like a token, a
+password or a webhook's URL. If you may list Secrets, it also removes their values from all files. The ZIP lacks the
+objects that you may not read, and about.txt lists these objects. Look into the ZIP before you give it away.`,
 		func(ctx context.Context, name string) error { return s.report(ctx, name, file) })
 	cmd.Flags().StringVar(&file, "file", "", "the `FILE` to write; by default dojo-NAME-TIME.zip")
 	return cmd
@@ -74,7 +74,7 @@ func (s *session) report(ctx context.Context, name, file string) error {
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		return err
 	}
-	s.Print("Wrote %s: %s, %d KiB, %s taken out.\n", file, term.Count(len(files), "file"), len(content)>>10,
+	s.Print("Wrote %s: %s, %d KiB, %s removed.\n", file, term.Count(len(files), "file"), len(content)>>10,
 		term.Count(count, "value"))
 	for _, missing := range r.missing {
 		s.Print("  without %s\n", missing)
@@ -194,7 +194,7 @@ func (r *reporter) addObject(o client.Object) {
 func (r *reporter) addSecrets(ctx context.Context, namespace string) {
 	var all corev1.SecretList
 	if err := r.List(ctx, &all, client.InNamespace(namespace)); err != nil {
-		r.lack("the values of Secrets in "+namespace+" (so only text that looks like a secret is taken out)", err)
+		r.lack("the removal of the values of Secrets in "+namespace+" (only text that looks like a secret is removed)", err)
 		return
 	}
 	r.secrets = append(r.secrets, all.Items...)

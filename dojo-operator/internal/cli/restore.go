@@ -39,13 +39,15 @@ type restoring struct {
 func (s *session) newRestore() *cobra.Command {
 	var r restoring
 	cmd := s.forDojo("restore", "Restore the database of a Dojo: after a loss, to a moment, or into another Dojo",
-		`Restores a database from its backups and log. Without --as the Dojo itself gets the data: its application
-stops, a backup keeps the current data, and a new Cluster replaces the lost one, or the current one, which is deleted.
-With --as another Dojo gets the data, and this one continues. The application starts when the data has been verified.
+		`Restores a database from its backups and log. Without --as, the Dojo itself gets the data: its application stops, and
+a new Cluster replaces the lost one. If the Cluster still exists, a backup keeps its current data, then the Cluster is
+deleted. With --as, another Dojo gets the data, and this one continues. The application starts when the data has been
+verified.
 
-It needs the rights to patch the Dojo, to create and patch clusters.postgresql.cnpg.io, and if the Cluster exists, to
-delete clusters, to create backups.postgresql.cnpg.io, and to list Dojos and databases.postgresql.cnpg.io; with --as
-only to create and patch Dojos. In this command, --as names a new Dojo, not a user to act as.`,
+With --as, the command needs the rights to create and patch Dojos. Without --as, it needs the rights to patch the Dojo,
+and to create and patch clusters.postgresql.cnpg.io. If the Cluster exists, it also needs the rights to delete clusters,
+to create backups.postgresql.cnpg.io, and to list Dojos and databases.postgresql.cnpg.io. In this command, --as names a
+new Dojo, not a user to act as.`,
 		func(ctx context.Context, name string) error { return s.restore(ctx, name, &r) })
 	cmd.Example = `  kubectl dojo restore sendai                               the newest data, after a loss
   kubectl dojo restore sendai --to 02:45 --as sendai-past   beside it, to compare
@@ -106,7 +108,7 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 		return err
 	}
 	if plan.Replaces {
-		question := fmt.Sprintf("A backup is taken first. Then the Cluster %s is deleted with its volumes.",
+		question := fmt.Sprintf("The Cluster %s is backed up first. Then it is deleted with its volumes.",
 			plan.Object.GetName())
 		if err := r.ConfirmName(ctx, s.Plugin, "the Dojo", name, question); err != nil {
 			return err

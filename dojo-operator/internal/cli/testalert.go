@@ -67,7 +67,7 @@ get services/proxy in the namespace of Alertmanager.`,
 	cmd.Flags().StringVar(&severity, "severity", "info",
 		"the `label` severity of the alert; critical and warning can mention people")
 	cmd.Flags().StringVar(&at, "alertmanager", "",
-		"`NAMESPACE/SERVICE` of Alertmanager; by default every one that prometheus-operator runs")
+		"`NAMESPACE/SERVICE` of Alertmanager; by default every Alertmanager of prometheus-operator")
 	ask.Bind(cmd)
 	return cmd
 }
@@ -274,4 +274,4 @@ func (s *session) addFiring(ctx context.Context, w *world.World) {
 }
 
 var errNoAlertmanager = errors.New("there is no Alertmanager of prometheus-operator in the cluster; " +
-	"name the Service of another with --alertmanager NAMESPACE/SERVICE:PORT")
+	"name the Service of another Alertmanager with --alertmanager NAMESPACE/SERVICE:PORT")

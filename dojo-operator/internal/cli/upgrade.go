@@ -48,7 +48,7 @@ runs a query, and starts the pods. To go back before CloudNativePG upgrades the 
 	cmd.Flags().StringVar(&r.image, "image", "",
 		"the `IMAGE` of the new version, for a Dojo that sets imageName, not version")
 	cmd.Flags().BoolVar(&r.withoutBackup, "without-backup", false,
-		"take no backup first: a failed upgrade can then lose the data")
+		"do not make a backup first: a failed upgrade can then lose the data")
 	ask.Bind(cmd)
 	ask.BindName(cmd, "the Dojo")
 	return cmd
@@ -160,9 +160,9 @@ func target(pg *corev1api.PostgresCluster, r upgradeRequest) (int, error) {
 	case r.to != "" && r.image != "":
 		return 0, kubectl.Usage("--to and --image exclude each other")
 	case pg.ImageName != "" && r.to != "":
-		return 0, kubectl.Usage("the Dojo names imageName %s: name the new one with --image", pg.ImageName)
+		return 0, kubectl.Usage("the Dojo sets imageName %s: name the new image with --image", pg.ImageName)
 	case pg.ImageName == "" && r.image != "":
-		return 0, kubectl.Usage("the Dojo does not name imageName: name the major version with --to")
+		return 0, kubectl.Usage("the Dojo does not set imageName: name the major version with --to")
 	}
 	text := cmp.Or(r.to, images.VersionOf(r.image))
 	if to := images.Major(text); to >= 14 && to < 100 && (r.image != "" || text == strconv.Itoa(to)) {
@@ -192,8 +192,9 @@ func (s *session) newAcceptLoss() *cobra.Command {
 	var ask kubectl.Asking
 	cmd := s.changing("accept-loss", "Accept that the data of a lost Cluster is gone, and begin anew",
 		`Allows the operator to replace a lost Cluster by an empty one, or by one with the data of
-spec.postgres.cluster.bootstrap. A later loss needs the command again. First try kubectl dojo restore, which brings
-the data back if there are backups.`, 15*time.Minute, &ask, planned(s.world, acceptance))
+spec.postgres.cluster.bootstrap. The command covers only this loss: after another loss, run it again. First try
+kubectl dojo restore, which brings the data back if there are backups.`,
+		15*time.Minute, &ask, planned(s.world, acceptance))
 	ask.BindName(cmd, "the Dojo")
 	return cmd
 }
@@ -213,7 +214,7 @@ func acceptance(w *world.World) (ch change, err error) {
 		loss = cmp.Or(d.Status.Database.ClusterUID, loss)
 	}
 	ch.Annotations, ch.Loses, ch.Done = map[string]any{corev1api.RecreateDatabaseAnnotation: loss},
-		"The data is lost then.", isReady
+		"The Dojo then continues without the data of the lost Cluster.", isReady
 	begins := "empty"
 	if d.BootstrapSource() != nil {
 		begins = "with the data of spec.postgres.cluster.bootstrap"

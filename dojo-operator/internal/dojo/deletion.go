@@ -64,7 +64,7 @@ func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 			since = live.DeletionTimestamp.Time
 		}
 		p.Report(cnpg.Deleting(now, since, deadline, "the application to stop",
-			fmt.Sprintf("Find out which finalizer holds the Deployment %s, and why.", live.Name)))
+			fmt.Sprintf("Find out which finalizer keeps the Deployment %s, and why.", live.Name)))
 		return p
 	}
 	if p = apply.Join(s.Postgres.Schema.Stop(), s.Release.Stop()); p.Delete != nil {

@@ -46,8 +46,8 @@ func New(registry prometheus.Registerer, dojos client.Reader, elected <-chan str
 		}),
 		timeToReady: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "dojo_time_to_ready_seconds",
-			Help: "Time until a Dojo was Ready, from its creation or from when it was last not Ready: " +
-				"after a change of its spec, or a failure.",
+			Help: "Time until a Dojo was Ready: from its creation, or from when it stopped being Ready after " +
+				"a change of its spec or a failure.",
 			Buckets: readyBuckets,
 		}),
 	}

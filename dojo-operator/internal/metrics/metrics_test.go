@@ -140,8 +140,8 @@ const (
 	backupHelp     = "When the last backup of a Dojo's own Cluster completed, in seconds since 1970; 0 before the first one."
 	outdatedHelp   = "Whether there is a newer minor version of Postgres for a Dojo's own Cluster (1) or not (0)."
 	desiredHelp    = "Replicas that a Dojo should have: spec.replicas, or what an autoscaler of its Deployment has set."
-	readyHelp      = "Time until a Dojo was Ready, from its creation or from when it was last not Ready: " +
-		"after a change of its spec, or a failure."
+	readyHelp      = "Time until a Dojo was Ready: from its creation, or from when it stopped being Ready after " +
+		"a change of its spec or a failure."
 )
 
 var gaugeNames = []string{

@@ -23,7 +23,7 @@ func WebhookBase(api string) (string, error) {
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
 		base.User != nil || base.RawQuery != "" || base.Fragment != "" {
 		return "", errors.New("the API's address must have the form of https://discord.com/api/" + apiVersion +
-			", and no user, query or fragment")
+			", without a user, a query and a fragment")
 	}
 	switch version := path.Base(base.Path); {
 	case version == apiVersion:

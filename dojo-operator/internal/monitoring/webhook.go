@@ -88,9 +88,10 @@ func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.
 		return url, nil
 	}
 	return nil, conditions.Degraded(corev1api.ReasonWebhookInvalid,
-		"The key %q of the %s holds no webhook URL that begins with %s, so its value is not used. If discord-operator has "+
-			"the flag --discord-api-url, set the same flag of dojo-operator. Otherwise delete the Secret: `kubectl delete "+
-			"secret %s -n %s`. discord-operator then writes the Secret again, unless the DiscordChannel %s is paused.",
+		"The key %q of the %s does not contain a webhook URL that begins with %s, so the operator does not use its value. "+
+			"If discord-operator has the flag --discord-api-url, give dojo-operator this flag with the same URL. Otherwise "+
+			"delete the Secret: `kubectl delete secret %s -n %s`. discord-operator then writes the Secret again, unless the "+
+			"DiscordChannel %s is paused.",
 		discordv1alpha1.WebhookSecretKey, object, cfg.WebhookBase, name, dojo.Namespace, s.Channel.Name)
 }
 

@@ -252,7 +252,7 @@ func TestInvalidWebhook(t *testing.T) {
 		says   string
 	}{
 		"a foreign URL": {to("kubectl", "hook", hostile), dojotest.Dojo(inGroup),
-			`The key "url" of the Secret school/hook holds no webhook URL that begins with https://discord.com/api`},
+			`The key "url" of the Secret school/hook does not contain a webhook URL that begins with https://discord.com/api`},
 		"the Secret is missing for long": {gone("hook"), dojotest.Dojo(inGroup, missing),
 			"The Secret school/hook with the URL of the webhook does not exist"},
 	} {

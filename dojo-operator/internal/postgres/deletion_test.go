@@ -279,8 +279,8 @@ func TestFinalBackup(t *testing.T) {
 	phase(cnpgv1.BackupPhaseFailed)(w)
 	name := cnpg.FinalBackupName(dojo)
 	want := "The Backup " + name + " has failed: no space left. No data is deleted. " +
-		"To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io " + name + " -n school`, " +
-		"or set spec.postgres.reclaimPolicy to Retain, which keeps the data. " +
+		"To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io " + name + " -n school`. " +
+		"Or set spec.postgres.reclaimPolicy to Retain, which keeps the data. " +
 		"To delete without a final backup, set spec.postgres.cluster.backup.finalBackup to false. The data since the last backup is then lost."
 	if diff := cmp.Diff(want, FinalBackup(dojo, w.observe(dojo), testConfig).Issues[0].Message); diff != "" {
 		t.Error(diff)

@@ -30,6 +30,8 @@ type contents struct {
 
 var known = lru.New(1024)
 
+const noFiles = "key with the suffix " + migrations.Suffix + " in the ConfigMaps"
+
 // observeFiles reads the files of a ConfigMap only if the cache known lacks them.
 func (s *State) observeFiles(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) error {
 	all, size := map[string]string{}, 0
@@ -59,11 +61,11 @@ func (s *State) observeFiles(ctx context.Context, r apply.Reader, dojo *corev1ap
 	switch err := migrations.Check(slices.Collect(maps.Keys(all))); {
 	case s.Missing != "":
 	case len(all) == 0:
-		s.Missing = "key with the suffix " + migrations.Suffix + " in the ConfigMaps"
+		s.Missing = noFiles
 	case err != nil:
 		s.Invalid = cmp.Or(s.Invalid, err.Error())
 	case size > migrations.MaxSize:
-		s.Invalid = cmp.Or(s.Invalid, fmt.Sprintf("the files have more than %d MiB", migrations.MaxSize>>20))
+		s.Invalid = cmp.Or(s.Invalid, fmt.Sprintf("the files have more than %d MiB together", migrations.MaxSize>>20))
 	}
 	if s.Missing == "" && s.Invalid == "" {
 		s.Digest = migrations.Digest(all)

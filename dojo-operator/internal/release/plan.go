@@ -16,6 +16,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/dojo-operator/internal/release/migrations"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
@@ -142,12 +143,15 @@ func (p *planner) filesIssue() *conditions.Issue {
 	if p.Invalid != "" {
 		return conditions.Degraded(corev1api.ReasonMigrationsInvalid, "spec.release.migrations: %s. %s", p.Invalid, p.kept())
 	}
+	missing := "The " + p.Missing + " of spec.release.migrations does not exist. Create it, or remove the reference."
+	if p.Missing == noFiles {
+		missing = "No key of the ConfigMaps in spec.release.migrations ends with " + migrations.Suffix + ". Add a key with " +
+			"this suffix, or name other ConfigMaps."
+	}
 	return conditions.WaitUntil(p.Now, p.dojo.WaitingSince(p.Missing, p.Now), p.cfg.ProgressDeadline,
 		conditions.Progressing(corev1api.ReasonWaitingForMigrations,
 			"Waiting for the %s of spec.release.migrations.", p.Missing).For(p.Missing),
-		conditions.Degraded(corev1api.ReasonMigrationsNotFound,
-			"The %s of spec.release.migrations does not exist. Create it, or remove the reference. %s",
-			p.Missing, p.kept()).For(p.Missing))
+		conditions.Degraded(corev1api.ReasonMigrationsNotFound, "%s %s", missing, p.kept()).For(p.Missing))
 }
 
 // isFormer reports whether a Job must be gone before the desired step begins.
@@ -224,8 +228,8 @@ func (p *planner) waitForFormer(former map[string]time.Time) *conditions.Issue {
 	deadline := timeoutOf(p.dojo) + p.cfg.ProgressDeadline
 	return conditions.WaitUntil(p.Now, since, deadline,
 		p.progressing("waits until an earlier step has ended: "+what),
-		p.stalled("An earlier release step has not ended, so no other one begins: %s. Find out why with `kubectl describe "+
-			"jobs.batch,pods -n %s`, and remove the cause.", what, p.dojo.Namespace))
+		p.stalled("The release step does not begin, because an earlier one has not ended: %s. Find out why with `kubectl "+
+			"describe jobs.batch,pods -n %s`, and remove the cause.", what, p.dojo.Namespace))
 }
 
 func (p *planner) stalled(format string, args ...any) *conditions.Issue {

@@ -253,6 +253,20 @@ func TestAdviceAfterFailure(t *testing.T) {
 	}
 }
 
+func TestAdviceWithoutFiles(t *testing.T) {
+	t.Parallel()
+	for missing, want := range map[string]string{
+		"ConfigMap school/files": "The ConfigMap school/files of spec.release.migrations does not exist. Create it",
+		noFiles:                  "No key of the ConfigMaps in spec.release.migrations ends with .sql. Add a key with",
+	} {
+		dojo := dojotest.Dojo(withFiles, dojotest.WaitingFor(missing, time.Hour))
+		p := planner{dojo: dojo, State: State{Now: noon, Missing: missing}, cfg: testConfig}
+		if got := p.filesIssue().Message; !strings.Contains(got, want) {
+			t.Errorf("%s, want %q", got, want)
+		}
+	}
+}
+
 func suspended(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true }
 
 func stopped(in *Input) { in.Stopped = true }
@@ -443,7 +457,8 @@ func TestFailureIsObservedOnce(t *testing.T) {
 		t.Error(diff)
 	}
 	for reason, want := range map[string]string{
-		batchv1.JobReasonDeadlineExceeded: "it has not ended within 10m0s", "": "its log has no last line to show",
+		batchv1.JobReasonDeadlineExceeded: "it has not ended within 10m0s",
+		"":                                "the operator cannot show the last line of its log",
 	} {
 		job := jobOf(t, dojo, s.Step, is(batchv1.JobFailed, reason))
 		dojo.Status.Release = nil
@@ -490,7 +505,7 @@ func TestFiles(t *testing.T) {
 		"no files in the ConfigMaps":       {[]*corev1.ConfigMap{files("files"), files("more")}, "key with the suffix .sql in the ConfigMaps", ""},
 		"the same file in two ConfigMaps":  {[]*corev1.ConfigMap{files("files", "1_a.sql"), files("more", "1_a.sql")}, "", "is in two ConfigMaps"},
 		"two files with the same number":   {[]*corev1.ConfigMap{files("files", "1_a.sql"), files("more", "01_b.sql")}, "", "the same number"},
-		"a file without a number":          {[]*corev1.ConfigMap{files("files", "a.sql"), files("more", "1_a.sql")}, "", "not named NUMBER_TEXT.sql"},
+		"a file without a number":          {[]*corev1.ConfigMap{files("files", "a.sql"), files("more", "1_a.sql")}, "", "a.sql must have a name of the form NUMBER_TEXT.sql"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			known.Clear() // the API servers of several tests use the same UIDs and versions

@@ -213,5 +213,8 @@ func Outdated(
 		return "", err
 	}
 	slices.Sort(ending)
-	return fmt.Sprintf("pods have yet to end (%d, such as %s)", len(ending), ending[0]), err
+	if len(ending) > 1 {
+		return fmt.Sprintf("the pod %s and %d more have not ended", ending[0], len(ending)-1), err
+	}
+	return fmt.Sprintf("the pod %s has not ended", ending[0]), err
 }

@@ -57,7 +57,7 @@ var fatalCodes = map[int]string{ //nolint:gosec // G101: texts about credentials
 	CloseTooManyGuilds: "the bot is in so many guilds that sharding is required",
 	4012:               "invalid Gateway version",
 	4013:               "invalid intents",
-	4014:               "an intent that the application is not allowed to use",
+	4014:               "the bot asks for an intent that its application is not allowed to use",
 }
 
 // Handler receives events, in order and in one goroutine. A slow method delays further events.

@@ -34,10 +34,10 @@ func NewMetrics() *Metrics {
 	m := &Metrics{
 		Collector: registry, calls: discordclient.NewMetrics(), counters: store.Counters{
 			Events: auto.NewCounterVec(prometheus.CounterOpts{Name: "discord_gateway_events_total",
-				Help: "Events received from the Gateway, by type; types that are not used count as other."}, []string{"type"}),
+				Help: "Events received from the Gateway, by type; unused types count as \"other\"."}, []string{"type"}),
 			Resyncs: auto.NewCounterVec(prometheus.CounterOpts{Name: "discord_resyncs_total",
-				Help: "Complete reads of a guild, by source: gateway, or rest while the Gateway was not connected " +
-					"or after missed events.",
+				Help: "Complete reads of a guild, by source: \"gateway\", or \"rest\" while the Gateway was not " +
+					"connected or after missed events.",
 			}, []string{"source"}),
 			Gaps: counter("discord_gateway_gaps_total",
 				"Times that events were missed or could not be decoded; a read by REST followed."),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package former checks out the release of an operator before this checkout, or else the commit in
-// .ci/baseline.
+// Package former checks out the last release of an operator before the commit of this checkout, or
+// else the commit in .ci/baseline.
 package former
 
 import (

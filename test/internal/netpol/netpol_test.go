@@ -40,21 +40,21 @@ func TestAllows(t *testing.T) {
 		port          int32
 		want, err     bool
 	}{
-		"no policy selects it":            {selects: "other", from: peer("b", "x"), want: true},
-		"one selects it and allows none":  {from: peer("a", "x"), port: 8080},
-		"its namespace, from there":       {rule: itself, from: peer("a", "x"), want: true},
-		"its namespace, from elsewhere":   {rule: itself, from: peer("b", "x")},
-		"another namespace":               {rule: "from: [{" + b + "}]", from: peer("b", "x"), want: true},
-		"pods of another namespace":       {rule: podsOfB, from: peer("b", "x"), want: true},
-		"other pods of another namespace": {rule: othersB, from: peer("b", "x")},
-		"either of two":                   {rule: aOrAny, from: peer("b", "x"), want: true},
-		"a port":                          {rule: "ports: [{port: 80}]", from: peer("b", "x"), port: 80, want: true},
-		"another port":                    {rule: "ports: [{port: 80}]", from: peer("b", "x"), port: 81},
-		"another protocol":                {rule: "ports: [{port: 80, protocol: UDP}]", from: peer("b", "x"), port: 80},
-		"a port by its name":              {rule: "ports: [{port: http}]", from: peer("b", "x"), port: 8080, want: true},
-		"a port by the name of another":   {rule: "ports: [{port: http}]", from: peer("b", "x"), port: 80},
-		"addresses":                       {rule: addresses, from: peer("b", "x"), err: true},
-		"a range":                         {rule: "ports: [{port: 1, endPort: 3}]", from: peer("b", "x"), port: 2, err: true},
+		"no policy selects the pod":                                        {selects: "other", from: peer("b", "x"), want: true},
+		"a policy without rules selects the pod":                           {from: peer("a", "x"), port: 8080},
+		"the rule allows the pod's namespace, and the client is there":     {rule: itself, from: peer("a", "x"), want: true},
+		"the rule allows the pod's namespace, and the client is elsewhere": {rule: itself, from: peer("b", "x")},
+		"the rule allows the client's namespace":                           {rule: "from: [{" + b + "}]", from: peer("b", "x"), want: true},
+		"the rule allows the client's labels in its namespace":             {rule: podsOfB, from: peer("b", "x"), want: true},
+		"the rule allows other labels in the client's namespace":           {rule: othersB, from: peer("b", "x")},
+		"the rule allows two peers, and the second matches the client":     {rule: aOrAny, from: peer("b", "x"), want: true},
+		"the rule allows the port":                                         {rule: "ports: [{port: 80}]", from: peer("b", "x"), port: 80, want: true},
+		"the rule allows another port":                                     {rule: "ports: [{port: 80}]", from: peer("b", "x"), port: 81},
+		"the rule allows another protocol":                                 {rule: "ports: [{port: 80, protocol: UDP}]", from: peer("b", "x"), port: 80},
+		"the rule allows the port by its name":                             {rule: "ports: [{port: http}]", from: peer("b", "x"), port: 8080, want: true},
+		"the rule allows another port by its name":                         {rule: "ports: [{port: http}]", from: peer("b", "x"), port: 80},
+		"a rule with an IP range fails":                                    {rule: addresses, from: peer("b", "x"), err: true},
+		"a rule with a port range fails":                                   {rule: "ports: [{port: 1, endPort: 3}]", from: peer("b", "x"), port: 2, err: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := fmt.Sprintf("{podSelector: {matchLabels: {app: %s}}, policyTypes: [Ingress]", cmp.Or(test.selects, "web"))

@@ -17,7 +17,8 @@ import (
 // File is the name of project.yaml in the project's root.
 const File = "project.yaml"
 
-// nowhere is a placeholder for users. In one part, a move of the project would rewrite it.
+// nowhere is a placeholder for users. It has two parts, so that a move of the project does not
+// rewrite it.
 const nowhere = "ghcr.io" + "/you"
 
 // Location is the content of project.yaml.
@@ -33,7 +34,8 @@ var (
 	registries = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)+$`)
 )
 
-// New derives an empty registry from the repository's host, such as ghcr.io for github.com.
+// New returns a Location. If registry is empty, New derives it from the repository's host, such as
+// ghcr.io from github.com.
 func New(repo, registry string) (Location, error) {
 	l := Location{Repo: repo, Registry: registry}
 	if !repos.MatchString(repo) {

@@ -13,15 +13,15 @@ func TestNew(t *testing.T) {
 		want           Location
 		err            string
 	}{
-		"GitHub":                 {repo: "github.com/Acme/ops", want: Location{"github.com/Acme/ops", "ghcr.io/acme/ops"}},
-		"GitLab":                 {repo: "gitlab.com/acme/x/ops", want: Location{"gitlab.com/acme/x/ops", "registry.gitlab.com/acme/x/ops"}},
-		"a registry":             {repo: "github.com/acme/ops", registry: "quay.io/acme", want: Location{"github.com/acme/ops", "quay.io/acme"}},
-		"without an address":     {repo: "example.com/operators", want: Location{"example.com/operators", nowhere}},
-		"an unknown host":        {repo: "git.example.com/acme/ops", err: "set REGISTRY"},
-		"a URL":                  {repo: "https://github.com/acme/ops", err: "is no repository"},
-		"a path with a break":    {repo: "github.com/acme/ops\nregistry: x", err: "is no repository"},
-		"a registry as a URL":    {repo: "github.com/acme/ops", registry: "https://quay.io/x", err: "is no repository of images"},
-		"a registry in capitals": {repo: "github.com/acme/ops", registry: "quay.io/Acme", err: "is no repository of images"},
+		"GitHub":                   {repo: "github.com/Acme/ops", want: Location{"github.com/Acme/ops", "ghcr.io/acme/ops"}},
+		"GitLab":                   {repo: "gitlab.com/acme/x/ops", want: Location{"gitlab.com/acme/x/ops", "registry.gitlab.com/acme/x/ops"}},
+		"a registry":               {repo: "github.com/acme/ops", registry: "quay.io/acme", want: Location{"github.com/acme/ops", "quay.io/acme"}},
+		"without an address":       {repo: "example.com/operators", want: Location{"example.com/operators", nowhere}},
+		"an unknown host":          {repo: "git.example.com/acme/ops", err: "set REGISTRY"},
+		"a URL":                    {repo: "https://github.com/acme/ops", err: "is no repository"},
+		"a path with a line break": {repo: "github.com/acme/ops\nregistry: x", err: "is no repository"},
+		"a registry as a URL":      {repo: "github.com/acme/ops", registry: "https://quay.io/x", err: "is no repository of images"},
+		"a registry in capitals":   {repo: "github.com/acme/ops", registry: "quay.io/Acme", err: "is no repository of images"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := New(test.repo, test.registry)

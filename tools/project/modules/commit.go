@@ -103,7 +103,8 @@ func (p *pinning) pin(ctx context.Context, m Module) error {
 	return err
 }
 
-// Otherwise the go command would ask a proxy for the modules of the workspace.
+// pinWorkspace adds replacements to go.work. Without them, the go command would ask a proxy for the
+// modules of the workspace.
 func (p *pinning) pinWorkspace(ctx context.Context, all []Module) error {
 	const name = "go.work"
 	text, err := p.c.Run(ctx, "cat-file", "blob", ":"+name)

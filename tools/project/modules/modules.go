@@ -32,13 +32,13 @@ type Module struct {
 	siblings []string // folders of the project's modules that it requires directly
 }
 
-// Shared reports whether the module has the common version, as all modules but the operators.
+// Shared reports whether the module has the common version, as all modules except the operators do.
 func (m Module) Shared() bool { return !slices.Contains(Operators, m.Folder) }
 
 // Tag returns the tag for a version of the module in a folder.
 func Tag(folder, version string) string { return folder + "/" + version }
 
-// read returns a module after the modules that it requires.
+// read returns all modules, each one after the modules that it requires.
 func read(ctx context.Context, c git.Clone, l location.Location, revision string) ([]Module, error) {
 	var found []Module
 	visiting := map[string]bool{}

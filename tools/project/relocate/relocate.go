@@ -20,8 +20,8 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// Move rewrites and lists files. It fails if a file already contains the new address, because a
-// later move back would change that text too.
+// Move rewrites files and returns their names. It fails if a file already contains the new address,
+// because a later move back would change that text too.
 func Move(ctx context.Context, c git.Clone, to location.Location) (changed []string, err error) {
 	from, err := location.Read(c.Root)
 	if err != nil {

@@ -31,7 +31,7 @@ type source struct{ file, apiURL string }
 
 func (t *source) bind(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&t.file, "token-file", "",
-		"read the token from the `FILE`, or - for standard input, instead of the server's Secret")
+		"`FILE` with the token, or - for standard input; by default the token is in the Secret of the DiscordServer")
 	cmd.Flags().StringVar(&t.apiURL, "discord-api-url", discordclient.DefaultAPIURL, "the `URL` of Discord's API")
 }
 
@@ -65,7 +65,7 @@ func (s *session) tokenOf(ctx context.Context, server *v1alpha1.DiscordServer) (
 	case err != nil:
 		return "", "", err
 	case !grant.GuildsOf(secret.Annotations).Allow(server.Spec.ServerID):
-		return "", "", fmt.Errorf("the annotation %s of the Secret %s does not allow its token for the server %s; "+
+		return "", "", fmt.Errorf("the annotation %s does not allow the token of the Secret %s for the server %s; "+
 			"add the server's id to the annotation, or use another bot",
 			v1alpha1.AllowedServersAnnotation, ref.Name, server.Spec.ServerID)
 	}
@@ -194,7 +194,7 @@ func intents(flags discordclient.ApplicationFlags) string {
 		}
 	}
 	if have == nil {
-		return "no privileged one; discord-operator needs none"
+		return "no privileged intent; discord-operator needs none"
 	}
 	return "privileged: " + strings.Join(have, ", ") + "; discord-operator needs none of them"
 }
@@ -226,7 +226,7 @@ func rightsIn(
 	invite := fmt.Sprintf("kubectl discord invite %s -n %s", w.Server.Name, w.Server.Namespace)
 	lines = append(lines, lacking(have, own, "the server's own objects need", invite))
 	if len(others) > 0 {
-		lines = append(lines, lacking(have, others, "only objects of other namespaces need", invite+" -A"))
+		lines = append(lines, lacking(have, others, "objects of other namespaces need in addition", invite+" -A"))
 	}
 	return lines, nil
 }

@@ -225,8 +225,13 @@ var (
 )
 
 func (s *session) late(err error, p *recreate.Plan) error {
+	gone := apierrors.IsNotFound(err) || errors.Is(err, errGone)
+	_, isServer := p.Old.(*v1alpha1.DiscordServer)
 	switch {
-	case apierrors.IsNotFound(err), errors.Is(err, errGone):
+	case gone && isServer:
+		return fmt.Errorf("the deletion has completed meanwhile. The server still exists on Discord: create the "+
+			"DiscordServer again with spec.serverId %s", p.ID)
+	case gone:
 		return fmt.Errorf("the deletion has completed meanwhile. If the deletion policy kept %[1]s on Discord, print a "+
 			"manifest that adopts it: kubectl discord adopt SERVER %[1]s -n NAMESPACE", p.ID)
 	case errors.Is(err, kubectl.ErrTimeout):
@@ -288,8 +293,8 @@ func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.D
 	return created, err
 }
 
-var errUnguarded = errors.New("another client has created the object first, and its manifest lacks the changes in " +
-	"the notes above. Make these changes in that manifest, and add spec.adopt")
+var errUnguarded = errors.New("another client has created the object first, without the changes in the notes above. " +
+	"Add these changes and spec.adopt to the manifest of that client")
 
 func (s *session) createOnce(ctx context.Context, p *recreate.Plan, created status.Object) (done bool, err error) {
 	if err := s.Create(ctx, created); !apierrors.IsAlreadyExists(err) {

@@ -16,6 +16,8 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/cli/kinds"
+	"jutsu.com/operators/discord-operator/internal/cli/recreate"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
 	"jutsu.com/operators/libs/kubectl"
 	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
@@ -111,9 +113,9 @@ func TestUndeleteRefuses(t *testing.T) {
 			s.tokyo.OwnerReferences = []metav1.OwnerReference{{Kind: "Dojo", Name: "tokyo", Controller: new(true)}}
 		}, args, "belongs to the Dojo tokyo"},
 		"nothing is on Discord":               {func(s *school) { s.tokyo.Status.ChannelID = "" }, args, "has nothing on Discord that could be kept"},
-		"the server does not allow retention": {func(s *school) { s.server.Spec.AllowRetention = false }, args, "(spec.allowRetention, spec.allowAdoption)"},
+		"the server does not allow retention": {func(s *school) { s.server.Spec.AllowRetention = false }, args, "must set spec.allowRetention and spec.allowAdoption"},
 		"the server does not allow adoption":  {func(s *school) { s.server.Spec.AllowAdoption = false }, args, "kubectl annotate discordchannel tokyo-alerts -n team-a"},
-		"a tenant's role":                     {func(s *school) { s.role.Namespace, s.role.Spec.ServerRef.Namespace = "team-a", "platform" }, "undelete role on-call -n team-a -y", "in another namespace, so this deletion cannot be taken back"},
+		"a tenant's role":                     {func(s *school) { s.role.Namespace, s.role.Spec.ServerRef.Namespace = "team-a", "platform" }, "undelete role on-call -n team-a -y", "in the namespace of the DiscordRole, so undelete cannot take back this deletion"},
 		"no answer":                           {nil, "undelete group alerts", "no answer: nothing was changed"},
 		"-y without --confirm":                {nil, "undelete group alerts -y", "no answer: nothing was changed; answer in advance with --confirm alerts"},
 		"--confirm with another name":         {nil, "undelete group alerts -y --confirm alert", `the name is "alerts", not "alert": nothing was changed`},
@@ -359,5 +361,17 @@ func TestUndeleteRefusedCreate(t *testing.T) {
 				t.Errorf("writes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestUndeleteAfterTheDeletion(t *testing.T) {
+	t.Parallel()
+	for old, want := range map[status.Object]string{
+		&v1alpha1.DiscordServer{}:  "create the DiscordServer again with spec.serverId 7",
+		&v1alpha1.DiscordChannel{}: "kubectl discord adopt SERVER 7 -n NAMESPACE",
+	} {
+		if err := new(session).late(errGone, &recreate.Plan{Old: old, ID: "7"}); !strings.Contains(err.Error(), want) {
+			t.Errorf("%T: %v", old, err)
+		}
 	}
 }

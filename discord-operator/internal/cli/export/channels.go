@@ -61,7 +61,7 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 		result.disable(refusal(c))
 		spec.Name = proposed(c)
 	case category != nil && e.disabled[category.ID]:
-		result.disable(fmt.Sprintf("its group %s is commented out, too.", e.groups[category.ID]))
+		result.disable(fmt.Sprintf("its group %q is commented out, too.", e.groups[category.ID]))
 	}
 	result.spec = spec
 	e.fit(&result, slices.Concat(channel.Kind.Fields, resource.Rows{{Path: "webhook"}}))

@@ -94,7 +94,7 @@ func (d *document) yaml() ([]byte, error) {
 	if d.leftOut != nil {
 		out.WriteString("---\n")
 		comment(&out,
-			"Left out, because no kind represents them or the bot may not manage them; they stay as they are:\n- "+
+			"These channels and roles have no manifest, and stay as they are:\n- "+
 				strings.Join(d.leftOut, "\n- "))
 	}
 	return out.Bytes(), nil

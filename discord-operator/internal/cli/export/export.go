@@ -79,9 +79,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"`namespace` of the objects; by default the manifests have none, and kubectl uses the namespace of its context")
 	flags.StringVar(&o.name, "name", "jujutsu", "`name` of the DiscordServer object")
 	flags.StringVar(&o.tokenSecret, "token-secret", "discord-bot",
-		"`name` of the Secret that will hold the bot's token, under the key token")
+		"`name` of the Secret that will have the bot's token under the key \"token\"")
 	flags.StringVar(&o.copyTo, "copy-to", "",
-		"`id` of another server: the manifests adopt nothing, and create a copy of the server of --server-id in that server")
+		"`id` of another server that gets a copy of the server of --server-id; the manifests then adopt nothing")
 	const introduction = "kubectl discord export prints a live Discord server as manifests that adopt it. " +
 		"It changes nothing on Discord.\n\n" +
 		"Usage: kubectl discord export --server-id=ID --token-file=FILE [flags] > server.yaml\n\n"

@@ -339,7 +339,7 @@ func TestUnwritable(t *testing.T) {
 			"a user with the id"},
 		"neither a role nor a user": {discordclient.Overwrite{ID: teacherID, Type: 2}, "neither a role nor a user"},
 		"allowed and denied": {discordclient.Overwrite{ID: teacherID, Allow: permissions.Speak,
-			Deny: permissions.Speak}, "allows and denies the same (Speak)"},
+			Deny: permissions.Speak}, "both allows and denies Speak"},
 		"an unnamed permission, allowed and denied": {discordclient.Overwrite{ID: teacherID, Allow: 1 << 47, Deny: 1 << 47}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

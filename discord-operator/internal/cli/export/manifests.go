@@ -141,9 +141,11 @@ func (e *exporter) head() []string {
 	}
 	if e.o.copyTo != "" {
 		effect = []string{
-			fmt.Sprintf("If you apply these manifests, the server %s gets copies of the objects, beside its own. Members, "+
-				"messages,", e.o.copyTo),
-			"emojis and roles of bots are not copied. To apply the manifests, write the bot's token into a file TOKEN-FILE:",
+			fmt.Sprintf("If you apply these manifests, the server %s gets the settings of this server, and copies of",
+				e.o.copyTo),
+			"its channels and roles. Members, messages, emojis and roles of bots are not copied. The other channels and roles",
+			fmt.Sprintf("of the server %s stay as they are.", e.o.copyTo),
+			"To apply the manifests, write the bot's token into a file TOKEN-FILE:",
 		}
 	}
 	return append(append([]string{

@@ -26,21 +26,21 @@ func (e *exporter) overwrites(
 	switch denied := e.denied(c, needed); {
 	case why != "" && e.o.copyTo != "":
 		notes.disable(fmt.Sprintf("its permissionOverwrites cannot be copied: %s. Without overwrites, the copy would be "+
-			"open to more users than the original. Correct the overwrites on Discord, and run the command again. Or replace "+
-			"the overwrites of this manifest, which deny everyone the view, and uncomment the manifest.", why))
+			"open to more users than the original. Correct the overwrites on Discord, and run the command again. Or, in this "+
+			"manifest, replace the overwrite that denies ViewChannel to @everyone, and uncomment the manifest.", why))
 		return []v1alpha1.PermissionOverwrite{{Role: everyone, Deny: overwrites.Permissions(permissions.ViewChannel)}}, true
 	case why != "":
 		notes.omit("permissionOverwrites", why)
 		return nil, false
 	case denied != 0 && e.o.copyTo != "":
-		notes.disable(fmt.Sprintf("this manifest would grant the bot %s in the copy, which the bot lacks here. If you want "+
-			"that, uncomment the manifest.", denied))
+		notes.disable(fmt.Sprintf("the bot lacks permissions here that this manifest would grant it in the copy: %s. If you "+
+			"want that, uncomment the manifest.", denied))
 		return list, true
 	case denied != 0:
 		fragment, _ := toYAML(map[string]any{"permissionOverwrites": list}) // plain data always encodes
 		notes.fragment(fmt.Sprintf("permissionOverwrites is left out, so that it stays as it is: "+
-			"the bot has no access here (it lacks %s), and the operator would give the bot access. If you want that, add "+
-			"the overwrites in the comment of this manifest to the spec.", denied),
+			"the bot has no access here (it lacks %s), and the operator would give the bot access. If you want that, "+
+			"copy permissionOverwrites from the comment of this manifest into its spec.", denied),
 			string(fragment))
 		return nil, false
 	}
@@ -113,8 +113,8 @@ func (e *exporter) unwritable(o discordclient.Overwrite) string {
 	case o.Type == discordgo.PermissionOverwriteTypeMember && !cli.IsID(o.ID):
 		return fmt.Sprintf("an overwrite is for a user with the id %q, which the schema does not allow", o.ID)
 	case o.Allow&o.Deny&permissions.All != 0:
-		return fmt.Sprintf("the overwrite for %s %s allows and denies the same (%s). Fix it on Discord, and run the command "+
-			"again", kindOf(o), o.ID, o.Allow&o.Deny)
+		return fmt.Sprintf("the overwrite for %s %s both allows and denies %s. Correct the overwrite on Discord, and run "+
+			"the command again", kindOf(o), o.ID, o.Allow&o.Deny)
 	}
 	return ""
 }

@@ -31,7 +31,7 @@ func (s *server) unmanageable(r discordclient.Role) string {
 	highest := s.highest()
 	switch {
 	case r.Managed || r.Tags.Booster:
-		return "it belongs to a bot, to an integration or to those who boost the server, so Discord assigns it"
+		return "Discord manages it for a bot, for an integration or for the boosters of the server"
 	case s.bot.userID != s.guild.OwnerID && discordclient.CompareRoles(r, highest) >= 0:
 		return fmt.Sprintf("it is not below %q, the highest role of the bot; drag the bot's role above it on "+
 			"Discord, and run the command again", highest.Name)

@@ -28,7 +28,7 @@ func (e *exporter) serverEntry() entry {
 			iconURL(e.bot.webURL, g.ID, g.Icon))
 	}
 	if missing := e.bot.permissions.Missing(discordclient.PermissionsOverwrites); missing != 0 {
-		notes.add("The bot lacks %s, so the operator cannot manage everything below. "+
+		notes.add("The bot lacks %s, so the operator cannot manage some of the objects below. "+
 			"A user who may manage the server can grant the missing permissions: %s",
 			missing, discordclient.InviteURL(e.bot.webURL, e.bot.applicationID,
 				discordclient.PermissionsOverwrites|e.bot.permissions, g.ID))
@@ -37,7 +37,8 @@ func (e *exporter) serverEntry() entry {
 		notes.add("The bot may not see webhooks (it lacks ManageWebhooks), so the manifests have none.")
 	}
 	if e.hiddenUnread {
-		notes.add("Discord's Gateway could not be reached, so the channels that the bot may not view are not named here.")
+		notes.add("Discord's Gateway could not be reached, " +
+			"so the output does not name the channels that the bot may not view.")
 	}
 	result.spec = spec
 	e.fit(&result, controller.Rows)

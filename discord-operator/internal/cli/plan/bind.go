@@ -77,7 +77,7 @@ func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 	remedy := "Remove the status from the manifest of this object"
 	if s.kind.Identity(s.object).Adopt != nil {
 		field = "spec.adopt"
-		remedy = "Name another " + noun + " in spec.adopt, or remove spec.adopt, and the operator creates a new " + noun
+		remedy = "Name another " + noun + " in spec.adopt. Or remove spec.adopt, so that the operator creates a new " + noun
 	}
 	observe := ""
 	if holder.GetNamespace() == s.object.GetNamespace() {

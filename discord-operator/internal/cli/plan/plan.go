@@ -96,10 +96,10 @@ func (o *options) load(ctx context.Context) (after, before *objects, err error) 
 		}
 	}
 	if after, err = admit(ctx, kinds, manifests, former); err != nil {
-		return nil, nil, fmt.Errorf("the API server would refuse: %w", err)
+		return nil, nil, fmt.Errorf("the API server would refuse these manifests: %w", err)
 	}
 	if len(after.all) == 0 && before == nil {
-		return nil, nil, fmt.Errorf("%s has no manifest of %s", o.path, v1alpha1.GroupVersion.Group)
+		return nil, nil, fmt.Errorf("%s has no manifest of the API group %s", o.path, v1alpha1.GroupVersion.Group)
 	}
 	return after, before, nil
 }
@@ -115,7 +115,7 @@ func parseFlags(args []string, out io.Writer) (*options, error) {
 			"longer in -f, and a creation for each new object. Without --before, the plan assumes that each object already has "+
 			"the resource with its name on Discord, and shows no deletion")
 	o.Bind(flags)
-	flags.StringVar(&o.namespace, "namespace", "default", "`namespace` of manifests that name none")
+	flags.StringVar(&o.namespace, "namespace", "default", "`namespace` of manifests without metadata.namespace")
 	flags.StringVar(&o.output, "o", "text", "`format` of the output, text or json")
 	const introduction = "kubectl discord plan prints what an apply of manifests would do on a Discord server. It " +
 		"changes nothing,\nneither on Discord nor in a cluster, and needs no cluster.\n\n" +

@@ -493,7 +493,7 @@ func TestErrors(t *testing.T) {
 	}{
 		"no -f":                            {nil, "-f is missing"},
 		"a missing file":                   {[]string{"-f", "/nowhere"}, "/nowhere"},
-		"no manifest of discord.jutsu.com": {[]string{"-f", r.file(t, "kind: Secret\napiVersion: v1")}, "has no manifest of discord.jutsu.com"},
+		"no manifest of discord.jutsu.com": {[]string{"-f", r.file(t, "kind: Secret\napiVersion: v1")}, "has no manifest of the API group discord.jutsu.com"},
 		"not YAML":                         {[]string{"-f", r.file(t, "a: [")}, "manifests.yaml"},
 		"an invalid object":                {[]string{"-f", r.file(t, object("DiscordGroup", "a", "name: A"))}, "DiscordGroup a: spec.serverRef: Required"},
 		"the same object twice":            {[]string{"-f", r.file(t, theServer+theServer)}, "another manifest has the same kind, namespace and name"},
@@ -646,7 +646,7 @@ func TestPlanOfAConflict(t *testing.T) {
 		`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}, allowAdoption: true`)
 	for name, c := range map[string]struct{ is, want, not string }{
 		"another object adopts the channel": {is: theServer + wants + has,
-			want: "but DiscordChannel default/has manages and keeps this channel. Name another channel in spec.adopt, or remove spec.adopt.*Observe"},
+			want: "but DiscordChannel default/has manages and keeps this channel. Name another channel in spec.adopt. Or remove spec.adopt.*Observe"},
 		"an object of another namespace adopts the channel": {is: shared + elsewhere + has, want: "but DiscordChannel default/has manages and keeps this channel", not: "Observe"},
 		"another object has the same status": {is: theServer + has + strings.Replace(has, "{name: has}", "{name: a2}", 1),
 			want: "Remove the status from the manifest of this object"},

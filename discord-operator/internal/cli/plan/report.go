@@ -106,15 +106,16 @@ func (o *Object) deleted() bool { return o.whole(resource.ActionDelete) }
 
 func (w *world) notes() (all []string) {
 	if len(w.presumed) > 0 {
-		all = append(all, fmt.Sprintf("DiscordServer %s has no manifest here; it is assumed to be server %s.",
-			strings.Join(w.presumed, ", "), w.serverID))
+		all = append(all, fmt.Sprintf("The plan assumes spec.serverId %s for each DiscordServer without a manifest: %s.",
+			w.serverID, strings.Join(w.presumed, ", ")))
 	}
 	if w.skipped > 0 {
 		all = append(all, fmt.Sprintf("%d objects of other Discord servers are left out.", w.skipped))
 	}
 	if w.before == nil && len(w.byName) > 0 {
-		all = append(all, fmt.Sprintf("The plan assumes that %d objects already have the resources with their names on "+
-			"Discord. An object that was never applied would create a new resource: give the applied manifests with --before.",
+		all = append(all, fmt.Sprintf("The plan assumes that %d objects are already applied, and that each of them has the "+
+			"resource on Discord with the same name. But for an object that was never applied, the operator would create a new "+
+			"resource. To plan such objects correctly, set --before to the manifests that are applied now.",
 			len(w.byName)))
 	}
 	if len(w.iconless) > 0 {

@@ -46,14 +46,15 @@ func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*P
 	case o.GetDeletionTimestamp() == nil:
 		return nil, fmt.Errorf("the %s is not being deleted", what)
 	case !status.Finalized(o):
-		return nil, fmt.Errorf("the %s waits only for the finalizer %s: discord-operator has already deleted its resource "+
-			"on Discord, or left it there, as deletionPolicy says", what, strings.Join(o.GetFinalizers(), ", "))
+		return nil, fmt.Errorf("the %s waits only for the finalizer %s: discord-operator has already deleted the "+
+			"object's resource on Discord, or kept the resource there, as spec.deletionPolicy says",
+			what, strings.Join(o.GetFinalizers(), ", "))
 	case ready != nil && ready.Reason == v1alpha1.ReasonNamespaceTerminating:
 		return nil, fmt.Errorf("the namespace %s is being deleted, so nothing can be created there. To keep what the %s "+
 			"has on Discord, set its spec.deletionPolicy to Retain", o.GetNamespace(), what)
 	case owner != nil:
-		return nil, fmt.Errorf("the %s belongs to the %s %s, so undelete does not replace it. To keep what the %[1]s has on "+
-			"Discord, set its spec.deletionPolicy to Retain", what, owner.Kind, owner.Name)
+		return nil, fmt.Errorf("the %s belongs to the %s %s, and undelete does not replace an object that another object "+
+			"owns. To keep what the %[1]s has on Discord, set its spec.deletionPolicy to Retain", what, owner.Kind, owner.Name)
 	case p.ID == "":
 		return nil, fmt.Errorf("the %s has nothing on Discord that could be kept. Wait until the object is deleted, and "+
 			"create it again", what)
@@ -77,13 +78,14 @@ func granted(o status.Object, server *v1alpha1.DiscordServer) error {
 	refused := grant.AdoptionRefused(server, o.GetNamespace())
 	switch {
 	case role:
-		return fmt.Errorf("a DiscordRole cannot adopt a role of the DiscordServer %s in another namespace, so this deletion "+
-			"cannot be taken back. To pause the deletion: kubectl annotate discordrole %s -n %s %s=true",
+		return fmt.Errorf("the DiscordServer %s is in another namespace, and a DiscordRole can adopt a role only of a "+
+			"DiscordServer in the namespace of the DiscordRole, so undelete cannot take back this deletion. "+
+			"To pause the deletion: kubectl annotate discordrole %s -n %s %s=true",
 			name, o.GetName(), o.GetNamespace(), v1alpha1.PausedAnnotation)
 	case refused != nil || !server.Spec.AllowRetention:
-		return fmt.Errorf("the DiscordServer %s does not allow objects of other namespaces to retain and to adopt "+
-			"resources (spec.allowRetention, spec.allowAdoption), so this deletion cannot be taken back. Ask the owner of the "+
-			"DiscordServer to set both fields. Until then, pause the deletion: kubectl annotate %s %s -n %s %s=true",
+		return fmt.Errorf("the DiscordServer %s must set spec.allowRetention and spec.allowAdoption before undelete can "+
+			"take back the deletion of an object in another namespace. Ask the owner of the DiscordServer to set both "+
+			"fields. Until then, pause the deletion: kubectl annotate %s %s -n %s %s=true",
 			name, strings.ToLower(kinds.Of(o).Kind), o.GetName(), o.GetNamespace(), v1alpha1.PausedAnnotation)
 	}
 	return nil
@@ -181,13 +183,13 @@ func (p *Plan) retain(policy *v1alpha1.DeletionPolicy, adopted *v1alpha1.Adoptio
 	case matched && (adopted == nil || adopted.ID != p.ID):
 		p.Guarded = p.Guarded || *policy != v1alpha1.DeletionPolicyRetain
 		*policy = v1alpha1.DeletionPolicyRetain
-		p.notes = append(p.notes, fmt.Sprintf("%s may belong to another user (status.matched), so the new object has "+
-			"spec.deletionPolicy Retain: if you delete the object, Discord keeps %[1]s. If the resource is yours, set Delete "+
-			"afterwards.", p.ID))
+		p.notes = append(p.notes, fmt.Sprintf("The resource %s on Discord may belong to another user (status.matched), so "+
+			"the new object has spec.deletionPolicy Retain: if you delete the new object later, Discord keeps the resource. If "+
+			"the resource is yours, set spec.deletionPolicy to Delete after this command has ended.", p.ID))
 	case *policy == "":
 		p.notes = append(p.notes,
-			"If you delete the new object later, Discord keeps the resource, as it keeps every adopted resource, unless "+
-				"spec.deletionPolicy is Delete.")
+			"If you delete the new object later, Discord keeps the resource: the operator deletes an adopted "+
+				"resource only if spec.deletionPolicy is Delete.")
 	}
 }
 

@@ -188,8 +188,8 @@ func (in Invitation) Text(w *world.World, style term.Style) string {
 	out.WriteString("A user who may manage the server opens this link. The link asks for:\n" +
 		term.Table(rows(in.Asks), 2))
 	if len(in.NotAsked) > 0 {
-		out.WriteString("Only objects of other namespaces need these permissions. The link does not ask for them, so " +
-			"opening it can take them from the bot; -A adds them:\n" + term.Table(rows(in.NotAsked), 2))
+		out.WriteString("Only objects of other namespaces need the permissions below; -A adds them to the link. Without " +
+			"-A, the bot can lose these permissions when a user opens the link:\n" + term.Table(rows(in.NotAsked), 2))
 	}
 	if len(in.Administrator) > 0 {
 		out.WriteString("The link does not ask for Administrator (--administrator adds it). Why it is needed: " +

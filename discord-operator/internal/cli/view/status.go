@@ -54,11 +54,11 @@ func (r Report) Ill() bool {
 
 func notShown(w *world.World) (lines []string) {
 	for _, resource := range slices.Sorted(maps.Keys(w.Hidden)) {
-		read := "none"
+		read := "in no namespace"
 		if in := w.Hidden[resource]; len(in) > 0 {
-			read = "those in " + strings.Join(in, ", ")
+			read = "only in " + strings.Join(in, ", ")
 		}
-		lines = append(lines, fmt.Sprintf("%s: you may list %s", resource, read))
+		lines = append(lines, fmt.Sprintf("%s: listed %s", resource, read))
 	}
 	return lines
 }
@@ -90,7 +90,7 @@ func Status(w *world.World, now time.Time, style term.Style) string {
 		out.WriteString("  No group, channel or role refers to this server.\n")
 	}
 	if len(r.NotShown) > 0 {
-		out.WriteString("Not shown, since you may not list all:\n")
+		out.WriteString("Objects can be missing here, because you may not list these resources in all namespaces:\n")
 		for _, line := range r.NotShown {
 			out.WriteString("  " + line + "\n")
 		}

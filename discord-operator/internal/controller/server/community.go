@@ -44,10 +44,10 @@ func (p *Plan) withoutAdministrator(
 	if status.Observed(server) || !slices.Contains(p.Fields, communityField) {
 		return nil
 	}
-	const forWhat = "without which Discord lets no bot enable Community"
+	const forWhat = "which it needs to enable Community"
 	lacking := issues.Lacking(have, exact, permissions.Administrator, forWhat, "")
 	if lacking != nil {
-		lacking.Message += " and take it away once the server is Ready, or enable Community on Discord yourself."
+		lacking.Message += " and remove it from that role after the server is Ready. Or enable Community on Discord yourself."
 		p.Edit.Features = discordclient.Change[[]string]{}
 		p.Fields = slices.DeleteFunc(slices.Clone(p.Fields), func(field string) bool { return field == communityField })
 	}

@@ -69,7 +69,7 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 	if status.Observed(server) {
 		return nil
 	}
-	return bot.Lacks(s.Snapshot, essential, "without which it cannot manage the server", s.InviteURL)
+	return bot.Lacks(s.Snapshot, essential, "which it needs to manage the server", s.InviteURL)
 }
 
 // Discord allows at most 2,500 guilds per Gateway connection. Source:

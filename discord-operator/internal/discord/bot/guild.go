@@ -300,7 +300,7 @@ func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
 	case guild.RulesChannelID:
 		role, field = "the rules channel of a community server", "rulesChannelRef"
 	case guild.PublicUpdatesChannelID:
-		role, field = "the channel of a community server for Discord's updates", "publicUpdatesChannelRef"
+		role, field = "the channel in which Discord notifies the moderators of a community server", "publicUpdatesChannelRef"
 	}
 	if role == "" || !guild.IsCommunity() {
 		return nil
@@ -309,8 +309,8 @@ func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
 	if g.Server.DeletionTimestamp.IsZero() {
 		other = "Name another one in spec." + field + " of DiscordServer " + issues.Name(g.Server, g.By)
 	}
-	return issues.DeletionFailed(fmt.Sprintf("#%s is %s, and Discord lets nobody delete such a channel. %s, or disable "+
-		"Community in the server's settings on Discord.", live.Name, role, other))
+	return issues.DeletionFailed(fmt.Sprintf("#%s is %s, and Discord does not let anyone delete such a channel. %s, or "+
+		"disable Community in the server's settings on Discord.", live.Name, role, other))
 }
 
 // LacksToDelete says why the bot may not delete a channel or category; nil if it may.

@@ -38,8 +38,8 @@ func Delete(
 		}
 	}
 	if how == abandoned {
-		recorder.Event(o, corev1.EventTypeWarning, "Abandoned", "Deleted only the object and nothing on Discord, as the "+
-			"annotation "+v1alpha1.ForceDeleteAnnotation+" requests: "+why)
+		recorder.Event(o, corev1.EventTypeWarning, "Abandoned", "Deleted only the object, because the annotation "+
+			v1alpha1.ForceDeleteAnnotation+" requests this. The operator did not delete the resource on Discord: "+why)
 	}
 	if note != "" {
 		recorder.Normal(o, "Retained", "%s", note)

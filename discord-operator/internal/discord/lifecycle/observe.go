@@ -91,8 +91,9 @@ func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *condition
 		advice = "Create a new object whose spec.adopt is" // spec.adopt cannot be changed, nor set for another resource
 	}
 	return conditions.Degraded(v1alpha1.ReasonNothingToObserve,
-		"The object has no %s on Discord, and spec.managementPolicy is Observe, so none is created.%s %s the id of an "+
-			"existing %[1]s, or set spec.managementPolicy to Manage, which creates a new %[1]s.", k.Noun, hint, advice)
+		"The object has no %s on Discord, and spec.managementPolicy is Observe, so the operator does not create "+
+			"one.%s %s the id of an existing %[1]s, or set spec.managementPolicy to Manage, which creates a new %[1]s.",
+		k.Noun, hint, advice)
 }
 
 // FindByName returns the only matching resource with this name; empty if none or several match.

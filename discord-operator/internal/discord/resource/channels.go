@@ -88,7 +88,7 @@ func (channels) Mismatch(live Resource, _ string, types []discordgo.ChannelType)
 	}
 	return conditions.Degraded(v1alpha1.ReasonAdoptMismatch,
 		"Channel %s on Discord has the type %s, but this object has the type %s. Create a new object with "+
-			"this type, or with another id in spec.adopt.",
+			"the channel's type, or with another id in spec.adopt.",
 		c.ID, c.TypeName(), (&discordclient.Channel{Type: types[0]}).TypeName())
 }
 

@@ -73,8 +73,9 @@ const (
 
 // refused does not reveal whether the object exists.
 func refused(kind string, name types.NamespacedName, field, by string) *conditions.Issue {
-	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "%s %s does not exist, or does not allow the namespace %s in "+
-		"%s. Ask its owner, or create a new object with another reference.", kind, name, by, field)
+	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "%[1]s %[2]s does not exist, or does not allow the "+
+		"namespace %[3]s (%[4]s). Ask the owner of the %[1]s to allow it, or create a new object with another reference.",
+		kind, name, by, field)
 }
 
 // Refused returns the issue in err if err reports a refused reference; otherwise nil.
@@ -102,8 +103,8 @@ func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *con
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed,
-		"The annotation %s of Secret %s does not allow the bot's token for server %s. Add this id to the "+
-			"annotation, or use another bot.",
+		"The annotation %[1]s of Secret %[2]s does not list server %[3]s, so the operator does not use the bot's token for "+
+			"this server. Add %[3]s to the annotation, or use another bot.",
 		v1alpha1.AllowedServersAnnotation, server.Spec.TokenSecretRef.Name, id)
 }
 
@@ -112,11 +113,11 @@ func selectorUnusable(field string, allowed *v1alpha1.AllowedNamespaces, unread 
 		return nil
 	}
 	if _, err := metav1.LabelSelectorAsSelector(allowed.Selector); err != nil {
-		unread = fmt.Sprintf("it is not valid: %v.", err)
+		unread = fmt.Sprintf("the selector is not valid: %v.", err)
 	}
 	if unread == "" {
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonSelectorUnusable,
-		"%s.selector allows no other namespace: %s", field, unread)
+		"The operator cannot use %s.selector, so other namespaces are not allowed: %s", field, unread)
 }

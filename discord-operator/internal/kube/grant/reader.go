@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	namespaced = "the operator watches only some namespaces (--watch-namespaces). Instead of Selector, use Same, or " +
-		"All for all watched namespaces."
+	namespaced = "the operator watches only some namespaces (--watch-namespaces). Instead of `from: Selector`, use " +
+		"`from: Same`; or use `from: All`, which allows all watched namespaces."
 	unlabelled = "the operator does not read the labels of Namespaces. Install the operator with the component " +
-		"namespace-selectors, or use Same or All instead of Selector."
+		"namespace-selectors, or use `from: Same` or `from: All` instead of `from: Selector`."
 )
 
 // Reader reads servers and groups from the cache, and checks that a namespace may refer to them.

@@ -81,5 +81,5 @@ func RoleAdoptionRefused(server types.NamespacedName, by string) *conditions.Iss
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "DiscordServer %s is in another namespace, so this object "+
-		"can adopt none of its roles. Create an object without spec.adopt.", server)
+		"cannot adopt roles of that server. Create an object without spec.adopt.", server)
 }

@@ -34,7 +34,7 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 	m := &Metrics{
 		drift: counter("discord_drift_corrections_total",
 			"Settings that users changed on Discord and the operator corrected, by kind, namespace and field; the field "+
-				"existence counts resources that were deleted on Discord and created again.", "kind", "namespace", "field"),
+				"\"existence\" counts resources that were deleted on Discord and created again.", "kind", "namespace", "field"),
 		creates: counter("discord_creates_total",
 			"Servers, categories, channels and roles on Discord that objects have acquired, by kind and by how: created, "+
 				"adopted, or recovered (found after a create with a lost answer).", "kind", "how"),

@@ -31,8 +31,8 @@ func PausedIssue(o client.Object, pending bool) []conditions.Issue {
 func pausedDeletion(o client.Object) string {
 	return "The object is being deleted and is paused, so nothing is deleted on Discord. To undo the deletion: `" +
 		issues.Undelete(o) + "`. To continue the deletion: `" +
-		issues.Annotate(o, v1alpha1.PausedAnnotation+"-") + "`. The operator then also deletes on Discord what " +
-		"spec.deletionPolicy does not retain, with all its content."
+		issues.Annotate(o, v1alpha1.PausedAnnotation+"-") + "`. The operator then also deletes the object's " +
+		"resources on Discord with all their content, except resources that spec.deletionPolicy retains."
 }
 
 // PausedDeletion returns the issue of a paused object that is being deleted.

@@ -200,9 +200,10 @@ func (f Facts) storageLine(needed bool) Line {
 	case f.Classes == nil:
 		return Line{Mark: Unseen, Subject: "StorageClass", Text: "you may not list storageclasses.storage.k8s.io"}
 	case named || !needed:
-		return Line{Mark: None, Subject: "StorageClass", Text: "there is no default one"}
+		return Line{Mark: None, Subject: "StorageClass", Text: "the cluster has no default StorageClass"}
 	}
-	return Line{Mark: Fix, Subject: "StorageClass", Text: "there is no default one, and Dojos name none",
+	return Line{Mark: Fix, Subject: "StorageClass",
+		Text: "the cluster has no default StorageClass, and at least one Dojo does not name a StorageClass",
 		Do: "kubectl annotate storageclasses.storage.k8s.io NAME --overwrite " +
 			"storageclass.kubernetes.io/is-default-class=true"}
 }

@@ -111,13 +111,13 @@ func TestLines(t *testing.T) {
 		}, "ok  Alertmanager         monitoring/main selects the objects of Dojos in team-a", false},
 		"an Alertmanager without selectors":      {func(f *Facts) { f.Alertmanagers[0].Object["spec"] = map[string]any{} }, "does not select AlertmanagerConfigs of the namespace", true},
 		"one server suffices":                    {func(f *Facts) { f.Prometheuses = append(f.Prometheuses, server(kinds.Prometheus, nil)) }, "--  Prometheus           monitoring/main does not select", false},
-		"no Prometheus":                          {func(f *Facts) { f.Prometheuses = []unstructured.Unstructured{} }, "prometheus-operator has no object of this kind", true},
+		"no Prometheus":                          {func(f *Facts) { f.Prometheuses = []unstructured.Unstructured{} }, "the cluster has no Prometheus of prometheus-operator", true},
 		"the user may not list Prometheuses":     {func(f *Facts) { f.Prometheuses = nil }, "?   Prometheus           you may not list objects of this kind in all namespaces", false},
 		"no ServiceMonitor scrapes the operator": {func(f *Facts) { f.Scraped = new(false) }, "-> add the kustomize component deploy/dojo-operator/components/prometheus", true},
-		"no default StorageClass":                {func(f *Facts) { f.Classes = []storagev1.StorageClass{} }, "--  StorageClass         there is no default one", false},
+		"no default StorageClass":                {func(f *Facts) { f.Classes = []storagev1.StorageClass{} }, "--  StorageClass         the cluster has no default StorageClass", false},
 		"no default StorageClass, and a Dojo names none": {func(f *Facts) {
 			f.Classes, f.Dojos[0].Spec.Postgres.Cluster.Storage.StorageClassName = []storagev1.StorageClass{}, ""
-		}, "and Dojos name none\n                          -> kubectl annotate storageclasses.storage.k8s.io NAME --overwrite storageclass.", true},
+		}, "and at least one Dojo does not name a StorageClass\n                          -> kubectl annotate storageclasses.storage.k8s.io NAME --overwrite storageclass.", true},
 		"the user lacks an optional right": {nil, "--  rights               psql: you lack create pods/exec", false},
 		"the user lacks a needed right":    {func(f *Facts) { f.Rights[0].Lacks = []string{"list dojos"} }, "fix  rights               list, status, tree: you lack list dojos", true},
 	} {

@@ -52,13 +52,14 @@ func (f Facts) scrapeLine(needed bool) Line {
 type selection struct{ objects, namespaces, kind string }
 
 func (f Facts) selectorLines(subject string, servers []unstructured.Unstructured, needed bool, by ...selection) []Line {
+	none := "the cluster has no " + subject + " of prometheus-operator"
 	switch {
 	case servers == nil:
 		return []Line{{Mark: Unseen, Subject: subject, Text: "you may not list objects of this kind in all namespaces"}}
 	case len(servers) == 0 && needed:
-		return []Line{{Mark: Fix, Subject: subject, Text: "prometheus-operator has no object of this kind", Do: "create one"}}
+		return []Line{{Mark: Fix, Subject: subject, Text: none, Do: "create one"}}
 	case len(servers) == 0:
-		return []Line{{Mark: None, Subject: subject, Text: "prometheus-operator has no object of this kind"}}
+		return []Line{{Mark: None, Subject: subject, Text: none}}
 	}
 	var all []Line
 	selected := false

@@ -87,7 +87,7 @@ func (j *judge) deletion() {
 	case kinds.Deployment.Kind:
 		j.add(Downtime, "all pods end")
 	case kinds.Service.Kind, kinds.Ingress.Kind, kinds.HTTPRoute.Kind:
-		j.add(Downtime, "the application cannot be reached by it any more")
+		j.add(Downtime, "clients can no longer reach the application through it")
 	case kinds.Cluster.Kind:
 		j.add(DataAtRisk, "Postgres is deleted with its volumes; backups outside of them stay")
 	case kinds.Database.Kind, kinds.Role.Kind:
@@ -99,7 +99,7 @@ func (j *judge) deletion() {
 			j.add(DataAtRisk, "the database is dropped in Postgres with all of its tables")
 		}
 	case kinds.Schedule.Kind:
-		j.add(DataAtRisk, "no backup is taken any more; existing ones stay")
+		j.add(DataAtRisk, "scheduled backups end; existing backups stay")
 	case kinds.Pooler.Kind:
 		j.add(Downtime, "connections through the Pooler end; before that, the pods get another host")
 	}
@@ -156,7 +156,7 @@ func (j *judge) cluster() {
 	if alone {
 		interrupted = "with an outage of seconds to minutes, since there is one instance"
 	}
-	restart := func(why string) { j.add(effect, "Postgres restarts for %s, %s", why, interrupted) }
+	restart := func(why string) { j.add(effect, "Postgres restarts %s, %s", why, interrupted) }
 	if was, now := hibernates(j.before), hibernates(j.after); was != now {
 		if now {
 			j.add(Downtime, "Postgres is stopped; the data stays")
@@ -168,14 +168,14 @@ func (j *judge) cluster() {
 		if was, now := majorOf(imageOf(j.before)), majorOf(imageOf(j.after)); was != now && was != "" && now != "" {
 			j.add(Downtime, "Postgres is upgraded from %s to %s: it is stopped while its data is changed", was, now)
 		} else {
-			restart("another image")
+			restart("for another image")
 		}
 	}
 	if j.changed("spec.resources") {
-		restart("other resources")
+		restart("for other resources")
 	}
 	if j.changed("spec.postgresql") {
-		restart("changed parameters, if they need a restart")
+		restart("if a changed parameter needs a restart")
 	}
 	if was, now := nestedInt(j.before, "spec", "instances"), nestedInt(j.after, "spec", "instances"); was != now {
 		j.add(Scales, "from %d to %d instances of Postgres", was, now)

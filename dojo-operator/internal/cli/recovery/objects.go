@@ -142,8 +142,8 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 		return fmt.Errorf("%s has no spec.postgres.cluster.backup to keep the current data: restore beside the Dojo "+
 			"with --as", w.Dojo.Name)
 	case live != nil && r.To.After(from.until(w)):
-		return fmt.Errorf("the log of serverName %s is known only until %s: first restore beside the Dojo with --as",
-			from.place().ServerName, term.Exact(from.until(w)))
+		return fmt.Errorf("--to is after %s, the last known moment in the log of serverName %s: first restore beside the "+
+			"Dojo with --as", term.Exact(from.until(w)), from.place().ServerName)
 	case has > 0 && from.major > 0 && has != from.major:
 		return fmt.Errorf("the backup is of Postgres %d, and %s has %d: restore beside the Dojo with --as",
 			from.major, w.Dojo.Name, has)

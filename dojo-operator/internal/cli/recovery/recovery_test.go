@@ -190,7 +190,7 @@ func TestPlan(t *testing.T) {
 		"the Dojo is being upgraded": {d(func(d *corev1api.Dojo) { d.Status.Database.Upgrade = &corev1api.UpgradeStatus{} }),
 			[]client.Object{last, apitest.Cluster(d())}, recovery.Request{}, "", "sendai is being upgraded: restore beside the Dojo", "", ""},
 		"--to is before the creation of the Database": {d(), []client.Object{last, late, apitest.Cluster(d())}, recovery.Request{To: apitest.At(24, 1, 30).Time},
-			"targetTime: \"2026-11-24T01:30:00Z\"", "", "", "perhaps the data has no database of the Dojo"},
+			"targetTime: \"2026-11-24T01:30:00Z\"", "", "", "the restored data may lack the database of the Dojo"},
 		"a copy gets its own serverName": {d(cluster(func(pg *corev1api.PostgresCluster) { pg.Backup.Plugin.Parameters = nil })),
 			[]client.Object{last}, recovery.Request{As: "past"}, "serverName: past-db\n", "", "exposure", ""},
 	} {
@@ -273,7 +273,8 @@ func TestEndOfTheLog(t *testing.T) {
 	}
 	inside, after := apitest.At(24, 0, 30).Time, apitest.At(24, 2, 0).Time
 	const later = "22 Nov 01:00 to 01:00  --to is later: possible only if the log reaches it\n"
-	const tooLate = "the log of serverName sendai-db is known only until 24 Nov 2026 01:00:00 UTC: first restore beside the Dojo with --as"
+	const tooLate = "--to is after 24 Nov 2026 01:00:00 UTC, the last known moment in the log of serverName sendai-db: " +
+		"first restore beside the Dojo with --as"
 	const backupsAlone = "cannot be restored to 24 Nov 2026 00:30:00 UTC. Choose instead: " +
 		"--backup last (01:00), or --backup first (22 Nov 01:00)"
 	for name, c := range map[string]struct{ got, want string }{

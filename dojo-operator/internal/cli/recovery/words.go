@@ -24,8 +24,8 @@ func (p *Plan) notes(w *world.World, from source) {
 		moment = backupOf(from.backup).Ended
 	}
 	if database != nil && !moment.IsZero() && moment.Before(database.CreationTimestamp.Time) {
-		note("The Database %s was created at %s, after the restored moment: perhaps the data has no database of the Dojo.",
-			database.Name, term.Exact(database.CreationTimestamp.Time))
+		note("The Database %s was created at %s, after the restored moment: the restored data may lack the database of the "+
+			"Dojo.", database.Name, term.Exact(database.CreationTimestamp.Time))
 	}
 	if from.window != nil && !from.window.Live && !from.window.Sure {
 		note("The log ends at about %s. Postgres archives its log at least every %s, so the last writes before then are "+

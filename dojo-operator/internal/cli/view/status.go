@@ -229,7 +229,7 @@ func loginRow(w *world.World) []string {
 	}
 	former := ""
 	if db.FormerLogin != "" {
-		former = db.FormerLogin + " is valid too, until no pod has it"
+		former = db.FormerLogin + " is valid too, until no pod uses it"
 	}
 	for _, login := range []cnpg.Login{cnpg.Owner, cnpg.Second} {
 		secret := world.Find[*metav1.PartialObjectMetadata](w, kinds.Secret, login.ObjectName(w.Dojo))

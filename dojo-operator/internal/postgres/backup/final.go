@@ -19,7 +19,10 @@ import (
 const withoutFinal = "To delete without a final backup, set spec.postgres.cluster.backup.finalBackup to false. " +
 	"The data since the last backup is then lost."
 
-const orRetain = "or set spec.postgres.reclaimPolicy to Retain, which keeps the data. "
+const (
+	retain   = "set spec.postgres.reclaimPolicy to Retain, which keeps the data. "
+	orRetain = "or " + retain
+)
 
 // PlanFinal blocks until the final backup completes. known reports whether the Dojo has the
 // Database. readable reports whether Backups can be read.
@@ -34,21 +37,21 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 		"Waiting until the Backup %s has completed. No data is deleted before that.", name)
 	switch {
 	case !readable:
-		issue = cnpg.MissingKind(cnpg.BackupKind, "no final backup can be taken, and no data is deleted",
+		issue = cnpg.MissingKind(cnpg.BackupKind, "no final backup can be made, and no data is deleted",
 			orRetain+strings.TrimSuffix(withoutFinal, "."))
 	case !owned: // for example, a user has restored the Cluster
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
-			"No final backup can be taken, so no data is deleted: the Cluster %s/%s does not belong to this Dojo. %s O%s",
+			"The Cluster %s/%s does not belong to this Dojo, so no final backup can be made, and no data is deleted. %s Or %s",
 			dojo.Namespace, cluster.Name, ownership.HandOver(dojo, cnpg.ClusterKind.Kind, cluster),
-			strings.TrimPrefix(orRetain, "o")+withoutFinal)
+			retain+withoutFinal)
 	case s.Final != nil && cnpg.BackupFailed(s.Final):
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
 			"The Backup %s has failed: %s. No data is deleted. "+
-				"To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io %s -n %s`, "+orRetain+withoutFinal,
+				"To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io %s -n %s`. Or "+retain+withoutFinal,
 			name, strings.TrimSuffix(s.Final.Status.Error, "."), name, dojo.Namespace)
 	case cnpg.Hibernates(cluster):
 		issue = conditions.Degraded(corev1api.ReasonClusterHibernated, "The Cluster %s/%s is hibernated, "+
-			"so that no final backup can be taken. Resume it with `"+cnpg.Resume(cluster)+"`, "+orRetain+withoutFinal,
+			"so no final backup can be made. Resume it with `"+cnpg.Resume(cluster)+"`, "+orRetain+withoutFinal,
 			dojo.Namespace, cluster.Name)
 	case resumes(cluster): // CloudNativePG fails a Backup of a Cluster that it takes for hibernated
 		object := fmt.Sprintf("Cluster %s/%s to resume", dojo.Namespace, cluster.Name)

@@ -150,7 +150,7 @@ func describeInvalid(secret *corev1.Secret) string {
 		return `has no port number (1 to 65535) under the key "port"`
 	}
 	if host := string(secret.Data["host"]); strings.ContainsFunc(host, unicode.IsSpace) || strings.HasPrefix(host, "/") {
-		return `has no name of a host under the key "host"`
+		return `has no host name or IP address under the key "host"`
 	}
 	if strings.Contains(string(secret.Data["dbname"]), "*") {
 		return `has a wildcard under the key "dbname" instead of the name of one database`
@@ -159,5 +159,6 @@ func describeInvalid(secret *corev1.Secret) string {
 	case "", "disable", "allow", "prefer", "require", "verify-ca", "verify-full":
 		return ""
 	}
-	return `has a value under the key "sslmode" other than disable, allow, prefer, require, verify-ca and verify-full`
+	return `has a value under the key "sslmode" other than "disable", "allow", "prefer", "require", "verify-ca" and ` +
+		`"verify-full"`
 }

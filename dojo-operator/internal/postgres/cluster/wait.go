@@ -70,8 +70,8 @@ func halted(live *cnpgv1.Cluster) bool {
 
 func waitForCloudNativePG(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	object := fmt.Sprintf("reconciliation of the Cluster %s/%s by CloudNativePG", live.Namespace, live.Name)
-	message := conditions.Truncated(fmt.Sprintf("CloudNativePG does not reconcile the Cluster %s/%s, so it would not "+
-		"replace a failed instance: %s. %s", live.Namespace, live.Name, live.Status.Phase, live.Status.PhaseReason))
+	message := conditions.Truncated(fmt.Sprintf("CloudNativePG does not reconcile the Cluster %s/%s and does not "+
+		"replace its failed instances: %s. %s", live.Namespace, live.Name, live.Status.Phase, live.Status.PhaseReason))
 	return conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.ProgressDeadline,
 		conditions.Progressing(corev1api.ReasonWaitingForCluster, "%s", message).For(object),
 		conditions.Degraded(corev1api.ReasonClusterNotReady,

@@ -63,6 +63,6 @@ func DeletionStalled(what, remedy string) *conditions.Issue {
 // MissingKind returns the issue of a deletion that needs a kind that is not installed.
 func MissingKind(kind optionalkinds.Kind, what, otherwise string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
-		"This cluster does not have the kind %s of CloudNativePG, so that %s. Install "+
+		"This cluster does not have the kind %s of CloudNativePG, so %s. Install "+
 			"CloudNativePG again (https://cloudnative-pg.io), %s.", kind.Kind, what, otherwise)
 }

@@ -27,8 +27,8 @@ func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 			step.Delete = append(step.Delete, apply.Delete(cnpg.RoleKind.Kind, role))
 		}
 		step.Blocks = conditions.Progressing(corev1api.ReasonCreatingRole,
-			"Waiting until the DatabaseRole %s/%s is deleted. It is of a deleted Dojo and names the role %s, but this Dojo "+
-				"needs the role %s.",
+			"Waiting until the DatabaseRole %s/%s is deleted. It remains from a deleted Dojo. Its spec.name is %q, but "+
+				"this Dojo needs the role %q.",
 			role.Namespace, role.Name, role.Spec.Name, name)
 	}
 	return step

@@ -221,7 +221,7 @@ func remove(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	object := fmt.Sprintf("Pooler %s/%s", dojo.Namespace, cnpg.PoolerName(dojo))
 	what := in.Outdated
 	if in.InUse {
-		what = "the application's credentials name it"
+		what = "the application's credentials still have the Pooler as their host"
 	}
 	if what == "" {
 		step.Delete = []apply.Deletion{apply.Delete(cnpg.PoolerKind.Kind, s.Pooler)}

@@ -45,7 +45,7 @@ func checkTask(dojo *corev1api.Dojo, clusterUID string, as As, users pods.Users)
 		template: podFor(dojo, containerFor(dojo, as, checkScript), users),
 		doing:    "looks for the database " + cnpg.SQLName(dojo) + " in",
 		reason:   corev1api.ReasonDatabaseNotRestored,
-		advice: "No empty database is created instead. Delete the Dojo and its Cluster, and create the Dojo again. As its " +
-			"bootstrap.recovery.database, set the status.database.name of the Dojo that was backed up.",
+		advice: "No empty database is created instead. Delete the Dojo and its Cluster, and create the Dojo again. Set " +
+			"its bootstrap.recovery.database to the status.database.name of the Dojo that was backed up.",
 	}
 }

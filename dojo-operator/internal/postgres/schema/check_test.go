@@ -60,7 +60,7 @@ func TestCheckScriptOnPostgres(t *testing.T) {
 	p.as("postgres", "CREATE ROLE owner LOGIN")
 	p.as("postgres", `CREATE DATABASE "dojo kyoto"`)
 	if code, says := p.scriptAs("owner", checkScript, nil); code != sqlFailed ||
-		says != "it has dojo kyoto postgres, and no app\n" {
+		says != "it has the databases \"dojo kyoto\", \"postgres\", but not \"app\"\n" {
 		t.Errorf("exit code %d, says %q", code, says)
 	}
 	p.as("postgres", "CREATE DATABASE app OWNER owner")

@@ -284,8 +284,8 @@ func (p *planner) waitForFormer() *conditions.Issue {
 	what := strings.Join(names, ", ")
 	return p.stalledAfter(p.config.Deadline, since,
 		conditions.Progressing(corev1api.ReasonApplyingSchema, "Waiting for the end of former SQL: %s.", what),
-		"Former SQL has not ended, so no new SQL runs: %s. Find out why with `kubectl describe jobs.batch,pods -n %s`, "+
-			"and remove the cause.", what, p.dojo.Namespace)
+		"Former SQL has not ended: %s. No new SQL runs before that. Find out why with "+
+			"`kubectl describe jobs.batch,pods -n %s`, and remove the cause.", what, p.dojo.Namespace)
 }
 
 func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
@@ -306,8 +306,9 @@ func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
 	failed := func(c corev1.ContainerState) bool { return c.Terminated != nil }
 	if pod, _ := p.findContainer(failed); pod != nil {
 		return p.stalledAfter(p.config.Deadline, since, applying,
-			"The SQL has not been able to run for more than %s: %s. See `kubectl describe job %s -n %s`.", p.config.Deadline,
-			strings.TrimRight(cmp.Or(pods.TerminationMessage(p.pods), "its pods fail"), ".\n "), p.job.Name, p.dojo.Namespace)
+			"For more than %s, the SQL could not run: %s. See `kubectl describe job %s -n %s`.", p.config.Deadline,
+			strings.TrimRight(cmp.Or(pods.TerminationMessage(p.pods), "the Job's pods fail"), ".\n "), p.job.Name,
+			p.dojo.Namespace)
 	}
 	why := cmp.Or(trouble.Message, fmt.Sprintf("see `kubectl describe job %s -n %s`", p.job.Name, p.dojo.Namespace))
 	return p.stalledAfter(p.config.ProgressDeadline, since, applying,

@@ -96,8 +96,8 @@ func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *condition
 	switch {
 	case !known:
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The platform defines no size %s for spec.postgres.cluster.size, so the Cluster is not changed. Use one of "+
-				"%s; or set the fields of spec.postgres.cluster instead of size.", size, names(presets))
+			"The platform does not define the size %s of spec.postgres.cluster.size, so the Cluster is not changed. Use "+
+				"one of %s; or set the fields of spec.postgres.cluster instead of size.", size, names(presets))
 	case preset.invalid != "":
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
 			"The platform's definition of the size %s is not valid, so the Cluster is not changed: %s. The platform must "+

@@ -90,7 +90,7 @@ func TestUnusableSizes(t *testing.T) {
 	t.Parallel()
 	const good = "instances: 1, storage: 1Gi"
 	cases := map[string]struct{ name, text, want string }{
-		"not defined":                   {"Other", "{" + good + "}", "The platform defines no size Mine for spec.postgres.cluster.size"},
+		"not defined":                   {"Other", "{" + good + "}", "The platform does not define the size Mine of spec.postgres.cluster.size"},
 		"invalid YAML":                  {"Mine", "{", "not valid"},
 		"unknown field":                 {"Mine", "{" + good + ", ram: 1Gi}", `unknown field "ram"`},
 		"no instances":                  {"Mine", "{storage: 1Gi}", "instances must be from 1 to 9"},

@@ -393,8 +393,9 @@ func adviceAfterFailure(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, 
 
 func adviceForReturn(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, v versions) string {
 	return fmt.Sprintf("See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods. If Postgres %d does "+
-		"not start, pg_upgrade has changed its data. Then set the higher version again; the upgrade succeeds if the new "+
-		"data is complete. If it fails: %s", cluster.Name, dojo.Namespace, v.from, restoreAdvice(dojo, cluster, s, v.from))
+		"not start, pg_upgrade has changed the data. In this case, set the higher version again; the upgrade succeeds if "+
+		"the new data is complete. If the upgrade fails: %s",
+		cluster.Name, dojo.Namespace, v.from, restoreAdvice(dojo, cluster, s, v.from))
 }
 
 func verificationFailed(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, why string) *conditions.Issue {

@@ -257,7 +257,7 @@ func TestSteps(t *testing.T) {
 		"the former version does not start": {
 			dojotest.Dojo(wants("16"), dojotest.WaitingFor("return of the Cluster school/tokyo-db to Postgres 16", time.Hour)),
 			pg("16", "16", 16, down), done, true,
-			result{"Upgrading", true, "16 <- 16", "Degraded/UpgradeFailed", "set the higher version again; the upgrade succeeds if the new data is complete. If it fails: " + restored}},
+			result{"Upgrading", true, "16 <- 16", "Degraded/UpgradeFailed", "set the higher version again; the upgrade succeeds if the new data is complete. If the upgrade fails: " + restored}},
 		"the former version does not start, and a user goes forward": {to17, pg("16", "16", 16, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"the former version runs again":                              {to16, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
 		"the former version runs again, and a user goes forward":     {to17, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},

@@ -30,8 +30,8 @@ var form = regexp.MustCompile(`^([0-9]{1,18})_[-._a-zA-Z0-9]+\.sql$`)
 func Version(name string) (int64, error) {
 	parts := form.FindStringSubmatch(name)
 	if parts == nil {
-		return 0, fmt.Errorf("the file %s is not named NUMBER_TEXT.sql, as goose requires; TEXT has only letters, digits, "+
-			"'-', '_' and '.'", name)
+		return 0, fmt.Errorf("the file %s must have a name of the form NUMBER_TEXT.sql, as goose requires; TEXT has only "+
+			"letters, digits, '-', '_' and '.'", name)
 	}
 	version, err := strconv.ParseInt(parts[1], 10, 64)
 	if err != nil || version < 1 {

@@ -14,12 +14,12 @@ func TestCheck(t *testing.T) {
 		many = append(many, "1_a.sql")
 	}
 	for want, names := range map[string][]string{
-		"":                               {"1_tables.sql", "20261120_add-index.sql", "003_c.sql"},
-		"is not named NUMBER_TEXT.sql":   {"tables.sql"},
-		"must be at least 1":             {"0_tables.sql"},
-		"have the same number":           {"1_a.sql", "001_b.sql"},
-		"more than 1000":                 many,
-		"x is not named NUMBER_TEXT.sql": {"1_a.sql", "x"},
+		"": {"1_tables.sql", "20261120_add-index.sql", "003_c.sql"},
+		"must have a name of the form NUMBER_TEXT.sql":   {"tables.sql"},
+		"must be at least 1":                             {"0_tables.sql"},
+		"have the same number":                           {"1_a.sql", "001_b.sql"},
+		"more than 1000":                                 many,
+		"x must have a name of the form NUMBER_TEXT.sql": {"1_a.sql", "x"},
 	} {
 		err := Check(names)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
